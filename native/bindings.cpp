@@ -1,0 +1,346 @@
+// Python bindings. No algorithm lives here: argument checks, lifetimes and the GIL only.
+#include "brackets.hpp"
+#include "partial_tree.hpp"
+#include "subset_tree.hpp"
+#include "subtree.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace treelet;
+
+namespace {
+
+using StorePtr = std::shared_ptr<Store>;
+using IdArray = nb::ndarray<const Id, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using LongArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using DoubleArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
+
+template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T> values) {
+    auto *owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+}
+
+[[noreturn]] void refuse(const std::string &what) { throw nb::value_error(what.c_str()); }
+
+void check_ids(const IdArray &ids, std::size_t size, const char *what, Id least = 0) {
+    for (std::size_t i = 0; i < ids.shape(0); ++i)
+        if (ids.data()[i] < least || ids.data()[i] >= static_cast<std::int64_t>(size))
+            refuse(std::string(what) + " " + std::to_string(i) + " is " + std::to_string(ids.data()[i]) + ", outside 0.." +
+                   std::to_string(size));
+}
+
+void check_signals() {
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+nb::list label_list(const Store &store) {
+    nb::list out;
+    for (Id id = 0; id < static_cast<Id>(store.label_count()); ++id) {
+        const std::string_view text = store.label_text(id);
+        out.append(nb::str(text.data(), text.size()));
+    }
+    return out;
+}
+
+// Trees in post-order: node i has label labels[label[i]] and takes the last arity[i] unclaimed nodes as children;
+// ends[t] is the number of nodes up to the end of tree t.
+std::pair<StorePtr, std::vector<Id>> build(const std::vector<std::string> &labels, IdArray label, IdArray arity, LongArray ends) {
+    if (label.shape(0) != arity.shape(0)) refuse("label and arity must be of one length");
+    check_ids(label, labels.size(), "label");
+    auto store = std::make_shared<Store>();
+    std::vector<Id> here(labels.size(), none), stack, roots;
+    std::size_t i = 0;
+    for (std::size_t t = 0; t < ends.shape(0); ++t) {
+        const std::int64_t end = ends.data()[t];
+        if (end < 0 || static_cast<std::size_t>(end) > label.shape(0)) refuse("ends out of range");
+        for (; i < static_cast<std::size_t>(end); ++i) {
+            const Id n = arity.data()[i];
+            if (n < 0 || static_cast<std::size_t>(n) > stack.size())
+                refuse("node " + std::to_string(i) + " claims children that are not there");
+            Id &own = here[label.data()[i]];
+            if (own == none) own = store->add_label(labels[label.data()[i]]);
+            const Id node = store->add_node(own, stack.data() + stack.size() - n, static_cast<std::size_t>(n));
+            stack.resize(stack.size() - static_cast<std::size_t>(n));
+            stack.push_back(node);
+        }
+        if (stack.size() != 1) refuse("tree " + std::to_string(t) + " has " + std::to_string(stack.size()) + " roots");
+        roots.push_back(stack[0]);
+        stack.clear();
+    }
+    if (i != label.shape(0)) refuse("nodes after the last tree");
+    return {store, roots};
+}
+
+// Columns as they were saved: children before parents, every subtree once.
+StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, LongArray child_start, IdArray child) {
+    const std::size_t n = label.shape(0);
+    if (child_start.shape(0) != n + 1 || child_start.data()[0] != 0 ||
+        child_start.data()[n] != static_cast<std::int64_t>(child.shape(0)))
+        refuse("child_start does not fit label and child");
+    check_ids(label, labels.size(), "label");
+    auto store = std::make_shared<Store>();
+    for (std::size_t i = 0; i < labels.size(); ++i)
+        if (store->add_label(labels[i]) != static_cast<Id>(i)) refuse("label " + std::to_string(i) + " occurs twice");
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::int64_t a = child_start.data()[i], b = child_start.data()[i + 1];
+        if (a < 0 || b < a || b > static_cast<std::int64_t>(child.shape(0)))
+            refuse("child_start of node " + std::to_string(i) + " is out of order");
+        for (std::int64_t k = a; k < b; ++k)
+            if (child.data()[k] < 0 || child.data()[k] >= static_cast<Id>(i))
+                refuse("node " + std::to_string(i) + " has a child that does not come before it");
+        if (store->add_node(label.data()[i], child.data() + a, static_cast<std::size_t>(b - a)) != static_cast<Id>(i))
+            refuse("node " + std::to_string(i) + " occurs twice");
+    }
+    return store;
+}
+
+// Both ways of one kernel: doubles, or (scaled) logarithms of values too large for them.
+template <template <class> class Algorithm> class Columns {
+  public:
+    template <class... Parameters> Columns(StorePtr store, const NodeWeights &weights, bool scaled, Parameters... parameters)
+        : store_(std::move(store)), size_(weights.rows()) {
+        for (Id node : weights.node)
+            if (static_cast<std::size_t>(node) >= store_->size()) refuse("weights do not belong to this store");
+        nb::gil_scoped_release free;
+        if (scaled)
+            scaled_ = std::make_unique<Algorithm<Scaled>>(Targets{store_.get(), weights}, parameters...);
+        else
+            plain_ = std::make_unique<Algorithm<double>>(Targets{store_.get(), weights}, parameters...);
+    }
+
+    // Fills out; returns the first (row, column) whose value does not fit a double, or None.
+    // With limit (one a row, ascending) only columns 0..row of each row.
+    std::optional<std::pair<std::int64_t, std::int64_t>>
+    rows(StorePtr store, const NodeWeights &trees, std::optional<IdArray> limit, std::size_t begin, std::size_t end, Matrix out) {
+        if (begin > end || end > trees.rows()) refuse("rows out of range");
+        const std::size_t columns = limit ? end : size_;
+        if (out.shape(0) != end - begin || out.shape(1) != columns || columns > size_ || (out.stride(1) != 1 && columns > 1))
+            refuse("out has the wrong shape or layout");
+        if (limit && (limit->shape(0) != trees.rows() || !std::is_sorted(limit->data(), limit->data() + limit->shape(0))))
+            refuse("limit must be ascending, one a row");
+        for (std::int64_t i = trees.start[begin]; i < trees.start[end]; ++i)
+            if (static_cast<std::size_t>(trees.node[i]) >= store->size()) refuse("trees do not belong to this store");
+        Rows rows{store.get(), &trees, limit ? limit->data() : nullptr, begin, end, out.data(), out.stride(0)};
+        {
+            nb::gil_scoped_release free;
+            if (plain_)
+                plain_->rows(rows, check_signals);
+            else
+                scaled_->rows(rows, check_signals);
+        }
+        if (rows.overflow_row == none) return std::nullopt;
+        return std::make_pair(rows.overflow_row, rows.overflow_column);
+    }
+
+    // K(t, t) of every tree, inf where it does not fit a double; or its logarithm, -inf where K is 0.
+    template <class... Parameters> static nb::ndarray<nb::numpy, double, nb::ndim<1>>
+    self_values(StorePtr store, const NodeWeights &trees, bool logs, Parameters... parameters) {
+        for (Id node : trees.node)
+            if (static_cast<std::size_t>(node) >= store->size()) refuse("trees do not belong to this store");
+        std::vector<double> values(trees.rows());
+        {
+            nb::gil_scoped_release free;
+            std::vector<Id> node_scratch, label_scratch;
+            for (std::size_t t = 0; t < trees.rows(); ++t) {
+                Store small;
+                NodeWeights weights;
+                isolate(*store, trees, t, node_scratch, label_scratch, small, weights);
+                double value = 0;
+                Rows rows{&small, &weights, nullptr, 0, 1, &value, 1};
+                Algorithm<double>(Targets{&small, weights}, parameters...).rows(rows, check_signals);
+                if (logs) value = std::log(value);
+                if (rows.overflow_row != none && !logs) value = std::numeric_limits<double>::infinity();
+                if (rows.overflow_row != none && logs)
+                    Algorithm<Scaled>(Targets{&small, weights}, parameters...).rows(rows, check_signals);
+                values[t] = value;
+            }
+        }
+        return to_numpy(std::move(values));
+    }
+
+    std::size_t bytes() const { return plain_ ? plain_->bytes() : scaled_->bytes(); }
+
+  private:
+    StorePtr store_;
+    std::size_t size_;
+    std::unique_ptr<Algorithm<double>> plain_;
+    std::unique_ptr<Algorithm<Scaled>> scaled_;
+};
+
+template <template <class> class Algorithm, class... Parameters, class... Names>
+void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... names) {
+    using C = Columns<Algorithm>;
+    nb::class_<C>(m, name, doc)
+        .def(nb::init<StorePtr, const NodeWeights &, bool, Parameters...>(), "store"_a, "weights"_a, "scaled"_a, names...)
+        .def("rows", &C::rows, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
+        .def_static("self_values", &C::template self_values<Parameters...>, "store"_a, "trees"_a, "logs"_a, names...)
+        .def_prop_ro("bytes", &C::bytes);
+}
+
+// Completes a symmetric matrix of which the lower half is there.
+void mirror(Matrix out) {
+    const std::size_t n = out.shape(0), tile = 16;
+    if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");
+    nb::gil_scoped_release free;
+    const std::int64_t stride = out.stride(0);
+    double *a = out.data();
+    for (std::size_t i0 = 0; i0 < n; i0 += tile)
+        for (std::size_t j0 = i0; j0 < n; j0 += tile)
+            for (std::size_t i = i0; i < std::min(n, i0 + tile); ++i)
+                for (std::size_t j = std::max(j0, i + 1); j < std::min(n, j0 + tile); ++j)
+                    a[static_cast<std::int64_t>(i) * stride + static_cast<std::int64_t>(j)] =
+                        a[static_cast<std::int64_t>(j) * stride + static_cast<std::int64_t>(i)];
+}
+
+} // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "treelet's native core: hash-consed trees and the loops over their nodes.";
+    nb::set_leak_warnings(false);
+
+    static nb::object input_error = nb::steal(PyErr_NewException("treelet._core.InputError", PyExc_ValueError, nullptr));
+    m.attr("InputError") = input_error;
+    nb::register_exception_translator([](const std::exception_ptr &p, void *) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const InputError &e) {
+            PyErr_SetObject(input_error.ptr(), nb::make_tuple(e.line, e.column, nb::str(e.what())).ptr());
+        }
+    });
+
+    m.attr("compiler") = nb::str(__VERSION__);
+#if defined(__SANITIZE_ADDRESS__)
+    m.attr("sanitized") = true;
+#else
+    m.attr("sanitized") = false;
+#endif
+#if defined(__OPTIMIZE__)
+    m.attr("optimized") = true;
+#else
+    m.attr("optimized") = false;
+#endif
+
+    nb::class_<Store>(m, "Store", "Hash-consed subtrees: equal ones are one node, children come before parents.")
+        .def(nb::init<>())
+        .def("__len__", &Store::size)
+        .def_prop_ro("labels", &label_list)
+        .def_prop_ro("label_count", &Store::label_count)
+        .def_prop_ro("production_count", &Store::production_count)
+        .def_prop_ro(
+            "label", [](const Store &s) { return to_numpy(s.label_column()); }, nb::rv_policy::automatic)
+        .def_prop_ro(
+            "child_start", [](const Store &s) { return to_numpy(s.child_start_column()); }, nb::rv_policy::automatic)
+        .def_prop_ro(
+            "child", [](const Store &s) { return to_numpy(s.child_column()); }, nb::rv_policy::automatic)
+        .def_prop_ro(
+            "production", [](const Store &s) { return to_numpy(s.production_column()); }, nb::rv_policy::automatic)
+        .def_prop_ro(
+            "height", [](const Store &s) { return to_numpy(s.height_column()); }, nb::rv_policy::automatic)
+        .def(
+            "grown",
+            [](const Store &self, const Store &other, IdArray roots) {
+                check_ids(roots, other.size(), "root", none);
+                StorePtr store;
+                std::vector<Id> here;
+                {
+                    nb::gil_scoped_release free;
+                    store = std::make_shared<Store>(self);
+                    here = store->absorb(other, roots.data(), roots.shape(0));
+                }
+                return std::make_pair(store, to_numpy(std::move(here)));
+            },
+            "other"_a, "roots"_a, "A copy that also holds other's subtrees below roots, and where each of those went.")
+        .def_static("from_columns", &from_columns, "labels"_a, "label"_a, "child_start"_a, "child"_a);
+
+    m.def(
+        "build",
+        [](const std::vector<std::string> &labels, IdArray label, IdArray arity, LongArray ends) {
+            auto [store, roots] = build(labels, label, arity, ends);
+            return std::make_pair(store, to_numpy(std::move(roots)));
+        },
+        "labels"_a, "label"_a, "arity"_a, "ends"_a);
+
+    nb::class_<BracketReader>(m, "BracketReader", "Reads bracketed trees from chunks of bytes.")
+        .def(
+            "__init__",
+            [](BracketReader *self, bool drop_empty, bool drop_function_tags, const std::string &root) {
+                new (self) BracketReader(BracketOptions{drop_empty, drop_function_tags, root});
+            },
+            "drop_empty"_a = false, "drop_function_tags"_a = false, "root"_a = "")
+        .def(
+            "feed",
+            [](BracketReader &self, nb::bytes bytes) {
+                const std::string_view view(bytes.c_str(), bytes.size());
+                nb::gil_scoped_release free;
+                self.feed(view);
+            },
+            "bytes"_a)
+        .def("move_to", &BracketReader::move_to, "line"_a, "column"_a)
+        .def("finish", &BracketReader::finish)
+        .def_prop_ro("trees", [](const BracketReader &self) { return self.roots().size(); })
+        .def_prop_ro("open", &BracketReader::open)
+        .def("result", [](BracketReader &self) {
+            return std::make_pair(std::make_shared<Store>(std::move(self.store())), to_numpy(self.roots()));
+        });
+
+    nb::class_<NodeWeights>(m, "NodeWeights", "A sparse matrix of tree x distinct subtree.")
+        .def_static(
+            "count",
+            [](const Store &store, IdArray roots) {
+                check_ids(roots, store.size(), "root", none);
+                nb::gil_scoped_release free;
+                return count_nodes(store, roots.data(), roots.shape(0));
+            },
+            "store"_a, "roots"_a)
+        .def_static(
+            "of",
+            [](LongArray start, IdArray node, DoubleArray weight) {
+                NodeWeights w;
+                const std::size_t n = start.shape(0);
+                if (n == 0 || start.data()[0] != 0 || start.data()[n - 1] != static_cast<std::int64_t>(node.shape(0)) ||
+                    node.shape(0) != weight.shape(0) || !std::is_sorted(start.data(), start.data() + n))
+                    refuse("start, node and weight do not fit together");
+                for (std::size_t i = 0; i < node.shape(0); ++i)
+                    if (node.data()[i] < 0) refuse("negative node");
+                w.start.assign(start.data(), start.data() + n);
+                w.node.assign(node.data(), node.data() + node.shape(0));
+                w.weight.assign(weight.data(), weight.data() + weight.shape(0));
+                return w;
+            },
+            "start"_a, "node"_a, "weight"_a)
+        .def(
+            "take",
+            [](const NodeWeights &self, LongArray order) {
+                for (std::size_t i = 0; i < order.shape(0); ++i)
+                    if (order.data()[i] < 0 || static_cast<std::size_t>(order.data()[i]) >= self.rows())
+                        refuse("order out of range");
+                return self.take(order.data(), order.shape(0));
+            },
+            "order"_a, "The given rows, in the given order.")
+        .def("__len__", &NodeWeights::rows)
+        .def_prop_ro(
+            "start", [](const NodeWeights &w) { return to_numpy(w.start); }, nb::rv_policy::automatic)
+        .def_prop_ro(
+            "node", [](const NodeWeights &w) { return to_numpy(w.node); }, nb::rv_policy::automatic)
+        .def_prop_ro("weight", [](const NodeWeights &w) { return to_numpy(w.weight); }, nb::rv_policy::automatic);
+
+    bind_columns<SubtreeColumns, double>(m, "SubtreeColumns", "Columns of a subtree-kernel matrix.", "lam"_a);
+    bind_columns<SubsetTreeColumns, double, int>(m, "SubsetTreeColumns", "Columns of a subset-tree-kernel matrix.", "lam"_a,
+                                                 "max_depth"_a);
+    bind_columns<PartialTreeColumns, double, double, bool>(m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.",
+                                                           "lam"_a, "mu"_a, "leaves"_a);
+    m.def("mirror", &mirror, "out"_a, "Completes a symmetric matrix of which the lower half is there.");
+}

@@ -1,0 +1,194 @@
+// A streaming, iterative reader of bracketed trees: "(S (NP (D the) (N cat)) (VP (V sat)))".
+// Bytes come in chunks of any size; finished trees go straight into a Store. Depth costs heap, never stack.
+#pragma once
+#include "store.hpp"
+
+namespace treelet {
+
+struct InputError : std::runtime_error {
+    InputError(std::int64_t line, std::int64_t column, const std::string &what)
+        : std::runtime_error(what), line(line), column(column) {}
+    std::int64_t line, column; // 1-based
+};
+
+struct BracketOptions {
+    bool drop_empty = false;         // leave out -NONE- elements and what they leave childless
+    bool drop_function_tags = false; // NP-SBJ-1 -> NP
+    std::string root;                // label for anonymous roots; empty: unwrap them
+};
+
+class BracketReader {
+  public:
+    explicit BracketReader(BracketOptions options = {}) : options_(std::move(options)) {}
+
+    void feed(std::string_view bytes) {
+        const char *p = bytes.data(), *end = p + bytes.size();
+        while (p < end) {
+            const char c = *p;
+            if (is_token(c)) {
+                const char *start = p;
+                while (p < end && is_token(*p)) ++p;
+                if (token_.empty()) token_at_ = {line_, column_};
+                column_ += count_characters(start, p);
+                if (p == end || !token_.empty()) {
+                    token_.append(start, p); // may go on in the next chunk
+                    if (p == end) return;
+                    finish_token(token_);
+                    token_.clear();
+                } else {
+                    finish_token(std::string_view(start, static_cast<std::size_t>(p - start)));
+                }
+                continue;
+            }
+            if (!token_.empty()) {
+                finish_token(token_);
+                token_.clear();
+            }
+            if (c == '(') {
+                frames_.push_back({none, kids_.size(), {line_, column_}, false, false});
+            } else if (c == ')') {
+                close();
+            }
+            if (c == '\n') {
+                ++line_;
+                column_ = 1;
+            } else {
+                ++column_;
+            }
+            ++p;
+        }
+    }
+
+    // No more bytes. Everything opened must have been closed.
+    void finish() {
+        if (!token_.empty()) {
+            finish_token(token_);
+            token_.clear();
+        }
+        if (!frames_.empty())
+            throw InputError(frames_.front().at.line, frames_.front().at.column,
+                             "this '(' starts a tree that is never closed: " + std::to_string(frames_.size()) +
+                                 " ')' missing at the end of the input");
+    }
+
+    // Where the next byte stands, for callers that feed parts of lines.
+    void move_to(std::int64_t line, std::int64_t column) { line_ = line, column_ = column; }
+
+    Store &store() { return store_; }
+    const std::vector<Id> &roots() const { return roots_; }
+    std::size_t open() const { return frames_.size(); }
+
+  private:
+    struct Place {
+        std::int64_t line, column;
+    };
+    struct Frame {
+        Id label;
+        std::size_t first_kid;
+        Place at;
+        bool dropped; // something below was left out
+        bool empty_element;
+    };
+    static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+    static bool is_token(char c) { return !is_space(c) && c != '(' && c != ')'; }
+
+    // Columns count characters, not bytes.
+    static std::int64_t count_characters(const char *p, const char *end) {
+        std::int64_t n = 0;
+        for (; p < end; ++p) n += (*p & 0xC0) != 0x80;
+        return n;
+    }
+
+    static bool valid_utf8(std::string_view s) {
+        for (std::size_t i = 0; i < s.size();) {
+            const auto c = static_cast<unsigned char>(s[i]);
+            if (c == 0) return false;
+            if (c < 0x80) {
+                ++i;
+                continue;
+            }
+            const std::size_t extra = c >= 0xC2 && c < 0xE0 ? 1 : c >= 0xE0 && c < 0xF0 ? 2 : c >= 0xF0 && c < 0xF5 ? 3 : 0;
+            if (extra == 0 || i + extra >= s.size()) return false;
+            std::uint32_t code = c & (0x3F >> extra);
+            for (std::size_t k = 1; k <= extra; ++k) {
+                const auto d = static_cast<unsigned char>(s[i + k]);
+                if ((d & 0xC0) != 0x80) return false;
+                code = code << 6 | (d & 0x3F);
+            }
+            if ((extra == 2 && code < 0x800) || (extra == 3 && (code < 0x10000 || code > 0x10FFFF)) ||
+                (code >= 0xD800 && code <= 0xDFFF))
+                return false;
+            i += extra + 1;
+        }
+        return true;
+    }
+
+    void finish_token(std::string_view text) {
+        if (!valid_utf8(text))
+            throw InputError(token_at_.line, token_at_.column,
+                             "these bytes are not UTF-8 text; if the file has another encoding, name it (encoding=\"latin-1\")");
+        if (frames_.empty())
+            throw InputError(token_at_.line, token_at_.column,
+                             "text outside brackets: '" + std::string(text.substr(0, 40)) + "'; a tree starts with '('");
+        Frame &frame = frames_.back();
+        const bool is_label = frame.label == none && kids_.size() == frame.first_kid && !frame.dropped;
+        if (is_label) {
+            frame.empty_element = options_.drop_empty && text == "-NONE-";
+            if (options_.drop_function_tags) text = bare_label(text);
+            frame.label = store_.add_label(text);
+        } else {
+            kids_.push_back(store_.add_node(store_.add_label(text), nullptr, 0));
+        }
+    }
+
+    // "NP-SBJ-1" -> "NP", "S=2" -> "S"; labels that begin with '-' (-LRB-, -NONE-) are whole.
+    static std::string_view bare_label(std::string_view text) {
+        if (text.front() == '-' || text.front() == '=') return text;
+        return text.substr(0, text.find_first_of("-="));
+    }
+
+    void close() {
+        if (frames_.empty()) throw InputError(line_, column_, "this ')' closes nothing: one '(' too few before it");
+        const Frame frame = frames_.back();
+        frames_.pop_back();
+        const std::size_t n = kids_.size() - frame.first_kid;
+        Id node;
+        if (frame.empty_element || (frame.dropped && n == 0)) {
+            kids_.resize(frame.first_kid);
+            if (frames_.empty())
+                throw InputError(frame.at.line, frame.at.column,
+                                 "nothing is left of this tree once its empty elements are dropped: remove it or keep -NONE-");
+            frames_.back().dropped = true;
+            return;
+        }
+        if (frame.label != none) {
+            node = store_.add_node(frame.label, kids_.data() + frame.first_kid, n);
+        } else if (n == 0) {
+            throw InputError(frame.at.line, frame.at.column, "empty brackets '()': a tree needs a label");
+        } else if (frames_.empty() && !options_.root.empty()) {
+            node = store_.add_node(store_.add_label(options_.root), kids_.data() + frame.first_kid, n);
+        } else if (n == 1 && (frames_.empty() || frames_.back().label == none)) {
+            node = kids_[frame.first_kid]; // an anonymous root around one tree
+        } else {
+            throw InputError(frame.at.line, frame.at.column,
+                             frames_.empty()
+                                 ? "a root without a label over several trees: give it one (\"(ROOT ...\", or root=\"ROOT\")"
+                                 : "a node without a label inside a tree: write the label right after '('");
+        }
+        kids_.resize(frame.first_kid);
+        if (frames_.empty())
+            roots_.push_back(node);
+        else
+            kids_.push_back(node);
+    }
+
+    BracketOptions options_;
+    Store store_;
+    std::vector<Id> roots_, kids_;
+    std::vector<Frame> frames_;
+    std::string token_;
+    Place token_at_{1, 1};
+    std::int64_t line_ = 1, column_ = 1;
+};
+
+} // namespace treelet

@@ -1,0 +1,51 @@
+// A number m * 2^(64 e): a double with an exponent that does not run out. Kernel values with lam = 1 grow
+// exponentially with the tree, far past float64; normalised kernels need their ratios all the same.
+#pragma once
+#include <cmath>
+#include <cstdint>
+
+namespace treelet {
+
+class Scaled {
+  public:
+    Scaled() = default;
+    Scaled(double value) : mantissa_(value), exponent_(0) { settle(); }
+
+    Scaled operator*(Scaled other) const { return Scaled(mantissa_ * other.mantissa_, exponent_ + other.exponent_); }
+    Scaled operator+(Scaled other) const {
+        if (mantissa_ == 0) return other;
+        if (other.mantissa_ == 0) return *this;
+        const Scaled &big = exponent_ >= other.exponent_ ? *this : other;
+        const Scaled &small = exponent_ >= other.exponent_ ? other : *this;
+        const std::int64_t gap = big.exponent_ - small.exponent_;
+        if (gap > 4) return big; // the smaller is below the last bit
+        return Scaled(big.mantissa_ + std::ldexp(small.mantissa_, static_cast<int>(-64 * gap)), big.exponent_);
+    }
+    Scaled operator-(Scaled other) const { return *this + Scaled(-other.mantissa_, other.exponent_); }
+    Scaled &operator+=(Scaled other) { return *this = *this + other; }
+    Scaled &operator*=(Scaled other) { return *this = *this * other; }
+    bool operator==(double zero) const { return mantissa_ == zero; } // only asked of 0
+
+    double log() const { return std::log(mantissa_) + static_cast<double>(exponent_) * 64 * 0.693147180559945309417; }
+
+  private:
+    Scaled(double mantissa, std::int64_t exponent) : mantissa_(mantissa), exponent_(exponent) { settle(); }
+    void settle() {
+        const double size = std::fabs(mantissa_);
+        if (size >= 0x1p64) {
+            mantissa_ *= 0x1p-64;
+            ++exponent_;
+        } else if (size < 0x1p-64 && size != 0) {
+            mantissa_ *= 0x1p64;
+            --exponent_;
+        }
+    }
+    double mantissa_ = 0;
+    std::int64_t exponent_ = 0;
+};
+
+// What a Gram matrix receives: the value itself, or its logarithm where the value may not fit a double.
+inline double output(double value) { return value; }
+inline double output(Scaled value) { return value.log(); }
+
+} // namespace treelet

@@ -1,0 +1,45 @@
+// The few loops that gain from wide registers, compiled once per instruction set and chosen when the core is loaded.
+#pragma once
+#include "store.hpp"
+
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__x86_64__) && defined(__linux__) &&                     \
+    !defined(__SANITIZE_ADDRESS__)
+#define TREELET_WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TREELET_WIDE
+#endif
+
+namespace treelet {
+
+// y += a x
+TREELET_WIDE inline void add_scaled(double *__restrict y, double a, const double *__restrict x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
+}
+// y = a x + b
+TREELET_WIDE inline void set_scaled(double *__restrict y, double a, const double *__restrict x, double b, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i] + b;
+}
+// y *= x
+TREELET_WIDE inline void multiply(double *__restrict y, const double *__restrict x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] *= x[i];
+}
+// y = table[index]
+TREELET_WIDE inline void gather(double *__restrict y, const double *__restrict table, const Id *__restrict index, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = table[index[i]];
+}
+
+// The same for numbers that no register holds.
+template <class Num> void add_scaled(Num *y, Num a, const Num *x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
+}
+template <class Num> void set_scaled(Num *y, Num a, const Num *x, Num b, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i] + b;
+}
+template <class Num> void multiply(Num *y, const Num *x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] *= x[i];
+}
+template <class Num> void gather(Num *y, const Num *table, const Id *index, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = table[index[i]];
+}
+
+} // namespace treelet

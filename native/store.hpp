@@ -1,0 +1,203 @@
+// The heart of treelet: a hash-consed store of ordered labelled trees.
+//
+// Two equal complete subtrees, wherever they occur, are one node. Children always have smaller ids than
+// their parents, so ascending id order is a bottom-up order. Nodes are never changed or removed, so an id
+// stays valid in every store that was grown from this one.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace treelet {
+
+using Id = std::int32_t;
+constexpr Id none = -1;
+
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+    __uint128_t product = static_cast<__uint128_t>(a ^ 0x9E3779B97F4A7C15ull) * (b ^ 0xD6E8FEB86659FD93ull);
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+// Open-addressing table from content to id; the content itself lives elsewhere and is compared by `same`.
+class IdTable {
+  public:
+    template <class Same> Id find(std::uint64_t hash, Same same) const {
+        if (slots_.empty()) return none;
+        const auto tag = static_cast<std::uint32_t>(hash >> 32);
+        for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
+            const Slot &slot = slots_[i];
+            if (slot.id == none) return none;
+            if (slot.tag == tag && same(slot.id)) return slot.id;
+        }
+    }
+
+    // The content must not be in the table yet.
+    void insert(std::uint64_t hash, Id id) {
+        if ((used_ + 1) * 2 > slots_.size()) grow();
+        place({hash, static_cast<std::uint32_t>(hash >> 32), id});
+        ++used_;
+    }
+
+  private:
+    struct Slot {
+        std::uint64_t hash = 0;
+        std::uint32_t tag = 0;
+        Id id = none;
+    };
+    std::size_t mask() const { return slots_.size() - 1; }
+    void place(Slot slot) {
+        std::size_t i = slot.hash & mask();
+        while (slots_[i].id != none) i = (i + 1) & mask();
+        slots_[i] = slot;
+    }
+    void grow() {
+        std::vector<Slot> old(slots_.empty() ? 64 : slots_.size() * 2);
+        old.swap(slots_);
+        for (const Slot &slot : old)
+            if (slot.id != none) place(slot);
+    }
+    std::vector<Slot> slots_;
+    std::size_t used_ = 0;
+};
+
+class Store {
+  public:
+    // --- labels -------------------------------------------------------------------------------------------
+    Id add_label(std::string_view text) {
+        const std::uint64_t hash = hash_text(text);
+        Id id = labels_.find(hash, [&](Id other) { return label_text(other) == text; });
+        if (id != none) return id;
+        id = next_id(label_end_.size());
+        label_bytes_.append(text);
+        label_end_.push_back(label_bytes_.size());
+        labels_.insert(hash, id);
+        return id;
+    }
+    std::string_view label_text(Id id) const {
+        const std::size_t start = id == 0 ? 0 : label_end_[id - 1];
+        return std::string_view(label_bytes_).substr(start, label_end_[id] - start);
+    }
+    std::size_t label_count() const { return label_end_.size(); }
+
+    // --- nodes --------------------------------------------------------------------------------------------
+    Id add_node(Id label, const Id *kids, std::size_t n) {
+        std::uint64_t hash = mix(static_cast<std::uint64_t>(label), n);
+        for (std::size_t i = 0; i < n; ++i) hash = mix(hash, static_cast<std::uint64_t>(kids[i]));
+        Id id = nodes_.find(hash, [&](Id other) {
+            return label_[other] == label && arity(other) == n && std::memcmp(children(other), kids, n * sizeof(Id)) == 0;
+        });
+        if (id != none) return id;
+        id = next_id(label_.size());
+        label_.push_back(label);
+        child_.insert(child_.end(), kids, kids + n);
+        child_start_.push_back(static_cast<std::int64_t>(child_.size()));
+        nodes_.insert(hash, id);
+        // Height and size count productions: a word has none.
+        Id height = 0;
+        double size = n ? 1 : 0;
+        bool flat = true;
+        for (std::size_t i = 0; i < n; ++i) {
+            height = std::max(height, height_[kids[i]]);
+            size += size_[kids[i]];
+            flat = flat && arity(kids[i]) == 0;
+        }
+        height_.push_back(n ? height + 1 : 0);
+        size_.push_back(size);
+        flat_.push_back(flat);
+        production_.push_back(n ? add_production(id) : none);
+        return id;
+    }
+    std::size_t size() const { return label_.size(); }
+    Id label(Id node) const { return label_[node]; }
+    std::size_t arity(Id node) const { return static_cast<std::size_t>(child_start_[node + 1] - child_start_[node]); }
+    const Id *children(Id node) const { return child_.data() + child_start_[node]; }
+    Id production(Id node) const { return production_[node]; }
+    Id height(Id node) const { return height_[node]; }
+    double productions_below(Id node) const { return size_[node]; }
+    // True for words and for pre-terminals: no child has a production of its own.
+    bool flat(Id node) const { return flat_[node]; }
+
+    std::size_t production_count() const { return production_node_.size(); }
+    // A node that stands for the production: its label and its children's labels spell it.
+    Id production_node(Id production) const { return production_node_[production]; }
+
+    // Takes in the nodes of `other` below `roots`; returns, per node of `other`, its id here (none if not taken).
+    std::vector<Id> absorb(const Store &other, const Id *roots, std::size_t n) {
+        std::vector<Id> here(other.size(), none);
+        std::vector<char> wanted(other.size(), 0);
+        for (std::size_t i = 0; i < n; ++i)
+            if (roots[i] != none) wanted[roots[i]] = 1;
+        for (Id node = static_cast<Id>(other.size()) - 1; node >= 0; --node)
+            if (wanted[node])
+                for (std::size_t k = 0; k < other.arity(node); ++k) wanted[other.children(node)[k]] = 1;
+        std::vector<Id> label_here(other.label_count(), none), kids;
+        for (Id node = 0; node < static_cast<Id>(other.size()); ++node) {
+            if (!wanted[node]) continue;
+            Id &label = label_here[other.label(node)];
+            if (label == none) label = add_label(other.label_text(other.label(node)));
+            kids.clear();
+            for (std::size_t k = 0; k < other.arity(node); ++k) kids.push_back(here[other.children(node)[k]]);
+            here[node] = add_node(label, kids.data(), kids.size());
+        }
+        return here;
+    }
+
+    const std::vector<Id> &label_column() const { return label_; }
+    const std::vector<std::int64_t> &child_start_column() const { return child_start_; }
+    const std::vector<Id> &child_column() const { return child_; }
+    const std::vector<Id> &production_column() const { return production_; }
+    const std::vector<Id> &height_column() const { return height_; }
+
+  private:
+    static std::uint64_t hash_text(std::string_view text) {
+        std::uint64_t hash = text.size();
+        const char *p = text.data();
+        std::size_t left = text.size();
+        for (; left >= 8; left -= 8, p += 8) {
+            std::uint64_t word;
+            std::memcpy(&word, p, 8);
+            hash = mix(hash, word);
+        }
+        std::uint64_t tail = 0;
+        std::memcpy(&tail, p, left);
+        return mix(hash, tail);
+    }
+    static Id next_id(std::size_t n) {
+        if (n >= static_cast<std::size_t>(std::numeric_limits<Id>::max()))
+            throw std::length_error("more than 2,147,483,646 distinct subtrees or labels in one bank: split it");
+        return static_cast<Id>(n);
+    }
+    // A production is a label with the ordered labels of the children; words and other nodes of one label are alike.
+    Id add_production(Id node) {
+        const std::size_t n = arity(node);
+        std::uint64_t hash = mix(static_cast<std::uint64_t>(label_[node]), n);
+        for (std::size_t i = 0; i < n; ++i) hash = mix(hash, static_cast<std::uint64_t>(label_[children(node)[i]]));
+        Id id = productions_.find(hash, [&](Id other) {
+            const Id twin = production_node_[other];
+            if (label_[twin] != label_[node] || arity(twin) != n) return false;
+            for (std::size_t i = 0; i < n; ++i)
+                if (label_[children(twin)[i]] != label_[children(node)[i]]) return false;
+            return true;
+        });
+        if (id != none) return id;
+        id = next_id(production_node_.size());
+        production_node_.push_back(node);
+        productions_.insert(hash, id);
+        return id;
+    }
+
+    std::string label_bytes_;
+    std::vector<std::size_t> label_end_;
+    std::vector<Id> label_, child_, production_, height_, production_node_;
+    std::vector<std::int64_t> child_start_{0};
+    std::vector<double> size_;
+    std::vector<char> flat_;
+    IdTable labels_, nodes_, productions_;
+};
+
+} // namespace treelet

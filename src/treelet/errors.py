@@ -1,0 +1,49 @@
+"""Everything treelet raises on purpose derives from `TreeletError`."""
+
+from __future__ import annotations
+
+
+class TreeletError(Exception):
+    """Base of all errors that treelet raises on purpose."""
+
+
+class ParameterError(TreeletError, ValueError):
+    """A parameter has a value that makes no sense."""
+
+
+class InputTypeError(TreeletError, TypeError):
+    """Something was given that cannot be used in this place."""
+
+
+class TreeError(TreeletError, ValueError):
+    """A tree, or a collection of them, is not what it should be."""
+
+
+class FormatError(TreeletError, ValueError):
+    """A text does not follow its format.
+
+    Attributes
+    ----------
+    source : str
+        The file, or what stands for it.
+    line, column : int or None
+        Where, counted from 1.
+    """
+
+    def __init__(
+        self, message: str, source: str = "<text>", line: int | None = None, column: int | None = None
+    ) -> None:
+        place = ":".join(str(part) for part in (source, line, column) if part is not None)
+        super().__init__(f"{place}: {message}")
+        self.message, self.source, self.line, self.column = message, source, line, column
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.message, self.source, self.line, self.column)
+
+
+class FileError(TreeletError, OSError):
+    """A file cannot be read or written."""
+
+
+class KernelOverflowError(TreeletError, ValueError, OverflowError):
+    """A kernel value does not fit a float64."""

@@ -1,0 +1,126 @@
+"""Penn Treebank brackets, by the native reader; and trees back to brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO
+
+from treelet import _core
+from treelet.errors import FormatError
+from treelet.formats.base import Columns, Document, Format, Source, register
+
+
+class Reader:
+    """Collects trees from bracketed text, with errors that say where."""
+
+    def __init__(
+        self, source: str, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
+    ) -> None:
+        self._native = _core.BracketReader(drop_empty, drop_function_tags, root or "")
+        self._source = source
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes."""
+        try:
+            self._native.feed(data)
+        except _core.InputError as error:
+            raise self._error(error) from None
+
+    def feed_one(self, data: bytes, line: int = 1, column: int = 1) -> None:
+        """Take bytes that hold exactly one tree and stand at the given place."""
+        before = self._native.trees
+        self._native.move_to(line, column)
+        self.feed(data)
+        self._finish_tree()
+        found = self._native.trees - before
+        if found != 1:
+            what = "no tree" if found == 0 else f"{found} trees"
+            raise FormatError(f"exactly one tree is needed here, there is {what}", self._source, line, column)
+
+    def result(self) -> Columns:
+        """All trees so far; nothing may be left open."""
+        self._finish_tree()
+        return Columns(*self._native.result())
+
+    def _finish_tree(self) -> None:
+        try:
+            self._native.finish()
+        except _core.InputError as error:
+            raise self._error(error) from None
+
+    def _error(self, error: _core.InputError) -> FormatError:
+        line, column, message = error.args
+        return FormatError(message, self._source, line, column)
+
+
+def read_brackets(
+    source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
+) -> Document:
+    """Trees in brackets: over many lines, several a line, with or without anonymous roots.
+
+    Parameters
+    ----------
+    source : Source
+        The bytes.
+    drop_empty : bool
+        Leave out ``-NONE-`` elements and the nodes they leave childless.
+    drop_function_tags : bool
+        ``NP-SBJ-1`` becomes ``NP``; labels that begin with ``-`` stay.
+    root : str, optional
+        A label for anonymous roots. By default ``( (S ...) )`` is the tree ``(S ...)``.
+    """
+    reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
+    for chunk in source.chunks():
+        reader.feed(chunk)
+    return Document(trees={"tree": reader.result()})
+
+
+def bracketed(columns: Columns) -> Iterator[str]:
+    """Each tree in brackets on one line; an empty string for a missing one.
+
+    Shared subtrees are spelled once, so this costs one pass over the store and the text itself.
+    """
+    store = columns.store
+    labels, label = store.labels, store.label.tolist()
+    start, child = store.child_start.tolist(), store.child.tolist()
+    for root in columns.roots.tolist():
+        if root < 0:
+            yield ""
+            continue
+        if start[root] == start[root + 1]:
+            yield f"({labels[label[root]]})"
+            continue
+        parts: list[str] = []
+        stack: list[int] = [root]  # ~0 closes a node
+        while stack:
+            node = stack.pop()
+            if node < 0:
+                parts.append(")")
+                continue
+            kids = child[start[node] : start[node + 1]]
+            if kids:
+                parts.append(f" ({labels[label[node]]}")
+                stack.append(-1)
+                stack.extend(reversed(kids))
+            else:
+                parts.append(" " + labels[label[node]])
+        yield "".join(parts).lstrip()
+
+
+def write_brackets(document: Document, stream: IO[str]) -> None:
+    """One tree a line; of several columns, the first."""
+    for columns in document.trees.values():
+        for line in bracketed(columns):
+            stream.write(line + "\n")
+        return
+
+
+register(
+    Format(
+        "brackets",
+        "Penn Treebank brackets, any white space",
+        read_brackets,
+        write_brackets,
+        (".mrg", ".ptb", ".trees", ".brackets"),
+    )
+)

@@ -1,0 +1,160 @@
+"""Gram matrices on this machine, by threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from treelet import _core
+from treelet.errors import InputTypeError, ParameterError
+from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory, row_strips
+from treelet.kernels.base import Evaluator, Kernel, Matrix
+
+Advance = Callable[[int], None]
+
+
+def gram(
+    kernel: Kernel,
+    X: Any,
+    Y: Any | None = None,
+    *,
+    n_jobs: int | None = 1,
+    memory: int | float | str | None = None,
+    out: Matrix | None = None,
+    progress: bool = False,
+) -> Matrix:
+    """The matrix of a kernel's values, tile by tile.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any of treelet's kernels.
+    X, Y : collections
+        Rows and columns. Without Y the matrix is that of X with itself, of which only half is computed.
+    n_jobs : int
+        Threads; -1 for one a core. The result does not depend on it.
+    memory : int or str, optional
+        How much the work may take, such as ``"1GiB"`` (the default for what comes besides the result). If given, a
+        result that is larger must go into an `out` of yours.
+    out : ndarray or memmap of float64, optional
+        Where the result goes: ``len(X)`` x ``len(Y)``, rows contiguous.
+    progress : bool
+        Show a progress bar on the standard error.
+
+    Returns
+    -------
+    ndarray
+        `out`, if it was given.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> tl.gram(tl.SubsetTree(lam=1), ["(D a)", "(D the)"], memory="100MB")
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if not isinstance(kernel, Kernel):
+        raise InputTypeError(f"gram needs a kernel first, got {type(kernel).__name__}")
+    threads = count_threads(n_jobs)
+    budget = parse_memory(memory)
+    X = kernel.coerce(X)
+    Y = None if Y is None else kernel.coerce(Y)
+    shape = (len(X), len(X if Y is None else Y))
+    out = _checked(out, shape) if out is not None else _allocate(shape, budget)
+    budget = budget or DEFAULT_MEMORY
+    evaluator = kernel.evaluator(X, Y)
+    halves = Y is None
+    blocks = column_blocks(shape[1], evaluator.bytes, budget)
+    with _progress(progress, shape, halves) as advance:
+        if len(blocks) <= 1:
+            _fill(evaluator, out, threads, budget, halves, advance)
+        else:
+            del evaluator  # its index is what was too large
+            for begin, end in blocks:
+                first = begin if halves else 0  # above the diagonal is mirrored below
+                part = kernel.evaluator(X[first:], (X if Y is None else Y)[begin:end])
+                _fill(part, out[first:, begin:end], threads, budget, False, advance)
+    if halves:
+        _core.mirror(out)
+    return out
+
+
+def _fill(evaluator: Evaluator, out: Matrix, threads: int, budget: int, halves: bool, advance: Advance) -> None:
+    strips = row_strips(
+        evaluator.n_rows,
+        evaluator.n_columns,
+        n_jobs=threads,
+        memory=budget,
+        matrices=evaluator.scratch,
+        halves=halves,
+    )
+
+    def work(tile: Tile) -> int:
+        target = out[tile.begin : tile.end, : tile.end] if halves else out[tile.begin : tile.end]
+        evaluator.fill(tile.begin, tile.end, target, halves)
+        return target.size
+
+    if threads == 1 or len(strips) <= 1:
+        for tile in strips:
+            advance(work(tile))
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="treelet") as pool:
+        waiting = {pool.submit(work, tile) for tile in strips}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    advance(future.result())
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """1 for None, one a core for -1, and so on as in joblib."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
+        raise ParameterError(f"The 'n_jobs' parameter must be an int other than 0 (-1: all cores). Got {n_jobs!r} instead.")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+
+
+def _allocate(shape: tuple[int, int], budget: int | None) -> Matrix:
+    needed = 8 * shape[0] * shape[1]
+    if budget is not None and needed > budget:
+        raise ParameterError(
+            f"the result, {shape[0]} x {shape[1]}, takes {needed / 2**30:.2f} GiB, more than memory={budget / 2**30:.2f} GiB: "
+            "give an out= array of yours, for example numpy.lib.format.open_memmap(...)"
+        )
+    return np.empty(shape)
+
+
+def _checked(out: Matrix, shape: tuple[int, int]) -> Matrix:
+    fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == np.float64
+    if not fits or not out.flags.writeable or (shape[1] > 1 and out.strides[1] != 8) or out.strides[0] % 8:
+        got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ParameterError(f"The 'out' parameter must be a writeable float64 array of shape {shape}, rows contiguous. Got {got} instead.")
+    return out
+
+
+@contextmanager
+def _progress(wanted: bool, shape: tuple[int, int], halves: bool) -> Iterator[Advance]:
+    if not wanted:
+        yield lambda cells: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    total = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("kernel values", total=total)
+        yield lambda cells: bar.advance(task, cells)
+        bar.update(task, completed=total)

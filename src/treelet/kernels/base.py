@@ -1,0 +1,208 @@
+"""What every kernel has in common: parameters, algebra, and how it is evaluated.
+
+A kernel says the mathematics. `Kernel.evaluator` binds it to data; the evaluator fills horizontal strips of the
+matrix when asked, from any thread. Who asks, in which order and into which memory, is the business of `treelet.gram`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from treelet.kernels.algebra import Normalized, Product, Scale, Sum
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+
+class Evaluator(ABC):
+    """A kernel bound to rows and columns.
+
+    `fill` may be called from several threads at once. By halves (only where rows and columns are the same data),
+    row ``i`` gets columns ``0..i``, and ``out`` has ``end`` columns; what lies right of the diagonal is undefined.
+    A logarithmic evaluator writes log K (-inf for 0) instead of K.
+    """
+
+    n_rows: int
+    n_columns: int
+
+    @abstractmethod
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        """Write rows ``begin..end`` of the matrix into ``out``."""
+
+    scratch = 0
+    """Matrices of the strip's size that `fill` needs besides ``out``."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the evaluator itself takes."""
+        return 0
+
+
+class Kernel(ABC):
+    """A positive semi-definite similarity.
+
+    Kernels are called like functions, ``k(X)`` or ``k(X, Y)``, and combined with ``+``, ``*`` and numbers.
+    Parameters follow scikit-learn: ``get_params``, ``set_params``, ``clone``, nested names with ``__``.
+    """
+
+    # --- parameters ---------------------------------------------------------------------------------------------
+
+    def validate(self) -> None:
+        """Raise `ParameterError` if a parameter makes no sense."""
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep``, those of inner kernels as ``outer__inner``."""
+        params: dict[str, Any] = {}
+        for name in self._parameter_names():
+            value = getattr(self, name)
+            params[name] = value
+            if deep and isinstance(value, Kernel):
+                params.update({f"{name}__{key}": inner for key, inner in value.get_params().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, also nested ones, and return the kernel."""
+        known = self._parameter_names()
+        nested: dict[str, dict[str, Any]] = {}
+        before = {name: getattr(self, name) for name in known}
+        try:
+            for key, value in params.items():
+                name, _, rest = key.partition("__")
+                if name not in known:
+                    raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {known}")
+                if rest:
+                    nested.setdefault(name, {})[rest] = value
+                else:
+                    setattr(self, name, value)
+            for name, inner in nested.items():
+                if not isinstance(getattr(self, name), Kernel):
+                    raise ParameterError(f"{type(self).__name__}.{name} is no kernel, it has no parameters of its own")
+                getattr(self, name).set_params(**inner)
+            self.validate()
+        except ParameterError:
+            for name, value in before.items():
+                setattr(self, name, value)
+            raise
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return self.get_params(deep=False) == other.get_params(deep=False)  # type: ignore[attr-defined]
+
+    __hash__ = None  # type: ignore[assignment]  # parameters can change
+
+    def __repr__(self) -> str:
+        given = []
+        signature = inspect.signature(type(self).__init__)
+        for name in self._parameter_names():
+            value = getattr(self, name)
+            if value != signature.parameters[name].default or name in self._always_shown:
+                given.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    _always_shown: tuple[str, ...] = ()
+
+    # --- values -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        """Bind the kernel to data: rows X, columns Y (None: X again)."""
+
+    @abstractmethod
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        """K(x, x) for each x, inf where it does not fit a float64; or log K(x, x), -inf where it is 0."""
+
+    @abstractmethod
+    def coerce(self, X: Any) -> Any:
+        """The data in the form that this kernel works on: something with a length that can be sliced."""
+
+    def diag(self, X: Any) -> Vector:
+        """K(x, x) for each x.
+
+        Costs the matched pairs within each example, not a matrix.
+        """
+        values = self.self_values(self.coerce(X))
+        large = np.flatnonzero(~np.isfinite(values))
+        if len(large):
+            raise overflow(self, int(large[0]), int(large[0]))
+        return values
+
+    def __call__(self, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, progress: bool = False) -> Matrix:
+        """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
+
+        Parameters
+        ----------
+        X, Y : collections
+            Trees, for tree kernels: a Treebank, Trees, bracketed strings, nltk trees, an array of them.
+        n_jobs : int
+            Threads; -1 for one a core. The result is the same whatever their number.
+        progress : bool
+            Show a progress bar.
+        """
+        from treelet.gram import gram  # the one import to the right: a kernel is called like a function
+
+        return gram(self, X, Y, n_jobs=n_jobs, progress=progress)
+
+    # --- algebra ------------------------------------------------------------------------------------------------
+
+    def normalized(self) -> Normalized:
+        """K(x, y) / sqrt(K(x, x) K(y, y)), 0 where a self-value is 0. Never overflows."""
+        from treelet.kernels.algebra import Normalized
+
+        return Normalized(self)
+
+    def __add__(self, other: Kernel | float) -> Sum:
+        from treelet.kernels.algebra import Sum, as_kernel
+
+        return Sum(self, as_kernel(other))
+
+    def __radd__(self, other: float) -> Sum:
+        from treelet.kernels.algebra import Sum, as_kernel
+
+        return Sum(as_kernel(other), self)
+
+    def __mul__(self, other: Kernel | float) -> Product | Scale:
+        from treelet.kernels.algebra import Product, Scale
+
+        return Product(self, other) if isinstance(other, Kernel) else Scale(other, self)
+
+    def __rmul__(self, other: float) -> Scale:
+        from treelet.kernels.algebra import Scale
+
+        return Scale(other, self)
+
+
+def overflow(kernel: Kernel, row: int, column: int) -> Exception:
+    """The error for a value that does not fit a float64."""
+    from treelet.errors import KernelOverflowError
+
+    where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
+    return KernelOverflowError(
+        f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the tree. "
+        "Use a smaller lam, or kernel.normalized(), which stays right"
+    )
+
+
+def check_number(owner: object, name: str, low: float, high: float, *, low_included: bool = False) -> None:
+    """The parameter must be a real number in an interval that includes `high`."""
+    value = getattr(owner, name)
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not real or not (low <= value if low_included else low < value) or not value <= high or math.isinf(value):
+        interval = f"{'[' if low_included else '('}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
+        raise ParameterError(
+            f"The {name!r} parameter of {type(owner).__name__} must be a number in {interval}. Got {value!r} instead."
+        )

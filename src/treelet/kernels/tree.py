@@ -1,0 +1,202 @@
+"""Kernels between trees: complete subtrees, subset trees, partial trees."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from treelet import _core
+from treelet.errors import ParameterError
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number, overflow
+from treelet.structures.treebank import Treebank, as_treebank
+
+
+class TreeEvaluator(Evaluator):
+    """A tree kernel bound to two banks, through the native core."""
+
+    def __init__(self, kernel: TreeKernel, rows: Treebank, columns: Treebank | None, logs: bool) -> None:
+        self.kernel, self.logs = kernel, logs
+        if columns is None:
+            columns = rows
+        else:
+            columns, rows = columns.joined(rows)  # the columns' numbers stay, so an index over them would too
+        self.rows = rows
+        self.n_rows, self.n_columns = len(rows), len(columns)
+        self.limit = np.maximum.accumulate(rows.columns.roots) if len(rows) else rows.columns.roots
+        self.native = kernel._native_columns(columns.columns.store, columns.weights(), logs)
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        store, trees = self.rows.columns.store, self.rows.weights()
+        large = self.native.rows(store, trees, self.limit if halves else None, begin, end, out)
+        if large is not None and not self.logs:
+            raise overflow(self.kernel, *large)
+
+    @property
+    def bytes(self) -> int:
+        return int(self.native.bytes)
+
+
+class TreeKernel(Kernel):
+    """A convolution kernel over trees, computed by the native core."""
+
+    _algorithm: ClassVar[Any]
+
+    def _native_parameters(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def _native_columns(self, store: _core.Store, weights: _core.NodeWeights, logs: bool) -> Any:
+        return self._algorithm(store, weights, logs, *self._native_parameters())
+
+    def coerce(self, X: Any) -> Treebank:
+        return as_treebank(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> TreeEvaluator:
+        self.validate()
+        return TreeEvaluator(self, self.coerce(X), None if Y is None else self.coerce(Y), logs)
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        self.validate()
+        bank = self.coerce(X)
+        values: Vector = self._algorithm.self_values(
+            bank.columns.store, bank.weights(), logs, *self._native_parameters()
+        )
+        return values
+
+
+class Subtree(TreeKernel):
+    r"""The subtree kernel (ST): complete subtrees in common.
+
+    .. math:: K(T_1, T_2) = \sum_f \lambda^{\mathrm{size}(f)} h_f(T_1) h_f(T_2)
+
+    over the fragments `f` that are a node with all its descendants; size counts productions.
+
+    Parameters
+    ----------
+    lam : float in (0, 1]
+        Decay a production. 1 counts.
+
+    Notes
+    -----
+    Costs the equal subtrees of each pair of trees. Vishwanathan & Smola (2002); "ST" in Moschitti (2006).
+
+    Examples
+    --------
+    >>> from treelet import Subtree
+    >>> Subtree()(["(NP (D the) (N apple))"])
+    array([[3.]])
+    """
+
+    _algorithm = _core.SubtreeColumns
+    _always_shown = ("lam",)
+
+    def __init__(self, lam: float = 1.0) -> None:
+        self.lam = lam
+        self.validate()
+
+    def validate(self) -> None:
+        check_number(self, "lam", 0, 1)
+
+    def _native_parameters(self) -> tuple[float]:
+        return (float(self.lam),)
+
+
+class SubsetTree(TreeKernel):
+    r"""The subset-tree kernel (SST) of Collins & Duffy (2001).
+
+    Fragments are connected pieces in which every node is expanded by its whole production or not at all:
+
+    .. math:: K(T_1, T_2) = \sum_f \lambda^{\mathrm{size}(f)} h_f(T_1) h_f(T_2)
+
+    with size the number of productions in `f`.
+
+    Parameters
+    ----------
+    lam : float in (0, 1]
+        Decay a production. 1 counts; 0.4 is Moschitti's (2006) choice.
+    max_depth : int, optional
+        Only fragments of at most this depth: productions on the longest path; 1 is single productions.
+
+    Notes
+    -----
+    Costs the node pairs that share a production and one of whose children do; the rest is a sparse product.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree
+    >>> SubsetTree(lam=1)(["(NP (D the) (N apple))"])
+    array([[6.]])
+    """
+
+    _algorithm = _core.SubsetTreeColumns
+    _always_shown = ("lam",)
+
+    def __init__(self, lam: float = 0.4, max_depth: int | None = None) -> None:
+        self.lam = lam
+        self.max_depth = max_depth
+        self.validate()
+
+    def validate(self) -> None:
+        check_number(self, "lam", 0, 1)
+        depth = self.max_depth
+        if depth is not None and (not isinstance(depth, (int, np.integer)) or isinstance(depth, bool) or depth < 1):
+            raise ParameterError(
+                f"The 'max_depth' parameter of SubsetTree must be None or an int of at least 1. Got {depth!r} instead."
+            )
+
+    def _native_parameters(self) -> tuple[float, int]:
+        return float(self.lam), 0 if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
+
+
+class PartialTree(TreeKernel):
+    r"""The partial-tree kernel (PT) of Moschitti (2006).
+
+    Fragments are any connected pieces: a node may keep some of its children, in order.
+
+    .. math::
+        \Delta(n_1, n_2) = \mu \Big(\lambda^2 + \sum_{J_1, J_2} \lambda^{g(J_1) + g(J_2)}
+        \prod_i \Delta(c_1[J_{1i}], c_2[J_{2i}])\Big)
+
+    for nodes with one label, over equally long subsequences of their children, with `g` the children skipped inside
+    a subsequence; K sums it over all pairs of nodes, words included. (The paper's eq. 3 would also charge adjacent
+    children; its recursion does not, and nor does any implementation.)
+
+    Parameters
+    ----------
+    lam : float in (0, 1]
+        Decay a skipped child.
+    mu : float in (0, 1]
+        Decay a level.
+    leaves : bool
+        False leaves out what two equal words contribute on their own: only pairs of nodes with children are summed.
+
+    Notes
+    -----
+    Costs the node pairs with one label and a child label in common, times the children that meet.
+
+    Examples
+    --------
+    >>> from treelet import PartialTree
+    >>> PartialTree(lam=1, mu=1)(["(D the)"])
+    array([[3.]])
+    """
+
+    _algorithm = _core.PartialTreeColumns
+    _always_shown = ("lam", "mu")
+
+    def __init__(self, lam: float = 0.4, mu: float = 0.4, leaves: bool = True) -> None:
+        self.lam = lam
+        self.mu = mu
+        self.leaves = leaves
+        self.validate()
+
+    def validate(self) -> None:
+        check_number(self, "lam", 0, 1)
+        check_number(self, "mu", 0, 1)
+        if not isinstance(self.leaves, (bool, np.bool_)):
+            raise ParameterError(
+                f"The 'leaves' parameter of PartialTree must be True or False. Got {self.leaves!r} instead."
+            )
+
+    def _native_parameters(self) -> tuple[float, float, bool]:
+        return float(self.lam), float(self.mu), bool(self.leaves)

@@ -1,0 +1,105 @@
+"""The slow definitions: every kernel by listing fragments. Written to be read, and to be the truth for tests.
+
+All of them take exponential time in the size of the tree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, product
+from typing import NamedTuple
+
+from treelet.structures import Tree
+
+Fragment = str | tuple[str, tuple["Fragment", ...]]
+"""A label on the fragment's edge (a word, or a node that is not expanded), or a label over its children."""
+
+
+def size(fragment: Fragment) -> int:
+    """Productions in a fragment."""
+    return 0 if isinstance(fragment, str) else 1 + sum(size(child) for child in fragment[1])
+
+
+def depth(fragment: Fragment) -> int:
+    """Productions on the longest path from the fragment's root."""
+    return 0 if isinstance(fragment, str) else 1 + max(depth(child) for child in fragment[1])
+
+
+def nodes(fragment: Fragment) -> int:
+    """Nodes of a fragment, those on the edge included."""
+    return 1 if isinstance(fragment, str) else 1 + sum(nodes(child) for child in fragment[1])
+
+
+def edge(fragment: Fragment) -> int:
+    """Nodes of a fragment that have no children in it."""
+    return 1 if isinstance(fragment, str) else sum(edge(child) for child in fragment[1])
+
+
+# --- complete subtrees ------------------------------------------------------------------------------------------
+
+
+def complete_subtree(node: Tree) -> Fragment:
+    """A node with all its descendants."""
+    return (node.label, tuple(complete_subtree(child) for child in node)) if node.children else node.label
+
+
+def subtree(first: Tree, second: Tree, lam: float = 1.0) -> float:
+    """ST: sum over complete subtrees f of lam^size(f) * count in first * count in second."""
+    a, b = (Counter(complete_subtree(node) for node in tree.nodes() if node.children) for tree in (first, second))
+    return sum(lam ** size(f) * a[f] * b[f] for f in a)
+
+
+# --- subset trees (Collins & Duffy 2001) ------------------------------------------------------------------------
+
+
+def subset_trees(node: Tree) -> list[Fragment]:
+    """The fragments rooted at a node: each child is left unexpanded, or is itself the root of a fragment."""
+    if not node.children:
+        return []
+    choices = [[child.label, *subset_trees(child)] for child in node]
+    return [(node.label, kids) for kids in product(*choices)]
+
+
+def subset_tree(first: Tree, second: Tree, lam: float = 0.4, max_depth: int | None = None) -> float:
+    """SST: sum over fragments f (of at most that depth) of lam^size(f) * count in first * count in second."""
+    a, b = (Counter(f for node in tree.nodes() for f in subset_trees(node)) for tree in (first, second))
+    return sum(lam ** size(f) * a[f] * b[f] for f in a if max_depth is None or depth(f) <= max_depth)
+
+
+# --- partial trees (Moschitti 2006) -----------------------------------------------------------------------------
+
+
+class Occurrence(NamedTuple):
+    """A partial tree at a place in a tree, and how many children it skips there."""
+
+    fragment: Fragment
+    gaps: int
+
+
+def partial_trees(node: Tree) -> list[Occurrence]:
+    """The partial trees rooted at a node: the label alone, or over any subsequence of children's partial trees."""
+    found = [Occurrence(node.label, 0)]
+    for length in range(1, len(node.children) + 1):
+        for places in combinations(range(len(node.children)), length):
+            skipped = places[-1] - places[0] + 1 - length
+            for kids in product(*(partial_trees(node.children[place]) for place in places)):
+                fragment = (node.label, tuple(kid.fragment for kid in kids))
+                found.append(Occurrence(fragment, skipped + sum(kid.gaps for kid in kids)))
+    return found
+
+
+def partial_tree(first: Tree, second: Tree, lam: float = 0.4, mu: float = 0.4, leaves: bool = True) -> float:
+    """PT: each node of f costs mu, each one on its edge lam^2, each skipped child in either tree lam.
+
+    Without leaves, the partial trees that are rooted at a word (the word alone) are left out.
+    """
+    weights = []
+    for tree in (first, second):
+        found: Counter[Fragment] = Counter()
+        for node in tree.nodes():
+            if leaves or node.children:
+                for fragment, gaps in partial_trees(node):
+                    found[fragment] += lam**gaps  # type: ignore[assignment]  # a Counter of floats
+        weights.append(found)
+    a, b = weights
+    return sum(mu ** nodes(f) * lam ** (2 * edge(f)) * a[f] * b[f] for f in a)

@@ -1,0 +1,255 @@
+"""Tree kernels: equal to their slow definitions, and all that a kernel must be."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treelet as tl
+from treelet.testing import check_kernel, reference
+from treelet.testing.strategies import banks, trees
+
+CAT = "(VP (V brought) (NP (D a) (N cat)))"
+
+KERNELS = {
+    "st": (tl.Subtree(lam=0.7), lambda a, b: reference.subtree(a, b, 0.7)),
+    "st-count": (tl.Subtree(), reference.subtree),
+    "sst": (tl.SubsetTree(lam=0.4), lambda a, b: reference.subset_tree(a, b, 0.4)),
+    "sst-count": (tl.SubsetTree(lam=1), lambda a, b: reference.subset_tree(a, b, 1)),
+    "sst-depth1": (tl.SubsetTree(lam=0.6, max_depth=1), lambda a, b: reference.subset_tree(a, b, 0.6, 1)),
+    "sst-depth2": (tl.SubsetTree(lam=0.6, max_depth=2), lambda a, b: reference.subset_tree(a, b, 0.6, 2)),
+    "sst-depth3": (tl.SubsetTree(lam=0.9, max_depth=3), lambda a, b: reference.subset_tree(a, b, 0.9, 3)),
+    "pt": (tl.PartialTree(lam=0.4, mu=0.3), lambda a, b: reference.partial_tree(a, b, 0.4, 0.3)),
+    "pt-count": (tl.PartialTree(lam=1, mu=1), lambda a, b: reference.partial_tree(a, b, 1, 1)),
+    "pt-no-leaves": (
+        tl.PartialTree(lam=0.7, mu=0.6, leaves=False),
+        lambda a, b: reference.partial_tree(a, b, 0.7, 0.6, leaves=False),
+    ),
+}
+each_kernel = pytest.mark.parametrize("name", KERNELS)
+
+
+@each_kernel
+def test_equals_the_slow_definition_on_thousands_of_pairs(name: str) -> None:
+    kernel, slow = KERNELS[name]
+    pairs = 0
+
+    @settings(max_examples=400)
+    @given(banks(min_size=2, max_size=5, max_nodes=11))
+    def compare(examples: list[tl.Tree]) -> None:
+        nonlocal pairs
+        K = kernel(examples)
+        expected = np.array([[slow(a, b) for b in examples] for a in examples])
+        np.testing.assert_allclose(K, expected, rtol=1e-9, atol=1e-300)
+        pairs += len(examples) * (len(examples) + 1) // 2
+
+    compare()
+    assert pairs >= 2000, f"only {pairs} pairs were compared"
+
+
+@each_kernel
+@settings(max_examples=25)
+@given(examples=banks(min_size=2, max_size=6, max_nodes=9))
+def test_is_a_kernel(name: str, examples: list[tl.Tree]) -> None:
+    kernel, slow = KERNELS[name]
+    check_kernel(kernel, examples, reference=slow)
+
+
+@settings(max_examples=60)
+@given(rows=banks(max_size=4), columns=banks(max_size=4), name=st.sampled_from(sorted(KERNELS)))
+def test_rectangles_between_banks_of_their_own(rows: list[tl.Tree], columns: list[tl.Tree], name: str) -> None:
+    kernel, slow = KERNELS[name]
+    K = kernel(tl.Treebank(rows), tl.Treebank(columns))
+    np.testing.assert_allclose(K, [[slow(a, b) for b in columns] for a in rows], rtol=1e-9, atol=1e-300)
+
+
+@settings(max_examples=60)
+@given(tree=trees(max_nodes=9, max_children=8, labels=("A",), words=("x",)))
+def test_partial_tree_with_many_equal_children(tree: tl.Tree) -> None:
+    for lam, mu in ((0.4, 0.4), (1, 1)):
+        value = tl.PartialTree(lam=lam, mu=mu).diag([tree])[0]
+        np.testing.assert_allclose(value, reference.partial_tree(tree, tree, lam, mu), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("children", "words"), [(8, ("x",)), (9, ("x", "y")), (9, tuple("abcdefghi"))])
+def test_partial_tree_grid_form(children: int, words: tuple[str, ...]) -> None:
+    """More meeting children than are listed one by one."""
+    rng = np.random.default_rng(children)
+    examples = [
+        tl.Tree("A", [tl.Tree(words[k % len(words)]) for k in rng.integers(0, len(words), children)]) for _ in range(4)
+    ]
+    for lam in (0.4, 1.0):
+        K = tl.PartialTree(lam=lam, mu=0.5)(examples)
+        expected = [[reference.partial_tree(a, b, lam, 0.5) for b in examples] for a in examples]
+        np.testing.assert_allclose(K, expected, rtol=1e-9)
+
+
+def grid_by_recursion(first: tl.Tree, second: tl.Tree, lam: float, mu: float) -> float:
+    """PT for flat trees of words, by the recursion of the paper with its sign mended, lengths kept apart."""
+    a, b = [child.label for child in first], [child.label for child in second]
+    met = mu * lam**2 * np.equal.outer(a, b)
+    total, ends = 0.0, met.copy()
+    while ends.any():
+        total += ends.sum()
+        D = np.zeros((len(a) + 1, len(b) + 1))
+        for i in range(len(a)):
+            for j in range(len(b)):
+                D[i + 1, j + 1] = ends[i, j] + lam * D[i, j + 1] + lam * D[i + 1, j] - lam**2 * D[i, j]
+        ends = met * D[:-1, :-1]
+    own = mu * (lam**2 + total) * (first.label == second.label)
+    words = mu * lam**2 * sum(x == y for x in a for y in b)
+    return own + words
+
+
+@pytest.mark.parametrize("width", [30, 600])
+def test_partial_tree_on_wide_nodes(width: int) -> None:
+    """Beyond the widths where matches are listed, against the recursion over lengths."""
+    rng = np.random.default_rng(0)
+    narrow = width if width < 100 else 12
+    words = [f"w{k}" for k in range(width // 6)]
+    first = tl.Tree("A", [words[k] for k in rng.integers(0, len(words), width)])
+    second = tl.Tree("A", [words[k] for k in rng.integers(0, len(words), narrow)])
+    lam, mu = 0.5, 0.8
+    K = tl.PartialTree(lam=lam, mu=mu)([first, second])
+    np.testing.assert_allclose(K[0, 1], grid_by_recursion(first, second, lam, mu), rtol=1e-9)
+    np.testing.assert_allclose(K[1, 1], grid_by_recursion(second, second, lam, mu), rtol=1e-9)
+    if width < 100:
+        np.testing.assert_allclose(K[0, 0], grid_by_recursion(first, first, lam, mu), rtol=1e-9)
+
+
+def test_values_of_the_papers() -> None:
+    count = tl.SubsetTree(lam=1)
+    assert count(["(NP (D the) (N apple))"])[0, 0] == 6
+    assert count.diag(["(PP (IN in) (DT the) (NN bank))"])[0] == 11
+    assert count.diag([CAT])[0] == 17
+    whole = tl.PartialTree(lam=1, mu=1)
+    below = sum(whole.diag([text])[0] for text in ("(V brought)", "(NP (D a) (N cat))"))
+    assert whole.diag([CAT])[0] - below == 30, "partial trees rooted at the VP"
+    assert len(reference.partial_trees(tl.Tree.parse(CAT))) == 30
+
+
+def test_a_tag_matches_an_equal_word_in_partial_trees_only() -> None:
+    comma, plain = "(S (, ,) (N a))", "(S , (N b))"
+    assert tl.PartialTree()([comma], [plain])[0, 0] == pytest.approx(
+        reference.partial_tree(tl.Tree.parse(comma), tl.Tree.parse(plain))
+    )
+
+
+def test_missing_trees_have_value_zero() -> None:
+    bank = tl.Treebank(["(A x)", None, "(A x)"])
+    for kernel, _ in KERNELS.values():
+        K = kernel(bank)
+        assert K[0, 2] > 0
+        assert (K[1] == 0).all()
+        assert (K[:, 1] == 0).all()
+        assert kernel.normalized()(bank)[1, 1] == 0
+
+
+def test_a_bare_word_has_no_productions() -> None:
+    assert tl.SubsetTree()(["(A)"])[0, 0] == 0
+    assert tl.SubsetTree().normalized()(["(A)"])[0, 0] == 0
+    assert tl.PartialTree(lam=0.5, mu=0.5)(["(A)"])[0, 0] == pytest.approx(0.125)
+
+
+# --- large values -----------------------------------------------------------------------------------------------
+
+
+def binary(height: int) -> tl.Tree:
+    tree = tl.Tree("A", ["x"])
+    for _ in range(height):
+        tree = tl.Tree("A", [tree, tree])
+    return tree
+
+
+def exact_count(first: tl.Tree, second: tl.Tree) -> int:
+    """SST with lam = 1 by the recursion of the paper, in whole numbers of any size."""
+    known: dict[tuple[tl.Tree, tl.Tree], int] = {}
+
+    def common(a: tl.Tree, b: tl.Tree) -> int:
+        if not a.children or [c.label for c in a] != [c.label for c in b] or a.label != b.label:
+            return 0
+        if (a, b) not in known:
+            known[a, b] = math.prod(1 + common(x, y) for x, y in zip(a, b, strict=True))
+        return known[a, b]
+
+    return sum(m * n * common(a, b) for a, m in Counter(first.nodes()).items() for b, n in Counter(second.nodes()).items())
+
+
+def test_normalised_values_far_beyond_float64_are_exact() -> None:
+    examples = [binary(8), binary(10), tl.Tree("A", [binary(9), binary(10)]), tl.Tree("A", [binary(7), tl.Tree("B", ["x"])])]
+    exact = [[exact_count(a, b) for b in examples] for a in examples]
+    assert exact[1][1] > 10**308
+    with localcontext() as context:
+        context.prec = 60
+        expected = [
+            [float(Decimal(exact[i][j]) / (Decimal(exact[i][i]) * Decimal(exact[j][j])).sqrt()) for j in range(4)]
+            for i in range(4)
+        ]
+    np.testing.assert_allclose(tl.SubsetTree(lam=1).normalized()(examples), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [tl.SubsetTree(lam=1), tl.PartialTree(lam=1, mu=1), tl.SubsetTree(lam=1, max_depth=11)])
+def test_overflow_is_an_error_and_normalised_values_stay_right(kernel: tl.Kernel) -> None:
+    large = binary(11)
+    examples = [large, tl.Tree("A", [large, tl.Tree("B", ["x"])]), tl.Tree.parse("(B x)")]
+    with pytest.raises(tl.KernelOverflowError, match=r"example.* smaller lam"):
+        kernel(examples)
+    with pytest.raises(tl.KernelOverflowError):
+        kernel.diag(examples)
+    N = kernel.normalized()(examples)
+    assert np.isfinite(N).all()
+    np.testing.assert_allclose(np.diag(N), 1)
+    assert 0.01 < N[0, 1] < 1 + 1e-9
+    assert np.linalg.eigvalsh(N).min() > -1e-9
+    np.testing.assert_allclose(kernel.normalized()(examples, examples), N, rtol=1e-9)
+
+
+def test_scaled_arithmetic_agrees_with_plain_where_both_fit() -> None:
+    rng = np.random.default_rng(1)
+    examples = [random_tree(rng, 60) for _ in range(12)]
+    for kernel in (tl.SubsetTree(lam=1), tl.SubsetTree(lam=0.8, max_depth=4), tl.PartialTree(lam=0.9, mu=0.9), tl.Subtree(0.5)):
+        plain = kernel(examples)
+        logs = np.empty_like(plain)
+        kernel.evaluator(examples, logs=True).fill(0, len(examples), logs, False)
+        np.testing.assert_allclose(np.exp(logs), plain, rtol=1e-10)
+
+
+def test_normalised_chain_in_closed_form() -> None:
+    """A unary chain of n equal labels under lam = 1: C(i, j) = min(i, j) + [i = j], exactly."""
+    n = 60
+    chain = tl.Tree("A", ["x"])
+    for _ in range(n - 1):
+        chain = tl.Tree("A", [chain])
+    # pairs (i, j) of nodes above the bottom one: min(i, j) fragments, one more if i = j (down to the word)
+    expected = sum(min(i, j) + (i == j) for i in range(1, n) for j in range(1, n)) + 1
+    assert tl.SubsetTree(lam=1).diag([chain])[0] == pytest.approx(expected)
+
+
+def random_tree(rng: np.random.Generator, nodes: int) -> tl.Tree:
+    if nodes <= 1:
+        return tl.Tree("AB"[rng.integers(2)], ["xyz"[rng.integers(3)]])
+    count = int(rng.integers(1, 4))
+    shares = rng.multinomial(nodes - 1, [1 / count] * count)
+    return tl.Tree("ABC"[rng.integers(3)], [random_tree(rng, int(share)) for share in shares])
+
+
+# --- blocks of similar rows -------------------------------------------------------------------------------------
+
+
+@each_kernel
+def test_candidate_lists_share_their_work(name: str) -> None:
+    """Neighbouring trees that share most subtrees are worked on together; the values must not know."""
+    kernel, _ = KERNELS[name]
+    rng = np.random.default_rng(3)
+    base = random_tree(rng, 40)
+    examples = [base] + [tl.Tree("S", [base, random_tree(rng, 3)]) for _ in range(40)] + [random_tree(rng, 9)]
+    bank = tl.Treebank(examples)
+    K = kernel(bank)
+    apart = np.vstack([kernel(bank[[k]], bank) for k in range(len(bank))])
+    np.testing.assert_allclose(K, apart, rtol=1e-12)
