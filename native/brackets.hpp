@@ -2,6 +2,7 @@
 // Bytes come in chunks of any size; finished trees go straight into a Store. Depth costs heap, never stack.
 #pragma once
 #include "store.hpp"
+#include <algorithm>
 
 namespace treelet {
 
@@ -125,11 +126,14 @@ class BracketReader {
 
     void finish_token(std::string_view text) {
         if (!valid_utf8(text))
-            throw InputError(token_at_.line, token_at_.column,
-                             "these bytes are not UTF-8 text; if the file has another encoding, name it (encoding=\"latin-1\")");
+            throw InputError(
+                token_at_.line, token_at_.column,
+                text.find('\0') != text.npos
+                    ? "a NUL byte: this is no text file"
+                    : "these bytes are not UTF-8 text; if the file has another encoding, name it (encoding=\"latin-1\")");
         if (frames_.empty())
             throw InputError(token_at_.line, token_at_.column,
-                             "text outside brackets: '" + std::string(text.substr(0, 40)) + "'; a tree starts with '('");
+                             "text outside brackets: '" + beginning(text) + "'; a tree starts with '('");
         Frame &frame = frames_.back();
         const bool is_label = frame.label == none && kids_.size() == frame.first_kid && !frame.dropped;
         if (is_label) {
@@ -139,6 +143,13 @@ class BracketReader {
         } else {
             kids_.push_back(store_.add_node(store_.add_label(text), nullptr, 0));
         }
+    }
+
+    // At most 40 bytes of it, no character cut in two.
+    static std::string beginning(std::string_view text) {
+        std::size_t n = std::min<std::size_t>(text.size(), 40);
+        while (n < text.size() && n > 0 && (text[n] & 0xC0) == 0x80) --n;
+        return std::string(text.substr(0, n));
     }
 
     // "NP-SBJ-1" -> "NP", "S=2" -> "S"; labels that begin with '-' (-LRB-, -NONE-) are whole.

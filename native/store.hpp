@@ -4,6 +4,7 @@
 // their parents, so ascending id order is a bottom-up order. Nodes are never changed or removed, so an id
 // stays valid in every store that was grown from this one.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -89,7 +90,7 @@ class Store {
         std::uint64_t hash = mix(static_cast<std::uint64_t>(label), n);
         for (std::size_t i = 0; i < n; ++i) hash = mix(hash, static_cast<std::uint64_t>(kids[i]));
         Id id = nodes_.find(hash, [&](Id other) {
-            return label_[other] == label && arity(other) == n && std::memcmp(children(other), kids, n * sizeof(Id)) == 0;
+            return label_[other] == label && arity(other) == n && std::equal(kids, kids + n, children(other));
         });
         if (id != none) return id;
         id = next_id(label_.size());

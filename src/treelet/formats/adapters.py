@@ -13,6 +13,7 @@ import numpy as np
 from treelet import _core
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
+from treelet.formats.brackets import label_problem
 
 Node = Any
 Adapter = tuple[Callable[[Node], str], Callable[[Node], Iterable[Node]]]
@@ -22,18 +23,19 @@ _REPLACED = str.maketrans({"(": "-LRB-", ")": "-RRB-", " ": "_", "\t": "_", "\n"
 
 def safe_label(text: str) -> str:
     """Any text as a label: white space becomes ``_``, brackets ``-LRB-`` and ``-RRB-``; an empty text ``''``."""
-    return text.translate(_REPLACED) or "''"
+    clean = text.translate(_REPLACED) or "''"
+    return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
 
 
 # --- treelet's own trees, and nltk's ----------------------------------------------------------------------------
 
 
 def _own_label(node: Node) -> str:
-    return node if isinstance(node, str) else node.label
+    return getattr(node, "label", node)
 
 
 def _own_children(node: Node) -> Iterable[Node]:
-    return () if isinstance(node, str) else node.children
+    return getattr(node, "children", ())
 
 
 def _nltk_label(node: Node) -> str:
@@ -102,16 +104,20 @@ def adapter_for(item: object) -> Adapter | None:
     return None
 
 
-def flatten(items: Iterable[object]) -> Columns:
-    """Columns of trees from objects that an adapter knows; None stays a missing tree."""
+def flatten(items: Iterable[object], numbers: Iterable[int] | None = None) -> Columns:
+    """Columns of trees from objects that an adapter knows; None stays a missing tree.
+
+    Errors name the items by `numbers`, or by their places.
+    """
     names: dict[str, int] = {}
     label: list[int] = []
     arity: list[int] = []
     ends: list[int] = []
     missing: list[int] = []
-    for number, item in enumerate(items):
+    items = list(items)
+    for place, (number, item) in enumerate(zip(numbers or range(len(items)), items, strict=True)):
         if item is None:
-            missing.append(number)
+            missing.append(place)
             continue
         adapter = adapter_for(item)
         if adapter is None:
@@ -134,9 +140,11 @@ def flatten(items: Iterable[object]) -> Columns:
                 continue
             on_path.discard(id(node))
             name = label_of(node)
-            if not name:
-                raise TreeError(f"item {number} has a node without a label")
-            label.append(names.setdefault(name, len(names)))
+            if name not in names:
+                if problem := label_problem(name):
+                    raise TreeError(f"item {number} has a node whose label is {problem}")
+                names[name] = len(names)
+            label.append(names[name])
             arity.append(children)
         ends.append(len(label))
     store, roots = _core.build(

@@ -96,25 +96,28 @@ class Source:
     def __init__(self, stream: IO[bytes], name: str, encoding: str = "utf-8") -> None:
         self.stream, self.name = stream, name
         try:
+            "".encode(encoding)  # refuses unknown ones, and codecs that are not for text
             self.encoding = codecs.lookup(encoding).name
-        except LookupError:
-            raise ParameterError(f"The 'encoding' parameter must be a text encoding. Got {encoding!r} instead.") from None
+        except (LookupError, TypeError):
+            raise ParameterError(
+                f"The 'encoding' parameter must be a text encoding. Got {encoding!r} instead."
+            ) from None
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes, as UTF-8, in pieces."""
-        for chunk in self._raw_chunks():
-            yield chunk
+        yield from self._raw_chunks()
 
     def lines(self) -> Iterator[bytes]:
         """The lines, as UTF-8, without their ends."""
-        rest = b""
+        rest: list[bytes] = []
         for chunk in self._raw_chunks():
-            parts = (rest + chunk).split(b"\n")
-            rest = parts.pop()
-            for part in parts:
-                yield part.removesuffix(b"\r")
-        if rest:
-            yield rest.removesuffix(b"\r")
+            first, *others = chunk.split(b"\n")
+            rest.append(first)
+            for other in others:
+                yield b"".join(rest).removesuffix(b"\r")
+                rest = [other]
+        if any(rest):
+            yield b"".join(rest).removesuffix(b"\r")
 
     def text_lines(self) -> Iterator[tuple[int, str]]:
         """Numbered lines as text."""
@@ -125,7 +128,7 @@ class Source:
                 raise self.error(
                     'these bytes are not UTF-8 text; if the file has another encoding, name it (encoding="latin-1")',
                     number,
-                    error.start + 1,
+                    len(line[: error.start].decode("utf-8")) + 1,
                 ) from None
 
     def error(self, message: str, line: int | None = None, column: int | None = None) -> FormatError:
@@ -133,23 +136,27 @@ class Source:
 
     def _raw_chunks(self) -> Iterator[bytes]:
         decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
-        first = True
+        start: bytes | None = b""  # until it is known whether the text begins with a byte order mark
         while True:
             try:
-                chunk = self.stream.read(CHUNK)
+                raw = self.stream.read(CHUNK)
             except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
                 raise FileError(f"{self.name}: cannot be read to its end ({error}); is the file whole?") from error
+            chunk = raw
             if decoder is not None:
                 try:
-                    chunk = decoder.decode(chunk, final=not chunk).encode("utf-8", "surrogatepass")
+                    chunk = decoder.decode(raw, final=not raw).encode("utf-8", "surrogatepass")
                 except UnicodeDecodeError as error:
                     raise self.error(f"not text in the encoding {self.encoding}: {error.reason}") from None
-            if first and chunk.startswith(codecs.BOM_UTF8):
-                chunk = chunk[len(codecs.BOM_UTF8) :]
-            if not chunk:
+            if start is not None:
+                start += chunk
+                if len(start) < len(codecs.BOM_UTF8) and raw:
+                    continue
+                chunk, start = start.removeprefix(codecs.BOM_UTF8), None
+            if chunk:
+                yield chunk
+            if not raw:
                 return
-            first = False
-            yield chunk
 
 
 @contextmanager
@@ -159,7 +166,7 @@ def open_source(file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8") -
         name = str(getattr(file, "name", "<stream>"))
         sample = file.read(0)
         if isinstance(sample, str):
-            yield Source(io.BytesIO(cast("IO[str]", file).read().encode("utf-8")), name)
+            yield Source(io.BytesIO(cast("IO[str]", file).read().encode("utf-8", "surrogatepass")), name)
         else:
             yield Source(cast("IO[bytes]", file), name, encoding)
         return
@@ -170,30 +177,40 @@ def open_source(file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8") -
     opener = COMPRESSED.get(path.suffix.lower(), open)
     try:
         stream = opener(path, "rb")
-    except OSError as error:
-        raise FileError(f"{path}: cannot be opened ({error.strerror or error})") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise FileError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from error
     with stream:
         yield Source(stream, str(path), encoding)
 
 
 @contextmanager
 def open_whole(path: PathLike) -> Iterator[IO[bytes]]:
-    """A file to write that appears under its name only when it is complete."""
-    target = Path(path)
+    """A file to write that appears under its name only when it is complete.
+
+    Links are followed; what is no regular file (a pipe, a device) is written directly.
+    """
+    target = Path(path).resolve()
+    temporary: str | None = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
-    except OSError as error:
-        raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
-    try:
+        if target.exists() and not target.is_file():
+            with open(target, "wb") as stream:
+                yield stream
+            return
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(handle, "wb") as stream:
             yield stream
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        temporary = None
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path}: cannot be written ({error.strerror or error})") from error
+    finally:
+        if temporary is not None:
+            os.unlink(temporary)
 
 
 def find_format(name: str | None, file: object = None) -> Format:
@@ -243,6 +260,6 @@ def write_document(document: Document, file: PathLike | IO[str], format: str | N
             text = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
             chosen.write(document, text)
             text.flush()
+            text.detach()
             if opener:
                 packed.close()
-            text.detach()

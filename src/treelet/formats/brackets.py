@@ -6,8 +6,26 @@ from collections.abc import Iterator
 from typing import IO
 
 from treelet import _core
-from treelet.errors import FormatError
+from treelet.errors import FormatError, ParameterError
 from treelet.formats.base import Columns, Document, Format, Source, register
+
+
+_FORBIDDEN = frozenset("() \t\n\r\v\f\0")
+
+
+def label_problem(label: object) -> str | None:
+    """What is wrong with a label, if anything: it must be writable in brackets and read back the same."""
+    if not isinstance(label, str):
+        return f"{label!r}, a {type(label).__name__}, not a string"
+    if not label:
+        return "empty"
+    if not _FORBIDDEN.isdisjoint(label):
+        return f"{label[:40]!r}, with white space or a bracket in it"
+    try:
+        label.isascii() or label.encode()
+    except UnicodeEncodeError:
+        return f"{label[:40]!r}, which is not valid Unicode text"
+    return None
 
 
 class Reader:
@@ -16,6 +34,11 @@ class Reader:
     def __init__(
         self, source: str, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
     ) -> None:
+        for name, value in (("drop_empty", drop_empty), ("drop_function_tags", drop_function_tags)):
+            if not isinstance(value, bool):
+                raise ParameterError(f"The {name!r} parameter must be True or False. Got {value!r} instead.")
+        if root is not None and label_problem(root):
+            raise ParameterError(f"The 'root' parameter must be a label. Got {root!r} instead.")
         self._native = _core.BracketReader(drop_empty, drop_function_tags, root or "")
         self._source = source
 
@@ -110,9 +133,17 @@ def bracketed(columns: Columns) -> Iterator[str]:
 def write_brackets(document: Document, stream: IO[str]) -> None:
     """One tree a line; of several columns, the first."""
     for columns in document.trees.values():
+        refuse_missing(columns)
         for line in bracketed(columns):
             stream.write(line + "\n")
         return
+
+
+def refuse_missing(columns: Columns) -> None:
+    """This format has no way to write a missing tree."""
+    missing = (columns.roots < 0).nonzero()[0]
+    if len(missing):
+        raise FormatError(f"row {missing[0]} has no tree, which this format cannot say: use svmlight_tk or kelp", "<output>")
 
 
 register(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import IO
 
-from treelet.errors import ParameterError
+from treelet.errors import FormatError, ParameterError
 from treelet.formats.base import Document, Format, Source, register
-from treelet.formats.brackets import Reader, bracketed, write_brackets
+from treelet.formats.brackets import Reader, bracketed, refuse_missing, write_brackets
 
 
 def read_lines(
@@ -63,7 +63,11 @@ def read_tsv(
 def write_tsv(document: Document, stream: IO[str]) -> None:
     """``label<TAB>tree`` lines; of several tree columns, the first. No labels: an empty first column."""
     labels = document.labels or [""] * len(document)
+    for row, label in enumerate(labels):
+        if not {"\t", "\n", "\r"}.isdisjoint(label):
+            raise FormatError(f"the label of row {row} is {label!r}, with a tab or a line end in it", "<output>")
     for columns in document.trees.values():
+        refuse_missing(columns)
         for label, line in zip(labels, bracketed(columns), strict=True):
             stream.write(f"{label}\t{line}\n")
         return

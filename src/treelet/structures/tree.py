@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from treelet.errors import TreeError
 from treelet.formats.base import Columns
-from treelet.formats.brackets import Reader
-
-_FORBIDDEN = frozenset("() \t\n\r\v\f\0")
+from treelet.formats.brackets import Reader, label_problem
 
 
 def check_label(label: object) -> str:
     """A label is a non-empty string without white space or brackets, so that trees can be written and read back."""
-    if not isinstance(label, str):
-        raise TreeError(f"a label must be a string, got {type(label).__name__}: {label!r}")
-    if not label or not _FORBIDDEN.isdisjoint(label):
-        what = "empty" if not label else f"{label[:40]!r}, with white space or a bracket in it"
-        raise TreeError(f"a label is {what}; write brackets as -LRB- and -RRB- and join words by '_'")
-    if not label.isascii():
-        try:
-            label.encode()
-        except UnicodeEncodeError:
-            raise TreeError(f"a label is {label[:40]!r}, which is not valid Unicode text") from None
-    return label
+    if problem := label_problem(label):
+        raise TreeError(f"a label is {problem}; write brackets as -LRB- and -RRB- and join words by '_'")
+    return cast(str, label)
 
 
 class Tree:

@@ -251,10 +251,7 @@ def _columns_of(trees: Iterable[object]) -> Columns:
     roots[texts] = read
     others = [number for number, item in enumerate(items) if not isinstance(item, str) and item is not None]
     if others:
-        for number in others:
-            if adapter_for(items[number]) is None:
-                flatten([None] * number + [items[number]])  # raises, naming the item
-        more = flatten([items[number] for number in others])
+        more = flatten([items[number] for number in others], others)
         store, here = store.grown(*more)
         roots[others] = here[more.roots]
     return Columns(store, roots)

@@ -1,0 +1,69 @@
+# Every target makes .venv and installs what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
+SANITIZED := build/sanitized
+JOBS ?= 2
+
+.PHONY: setup demo test test-slow sanitize bench lint format docs clean
+
+setup: $(VENV)/.stamp-installed
+
+$(VENV)/.stamp-tools: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("treelet needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
+	@echo "Installing the tools into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --group dev
+	@touch $@
+
+$(VENV)/.stamp-installed: $(VENV)/.stamp-tools $(CORE)
+	@echo "Building the native core ..."
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --editable .
+	@touch $@
+
+demo: setup
+	@$(BIN)/python examples/demo.py
+
+test: setup sanitize
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow
+
+# The native core under AddressSanitizer and UBSan, driven by the tests that reach it.
+$(SANITIZED)/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py) | setup
+	@echo "Building the native core with AddressSanitizer and UBSan ..."
+	@rm -rf $(SANITIZED)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps --target $(SANITIZED)/site \
+		--config-settings=build-dir=$(SANITIZED)/work --config-settings=cmake.define.TREELET_SANITIZE=ON .
+	@touch $@
+
+# -S: without it the editable install in .venv would come before the sanitized one.
+sanitize: $(SANITIZED)/.stamp
+	SITE=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$(SANITIZED)/site:$$SITE" \
+		$(BIN)/python -S -m pytest -q -p no:cacheprovider tests/native
+
+bench: setup
+	$(BIN)/python benchmarks/run.py
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror native/*
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i native/*
+
+docs: setup
+	$(BIN)/python -m pytest -q tests/test_docs.py
+
+clean:
+	rm -rf build $(VENV)

@@ -1,0 +1,261 @@
+"""KeLP files: labels, then named trees, vectors and texts, one example a line.
+
+    spam |BT:parse| (S (NP (N John)) (VP (V sleeps))) |ET| |BV:words| john:1 sleeps:1 |EV| |BS:note| any text |ES|
+
+A part lasts until its own closing marker, so the other markers may stand in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+from treelet.errors import FormatError
+from treelet.formats.base import Document, Format, Source, register
+from treelet.formats.brackets import bracketed
+from treelet.formats.svmlight_tk import (
+    SPACE,
+    TOKEN,
+    TreeColumn,
+    Vector,
+    check_length,
+    end_of_gap,
+    number_text,
+    parse_number,
+    write_line,
+)
+
+_CLOSING = {"BT": "|ET|", "BV": "|EV|", "BDV": "|EDV|", "BS": "|ES|"}
+_OPENING = re.compile(r"\|(BT|BV|BDV|BS):([^|\n]+)\|")
+_NUMBER_IN_LIST = re.compile(f"[^,{SPACE}]+")
+
+
+class _Part(NamedTuple):
+    kind: str
+    name: str
+    text: str
+    at: int  # where the text starts in the line, from 0
+    marker_at: int
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_Part]:
+    """What stands between the markers, from place `at` on."""
+    seen: set[tuple[str, str]] = set()
+    while True:
+        at = end_of_gap(text, at)
+        if at == len(text):
+            return
+        opening = _OPENING.match(text, at)
+        if opening is None:
+            raise source.error(
+                f"{text[at : at + 20]!r} has no place here: |BT:name|, |BV:name|, |BDV:name| or |BS:name| opens a part",
+                number,
+                at + 1,
+            )
+        kind, name = opening[1], opening[2]
+        closing = _CLOSING[kind]
+        end = text.find(closing, opening.end())
+        if end < 0:
+            raise source.error(f"{opening[0]} is not closed on this line: write {closing} after it", number, at + 1)
+        family = "BV" if kind == "BDV" else kind
+        if (family, name) in seen:
+            raise source.error(f"{opening[0]} occurs twice on this line: give them different names", number, at + 1)
+        seen.add((family, name))
+        yield _Part(kind, name, text[opening.end() : end], opening.end(), at)
+        at = end + len(closing)
+
+
+def _read_tree(column: TreeColumn, row: int, part: _Part, source: Source, number: int) -> None:
+    try:
+        column.add(row, part.text, number, part.at + 1)
+    except FormatError:
+        if not _OPENING.search(part.text):
+            raise
+        # The closing marker found is most likely that of a later part.
+        raise source.error(
+            f"|BT:{part.name}| is not closed before the next part: write |ET| after its tree",
+            number,
+            part.marker_at + 1,
+        ) from None
+
+
+def _read_sparse(part: _Part, source: Source, number: int) -> Vector:
+    vector: Vector = {}
+    for token in TOKEN.finditer(part.text):
+        column = part.at + token.start() + 1
+        name, colon, value = token[0].rpartition(":")
+        if not colon or not name:
+            raise source.error(f"{token[0]!r} is no feature: write name:value", number, column)
+        if name in vector:
+            raise source.error(f"the feature {name!r} occurs twice in this vector: keep one of the two", number, column)
+        vector[name] = parse_number(value, source, number, column + len(name) + 1)
+    return vector
+
+
+def _read_dense(part: _Part, source: Source, number: int) -> Vector:
+    return {
+        index: parse_number(token[0], source, number, part.at + token.start() + 1)
+        for index, token in enumerate(_NUMBER_IN_LIST.finditer(part.text), 1)
+    }
+
+
+def read_kelp(
+    source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
+) -> Document:
+    """``labels |BT:name| (tree) |ET| |BV:name| word:1 |EV| |BDV:name| 0.1,0.2 |EDV| |BS:name| text |ES|``.
+
+    Several labels are kept as one string with spaces between them. Feature names of sparse vectors are strings, also
+    where they look like numbers; a dense vector is numbered from 1. A name that is missing on some lines gives a
+    missing tree, an empty vector or an empty text there. One space at each end of a text belongs to the markers.
+
+    Parameters
+    ----------
+    source : Source
+        The bytes.
+    drop_empty, drop_function_tags, root
+        As for brackets.
+    """
+    trees: dict[str, TreeColumn] = {}
+    vectors: dict[str, list[Vector]] = {}
+    strings: dict[str, list[str]] = {}
+    labels: list[str] = []
+    for number, text in source.text_lines():
+        if not text.strip(SPACE):
+            continue
+        row = len(labels)
+        first = text.find("|")
+        head = text if first < 0 else text[:first]
+        if head.lstrip(SPACE).startswith("("):
+            raise source.error("a tree without a marker: write |BT:name| before it and |ET| after it", number, 1)
+        labels.append(" ".join(TOKEN.findall(head)))
+        for part in _parts(source, number, text, len(head)):
+            if part.kind == "BT":
+                if part.name not in trees:
+                    trees[part.name] = TreeColumn(
+                        source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root
+                    )
+                _read_tree(trees[part.name], row, part, source, number)
+            elif part.kind == "BS":
+                texts = strings.setdefault(part.name, [])
+                texts.extend([""] * (row - len(texts)))
+                texts.append(part.text.removeprefix(" ").removesuffix(" "))
+            else:
+                values = vectors.setdefault(part.name, [])
+                values.extend({} for _ in range(row - len(values)))
+                values.append((_read_sparse if part.kind == "BV" else _read_dense)(part, source, number))
+    rows = len(labels)
+    if rows == 0:  # an empty file holds no trees, rather than no column of trees
+        trees["tree"] = TreeColumn(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
+    return Document(
+        trees={name: column.result(rows) for name, column in trees.items()},
+        labels=labels,
+        vectors={name: values + [{} for _ in range(rows - len(values))] for name, values in vectors.items()},
+        strings={name: texts + [""] * (rows - len(texts)) for name, texts in strings.items()},
+    )
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
+def _label_text(label: str, place: str) -> str:
+    if " ".join(TOKEN.findall(label)) != label or "|" in label or label.startswith("("):
+        raise FormatError(
+            f"the label {label!r} cannot be written: it must be words with one space between them, without '|', and "
+            "not start with '('",
+            place,
+        )
+    return label
+
+
+def _enclosed(kind: str, name: str, text: str, place: str) -> str:
+    closing = _CLOSING[kind]
+    opening = f"|{kind}:{name}|"
+    if not _OPENING.fullmatch(opening):
+        raise FormatError(
+            f"the name {name!r} of a column cannot be written: it must not be empty or have '|' in it", place
+        )
+    whole = f"{opening} {text} {closing}"
+    if "\n" in text or whole.find(closing) != len(whole) - len(closing):
+        raise FormatError(f"{opening} has a line end or {closing} in it and cannot be written: replace that", place)
+    return whole
+
+
+def _is_dense(vectors: list[Vector]) -> bool:
+    """All rows that are not empty have the same number of features, numbered from 1."""
+    full = [vector for vector in vectors if vector]
+    return bool(full) and all(
+        len(vector) == len(full[0]) and all(index in vector for index in range(1, len(vector) + 1)) for vector in full
+    )
+
+
+def _dense_text(vector: Vector, place: str) -> str:
+    return ",".join(number_text(vector[index], place) for index in range(1, len(vector) + 1))
+
+
+def _sparse_text(vector: Vector, place: str) -> str:
+    parts = {}
+    for index, value in vector.items():
+        name = str(index)
+        if not TOKEN.fullmatch(name) or name in parts:
+            raise FormatError(f"the feature {index!r} cannot be written: its name must be one word, used once", place)
+        parts[name] = f"{name}:{number_text(value, place)}"
+    return " ".join(parts.values())
+
+
+def _empty_part(document: Document, place: str) -> str:
+    for kind, names in (("BT", document.trees), ("BV", document.vectors), ("BS", document.strings)):
+        for name in names:
+            return _enclosed(kind, name, "", place)
+    raise FormatError("there is nothing to write in this row: give it a label, or leave it out", place)
+
+
+def write_kelp(document: Document, stream: IO[str]) -> None:
+    """One example a line, with the names of all columns.
+
+    Vectors numbered from 1 to the same length in all rows become dense ones, others sparse ones. A missing tree, an
+    empty vector and an empty text are left out, so a column that has nothing else is not kept; a row that has nothing
+    else is written with one empty part. A tree or a text with its own closing marker in it (``|ET|``, ``|ES|``) cannot
+    be written; that is an error.
+    """
+    rows = len(document)
+    labels = [""] * rows if document.labels is None else document.labels
+    for name, columns in document.trees.items():
+        check_length(name, len(columns.roots), rows)
+    for name, values in document.vectors.items():
+        check_length(name, len(values), rows)
+    for name, lines in document.strings.items():
+        check_length(name, len(lines), rows)
+    texts = [(name, bracketed(columns)) for name, columns in document.trees.items()]
+    vectors = [(name, values, _is_dense(values)) for name, values in document.vectors.items()]
+    for row in range(rows):
+        place = f"row {row}"
+        parts = [_label_text(labels[row], place)] if labels[row] else []
+        for name, trees in texts:
+            if tree := next(trees):
+                parts.append(_enclosed("BT", name, tree, place))
+        for name, numbers, dense in vectors:
+            if numbers[row] and dense:
+                parts.append(_enclosed("BDV", name, _dense_text(numbers[row], place), place))
+            elif numbers[row]:
+                parts.append(_enclosed("BV", name, _sparse_text(numbers[row], place), place))
+        for name, strings in document.strings.items():
+            if strings[row]:
+                parts.append(_enclosed("BS", name, strings[row], place))
+        if not parts:  # a blank line would not be read back
+            parts.append(_empty_part(document, place))
+        write_line(" ".join(parts), stream, place)
+
+
+register(
+    Format(
+        "kelp",
+        "KeLP: labels |BT:name| tree |ET| |BV:name| features |EV| |BS:name| text |ES|",
+        read_kelp,
+        write_kelp,
+        (".klp", ".kelp"),
+    )
+)
