@@ -6,7 +6,7 @@ CORE := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 JOBS ?= 2
 
-.PHONY: setup demo test test-slow sanitize bench lint format docs clean
+.PHONY: setup demo test test-slow sanitize bench lint stubs format docs clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -24,7 +24,10 @@ $(VENV)/.stamp-installed: $(VENV)/.stamp-tools $(CORE)
 	@touch $@
 
 demo: setup
-	@$(BIN)/python examples/demo.py
+	@mkdir -p build/demo
+	@$(BIN)/python -c "from treelet.datasets import small_treebank; small_treebank().write('build/demo/questions.mrg')"
+	$(BIN)/treelet gram build/demo/questions.mrg -o build/demo/K.npy --kernel sst --lam 0.4 --normalize --jobs 2
+	$(BIN)/python examples/nearest.py build/demo/questions.mrg --matrix build/demo/K.npy
 
 test: setup sanitize
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
@@ -56,6 +59,9 @@ lint: setup
 	$(BIN)/clang-format --dry-run --Werror native/*
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+stubs: setup
+	$(BIN)/python -m nanobind.stubgen -m treelet._core -o src/treelet/_core.pyi
 
 format: setup
 	$(BIN)/ruff format .

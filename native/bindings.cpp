@@ -46,8 +46,8 @@ void check_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-nb::list label_list(const Store &store) {
-    nb::list out;
+nb::typed<nb::list, nb::str> label_list(const Store &store) {
+    nb::typed<nb::list, nb::str> out;
     for (Id id = 0; id < static_cast<Id>(store.label_count()); ++id) {
         const std::string_view text = store.label_text(id);
         out.append(nb::str(text.data(), text.size()));
@@ -55,26 +55,34 @@ nb::list label_list(const Store &store) {
     return out;
 }
 
-// Trees in post-order: node i has label labels[label[i]] and takes the last arity[i] unclaimed nodes as children;
-// ends[t] is the number of nodes up to the end of tree t.
+// Trees in post-order: node i has label labels[label[i]] and takes the last arity[i] unclaimed nodes as children; a
+// negative arity -1 - k stands for the subtree of node k again. ends[t] is the number of nodes up to the end of tree t.
 std::pair<StorePtr, std::vector<Id>> build(const std::vector<std::string> &labels, IdArray label, IdArray arity, LongArray ends) {
     if (label.shape(0) != arity.shape(0)) refuse("label and arity must be of one length");
     check_ids(label, labels.size(), "label");
     auto store = std::make_shared<Store>();
-    std::vector<Id> here(labels.size(), none), stack, roots;
+    std::vector<Id> here(labels.size(), none), stack, roots, built;
     std::size_t i = 0;
     for (std::size_t t = 0; t < ends.shape(0); ++t) {
         const std::int64_t end = ends.data()[t];
         if (end < 0 || static_cast<std::size_t>(end) > label.shape(0)) refuse("ends out of range");
         for (; i < static_cast<std::size_t>(end); ++i) {
             const Id n = arity.data()[i];
-            if (n < 0 || static_cast<std::size_t>(n) > stack.size())
+            if (n < 0) {
+                if (static_cast<std::size_t>(-(n + 1)) >= built.size())
+                    refuse("node " + std::to_string(i) + " repeats one that is not there");
+                stack.push_back(built[static_cast<std::size_t>(-(n + 1))]);
+                built.push_back(stack.back());
+                continue;
+            }
+            if (static_cast<std::size_t>(n) > stack.size())
                 refuse("node " + std::to_string(i) + " claims children that are not there");
             Id &own = here[label.data()[i]];
             if (own == none) own = store->add_label(labels[label.data()[i]]);
             const Id node = store->add_node(own, stack.data() + stack.size() - n, static_cast<std::size_t>(n));
             stack.resize(stack.size() - static_cast<std::size_t>(n));
             stack.push_back(node);
+            built.push_back(node);
         }
         if (stack.size() != 1) refuse("tree " + std::to_string(t) + " has " + std::to_string(stack.size()) + " roots");
         roots.push_back(stack[0]);
@@ -107,6 +115,32 @@ StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, Lon
     return store;
 }
 
+// A kernel's real parameter number `which`, as the algorithm's numbers; other parameters as they are.
+template <class Num> Num as_parameter(double value, int which) {
+    if constexpr (std::is_same_v<Num, Dual>)
+        return Dual::parameter(value, which);
+    else
+        return Num(value);
+}
+
+template <template <class> class Algorithm> struct Make;
+template <> struct Make<SubtreeColumns> {
+    template <class Num> static auto columns(Targets t, double lam) {
+        return std::make_unique<SubtreeColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0));
+    }
+};
+template <> struct Make<SubsetTreeColumns> {
+    template <class Num> static auto columns(Targets t, double lam, int max_depth) {
+        return std::make_unique<SubsetTreeColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0), max_depth);
+    }
+};
+template <> struct Make<PartialTreeColumns> {
+    template <class Num> static auto columns(Targets t, double lam, double mu, bool leaves, const Similar *similar) {
+        return std::make_unique<PartialTreeColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0), as_parameter<Num>(mu, 1), leaves,
+                                                         similar ? *similar : Similar{});
+    }
+};
+
 // Both ways of one kernel: doubles, or (scaled) logarithms of values too large for them.
 template <template <class> class Algorithm> class Columns {
   public:
@@ -116,9 +150,9 @@ template <template <class> class Algorithm> class Columns {
             if (static_cast<std::size_t>(node) >= store_->size()) refuse("weights do not belong to this store");
         nb::gil_scoped_release free;
         if (scaled)
-            scaled_ = std::make_unique<Algorithm<Scaled>>(Targets{store_.get(), weights}, parameters...);
+            scaled_ = Make<Algorithm>::template columns<Scaled>(Targets{store_.get(), weights}, parameters...);
         else
-            plain_ = std::make_unique<Algorithm<double>>(Targets{store_.get(), weights}, parameters...);
+            plain_ = Make<Algorithm>::template columns<double>(Targets{store_.get(), weights}, parameters...);
     }
 
     // Fills out; returns the first (row, column) whose value does not fit a double, or None.
@@ -153,22 +187,44 @@ template <template <class> class Algorithm> class Columns {
         std::vector<double> values(trees.rows());
         {
             nb::gil_scoped_release free;
-            std::vector<Id> node_scratch, label_scratch;
+            std::vector<Id> scratch;
             for (std::size_t t = 0; t < trees.rows(); ++t) {
                 Store small;
                 NodeWeights weights;
-                isolate(*store, trees, t, node_scratch, label_scratch, small, weights);
+                isolate(*store, trees, t, scratch, small, weights);
                 double value = 0;
                 Rows rows{&small, &weights, nullptr, 0, 1, &value, 1};
-                Algorithm<double>(Targets{&small, weights}, parameters...).rows(rows, check_signals);
+                Make<Algorithm>::template columns<double>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
                 if (logs) value = std::log(value);
                 if (rows.overflow_row != none && !logs) value = std::numeric_limits<double>::infinity();
                 if (rows.overflow_row != none && logs)
-                    Algorithm<Scaled>(Targets{&small, weights}, parameters...).rows(rows, check_signals);
+                    Make<Algorithm>::template columns<Scaled>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
                 values[t] = value;
             }
         }
         return to_numpy(std::move(values));
+    }
+
+    // K and its derivatives by the logarithms of lam and (PT) mu: row trees x targets, three matrices.
+    template <class... Parameters>
+    static std::optional<std::pair<std::int64_t, std::int64_t>> gradient(StorePtr store, const NodeWeights &trees,
+                                                                         const NodeWeights &targets, Matrix out, Matrix by_lam,
+                                                                         Matrix by_mu, Parameters... parameters) {
+        for (const NodeWeights *w : {&trees, &targets})
+            for (Id node : w->node)
+                if (static_cast<std::size_t>(node) >= store->size()) refuse("trees do not belong to this store");
+        for (const Matrix *m : {&out, &by_lam, &by_mu})
+            if (m->shape(0) != trees.rows() || m->shape(1) != targets.rows() || m->stride(1) != 1 ||
+                m->stride(0) != static_cast<std::int64_t>(targets.rows()))
+                refuse("the three matrices must be contiguous, one row a tree, one column a target");
+        Rows rows{store.get(), &trees, nullptr, 0, trees.rows(), out.data(), static_cast<std::int64_t>(targets.rows())};
+        rows.gradient[0] = by_lam.data(), rows.gradient[1] = by_mu.data();
+        {
+            nb::gil_scoped_release free;
+            Make<Algorithm>::template columns<Dual>(Targets{store.get(), targets}, parameters...)->rows(rows, check_signals);
+        }
+        if (rows.overflow_row == none) return std::nullopt;
+        return std::make_pair(rows.overflow_row, rows.overflow_column);
     }
 
     std::size_t bytes() const { return plain_ ? plain_->bytes() : scaled_->bytes(); }
@@ -187,6 +243,8 @@ void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... na
         .def(nb::init<StorePtr, const NodeWeights &, bool, Parameters...>(), "store"_a, "weights"_a, "scaled"_a, names...)
         .def("rows", &C::rows, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
         .def_static("self_values", &C::template self_values<Parameters...>, "store"_a, "trees"_a, "logs"_a, names...)
+        .def_static("gradient", &C::template gradient<Parameters...>, "store"_a, "trees"_a, "targets"_a, "out"_a, "by_lam"_a,
+                    "by_mu"_a, names...)
         .def_prop_ro("bytes", &C::bytes);
 }
 
@@ -337,10 +395,28 @@ NB_MODULE(_core, m) {
             "node", [](const NodeWeights &w) { return to_numpy(w.node); }, nb::rv_policy::automatic)
         .def_prop_ro("weight", [](const NodeWeights &w) { return to_numpy(w.weight); }, nb::rv_policy::automatic);
 
+    nb::class_<Similar>(m, "Similar", "Which labels are alike, and how much: rows of a sparse matrix over labels.")
+        .def_static(
+            "of",
+            [](LongArray start, IdArray label, DoubleArray sigma) {
+                const std::size_t n = start.shape(0);
+                if (n == 0 || start.data()[0] != 0 || start.data()[n - 1] != static_cast<std::int64_t>(label.shape(0)) ||
+                    label.shape(0) != sigma.shape(0) || !std::is_sorted(start.data(), start.data() + n))
+                    refuse("start, label and sigma do not fit together");
+                for (std::size_t i = 0; i < label.shape(0); ++i)
+                    if (label.data()[i] < 0) refuse("negative label");
+                Similar s;
+                s.start.assign(start.data(), start.data() + n);
+                s.label.assign(label.data(), label.data() + label.shape(0));
+                s.sigma.assign(sigma.data(), sigma.data() + sigma.shape(0));
+                return s;
+            },
+            "start"_a, "label"_a, "sigma"_a);
+
     bind_columns<SubtreeColumns, double>(m, "SubtreeColumns", "Columns of a subtree-kernel matrix.", "lam"_a);
     bind_columns<SubsetTreeColumns, double, int>(m, "SubsetTreeColumns", "Columns of a subset-tree-kernel matrix.", "lam"_a,
                                                  "max_depth"_a);
-    bind_columns<PartialTreeColumns, double, double, bool>(m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.",
-                                                           "lam"_a, "mu"_a, "leaves"_a);
+    bind_columns<PartialTreeColumns, double, double, bool, const Similar *>(
+        m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "similar"_a.none());
     m.def("mirror", &mirror, "out"_a, "Completes a symmetric matrix of which the lower half is there.");
 }

@@ -1,6 +1,7 @@
 // Which distinct subtrees a tree holds and how often: the sparse matrix F of tree x subtree counts.
 // Also the two things every Gram algorithm shares: blocks of row trees, and the matrix it writes into.
 #pragma once
+#include "dual.hpp"
 #include "scaled.hpp"
 #include "simd.hpp"
 #include "store.hpp"
@@ -67,26 +68,21 @@ inline NodeWeights count_nodes(const Store &store, const Id *roots, std::size_t 
 }
 
 // Row `row` of `trees` alone, in a store of its own with small ids in the same order: what a self-value needs.
-inline void isolate(const Store &store, const NodeWeights &trees, std::size_t row, std::vector<Id> &node_scratch,
-                    std::vector<Id> &label_scratch, Store &small, NodeWeights &weights) {
-    node_scratch.resize(store.size(), none), label_scratch.resize(store.label_count(), none);
+// Labels keep their numbers. `scratch` is all none before and after.
+inline void isolate(const Store &store, const NodeWeights &trees, std::size_t row, std::vector<Id> &scratch, Store &small,
+                    NodeWeights &weights) {
+    scratch.resize(store.size(), none);
     std::vector<Id> kids;
-    Id labels = 0;
     for (std::int64_t i = trees.start[row]; i < trees.start[row + 1]; ++i) {
         const Id node = trees.node[i];
-        Id &label = label_scratch[store.label(node)];
-        if (label == none) label = labels++;
         kids.clear();
-        for (std::size_t k = 0; k < store.arity(node); ++k) kids.push_back(node_scratch[store.children(node)[k]]);
-        node_scratch[node] = small.add_node(label, kids.data(), kids.size());
-        weights.node.push_back(node_scratch[node]);
+        for (std::size_t k = 0; k < store.arity(node); ++k) kids.push_back(scratch[store.children(node)[k]]);
+        scratch[node] = small.add_node(store.label(node), kids.data(), kids.size());
+        weights.node.push_back(scratch[node]);
         weights.weight.push_back(trees.weight[i]);
     }
     weights.start.push_back(static_cast<std::int64_t>(weights.node.size()));
-    for (std::int64_t i = trees.start[row]; i < trees.start[row + 1]; ++i) {
-        label_scratch[store.label(trees.node[i])] = none;
-        node_scratch[trees.node[i]] = none;
-    }
+    for (std::int64_t i = trees.start[row]; i < trees.start[row + 1]; ++i) scratch[trees.node[i]] = none;
 }
 
 // Consecutive row trees that are worked on together, because they share most of their subtrees (n-best lists).
@@ -164,6 +160,7 @@ struct Rows {
     std::size_t begin, end;
     double *out; // row `begin` of the matrix
     std::int64_t stride;
+    double *gradient[2] = {nullptr, nullptr};                 // likewise, of the matrices of derivatives
     std::int64_t overflow_row = none, overflow_column = none; // the first value that did not fit a double
 
     std::size_t targets(std::size_t row, std::size_t all) const { return limit ? row + 1 : all; }
@@ -178,6 +175,11 @@ template <class Num> void write_row(Rows &rows, std::size_t row, const Num *sums
         out[j] = output(sums[j]);
         fits = fits && out[j] <= std::numeric_limits<double>::max(); // false for NaN too
     }
+    for (int k = 0; k < 2; ++k)
+        if (rows.gradient[k])
+            for (std::size_t j = 0; j < m; ++j)
+                rows.gradient[k][static_cast<std::int64_t>(row - rows.begin) * rows.stride + static_cast<std::int64_t>(j)] =
+                    derivative(sums[j], k);
     if (fits || rows.overflow_row != none) return;
     rows.overflow_row = static_cast<std::int64_t>(row);
     rows.overflow_column = std::find_if(out, out + m, [](double x) { return !(x <= std::numeric_limits<double>::max()); }) - out;

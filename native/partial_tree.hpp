@@ -19,15 +19,29 @@
 
 namespace treelet {
 
+// Words that are alike though not equal (Croce, Moschitti & Basili 2011): for label l, label[k] is as similar as sigma[k],
+// k = start[l] .. start[l+1]. Only childless nodes are compared by it; a label is not listed under itself.
+struct Similar {
+    std::vector<std::int64_t> start{0};
+    std::vector<Id> label;
+    std::vector<double> sigma;
+    bool any() const { return !label.empty(); }
+    std::int64_t begin(Id l) const { return static_cast<std::size_t>(l) + 1 < start.size() ? start[l] : 0; }
+    std::int64_t end(Id l) const {
+        return static_cast<std::size_t>(l) + 1 < start.size() ? start[static_cast<std::size_t>(l) + 1] : 0;
+    }
+};
+
 template <class Num> class PartialTreeColumns {
   public:
-    PartialTreeColumns(Targets targets, double lam, double mu, bool leaves)
-        : targets_(std::move(targets)), lam_(lam), mu_(mu), leaves_(leaves), constant_(mu * lam * lam) {
+    PartialTreeColumns(Targets targets, Num lam, Num mu, bool leaves, Similar similar = {})
+        : targets_(std::move(targets)), similar_(std::move(similar)), lam_(lam), mu_(mu), leaves_(leaves),
+          constant_(mu * lam * lam) {
         index_labels();
         index_columns();
         index_pairs();
         index_sums();
-        power_.assign(64, 1);
+        power_.assign(64, Num(1));
         for (std::size_t i = 1; i < power_.size(); ++i) power_[i] = power_[i - 1] * lam_;
     }
 
@@ -66,11 +80,16 @@ template <class Num> class PartialTreeColumns {
         Id label, position;
         static bool by_label(const LabelledChild &x, const LabelledChild &y) { return x.label < y.label; }
     };
+    struct Meeting {
+        Id position;
+        double sigma;
+    };
     struct Pair { // group, position of a child with the label looked up
         Id group, position;
     };
     struct Match { // child a of the row's production can meet child b of the group's
         Id a, b;
+        double sigma; // 1: equal labels; else alike, if both are words
     };
     struct PlanEntry {
         Id group;
@@ -101,10 +120,12 @@ template <class Num> class PartialTreeColumns {
         std::vector<Num> sums;     // what goes through postings, block rows x targets
         std::vector<Num> met, chain, total;
         std::vector<Id> active, still_active;
-        std::unordered_map<Id, Plan> plans;
+        std::vector<Meeting> meeting;
+        std::unordered_map<std::uint64_t, Plan> plans;
         std::size_t planned = 0;
         std::vector<Pair> triple_pair;
         std::vector<Id> triple_child, group_count, group_touched;
+        std::vector<double> triple_sigma;
         std::vector<std::pair<Id, double>> labels;
     };
     static constexpr std::size_t sweep = 128;      // columns computed together
@@ -138,6 +159,13 @@ template <class Num> class PartialTreeColumns {
             }
         }
         counts_.build(counts, static_cast<std::size_t>(locals_), w.rows());
+        if (!similar_.any()) return;
+        counts.clear();
+        for (std::size_t t = 0; t < w.rows(); ++t)
+            for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i) // one node a childless label
+                if (store.arity(w.node[i]) == 0)
+                    counts.push_back({local_[store.label(w.node[i])], static_cast<Id>(t), w.weight[i]});
+        words_.build(counts, static_cast<std::size_t>(locals_), w.rows());
     }
 
     // Columns: the distinct subtrees with children, by (label, production, id).
@@ -177,6 +205,7 @@ template <class Num> class PartialTreeColumns {
         }
         for (Group &g : group_) {
             g.children = static_cast<std::int64_t>(labelled_child_.size());
+            for (Id b = 0; b < g.arity; ++b) child_label_.push_back(local_[store.label(store.children(column_node_[g.begin])[b])]);
             for (Id b = 0; b < g.arity; ++b)
                 labelled_child_.push_back({local_[store.label(store.children(column_node_[g.begin])[b])], b});
             std::stable_sort(labelled_child_.begin() + g.children, labelled_child_.end(), LabelledChild::by_label);
@@ -289,15 +318,19 @@ template <class Num> class PartialTreeColumns {
         s.labels.clear();
         for (std::int64_t i = rows.trees->start[row]; i < rows.trees->start[row + 1]; ++i) {
             const Id node = rows.trees->node[i];
-            const Id label = local_label(store.label(node));
-            if (label != none && (leaves_ || store.arity(node))) s.labels.push_back({label, rows.trees->weight[i]});
+            if (local_label(store.label(node)) != none && (leaves_ || store.arity(node)))
+                s.labels.push_back({store.label(node), rows.trees->weight[i]});
+            if (leaves_ && store.arity(node) == 0)
+                for (std::int64_t k = similar_.begin(store.label(node)); k < similar_.end(store.label(node)); ++k)
+                    if (const Id other = local_label(similar_.label[k]); other != none)
+                        words_.add(other, constant_ * Num(similar_.sigma[k] * rows.trees->weight[i]), last, sums);
         }
         std::sort(s.labels.begin(), s.labels.end());
         for (std::size_t i = 0; i < s.labels.size();) {
             const Id label = s.labels[i].first;
             double count = 0;
             for (; i < s.labels.size() && s.labels[i].first == label; ++i) count += s.labels[i].second;
-            counts_.add(label, Num(constant_ * count), last, sums);
+            counts_.add(local_label(label), constant_ * Num(count), last, sums);
         }
     }
 
@@ -317,7 +350,7 @@ template <class Num> class PartialTreeColumns {
         const bool keep = b.uses[i] > 0;
         const RowBlock::Occurrence *o = b.occurrence.data() + b.start[i], *o_end = b.occurrence.data() + b.start[i + 1];
         const std::size_t n = targets_.size(), columns = column_node_.size();
-        const Num constant(constant_), mu(mu_);
+        const Num constant = constant_, mu = mu_;
         for (const PlanEntry &entry : plan.entry) {
             const Group &g = group_[entry.group];
             const Id size = columns_up_to(g, limit);
@@ -355,7 +388,7 @@ template <class Num> class PartialTreeColumns {
 
     void make_dense(Scratch &s, RowValues &row, const Label &label) {
         if (!s.pool.empty()) row.value = std::move(s.pool.back()), s.pool.pop_back();
-        row.value.assign(static_cast<std::size_t>(label.end - label.begin) + 1, Num(constant_));
+        row.value.assign(static_cast<std::size_t>(label.end - label.begin) + 1, constant_);
         if (row.kind == RowValues::one_exception) row.value[row.exception] = row.exceptional;
         row.kind = RowValues::dense;
     }
@@ -369,17 +402,17 @@ template <class Num> class PartialTreeColumns {
         Num *total = s.total.data();
         const Id *kids = store.children(u);
         if (count == 1) {
-            meet(s, kids[match[0].a], g, match[0].b, from, width, total);
+            meet(s, kids[match[0].a], g, match[0].b, match[0].sigma, from, width, total);
             return total;
         }
         // T_x = Delta_x * (1 + sum of lam^gaps T_y over the matches y before x on both sides); S = sum of T_x.
         for (std::size_t x = 0; x < count; ++x) {
             Num *met = s.met.data() + x * sweep, *chain = s.chain.data() + x * sweep;
-            meet(s, kids[match[x].a], g, match[x].b, from, width, met);
+            meet(s, kids[match[x].a], g, match[x].b, match[x].sigma, from, width, met);
             bool first = true;
             for (std::size_t y = 0; y < x; ++y) {
                 if (match[y].a >= match[x].a || match[y].b >= match[x].b) continue;
-                const Num gap(power((match[x].a - match[y].a - 1) + (match[x].b - match[y].b - 1)));
+                const Num gap = gap_weight((match[x].a - match[y].a - 1) + (match[x].b - match[y].b - 1));
                 const Num *before = s.chain.data() + y * sweep;
                 if (first)
                     set_scaled(chain, gap, before, Num(1), width);
@@ -409,16 +442,14 @@ template <class Num> class PartialTreeColumns {
         const Id *kids = store.children(u);
         const auto arity = static_cast<Id>(store.arity(u));
         const LabelledChild *children = labelled_child_.data() + g.children, *children_end = children + g.arity;
-        const Num lam(lam_), one(1);
+        const Num lam = lam_, one(1);
         for (std::size_t r = 0; r < width; ++r) {
             std::fill_n(D, g.arity, Num(0));
             Num total(0);
             s.active.clear();
             for (Id a = 0; a < arity; ++a) {
-                const Id label = local_label(store.label(kids[a]));
-                auto [match, match_end] =
-                    std::equal_range(children, children_end, LabelledChild{label, 0}, LabelledChild::by_label);
-                if (label == none) match = match_end;
+                find_matches(store, kids[a], children, children_end, s.meeting);
+                auto match = s.meeting.begin(), match_end = s.meeting.end();
                 s.still_active.clear();
                 Num E(0), left(0); // left: D(a-1, b-1) as it was, if b-1 was the cell before
                 Id before = -2;
@@ -433,7 +464,7 @@ template <class Num> class PartialTreeColumns {
                     E *= lam;
                     if (match != match_end && match->position == b) {
                         Num met;
-                        meet(s, kids[a], g, b, from + static_cast<Id>(r), 1, &met);
+                        meet(s, kids[a], g, b, match->sigma, from + static_cast<Id>(r), 1, &met);
                         const Num T = met * (one + left);
                         total += T;
                         E += T;
@@ -455,14 +486,35 @@ template <class Num> class PartialTreeColumns {
         }
         return s.total.data();
     }
+    // Where among a group's children those are that a child can meet, by position.
+    void find_matches(const Store &store, Id child, const LabelledChild *begin, const LabelledChild *end,
+                      std::vector<Meeting> &out) const {
+        out.clear();
+        auto add = [&](Id label, double sigma) {
+            if (label == none) return;
+            auto [first, last] = std::equal_range(begin, end, LabelledChild{label, 0}, LabelledChild::by_label);
+            for (; first != last; ++first) out.push_back({first->position, sigma});
+        };
+        add(local_label(store.label(child)), 1);
+        if (store.arity(child) || !similar_.any()) return;
+        for (std::int64_t k = similar_.begin(store.label(child)); k < similar_.end(store.label(child)); ++k)
+            add(local_label(similar_.label[k]), similar_.sigma[k]);
+        std::sort(out.begin(), out.end(), [](const Meeting &x, const Meeting &y) { return x.position < y.position; });
+    }
     static bool negligible(double value) { return value < 1e-40; }
-    static bool negligible(Scaled value) { return value == 0; }
+    template <class Other> static bool negligible(Other value) { return value == 0; }
 
     // Delta(child, child b of each column).
-    void meet(const Scratch &s, Id child, const Group &g, Id b, Id from, std::size_t width, Num *out) const {
+    void meet(const Scratch &s, Id child, const Group &g, Id b, double sigma, Id from, std::size_t width, Num *out) const {
         const RowValues &row = s.row[s.index[child]];
         const Id *slot = slot_.data() + g.slots + static_cast<std::int64_t>(b) * g.size + from;
-        const Num constant(constant_);
+        const Num constant = constant_;
+        if (sigma != 1) {
+            const Label &label = label_[child_label_[g.children + b]];
+            const Num alike = constant * Num(sigma), unlike(0);
+            for (std::size_t r = 0; r < width; ++r) out[r] = slot[r] == label.end - label.begin ? alike : unlike;
+            return;
+        }
         switch (row.kind) {
         case RowValues::constant:
             std::fill_n(out, width, constant);
@@ -478,26 +530,24 @@ template <class Num> class PartialTreeColumns {
 
     // Which groups share a child label with u's production, and where.
     const Plan &plan_for(const Store &store, Id u, Id label, Scratch &s) {
-        const Id production = store.production(u);
-        if (auto it = s.plans.find(production); it != s.plans.end()) return it->second;
+        // With similar words it matters which children are words, and a production does not tell.
+        std::uint64_t key = static_cast<std::uint32_t>(store.production(u));
+        if (similar_.any())
+            for (std::size_t a = 0; a < store.arity(u); ++a) key = mix(key, store.arity(store.children(u)[a]) == 0);
+        if (auto it = s.plans.find(key); it != s.plans.end()) return it->second;
         if (s.planned > plan_budget) s.plans.clear(), s.planned = 0;
-        s.triple_pair.clear(), s.triple_child.clear(), s.group_touched.clear();
+        s.triple_pair.clear(), s.triple_child.clear(), s.triple_sigma.clear(), s.group_touched.clear();
         s.group_count.resize(group_.size(), 0);
         const std::size_t arity = store.arity(u);
         Plan plan;
         for (Id g = label_[label].first_group; g < label_[label].last_group; ++g)
             if (static_cast<Id>(arity) > wide || group_[g].arity > wide) plan.entry.push_back({g, 0, by_grid});
         for (std::size_t a = 0; a < arity && static_cast<Id>(arity) <= wide; ++a) {
-            const Id child = local_label(store.label(store.children(u)[a]));
-            if (child == none) continue;
-            const std::uint64_t key = pair_key(label, child);
-            const Id found = pair_table_.find(mix(key, 1), [&](Id k) { return pair_keys_[k] == key; });
-            if (found == none) continue;
-            for (std::int64_t k = pair_start_[found]; k < pair_start_[found + 1]; ++k) {
-                s.triple_pair.push_back(pairs_[k]);
-                s.triple_child.push_back(static_cast<Id>(a));
-                if (s.group_count[pairs_[k].group]++ == 0) s.group_touched.push_back(pairs_[k].group);
-            }
+            const Id child = store.children(u)[a];
+            list_pairs(label, local_label(store.label(child)), static_cast<Id>(a), 1, s);
+            if (store.arity(child) == 0)
+                for (std::int64_t k = similar_.begin(store.label(child)); k < similar_.end(store.label(child)); ++k)
+                    list_pairs(label, local_label(similar_.label[k]), static_cast<Id>(a), similar_.sigma[k], s);
         }
         // Counting sort by group; within a group the matches stay ordered by (a, b).
         std::sort(s.group_touched.begin(), s.group_touched.end());
@@ -511,10 +561,23 @@ template <class Num> class PartialTreeColumns {
             next += count;
         }
         for (std::size_t k = 0; k < s.triple_pair.size(); ++k)
-            plan.match[s.group_count[s.triple_pair[k].group]++] = {s.triple_child[k], s.triple_pair[k].position};
+            plan.match[s.group_count[s.triple_pair[k].group]++] = {s.triple_child[k], s.triple_pair[k].position, s.triple_sigma[k]};
         for (Id group : s.group_touched) s.group_count[group] = 0;
         s.planned += plan.match.size() + 8;
-        return s.plans.emplace(production, std::move(plan)).first->second;
+        return s.plans.emplace(key, std::move(plan)).first->second;
+    }
+
+    void list_pairs(Id label, Id child, Id a, double sigma, Scratch &s) const {
+        if (child == none) return;
+        const std::uint64_t key = pair_key(label, child);
+        const Id found = pair_table_.find(mix(key, 1), [&](Id k) { return pair_keys_[k] == key; });
+        if (found == none) return;
+        for (std::int64_t k = pair_start_[found]; k < pair_start_[found + 1]; ++k) {
+            s.triple_pair.push_back(pairs_[k]);
+            s.triple_child.push_back(a);
+            s.triple_sigma.push_back(sigma);
+            if (s.group_count[pairs_[k].group]++ == 0) s.group_touched.push_back(pairs_[k].group);
+        }
     }
 
     Id columns_up_to(const Group &g, Id limit) const {
@@ -523,7 +586,7 @@ template <class Num> class PartialTreeColumns {
         if (node[g.size - 1] <= limit) return g.size;
         return static_cast<Id>(std::upper_bound(node, node + g.size, limit) - node);
     }
-    double power(Id gaps) const { return static_cast<std::size_t>(gaps) < power_.size() ? power_[gaps] : std::pow(lam_, gaps); }
+    Num gap_weight(Id gaps) const { return static_cast<std::size_t>(gaps) < power_.size() ? power_[gaps] : power(lam_, gaps); }
     static std::uint64_t pair_key(Id label, Id child) {
         return static_cast<std::uint64_t>(label) << 32 | static_cast<std::uint32_t>(child);
     }
@@ -540,15 +603,17 @@ template <class Num> class PartialTreeColumns {
     }
 
     Targets targets_;
-    double lam_, mu_;
+    Similar similar_;
+    Num lam_, mu_;
     bool leaves_;
-    double constant_;
+    Num constant_;
     std::vector<Id> local_; // label -> local label, none if no column has it
     Id locals_ = 0;
-    DensePostings counts_; // label -> targets, by their nodes with it
+    DensePostings counts_, words_; // label -> targets, by their nodes with it; by their words
     std::vector<Label> label_;
     std::vector<Group> group_;
     std::vector<LabelledChild> labelled_child_;
+    std::vector<Id> child_label_; // the same, by position
     std::vector<Id> column_node_, column_of_, slot_;
     IdTable pair_table_;
     std::vector<std::uint64_t> pair_keys_;
@@ -557,7 +622,7 @@ template <class Num> class PartialTreeColumns {
     std::vector<std::int64_t> sum_start_;
     std::vector<SumEntry> sum_entry_;
     Postings postings_;
-    std::vector<double> power_;
+    std::vector<Num> power_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<Scratch>> spare_;
 };

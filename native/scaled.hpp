@@ -26,6 +26,10 @@ class Scaled {
     Scaled &operator*=(Scaled other) { return *this = *this * other; }
     bool operator==(double zero) const { return mantissa_ == zero; } // only asked of 0
 
+    static Scaled from_log(double value) {
+        const double exponent = std::floor(value / (64 * 0.693147180559945309417));
+        return Scaled(std::exp(value - exponent * 64 * 0.693147180559945309417), static_cast<std::int64_t>(exponent));
+    }
     double log() const { return std::log(mantissa_) + static_cast<double>(exponent_) * 64 * 0.693147180559945309417; }
 
   private:
@@ -47,5 +51,10 @@ class Scaled {
 // What a Gram matrix receives: the value itself, or its logarithm where the value may not fit a double.
 inline double output(double value) { return value; }
 inline double output(Scaled value) { return value.log(); }
+inline double derivative(double, int) { return 0; }
+inline double derivative(Scaled, int) { return 0; }
+
+inline Scaled power(Scaled base, double exponent) { return Scaled::from_log(base.log() * exponent); }
+inline double power(double base, double exponent) { return std::pow(base, exponent); }
 
 } // namespace treelet

@@ -19,7 +19,7 @@ namespace treelet {
 template <class Num> class SubsetTreeColumns {
   public:
     // max_depth 0: no bound.
-    SubsetTreeColumns(Targets targets, double lam, int max_depth) : targets_(std::move(targets)), lam_(lam) {
+    SubsetTreeColumns(Targets targets, Num lam, int max_depth) : targets_(std::move(targets)), lam_(lam) {
         const Store &store = *targets_.store;
         Id height = 0;
         for (Id node : targets_.weights.node) height = std::max(height, store.height(node));
@@ -213,16 +213,16 @@ template <class Num> class SubsetTreeColumns {
     void add_constant_part(const Rows &rows, std::size_t row, Scratch &s, Num *sums, std::size_t last, Pulse &pulse) {
         s.productions.clear();
         for (std::int64_t i = rows.trees->start[row]; i < rows.trees->start[row + 1]; ++i) {
-            const Id p = local_production(rows.store->production(rows.trees->node[i]));
-            if (p != none) s.productions.push_back({p, rows.trees->weight[i]});
+            const Id production = rows.store->production(rows.trees->node[i]);
+            if (local_production(production) != none) s.productions.push_back({production, rows.trees->weight[i]});
         }
         std::sort(s.productions.begin(), s.productions.end());
         for (std::size_t i = 0; i < s.productions.size();) {
-            const Id p = s.productions[i].first;
+            const Id production = s.productions[i].first, p = local_production(production);
             double count = 0;
-            for (; i < s.productions.size() && s.productions[i].first == p; ++i) count += s.productions[i].second;
+            for (; i < s.productions.size() && s.productions[i].first == production; ++i) count += s.productions[i].second;
             pulse.add(productions_.length(p));
-            productions_.add(p, Num(lam_ * count), last, sums);
+            productions_.add(p, lam_ * Num(count), last, sums);
         }
     }
 
@@ -241,7 +241,7 @@ template <class Num> class SubsetTreeColumns {
         Num *const D = s.child.data();
         Id *const touched = s.touched.data();
         std::size_t n_touched = 0;
-        const Num base(1 + lam_);
+        const Num base = Num(1) + lam_;
 
         const std::size_t arity = store.arity(u);
         for (std::size_t q = 0; q < arity; ++q) {
@@ -283,7 +283,7 @@ template <class Num> class SubsetTreeColumns {
         }
         const std::size_t n = targets_.size();
         const RowBlock::Occurrence *o = b.occurrence.data() + b.start[i], *o_end = b.occurrence.data() + b.start[i + 1];
-        const Num lam(lam_), one(1);
+        const Num lam = lam_, one(1);
         for (std::size_t t = 0; t < n_touched; ++t) {
             const Id rank = touched[t];
             Num *w = product + static_cast<std::size_t>(rank) * levels;
@@ -345,7 +345,7 @@ template <class Num> class SubsetTreeColumns {
     }
 
     Targets targets_;
-    double lam_;
+    Num lam_;
     bool limited_ = false;
     int levels_ = 1;
     std::vector<Id> local_; // production -> local production, none if no column has it

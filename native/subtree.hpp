@@ -7,7 +7,7 @@ namespace treelet {
 
 template <class Num> class SubtreeColumns {
   public:
-    SubtreeColumns(Targets targets, double lam) : targets_(std::move(targets)) {
+    SubtreeColumns(Targets targets, Num lam) : targets_(std::move(targets)) {
         const Store &store = *targets_.store;
         const NodeWeights &w = targets_.weights;
         local_.assign(store.size(), none);
@@ -17,8 +17,11 @@ template <class Num> class SubtreeColumns {
             for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i) {
                 const Id node = w.node[i];
                 if (store.production(node) == none) continue;
-                if (local_[node] == none) local_[node] = locals++;
-                triples.push_back({local_[node], static_cast<Id>(t), w.weight[i] * std::pow(lam, store.productions_below(node))});
+                if (local_[node] == none) {
+                    local_[node] = locals++;
+                    decay_.push_back(power(lam, store.productions_below(node)));
+                }
+                triples.push_back({local_[node], static_cast<Id>(t), w.weight[i]});
             }
         postings_.build(triples, static_cast<std::size_t>(locals), w.rows());
     }
@@ -32,7 +35,7 @@ template <class Num> class SubtreeColumns {
                 const Id node = rows.trees->node[i];
                 const Id local = static_cast<std::size_t>(node) < local_.size() ? local_[node] : none;
                 if (local == none) continue;
-                postings_.add(local, Num(rows.trees->weight[i]), m, sums.data());
+                postings_.add(local, decay_[local] * Num(rows.trees->weight[i]), m, sums.data());
             }
             write_row(rows, row, sums.data(), m);
             std::fill_n(sums.begin(), m, Num(0));
@@ -45,6 +48,7 @@ template <class Num> class SubtreeColumns {
   private:
     Targets targets_;
     std::vector<Id> local_;
+    std::vector<Num> decay_; // lam^size
     DensePostings postings_;
 };
 

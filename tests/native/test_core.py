@@ -166,6 +166,8 @@ def test_malformed_columns_are_refused() -> None:
 def test_malformed_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="claims children"):
         _core.build(["A"], ints(0), ints(3), longs(1))
+    with pytest.raises(ValueError, match="repeats"):
+        _core.build(["A"], ints(0), ints(-1), longs(1))
     with pytest.raises(ValueError, match="roots"):
         _core.build(["A"], ints(0, 0), ints(0, 0), longs(2))
     with pytest.raises(ValueError, match="after the last"):

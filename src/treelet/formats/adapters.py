@@ -114,6 +114,7 @@ def flatten(items: Iterable[object], numbers: Iterable[int] | None = None) -> Co
     arity: list[int] = []
     ends: list[int] = []
     missing: list[int] = []
+    built: dict[int, int] = {}
     items = list(items)
     for place, (number, item) in enumerate(zip(numbers or range(len(items)), items, strict=True)):
         if item is None:
@@ -126,11 +127,16 @@ def flatten(items: Iterable[object], numbers: Iterable[int] | None = None) -> Co
                 "a Python ast node, an XML element or None"
             )
         label_of, children_of = adapter
+        immutable = label_of is _own_label  # then one object met again is one subtree again
         on_path: set[int] = set()
         stack: list[tuple[Node, int]] = [(item, -1)]
         while stack:
             node, children = stack.pop()
             if children < 0:
+                if immutable and (known := built.get(id(node))) is not None:
+                    label.append(0)
+                    arity.append(-1 - known)
+                    continue
                 if id(node) in on_path and not isinstance(node, str):
                     raise TreeError(f"item {number} is no tree: a {type(node).__name__} is its own descendant")
                 on_path.add(id(node))
@@ -144,6 +150,8 @@ def flatten(items: Iterable[object], numbers: Iterable[int] | None = None) -> Co
                 if problem := label_problem(name):
                     raise TreeError(f"item {number} has a node whose label is {problem}")
                 names[name] = len(names)
+            if immutable and children:
+                built[id(node)] = len(label)
             label.append(names[name])
             arity.append(children)
         ends.append(len(label))

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
+from treelet.kernels.tuning import Tunable
 
 if TYPE_CHECKING:
-    from treelet.kernels.algebra import Normalized, Product, Scale, Sum
+    from treelet.kernels.algebra import Gaussian, Normalized, PolynomialOf, Product, Scale, Sum
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -47,7 +48,7 @@ class Evaluator(ABC):
         return 0
 
 
-class Kernel(ABC):
+class Kernel(Tunable, ABC):
     """A positive semi-definite similarity.
 
     Kernels are called like functions, ``k(X)`` or ``k(X, Y)``, and combined with ``+``, ``*`` and numbers.
@@ -141,21 +142,40 @@ class Kernel(ABC):
             raise overflow(self, int(large[0]), int(large[0]))
         return values
 
-    def __call__(self, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, progress: bool = False) -> Matrix:
+    def __call__(
+        self,
+        X: Any,
+        Y: Any | None = None,
+        eval_gradient: bool = False,
+        *,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> Any:
         """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
 
         Parameters
         ----------
         X, Y : collections
             Trees, for tree kernels: a Treebank, Trees, bracketed strings, nltk trees, an array of them.
+        eval_gradient : bool
+            Also give the derivatives by `theta`, as Gaussian processes ask for them; only without Y.
         n_jobs : int
             Threads; -1 for one a core. The result is the same whatever their number.
         progress : bool
             Show a progress bar.
         """
+        if eval_gradient:
+            if Y is not None:
+                raise ParameterError("The gradient is only there for a matrix of X with itself: leave Y out.")
+            return self.gradient(X)
         from treelet.gram import gram  # the one import to the right: a kernel is called like a function
 
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress)
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        if self.n_dims:
+            raise ParameterError(f"there is no gradient of {self!r} by its parameters")
+        return self(X), []
 
     # --- algebra ------------------------------------------------------------------------------------------------
 
@@ -164,6 +184,18 @@ class Kernel(ABC):
         from treelet.kernels.algebra import Normalized
 
         return Normalized(self)
+
+    def gaussian(self, sigma: float) -> Gaussian:
+        """exp(-(K(x, x) - 2 K(x, y) + K(y, y)) / sigma**2)."""
+        from treelet.kernels.algebra import Gaussian
+
+        return Gaussian(self, sigma)
+
+    def polynomial(self, degree: int, coef0: float = 0.0) -> PolynomialOf:
+        """(K(x, y) + coef0) ** degree."""
+        from treelet.kernels.algebra import PolynomialOf
+
+        return PolynomialOf(self, degree, coef0)
 
     def __add__(self, other: Kernel | float) -> Sum:
         from treelet.kernels.algebra import Sum, as_kernel

@@ -24,7 +24,7 @@ class TreeEvaluator(Evaluator):
         self.rows = rows
         self.n_rows, self.n_columns = len(rows), len(columns)
         self.limit = np.maximum.accumulate(rows.columns.roots) if len(rows) else rows.columns.roots
-        self.native = kernel._native_columns(columns.columns.store, columns.weights(), logs)
+        self.native = kernel._native_columns(rows.columns.store, columns.weights(), logs)
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         store, trees = self.rows.columns.store, self.rows.weights()
@@ -42,11 +42,14 @@ class TreeKernel(Kernel):
 
     _algorithm: ClassVar[Any]
 
-    def _native_parameters(self) -> tuple[Any, ...]:
+    compressible = True
+    """Whether a model of this kernel can be one weighted graph that any later tree is scored against."""
+
+    def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         raise NotImplementedError
 
     def _native_columns(self, store: _core.Store, weights: _core.NodeWeights, logs: bool) -> Any:
-        return self._algorithm(store, weights, logs, *self._native_parameters())
+        return self._algorithm(store, weights, logs, *self._native_parameters(store))
 
     def coerce(self, X: Any) -> Treebank:
         return as_treebank(X)
@@ -59,9 +62,20 @@ class TreeKernel(Kernel):
         self.validate()
         bank = self.coerce(X)
         values: Vector = self._algorithm.self_values(
-            bank.columns.store, bank.weights(), logs, *self._native_parameters()
+            bank.columns.store, bank.weights(), logs, *self._native_parameters(bank.columns.store)
         )
         return values
+
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        self.validate()
+        bank = self.coerce(X)
+        store, weights = bank.columns.store, bank.weights()
+        K, by_lam, by_mu = (np.empty((len(bank), len(bank))) for _ in range(3))
+        large = self._algorithm.gradient(store, weights, weights, K, by_lam, by_mu, *self._native_parameters(store))
+        if large is not None:
+            raise overflow(self, *large)
+        return K, [by_lam, by_mu][: len(self._tunable)]
 
 
 class Subtree(TreeKernel):
@@ -88,6 +102,7 @@ class Subtree(TreeKernel):
     """
 
     _algorithm = _core.SubtreeColumns
+    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
     _always_shown = ("lam",)
 
     def __init__(self, lam: float = 1.0) -> None:
@@ -97,7 +112,7 @@ class Subtree(TreeKernel):
     def validate(self) -> None:
         check_number(self, "lam", 0, 1)
 
-    def _native_parameters(self) -> tuple[float]:
+    def _native_parameters(self, store: _core.Store) -> tuple[float]:
         return (float(self.lam),)
 
 
@@ -129,6 +144,7 @@ class SubsetTree(TreeKernel):
     """
 
     _algorithm = _core.SubsetTreeColumns
+    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
     _always_shown = ("lam",)
 
     def __init__(self, lam: float = 0.4, max_depth: int | None = None) -> None:
@@ -144,7 +160,7 @@ class SubsetTree(TreeKernel):
                 f"The 'max_depth' parameter of SubsetTree must be None or an int of at least 1. Got {depth!r} instead."
             )
 
-    def _native_parameters(self) -> tuple[float, int]:
+    def _native_parameters(self, store: _core.Store) -> tuple[float, int]:
         return float(self.lam), 0 if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
 
 
@@ -182,6 +198,7 @@ class PartialTree(TreeKernel):
     """
 
     _algorithm = _core.PartialTreeColumns
+    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1), "mu": (1e-3, 1)}
     _always_shown = ("lam", "mu")
 
     def __init__(self, lam: float = 0.4, mu: float = 0.4, leaves: bool = True) -> None:
@@ -198,5 +215,5 @@ class PartialTree(TreeKernel):
                 f"The 'leaves' parameter of PartialTree must be True or False. Got {self.leaves!r} instead."
             )
 
-    def _native_parameters(self) -> tuple[float, float, bool]:
-        return float(self.lam), float(self.mu), bool(self.leaves)
+    def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
+        return float(self.lam), float(self.mu), bool(self.leaves), None

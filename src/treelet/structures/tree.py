@@ -125,17 +125,9 @@ class Tree:
             level = list({id(child): child for node in level for child in node.children}.values())
         return height
 
-    def __len__(self) -> int:
-        return len(self.children)
-
-    def __bool__(self) -> bool:
-        return True
-
+    # No length and no indexing: NumPy would take a tree for a sequence, and an array of trees for one of words.
     def __iter__(self) -> Iterator[Tree]:
         return iter(self.children)
-
-    def __getitem__(self, index: int) -> Tree:
-        return self.children[index]
 
     # --- value semantics ----------------------------------------------------------------------------------------
 

@@ -110,6 +110,11 @@ class Treebank(Sequence[Tree | None]):
             bank._cached_weights = self._cached_weights.take(np.ascontiguousarray(order))
         return bank
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
+        out = np.empty(len(self), dtype=object)
+        out[:] = self._trees()
+        return out
+
     def __add__(self, other: object) -> Treebank:
         return Treebank.concat([self, other])
 

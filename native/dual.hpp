@@ -1,0 +1,43 @@
+// A number with its derivatives by two parameters: the same algorithms, run on these, give a kernel's gradient.
+#pragma once
+#include <cmath>
+
+namespace treelet {
+
+struct Dual {
+    double value = 0;
+    double by[2] = {0, 0};
+
+    Dual() = default;
+    Dual(double value) : value(value) {}
+    // The parameter number `which`, with its derivative by its own logarithm.
+    static Dual parameter(double value, int which) {
+        Dual x(value);
+        x.by[which] = value;
+        return x;
+    }
+
+    Dual operator*(Dual y) const { return combine(value * y.value, y.value, value, y); }
+    Dual operator+(Dual y) const { return combine(value + y.value, 1, 1, y); }
+    Dual operator-(Dual y) const { return combine(value - y.value, 1, -1, y); }
+    Dual &operator+=(Dual y) { return *this = *this + y; }
+    Dual &operator*=(Dual y) { return *this = *this * y; }
+    bool operator==(double zero) const { return value == zero; } // only asked of 0
+
+  private:
+    Dual combine(double result, double mine, double others, const Dual &y) const {
+        Dual out(result);
+        for (int k = 0; k < 2; ++k) out.by[k] = mine * by[k] + others * y.by[k];
+        return out;
+    }
+};
+
+inline double output(Dual x) { return x.value; }
+inline double derivative(Dual x, int which) { return x.by[which]; }
+inline Dual power(Dual base, double exponent) {
+    Dual out(std::pow(base.value, exponent));
+    for (int k = 0; k < 2; ++k) out.by[k] = exponent * std::pow(base.value, exponent - 1) * base.by[k];
+    return out;
+}
+
+} // namespace treelet

@@ -1,0 +1,1 @@
+"""The command line: one module a command, thin. Whatever is slow to import is imported inside the commands."""

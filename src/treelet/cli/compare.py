@@ -1,0 +1,118 @@
+"""``treelet compare``: two trees, their kernel value and the fragments that make it up."""
+
+from __future__ import annotations
+
+import json as json_format
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treelet.cli.options import (
+    JsonOption,
+    KernelOption,
+    LamOption,
+    MaxDepthOption,
+    MuOption,
+    NoLeavesOption,
+    kernel_from_options,
+)
+from treelet.errors import FileError, FormatError, ParameterError, TreeError
+
+if TYPE_CHECKING:
+    from treelet.explain import SharedFragments
+    from treelet.structures import Tree
+
+LARGEST_DRAWN = 300  # nodes
+
+
+def command(
+    first: Annotated[str, typer.Argument(metavar="TREE1", help="A tree in brackets, or a file with one tree in it.")],
+    second: Annotated[str, typer.Argument(metavar="TREE2", help="The other. @NAME is always a file.")],
+    *,
+    kernel: KernelOption = "sst",
+    lam: LamOption = None,
+    mu: MuOption = None,
+    max_depth: MaxDepthOption = None,
+    no_leaves: NoLeavesOption = False,
+    top: Annotated[int, typer.Option(metavar="N", help="How many shared fragments to show.")] = 20,
+    json: JsonOption = False,
+) -> None:
+    """Show how much two trees have in common, and what.
+
+    Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))" --lam 1
+    """
+    if top < 0:
+        raise ParameterError(f"--top must be at least 0, got {top}")
+    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, no_leaves=no_leaves)
+    trees = read_argument(first, "TREE1"), read_argument(second, "TREE2")
+
+    from treelet.explain import shared_fragments
+
+    value = float(chosen([trees[0]], [trees[1]])[0, 0])
+    cosine = float(chosen.normalized()([trees[0]], [trees[1]])[0, 0])
+    shared = shared_fragments(*trees, chosen)
+    if json:
+        result: dict[str, Any] = {
+            "kernel": repr(chosen),
+            "trees": [str(tree) for tree in trees],
+            "value": value,
+            "normalized": cosine,
+            "fragments": [
+                {"fragment": str(fragment.tree), "counts": fragment.counts, "contribution": fragment.contribution}
+                for fragment in shared[:top]
+            ],
+            "found": len(shared),
+            "complete": shared.complete,
+            "sum": shared.total(),
+        }
+        print(json_format.dumps(result))
+        return
+    for number, tree in enumerate(trees, 1):
+        print(f"tree {number}\n{_drawing(tree)}\n")
+    print(f"kernel      {chosen!r}\nvalue       {value!r}\nnormalised  {cosine!r}\n")
+    print(_table(shared, top))
+
+
+def read_argument(text: str, argument: str) -> Tree:
+    """A tree from a command's argument: brackets, ``@file``, or a file's name."""
+    from treelet.structures import Tree, read_trees
+
+    if text.lstrip().startswith("("):
+        try:
+            return Tree.parse(text)
+        except FormatError as error:
+            raise FormatError(error.message, argument, error.line, error.column) from error
+    name = text.removeprefix("@")
+    try:
+        bank = read_trees(name)
+    except FileError as error:
+        hint = "" if text.startswith("@") or name == "-" else "; a tree is written in brackets, (NP (D the) (N apple))"
+        raise FileError(f"{error}{hint}") from error
+    tree = bank[0] if len(bank) == 1 else None
+    if tree is None:
+        raise TreeError(f"{name}: exactly one tree is needed, there are {len(bank)}")
+    return tree
+
+
+def _drawing(tree: Tree) -> str:
+    size = sum(1 for _ in tree.nodes())
+    if size > LARGEST_DRAWN:
+        return f"({tree.label}, a tree of {size:,} nodes: too large to draw)"
+    return tree.pretty()
+
+
+def _table(shared: SharedFragments, top: int) -> str:
+    if not shared:
+        return "no fragments in common"
+    lines = [f"{'contribution':>22}  {'in 1':>5}  {'in 2':>5}  fragment"]
+    for tree, (count1, count2), contribution in shared[:top]:
+        lines.append(f"{contribution!r:>22}  {count1:>5}  {count2:>5}  {tree}")
+    if len(shared) > top:
+        rest = math.fsum(fragment.contribution for fragment in shared[top:])
+        lines.append(f"{rest!r:>22}  {'':>5}  {'':>5}  {len(shared) - top:,} more (--top shows them)")
+    if shared.complete:
+        lines.append(f"{shared.total()!r:>22}  {'':>5}  {'':>5}  all {len(shared):,} shared fragments")
+    else:
+        lines.append(f"{shared.total()!r:>22}  {'':>5}  {'':>5}  these {len(shared):,}; there are more, not listed")
+    return "\n".join(lines)

@@ -1,0 +1,103 @@
+"""``treelet gram``: the matrix of a kernel's values, in a file."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treelet.cli import files
+from treelet.cli.options import (
+    FormatOption,
+    JsonOption,
+    KernelOption,
+    LamOption,
+    MaxDepthOption,
+    MuOption,
+    NoLeavesOption,
+    kernel_from_options,
+)
+from treelet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from treelet.kernels.base import Matrix
+
+
+def command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input.")],
+    *,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="OUT", help="Name ending in .npy, .tsv, .csv or .txt; - prints text."),
+    ],
+    kernel: KernelOption = "sst",
+    lam: LamOption = None,
+    mu: MuOption = None,
+    max_depth: MaxDepthOption = None,
+    no_leaves: NoLeavesOption = False,
+    normalize: Annotated[
+        bool, typer.Option("--normalize", help="K(x,y) / sqrt(K(x,x) K(y,y)); never overflows.")
+    ] = False,
+    columns: Annotated[
+        str | None, typer.Option(metavar="FILE2", help="Trees of the columns. By default those of FILE.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB; the matrix is in the file."),
+    ] = None,
+    format: FormatOption = None,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Write the matrix of kernel values of all pairs of trees.
+
+    Example: treelet gram trees.mrg -o K.npy --kernel sst --lam 0.4 --normalize --jobs 2
+    """
+    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, no_leaves=no_leaves, normalize=normalize)
+    files.check_output(output)
+    if json and output == "-":
+        raise ParameterError("--json and -o - both want the standard output: name a file for one of them")
+    if file == columns == "-":
+        raise ParameterError("only one of FILE and --columns can be the standard input")
+
+    from treelet.gram import gram
+    from treelet.structures import read_trees
+
+    begin = time.perf_counter()
+    with files.whole_file(Path(output)) if output != "-" else nullcontext() as temporary:
+        rows = read_trees(file, format)
+        others = None if columns is None else read_trees(columns, format)
+        read = time.perf_counter()
+        shape = len(rows), len(rows if others is None else others)
+        show = sys.stderr.isatty() if progress is None else progress
+
+        def fill(out: Matrix | None) -> Matrix:
+            return gram(chosen, rows, others, n_jobs=jobs, memory=memory, out=out, progress=show)
+
+        files.write_matrix(fill, shape, output, temporary)
+    end = time.perf_counter()
+
+    if json:
+        summary = {
+            "kernel": repr(chosen),
+            "shape": shape,
+            "output": output,
+            "rows": rows.stats(),
+            "columns": None if others is None else others.stats(),
+            "seconds": {"read": read - begin, "matrix": end - read},
+        }
+        print(json_format.dumps(summary))
+        return
+    where = "the standard output" if output == "-" else output
+    lines = [f"rows: {rows.stats()}"] + ([] if others is None else [f"columns: {others.stats()}"])
+    lines.append(f"{shape[0]} x {shape[1]} values of {chosen!r} in {end - read:.2f} s (reading: {read - begin:.2f} s)")
+    lines.append(f"matrix: {where}")
+    print("\n".join(lines), file=sys.stderr)

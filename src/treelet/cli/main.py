@@ -1,0 +1,106 @@
+"""The command ``treelet``: its subcommands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+import treelet
+from treelet.cli import compare, convert, doctor, gram
+from treelet.errors import TreeletError
+
+FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
+
+
+class Commands(TyperGroup):
+    """Runs a command; an error becomes one line on the standard error and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:  # whoever read our output has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(PIPE_CLOSED) from None
+        except KeyboardInterrupt:
+            _stop("treelet: interrupted", INTERRUPTED)
+        except (TreeletError, OSError) as error:
+            _stop(f"treelet: error: {_one_line(error)}", FAILED, ctx)
+        except MemoryError:
+            _stop("treelet: error: there is not enough memory for this", FAILED, ctx)
+        except Exception as error:
+            if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
+                raise  # typer's own: wrong usage, or a command that is done
+            name = type(error).__name__
+            _stop(
+                f"treelet: internal error: {name}: {_one_line(error)} (treelet --traceback shows where)", INTERNAL, ctx
+            )
+
+
+def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
+    if ctx is not None and (ctx.params.get("traceback") or os.environ.get("TREELET_TRACEBACK", "0") not in ("", "0")):
+        import traceback
+
+        traceback.print_exc()
+    print(message, file=sys.stderr)
+    raise typer.Exit(code) from None
+
+
+def _one_line(error: BaseException) -> str:
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
+    return " ".join(text.split())
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"treelet {treelet.__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    name="treelet",
+    cls=Commands,
+    help="Compare trees by the pieces they share.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # rich's help takes longer to import than everything else together
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where an error comes from (also: TREELET_TRACEBACK=1).")
+    ] = False,
+) -> None:
+    """Compare trees by the pieces they share."""
+
+
+app.command("gram")(gram.command)
+app.command("compare")(compare.command)
+app.command("convert")(convert.command)
+app.command("doctor")(doctor.command)
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
+        if encoding not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8")  # as all files are that treelet writes
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # unwinds, so that nothing half-written stays
+    app(prog_name="treelet")

@@ -1,0 +1,110 @@
+"""Parameters that can be learnt: their logarithms, bounds, and the gradient of the matrix by them.
+
+The names are those that scikit-learn's Gaussian processes call, so that ``GaussianProcessClassifier(kernel=SubsetTree())``
+tunes ``lam`` by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import ParameterError
+
+Matrix = NDArray[np.float64]
+
+
+class Hyperparameter(NamedTuple):
+    """What a Gaussian process wants to know of a parameter."""
+
+    name: str
+    value_type: str
+    bounds: tuple[float, float]
+    n_elements: int
+    fixed: bool
+
+
+class Tunable:
+    """The part of a kernel that optimisers see."""
+
+    _tunable: ClassVar[dict[str, tuple[float, float]]] = {}
+    """Own positive real parameters that can be learnt, with their bounds."""
+
+    requires_vector_input = False
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def is_stationary(self) -> bool:
+        """False: values depend on more than a difference."""
+        return False
+
+    def _tunables(self, prefix: str = "") -> Iterator[tuple[Tunable, str, str]]:
+        """Owner, own name, full name: own ones first, then those of inner kernels in their order."""
+        for name in self._tunable:
+            yield self, name, prefix + name
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Tunable):
+                yield from value._tunables(f"{prefix}{name}__")
+
+    @property
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """All parameters that can be learnt."""
+        return [
+            Hyperparameter(full, "numeric", owner._tunable[name], 1, False) for owner, name, full in self._tunables()
+        ]
+
+    @property
+    def n_dims(self) -> int:
+        """How many parameters can be learnt."""
+        return len(self.hyperparameters)
+
+    @property
+    def bounds(self) -> Matrix:
+        """Bounds of `theta`."""
+        return np.log(np.array([h.bounds for h in self.hyperparameters]).reshape(-1, 2))
+
+    @property
+    def theta(self) -> Matrix:
+        """The logarithms of the parameters that can be learnt."""
+        return np.array([np.log(float(getattr(owner, name))) for owner, name, _ in self._tunables()])
+
+    @theta.setter
+    def theta(self, values: Any) -> None:
+        places = list(self._tunables())
+        if len(places) != len(values):
+            raise ParameterError(f"{self!r} has {len(places)} parameters to learn, got {len(values)} values")
+        for (owner, name, _), value in zip(places, values, strict=True):
+            low, high = owner._tunable[name]
+            setattr(owner, name, float(np.clip(np.exp(value), low, high)))
+
+    def clone_with_theta(self, theta: Any) -> Self:
+        """A copy with other values of the parameters that can be learnt."""
+        copy = self._copy()
+        copy.theta = theta
+        return copy
+
+    def _copy(self) -> Self:
+        params = {k: v._copy() if isinstance(v, Tunable) else v for k, v in self.get_params(deep=False).items()}
+        return type(self)(**params)
+
+    def gradient(self, X: Any) -> tuple[Matrix, NDArray[np.float64]]:
+        """The matrix of X with itself, and its derivatives by `theta`: n x n x parameters.
+
+        Derivatives are exact (the algorithm is run on dual numbers), and by the logarithms of the parameters.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> K, dK = SubsetTree(lam=0.5).gradient(["(NP (D the) (N apple))"])
+        >>> K.item(), dK.shape
+        (2.125, (1, 1, 1))
+        """
+        K, parts = self._gradient(X)
+        return K, np.stack(parts, axis=-1) if parts else np.empty((*K.shape, 0))
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        raise NotImplementedError

@@ -1,0 +1,139 @@
+"""Word vectors: which words are alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import FileError, InputTypeError, ParameterError
+from treelet.formats.base import PathLike, open_source
+
+
+class WordVectors:
+    """Words with a vector each; similarity is the cosine.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Each once.
+    matrix : array of shape (words, dimensions)
+        Finite; a row of zeros is like nothing.
+
+    Examples
+    --------
+    >>> from treelet import WordVectors
+    >>> vectors = WordVectors(["cat", "dog", "car"], [[1, 0.2], [1, 0.3], [0, 1]])
+    >>> round(vectors.similarity("cat", "dog"), 3)
+    0.996
+    """
+
+    def __init__(self, words: Sequence[str], matrix: Any) -> None:
+        values = np.asarray(matrix, dtype=np.float64)
+        if values.ndim != 2 or len(values) != len(words):
+            raise InputTypeError(f"one vector a word is needed: {len(words)} words, an array of shape {values.shape}")
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if len(bad):
+            raise ParameterError(f"the vector of {words[bad[0]]!r} has a value that is not finite")
+        self.index = {word: row for row, word in enumerate(words)}
+        if len(self.index) != len(words):
+            raise ParameterError("a word occurs twice among the vectors")
+        norms = np.linalg.norm(values, axis=1, keepdims=True)
+        self.unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
+
+    @classmethod
+    def read(cls, path: PathLike) -> WordVectors:
+        """Vectors from a text file (``word 0.1 0.2 ...`` a line, with or without the line of counts that word2vec and
+        gensim put first; ``.gz`` and ``.xz`` are unpacked), or from ``.npy`` with the words, one a line, in a ``.txt``
+        or ``.vocab`` file of the same name beside it.
+        """
+        if str(path).endswith(".npy"):
+            return cls._read_npy(Path(path))
+        words: list[str] = []
+        rows: list[NDArray[np.float64]] = []
+        with open_source(path) as source:
+            for number, line in source.text_lines():
+                parts = line.rstrip().split(" ")
+                if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
+                    continue
+                if not line.strip():
+                    continue
+                try:
+                    row = np.array(parts[1:], dtype=np.float64)
+                except ValueError:
+                    raise source.error("a word and its numbers are needed on each line", number) from None
+                if not len(row) or (rows and len(row) != len(rows[0])):
+                    expected = f"{len(rows[0])} numbers, as on the lines before" if rows else "numbers after the word"
+                    raise source.error(f"{len(row)} numbers here; there should be {expected}", number)
+                words.append(parts[0])
+                rows.append(row)
+        return cls(words, np.array(rows) if rows else np.zeros((0, 1)))
+
+    @classmethod
+    def _read_npy(cls, path: Path) -> WordVectors:
+        try:
+            matrix = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise FileError(f"{path}: cannot be read as a NumPy array ({error})") from error
+        for suffix in (".txt", ".vocab"):
+            words = path.with_suffix(suffix)
+            if words.exists():
+                with open_source(words) as source:
+                    return cls([line.strip() for _, line in source.text_lines() if line.strip()], matrix)
+        raise FileError(f"{path}: the words are needed beside it, one a line, in {path.with_suffix('.txt').name}")
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    def __repr__(self) -> str:
+        return f"<WordVectors: {len(self)} words, {self.unit.shape[1]} dimensions>"
+
+    def similarity(self, first: str, second: str) -> float:
+        """The cosine of two words' vectors; 0 for words without one, 1 for a word with itself."""
+        if first == second:
+            return 1.0
+        if first not in self.index or second not in self.index:
+            return 0.0
+        return float(self.unit[self.index[first]] @ self.unit[self.index[second]])
+
+    def similar(
+        self, labels: Sequence[str], threshold: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Rows of the sparse matrix of similarities above the threshold between labels; the diagonal is left out."""
+        known = np.array([k for k, label in enumerate(labels) if label in self.index], dtype=np.int64)
+        unit = self.unit[[self.index[labels[k]] for k in known]] if len(known) else np.zeros((0, 1))
+        counts = np.zeros(len(labels), np.int64)
+        found: list[NDArray[np.int64]] = []
+        sigma: list[NDArray[np.float64]] = []
+        for begin in range(0, len(known), 1024):
+            block = unit[begin : begin + 1024] @ unit.T
+            block[np.arange(len(block)), begin + np.arange(len(block))] = 0
+            row, column = np.nonzero(block > threshold)
+            counts[known[begin : begin + 1024]] = np.bincount(row, minlength=len(block))
+            found.append(known[column])
+            sigma.append(np.minimum(block[row, column], 1.0))
+        start = np.concatenate([[0], np.cumsum(counts)])
+        if not found:
+            return start, np.zeros(0, np.int32), np.zeros(0)
+        return start, np.concatenate(found).astype(np.int32), np.concatenate(sigma)
+
+
+def as_word_vectors(vectors: object) -> WordVectors:
+    """Word vectors, a mapping from words to vectors, or the path of a file of them."""
+    if isinstance(vectors, WordVectors):
+        return vectors
+    if isinstance(vectors, (str, os.PathLike)):
+        return WordVectors.read(vectors)
+    if isinstance(vectors, Mapping):
+        return WordVectors(list(vectors), [np.asarray(value) for value in vectors.values()])
+    words = getattr(vectors, "index_to_key", None)  # gensim's KeyedVectors
+    if words is not None and hasattr(vectors, "vectors"):
+        return WordVectors(list(words), vectors.vectors)
+    raise InputTypeError(f"word vectors, a mapping, a gensim KeyedVectors or a path is needed, got {type(vectors).__name__}")

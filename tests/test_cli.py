@@ -1,0 +1,445 @@
+"""The command line, as it is run: what it prints, what it writes, and how it fails."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import treelet as tl
+from treelet.cli.main import app
+from treelet.cli.options import kernel_from_options
+
+TREES = [
+    "(S (NP (D the) (N cat)) (VP (V sat)))",
+    "(S (NP (D the) (N dog)) (VP (V ran)))",
+    "(S (NP (N cats)) (VP (V ran)))",
+]
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Path:
+    file = tmp_path / "bank.mrg"
+    file.write_text("\n".join(TREES))
+    return file
+
+
+def run(*args: object, input: str | bytes | None = None):
+    return CliRunner().invoke(app, [str(arg) for arg in args], input=input)
+
+
+def succeed(*args: object, input: str | bytes | None = None):
+    result = run(*args, input=input)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def fail(*args: object, input: str | bytes | None = None) -> str:
+    """The one line that a failing command prints."""
+    result = run(*args, input=input)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("treelet: error: ")
+    assert result.stderr.count("\n") == 1, result.stderr
+    return result.stderr
+
+
+def process(*args: object, **options):
+    command = [sys.executable, "-m", "treelet", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+
+
+# --- gram -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "kernel"),
+    [
+        ([], tl.SubsetTree(lam=0.4)),
+        (["--kernel", "sst", "--lam", "0.7", "--max-depth", "2"], tl.SubsetTree(lam=0.7, max_depth=2)),
+        (["--kernel", "st"], tl.Subtree()),
+        (["-k", "pt", "--lam", "0.5", "--mu", "0.3", "--no-leaves"], tl.PartialTree(lam=0.5, mu=0.3, leaves=False)),
+        (["--normalize", "--jobs", "2", "--memory", "1MiB"], tl.SubsetTree(lam=0.4).normalized()),
+    ],
+)
+def test_gram_writes_what_the_kernel_gives(bank: Path, options: list[str], kernel: tl.Kernel) -> None:
+    output = bank.with_name("K.npy")
+    result = succeed("gram", bank, "-o", output, *options)
+    K = np.load(output)
+    assert K.dtype == np.float64
+    np.testing.assert_array_equal(K, kernel(TREES))
+    assert "3 trees" in result.stderr
+    assert repr(kernel) in result.stderr
+    assert str(output) in result.stderr
+    assert sorted(os.listdir(bank.parent)) == ["K.npy", "bank.mrg"]
+    assert output.stat().st_mode & 0o777 == bank.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize(("suffix", "separator"), [(".tsv", "\t"), (".csv", ","), (".txt", None)])
+def test_gram_as_text_reads_back_exactly(bank: Path, suffix: str, separator: str | None) -> None:
+    output = bank.with_name("K" + suffix)
+    succeed("gram", bank, "-o", output, "--lam", "0.3")
+    np.testing.assert_array_equal(np.loadtxt(output, delimiter=separator), tl.SubsetTree(lam=0.3)(TREES))
+
+
+def test_gram_from_stdin_to_stdout() -> None:
+    result = succeed("gram", "-", "-o", "-", "--lam", "1", input="\n".join(TREES))
+    np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree(lam=1)(TREES))
+
+
+def test_gram_with_other_columns(bank: Path) -> None:
+    others = bank.with_name("others.tsv")
+    others.write_text(f"a\t{TREES[2]}\nb\t(NP (N cats))\n")
+    output = bank.with_name("K.npy")
+    result = succeed("gram", bank, "--columns", others, "-o", output)
+    np.testing.assert_array_equal(np.load(output), tl.SubsetTree()(TREES, [TREES[2], "(NP (N cats))"]))
+    assert "columns: 2 trees" in result.stderr
+
+
+def test_gram_json(bank: Path) -> None:
+    output = bank.with_name("K.npy")
+    result = succeed("gram", bank, "-o", output, "--json")
+    summary = json.loads(result.stdout)
+    assert summary["shape"] == [3, 3]
+    assert summary["rows"] == tl.Treebank(TREES).stats()
+    assert summary["output"] == str(output)
+    assert result.stderr == ""
+
+
+def test_gram_format_and_progress(bank: Path) -> None:
+    file = bank.with_name("trees.data")
+    file.write_text("".join(f"x\t{tree}\n" for tree in TREES))
+    result = succeed("gram", file, "--format", "tsv", "-o", "-", "--progress")
+    assert len(result.stdout.splitlines()) == 3
+    assert "kernel values" in result.stderr
+    assert "kernel values" not in succeed("gram", bank, "-o", "-").stderr
+
+
+def test_gram_of_nothing(bank: Path) -> None:
+    bank.write_text("")
+    output = bank.with_name("K.npy")
+    succeed("gram", bank, "-o", output)
+    assert np.load(output).shape == (0, 0)
+
+
+def test_gram_replaces_a_file_only_when_it_is_done(bank: Path) -> None:
+    output = bank.with_name("K.npy")
+    output.write_text("old")
+    bank.write_text("(S (NP")
+    fail("gram", bank, "-o", output)
+    assert output.read_text() == "old"
+    assert sorted(os.listdir(bank.parent)) == ["K.npy", "bank.mrg"]
+
+
+# --- gram: errors -----------------------------------------------------------------------------------------------
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    assert "nothing.mrg: cannot be opened" in fail("gram", tmp_path / "nothing.mrg", "-o", tmp_path / "K.npy")
+    assert os.listdir(tmp_path) == []
+
+
+def test_malformed_tree_says_where(bank: Path) -> None:
+    bank.write_text("(S (NP (N cats)))\n(S (NP) ))\n")
+    assert f"{bank}:2:10: " in fail("gram", bank, "-o", "-")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--kernel", "tree"], "no kernel 'tree': choose one of st, sst, pt"),
+        (["--lam", "1.5"], "'lam' parameter of SubsetTree must be a number in (0, 1]. Got 1.5"),
+        (["--lam", "nan"], "Got nan"),
+        (["--mu", "0.5"], "--mu is for the kernel pt, not for sst"),
+        (["--kernel", "pt", "--max-depth", "2"], "--max-depth is for the kernel sst, not for pt"),
+        (["--no-leaves"], "--no-leaves is for the kernel pt, not for sst"),
+        (["--jobs", "0"], "'n_jobs'"),
+        (["--memory", "much"], "'memory'"),
+        (["--format", "yaml"], "'format'"),
+        (["--columns", "nowhere.mrg"], "nowhere.mrg: cannot be opened"),
+    ],
+)
+def test_bad_options(bank: Path, options: list[str], message: str) -> None:
+    assert message in fail("gram", bank, "-o", bank.with_name("K.npy"), *options)
+    assert os.listdir(bank.parent) == ["bank.mrg"]
+
+
+def test_output_that_cannot_be_written(bank: Path) -> None:
+    assert "cannot be written" in fail("gram", bank, "-o", bank.parent / "no" / "folder" / "K.npy")
+    assert "must end in .npy" in fail("gram", bank, "-o", bank.parent / "K.mat")
+    (bank.parent / "folder.npy").mkdir()
+    assert "is a folder" in fail("gram", bank, "-o", bank.parent / "folder.npy")
+    assert "standard output" in fail("gram", bank, "-o", "-", "--json")
+    assert "standard input" in fail("gram", "-", "--columns", "-", "-o", "-")
+    assert sorted(os.listdir(bank.parent)) == ["bank.mrg", "folder.npy"]
+
+
+def test_a_full_disk_is_an_error(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    assert "no room for 200 bytes (No space left on device)" in fail("gram", bank, "-o", bank.with_name("K.npy"))
+    assert os.listdir(bank.parent) == ["bank.mrg"]
+
+
+def test_overflow_needs_normalising(bank: Path) -> None:
+    tree = "(N n)"
+    for _ in range(10):
+        tree = f"(A {tree} {tree})"
+    bank.write_text(f"{tree}\n(N n)\n")
+    output = bank.with_name("K.npy")
+    line = fail("gram", bank, "-o", output, "--lam", "1")
+    assert "does not fit a float64" in line
+    assert not output.exists()
+    succeed("gram", bank, "-o", output, "--lam", "1", "--normalize")
+    K = np.load(output)
+    assert np.isfinite(K).all()
+    np.testing.assert_array_equal(np.diag(K), 1)
+
+
+def test_usage_errors_are_typers() -> None:
+    result = run("gram")
+    assert result.exit_code == 2
+    assert "Missing argument" in result.stderr
+
+
+def test_an_unexpected_error_is_one_line_too(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treelet.cli.files.write_matrix", lambda *_: 1 / 0)
+    result = run("gram", bank, "-o", "-")
+    assert result.exit_code == 3
+    assert result.stderr == (
+        "treelet: internal error: ZeroDivisionError: division by zero (treelet --traceback shows where)\n"
+    )
+    assert "Traceback" in run("--traceback", "gram", bank, "-o", "-").stderr
+
+
+def test_traceback_if_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = "gram", tmp_path / "nothing", "-o", "-"
+    assert "Traceback" in run("--traceback", *command).stderr
+    monkeypatch.setenv("TREELET_TRACEBACK", "1")
+    assert "Traceback" in run(*command).stderr
+    monkeypatch.setenv("TREELET_TRACEBACK", "0")
+    assert "Traceback" not in run(*command).stderr
+
+
+# --- compare ----------------------------------------------------------------------------------------------------
+
+APPLE, PEAR = "(NP (D the) (N apple))", "(NP (D the) (N pear))"
+
+
+def test_compare_shows_values_trees_and_fragments() -> None:
+    text = succeed("compare", APPLE, PEAR, "--lam", "1").stdout
+    assert tl.Tree.parse(APPLE).pretty() in text
+    assert tl.Tree.parse(PEAR).pretty() in text
+    lines = [line.split(None, 3) for line in text.splitlines()]
+    assert ["value", "3.0"] in lines
+    assert next(float(line[1]) for line in lines if line[:1] == ["normalised"]) == pytest.approx(0.5)
+    assert ["1.0", "1", "1", "(NP (D the) N)"] in lines
+    assert ["3.0", "all", "3", "shared fragments"] in lines
+
+
+@pytest.mark.parametrize("kernel", ["st", "sst", "pt"])
+def test_compare_json_adds_up(kernel: str) -> None:
+    result = json.loads(succeed("compare", APPLE, APPLE, "--kernel", kernel, "--json", "--top", "1000").stdout)
+    assert result["complete"]
+    assert result["value"] == pytest.approx(result["sum"], rel=1e-12)
+    assert result["value"] == pytest.approx(sum(f["contribution"] for f in result["fragments"]), rel=1e-12)
+    assert result["normalized"] == pytest.approx(1)
+    assert result["trees"] == [APPLE, APPLE]
+
+
+def test_compare_top_and_nothing_shared() -> None:
+    text = succeed("compare", APPLE, APPLE, "--top", "2").stdout
+    assert "4 more" in text
+    assert "all 6 shared fragments" in text
+    assert "no fragments in common" in succeed("compare", APPLE, "(X y)").stdout
+
+
+def test_compare_says_when_it_does_not_list_all() -> None:
+    tree = f"(A {'(B (C c) (D d)) ' * 12})"
+    result = json.loads(succeed("compare", tree, tree, "--json").stdout)
+    assert not result["complete"]
+    assert result["sum"] < result["value"]
+    assert "there are more" in succeed("compare", tree, tree).stdout
+
+
+def test_compare_reads_files(tmp_path: Path) -> None:
+    file = tmp_path / "one.mrg"
+    file.write_text(f"\n {APPLE}\n")
+    for name in (file, f"@{file}"):
+        assert json.loads(succeed("compare", name, PEAR, "--lam", "1", "--json").stdout)["value"] == 3
+    assert json.loads(succeed("compare", "-", PEAR, "--lam", "1", "--json", input=APPLE).stdout)["value"] == 3
+    file.write_text(APPLE + PEAR)
+    assert "exactly one tree is needed, there are 2" in fail("compare", file, PEAR)
+    assert "a tree is written in brackets" in fail("compare", "NP", PEAR)
+    assert "written in brackets" not in fail("compare", "@NP", PEAR)
+
+
+def test_compare_errors() -> None:
+    assert "TREE2:1:1: " in fail("compare", APPLE, "(NP (D the")
+    assert "--top" in fail("compare", APPLE, PEAR, "--top", "-1")
+
+
+def test_compare_does_not_draw_large_trees() -> None:
+    large = "(A " * 2000 + "a" + ")" * 2000
+    text = succeed("compare", large, "(A a)").stdout
+    assert "(A, a tree of 2,001 nodes: too large to draw)" in text
+    assert max(map(len, text.splitlines())) < 200
+
+
+# --- convert ----------------------------------------------------------------------------------------------------
+
+
+def test_convert_there_and_back(bank: Path) -> None:
+    for name in ("a.tsv", "b.txt", "c.dat", "d.klp", "e.tsv.gz"):
+        target = bank.with_name(name)
+        result = succeed("convert", bank, target)
+        assert result.stderr.startswith("3 examples, 3 trees: brackets -> ")
+        assert tl.read_trees(target).strings() == TREES
+
+
+def test_convert_options_and_streams() -> None:
+    text = "( (S (NP-SBJ (-NONE- *)) (VP (VB Gø))) )"
+    result = succeed(
+        "convert", "-", "-", "--to", "lines", "--drop-empty", "--drop-function-tags", "--root", "TOP",
+        "--encoding", "latin-1", input=text.encode("latin-1"),
+    )  # fmt: skip
+    assert result.stdout == "(TOP (S (VP (VB Gø))))\n"
+
+
+def test_convert_says_what_it_leaves_out(tmp_path: Path) -> None:
+    source = tmp_path / "in.dat"
+    source.write_text("1 |BT| (A a) |BT| (B b) |ET| 1:0.5 |EV|\n")
+    result = succeed("convert", source, tmp_path / "out.mrg")
+    assert "1 examples, 2 trees: svmlight_tk -> brackets" in result.stderr
+    assert "brackets has no place for: the trees tree2, labels, feature vectors" in result.stderr
+    assert "no place" not in succeed("convert", source, tmp_path / "out.klp").stderr
+
+
+def test_convert_errors(bank: Path) -> None:
+    assert "'format'" in fail("convert", bank, bank.with_name("out.tsv"), "--to", "yaml")
+    assert "cannot be opened" in fail("convert", bank.with_name("nothing"), "-")
+    assert "encoding" in fail("convert", bank, "-", "--encoding", "klingon")
+    bank.write_text("(S (A a)")
+    assert f"{bank}:1:" in fail("convert", bank, bank.with_name("out.tsv"))
+    assert os.listdir(bank.parent) == ["bank.mrg"]
+
+
+# --- doctor -----------------------------------------------------------------------------------------------------
+
+
+def test_doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path))
+    text = succeed("doctor").stdout
+    assert tl.__version__ in text
+    assert str(tmp_path) in text
+    assert "FAILED" not in text
+    report = json.loads(succeed("doctor", "--json").stdout)
+    assert [check["value"] for check in report["checks"]] == [6, 11, 17, 30, 5]
+    assert report["data"] == {"TREELET_DATA": str(tmp_path), "there": True}
+    assert report["versions"]["numpy"] == np.__version__
+
+
+def test_doctor_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tl.SubsetTree, "__call__", lambda *_: np.ones((1, 1)))
+    result = run("doctor")
+    assert result.exit_code == 1
+    assert result.stdout.count("FAILED") == 3
+    monkeypatch.setattr(tl.SubsetTree, "__call__", lambda *_: 1 / 0)
+    assert "ZeroDivisionError" in run("doctor").stdout
+
+
+def test_doctor_without_the_optional_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import PackageNotFoundError
+
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("treelet.cli.doctor.version", missing)
+    assert "nltk          not installed" in succeed("doctor").stdout
+
+
+# --- the process ------------------------------------------------------------------------------------------------
+
+
+def test_version_and_help() -> None:
+    assert succeed("--version").stdout == f"treelet {tl.__version__}\n"
+    for command in ("gram", "compare", "convert", "doctor"):
+        assert command in succeed("--help").stdout
+        assert f"treelet {command}" in process(command, "--help").stdout
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, treelet.cli.main as m\n"
+        "try: m.app(['--help'], prog_name='treelet')\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('numpy', 'scipy', 'sklearn', 'rich', 'treelet.kernels') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "Commands:" in result.stdout
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_real_command(bank: Path) -> None:
+    result = process("gram", bank, "-o", "-")
+    assert result.returncode == 0
+    np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree()(TREES))
+    result = process("gram", bank.with_name("nothing"), "-o", "-")
+    assert result.returncode == 2
+    assert (
+        result.stderr == f"treelet: error: {bank.with_name('nothing')}: cannot be opened (No such file or directory)\n"
+    )
+
+
+def test_utf8_whatever_the_terminal_says(bank: Path) -> None:
+    bank.write_text("(A ø)")
+    result = subprocess.run(
+        [sys.executable, "-m", "treelet", "convert", str(bank), "-"],
+        capture_output=True, timeout=60, check=True, env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert result.stdout.decode("utf-8") == "(A ø)\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes and signals")
+def test_a_closed_pipe_is_quiet(bank: Path) -> None:
+    bank.write_text("(A a)\n" * 2000)
+    command = f"{sys.executable} -m treelet gram {bank} -o - 2>errors | head -n 1; cat errors"
+    result = subprocess.run(
+        ["bash", "-c", command], cwd=bank.parent, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert result.stdout.count("\n") == 1, "an error was printed"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes and signals")
+@pytest.mark.parametrize(
+    ("number", "code", "message"), [(signal.SIGINT, 130, "treelet: interrupted\n"), (signal.SIGTERM, 143, "")]
+)
+def test_stopped_half_way(tmp_path: Path, number: signal.Signals, code: int, message: str) -> None:
+    # It waits for its standard input with the temporary file open.
+    command = [sys.executable, "-m", "treelet", "gram", "-", "-o", str(tmp_path / "K.npy")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        while not os.listdir(tmp_path):
+            assert child.poll() is None
+        child.send_signal(number)
+        _, errors = child.communicate(timeout=60)
+    assert (child.returncode, errors) == (code, message)
+    assert os.listdir(tmp_path) == []
+
+
+def test_kernel_from_options() -> None:
+    assert kernel_from_options("pt", mu=0.9) == tl.PartialTree(lam=0.4, mu=0.9)
+    assert kernel_from_options("st", lam=0.5, normalize=True) == tl.Subtree(lam=0.5).normalized()
+    with pytest.raises(tl.ParameterError):
+        kernel_from_options("SST")

@@ -1,0 +1,100 @@
+"""Everything that the documentation shows runs as written."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import traceback
+from pathlib import Path
+
+import pytest
+
+import treelet
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *(```+|~~~+) *(\S*)", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(treelet.__path__, "treelet.")
+    if not module.name.endswith("__main__")
+)
+
+
+def blocks(text: str) -> list[tuple[int, str]]:
+    """Python blocks, each with the number of the line before its first."""
+    return [(text.count("\n", 0, match.start(1)), match[1]) for match in BLOCK.finditer(text)]
+
+
+def run_blocks(page: Path) -> int:
+    """Run the blocks of a page in one namespace; fail with the page and line of what went wrong."""
+    namespace: dict[str, object] = {"__name__": "__docs__"}
+    found = blocks(page.read_text(encoding="utf-8"))
+    for line, source in found:
+        try:
+            exec(compile("\n" * line + source, str(page), "exec"), namespace)
+        except Exception as error:
+            if isinstance(error, SyntaxError):
+                number = error.lineno
+            else:
+                lines = [
+                    frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(page)
+                ]
+                number = lines[-1]
+            pytest.fail(f"{page}:{number}: {type(error).__name__}: {error}", pytrace=False)
+    return len(found)
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_python_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    fences = [match[2] for match in FENCE.finditer(page.read_text(encoding="utf-8"))]
+    assert len(fences) % 2 == 0, "a block is not closed"
+    assert run_blocks(page) == sum(language in ("python", "py", "python3") for language in fences), (
+        "a python block was not recognised: write ```python at the start of a line"
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    missing = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
+    assert not missing
+
+
+def test_readme_and_kernels_have_examples() -> None:
+    for name in ("README.md", "docs/kernels.md"):
+        assert blocks((ROOT / name).read_text(encoding="utf-8")), f"{name} shows nothing that runs"
+
+
+def test_a_failing_block_is_reported_with_its_place(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\n```python\nx = 1\n```\n\nmore\n\n```python\ny = x\nassert y == 2\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:11: AssertionError"):
+        run_blocks(page)
+    page.write_text("```python\nx = = 1\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: SyntaxError"):
+        run_blocks(page)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name: str) -> None:
+    if name == "treelet.testing.strategies":
+        pytest.importorskip("hypothesis")
+    failures, _ = doctest.testmod(importlib.import_module(name))
+    assert failures == 0, "see the captured output"
+
+
+def test_the_walk_finds_the_modules_and_their_doctests() -> None:
+    assert {"treelet.kernels.tree", "treelet.structures.treebank", "treelet.explain.fragments"} <= set(MODULES)
+    finder = doctest.DocTestFinder()
+    examples = sum(len(test.examples) for test in finder.find(importlib.import_module("treelet.kernels.tree")))
+    assert examples >= 3

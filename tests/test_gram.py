@@ -1,0 +1,175 @@
+"""The Gram engine: tiles, threads, memory, progress."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import treelet as tl
+from treelet.gram import parse_memory
+from treelet.gram.plan import column_blocks, row_strips
+
+KERNELS = [
+    tl.Subtree(),
+    tl.SubsetTree(),
+    tl.SubsetTree(max_depth=2),
+    tl.PartialTree(),
+    tl.SubsetTree().normalized(),
+    0.5 * tl.SubsetTree(lam=0.3).normalized() + tl.PartialTree() * tl.Subtree() + 2,
+]
+
+
+@pytest.fixture(scope="module")
+def bank() -> tl.Treebank:
+    rng = np.random.default_rng(0)
+
+    def grow(nodes: int) -> str:
+        if nodes <= 1:
+            return f"({'AB'[rng.integers(2)]} {'xyz'[rng.integers(3)]})"
+        shares = rng.multinomial(nodes - 1, [0.5, 0.5])
+        return f"({'ABC'[rng.integers(3)]} {grow(shares[0])} {grow(shares[1])})"
+
+    return tl.Treebank([grow(int(rng.integers(1, 30))) for _ in range(70)])
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("memory", [1, 5000, "50kB", "1GiB"])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
+def test_tiles_and_threads_do_not_matter(kernel: tl.Kernel, bank: tl.Treebank, memory: int | str, n_jobs: int) -> None:
+    K = kernel(bank)
+    out = np.full(K.shape, np.nan)
+    assert tl.gram(kernel, bank, memory=memory, n_jobs=n_jobs, out=out) is out
+    np.testing.assert_allclose(out, K, rtol=1e-12)
+    np.testing.assert_array_equal(out, out.T)
+    part = np.full((30, 70), np.nan)
+    np.testing.assert_allclose(tl.gram(kernel, bank[:30], bank, memory=memory, n_jobs=n_jobs, out=part), K[:30], rtol=1e-12)
+
+
+def test_results_go_where_they_are_told(bank: tl.Treebank, tmp_path) -> None:
+    kernel = tl.SubsetTree()
+    K = kernel(bank)
+    mapped = np.lib.format.open_memmap(tmp_path / "K.npy", "w+", np.float64, K.shape)
+    kernel_again = tl.gram(kernel, bank, out=mapped, memory="20kB")
+    assert kernel_again is mapped
+    mapped.flush()
+    np.testing.assert_allclose(np.load(tmp_path / "K.npy"), K, rtol=1e-14)
+    inside = np.zeros((80, 90))
+    tl.gram(kernel, bank, out=inside[5:75, 10:80])
+    np.testing.assert_array_equal(inside[5:75, 10:80], K)
+    assert inside[:5].sum() == inside[:, :10].sum() == inside[75:].sum() == inside[:, 80:].sum() == 0
+
+
+@pytest.mark.parametrize(
+    "out", [np.empty((3, 3)), np.empty((2, 2), np.float32), np.empty((2, 2), order="F"), [[0, 0], [0, 0]], np.empty(4)]
+)
+def test_unfit_places_for_results(out: object) -> None:
+    with pytest.raises(tl.ParameterError, match="out"):
+        tl.gram(tl.SubsetTree(), ["(A x)", "(B x)"], out=out)  # type: ignore[arg-type]
+    locked = np.zeros((2, 2))
+    locked.setflags(write=False)
+    with pytest.raises(tl.ParameterError, match="writeable"):
+        tl.gram(tl.SubsetTree(), ["(A x)", "(B x)"], out=locked)
+
+
+def test_a_result_larger_than_the_memory_is_refused(bank: tl.Treebank) -> None:
+    with pytest.raises(tl.ParameterError, match="out="):
+        tl.gram(tl.SubsetTree(), bank, memory=1000)
+
+
+@pytest.mark.parametrize("memory", [0, -1, "lots", "1 XB", "", True, float("nan"), "-1GB", [1]])
+def test_memory_that_makes_no_sense(memory: object) -> None:
+    with pytest.raises(tl.ParameterError, match="memory"):
+        parse_memory(memory)  # type: ignore[arg-type]
+
+
+def test_memory_texts() -> None:
+    assert [parse_memory(text) for text in ("1GiB", "1.5 MB", "2k", "10", 10, 10.0)] == [2**30, 1_500_000, 2048, 10, 10, 10]
+
+
+@pytest.mark.parametrize("n_jobs", [0, "2", 1.5, True])
+def test_threads_that_make_no_sense(n_jobs: object) -> None:
+    with pytest.raises(tl.ParameterError, match="n_jobs"):
+        tl.SubsetTree()(["(A x)"], n_jobs=n_jobs)  # type: ignore[arg-type]
+
+
+def test_not_a_kernel() -> None:
+    with pytest.raises(tl.InputTypeError, match="kernel"):
+        tl.gram("sst", ["(A x)"])
+
+
+def test_empty_collections() -> None:
+    for kernel in KERNELS:
+        assert kernel([]).shape == (0, 0)
+        assert kernel(["(A x)"], []).shape == (1, 0)
+        assert kernel([], ["(A x)"]).shape == (0, 1)
+        assert kernel.diag([]).shape == (0,)
+
+
+def test_plans_cover_everything_once() -> None:
+    for n, halves, memory, jobs in ((1, True, 1, 1), (100, True, 10**4, 3), (977, False, 10**6, 2), (50, False, 1, 8)):
+        strips = row_strips(n, 200, n_jobs=jobs, memory=memory, matrices=2, halves=halves)
+        assert sorted(row for strip in strips for row in range(strip.begin, strip.end)) == list(range(n))
+        if memory >= 10**5:
+            assert all((s.end - s.begin) * 200 * 8 * 2 * jobs <= memory for s in strips)
+    blocks = column_blocks(1000, 10**6, 10**5)
+    assert blocks[0][0] == 0
+    assert blocks[-1][1] == 1000
+    assert all(a[1] == b[0] for a, b in zip(blocks, blocks[1:], strict=False))
+    assert len(blocks) == 20
+
+
+def test_progress_is_shown_on_the_standard_error(bank: tl.Treebank, capfd: pytest.CaptureFixture[str]) -> None:
+    tl.SubsetTree()(bank, progress=True, n_jobs=2)
+    shown = capfd.readouterr()
+    assert "kernel values" in shown.err
+    assert shown.out == ""
+
+
+def test_errors_in_threads_reach_the_caller() -> None:
+    tree = tl.Tree("A", ["x"])
+    for _ in range(12):
+        tree = tl.Tree("A", [tree, tree])
+    with pytest.raises(tl.KernelOverflowError):
+        tl.SubsetTree(lam=1)([tree] * 50, n_jobs=2)
+
+
+def test_long_work_can_be_interrupted() -> None:
+    """A value that takes minutes stops within a second or two of Ctrl-C."""
+    code = (
+        "import treelet as tl\n"
+        "text = '(A ' * 150_000 + 'x' + ')' * 150_000\n"
+        "bank = tl.Treebank([text])\n"
+        "print('ready', flush=True)\n"
+        "try:\n    tl.PartialTree()(bank)\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1)
+        process.send_signal(2)
+        assert process.communicate(timeout=60)[0] == "interrupted\n"
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import sys, treelet\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'typer', 'rich', 'matplotlib', 'pandas', 'hypothesis'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "treelet.SubsetTree, treelet.Treebank\n"
+        "heavy = {'scipy', 'sklearn', 'typer', 'rich', 'matplotlib', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_names() -> None:
+    for name in tl.__all__:
+        assert getattr(tl, name) is not None
+    with pytest.raises(AttributeError):
+        tl.nothing  # noqa: B018
+    assert set(tl.__all__) <= set(dir(tl))

@@ -1,0 +1,118 @@
+"""The smoothed partial-tree kernel and word vectors."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import treelet as tl
+from treelet.kernels.smoothed import Smoothed
+from treelet.structures.word_vectors import WordVectors
+from treelet.testing import reference
+from treelet.testing.strategies import banks
+
+# x and y are alike, z is like neither; A is a label too, so a word like it must not match nodes; w has no vector
+VECTORS = {"x": [1.0, 0.1, 0.0], "y": [0.9, 0.3, 0.0], "z": [0.0, 0.1, 1.0], "A": [0.8, 0.2, 0.3]}
+WORDS = ("x", "y", "z", "A", "w")
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_equals_the_slow_definition(leaves: bool) -> None:
+    vectors = WordVectors(list(VECTORS), list(VECTORS.values()))
+    kernel = Smoothed(vectors, lam=0.5, mu=0.7, leaves=leaves, threshold=0.3)
+
+    def similarity(a: str, b: str) -> float:
+        value = vectors.similarity(a, b)
+        return value if value > 0.3 else 0.0
+
+    pairs = 0
+
+    @settings(max_examples=300)
+    @given(banks(min_size=2, max_size=5, max_nodes=9, words=WORDS))
+    def compare(examples: list[tl.Tree]) -> None:
+        nonlocal pairs
+        slow = [[reference.smoothed_partial_tree(a, b, similarity, 0.5, 0.7, leaves) for b in examples] for a in examples]
+        np.testing.assert_allclose(kernel(examples), slow, rtol=1e-9, atol=1e-300)
+        np.testing.assert_allclose(kernel(examples[:1], examples), slow[:1], rtol=1e-9, atol=1e-300)
+        np.testing.assert_allclose(kernel.diag(examples), np.diag(slow), rtol=1e-9, atol=1e-300)
+        pairs += len(examples) ** 2
+
+    compare()
+    assert pairs > 2000
+
+
+def test_the_reference_is_that_of_partial_trees_when_only_equal_words_match() -> None:
+    @settings(max_examples=60)
+    @given(banks(min_size=2, max_size=2, max_nodes=9))
+    def compare(examples: list[tl.Tree]) -> None:
+        a, b = examples
+        plain = reference.partial_tree(a, b, 0.6, 0.5)
+        assert reference.smoothed_partial_tree(a, b, lambda v, w: float(v == w), 0.6, 0.5) == pytest.approx(plain)
+
+    compare()
+
+
+def test_wide_nodes_meet_by_the_grid() -> None:
+    rng = np.random.default_rng(0)
+    examples = [tl.Tree("A", [WORDS[k] for k in rng.integers(0, 5, 8)]) for _ in range(4)]
+    vectors = WordVectors(list(VECTORS), list(VECTORS.values()))
+    kernel = Smoothed(vectors, lam=0.5, mu=0.5, threshold=0)
+    slow = [[reference.smoothed_partial_tree(a, b, vectors.similarity, 0.5, 0.5) for b in examples] for a in examples]
+    np.testing.assert_allclose(kernel(examples), slow, rtol=1e-9)
+
+
+def test_without_alike_words_it_is_the_partial_tree_kernel() -> None:
+    examples = ["(S (N x) (V y))", "(S (N y) (V y))", "(N x)"]
+    K = tl.PartialTree()(examples)
+    np.testing.assert_allclose(Smoothed({"q": [1.0]})(examples), K)
+    np.testing.assert_allclose(Smoothed(VECTORS, threshold=1)(examples), K)
+    assert (Smoothed(VECTORS, threshold=0.1)(examples) >= K - 1e-15).all()
+    assert Smoothed(VECTORS, threshold=0.1)(examples)[0, 1] > K[0, 1]
+
+
+def test_reading_vectors(tmp_path: Path) -> None:
+    words, matrix = list(VECTORS), np.array(list(VECTORS.values()))
+    text = "\n".join(f"{w} {' '.join(map(str, row))}" for w, row in VECTORS.items()) + "\n"
+    (tmp_path / "plain.txt").write_text(text)
+    (tmp_path / "gensim.txt").write_text(f"{len(words)} 3\n{text}")
+    (tmp_path / "packed.vec.gz").write_bytes(gzip.compress(text.encode()))
+    np.save(tmp_path / "array.npy", matrix)
+    (tmp_path / "array.txt").write_text("\n".join(words) + "\n")
+    expected = WordVectors(words, matrix)
+    for name in ("plain.txt", "gensim.txt", "packed.vec.gz", "array.npy"):
+        read = WordVectors.read(tmp_path / name)
+        assert list(read.index) == words
+        np.testing.assert_allclose(read.unit, expected.unit)
+    path = str(tmp_path / "plain.txt")
+    kernel = Smoothed(path, threshold=0.2)
+    assert eval(repr(kernel), {"Smoothed": Smoothed}) == kernel
+    np.testing.assert_allclose(kernel(["(N x)", "(N y)"]), Smoothed(VECTORS, threshold=0.2)(["(N x)", "(N y)"]))
+
+
+def test_bad_vectors(tmp_path: Path) -> None:
+    (tmp_path / "ragged.txt").write_text("a 1 2\nb 1\n")
+    with pytest.raises(tl.FormatError, match=r"ragged\.txt:2.*2 numbers, as on"):
+        WordVectors.read(tmp_path / "ragged.txt")
+    (tmp_path / "words.txt").write_text("a b c\n")
+    with pytest.raises(tl.FormatError, match=r"words\.txt:1"):
+        WordVectors.read(tmp_path / "words.txt")
+    np.save(tmp_path / "alone.npy", np.zeros((2, 2)))
+    with pytest.raises(tl.FileError, match=r"alone\.txt"):
+        WordVectors.read(tmp_path / "alone.npy")
+    (tmp_path / "torn.npy").write_bytes(b"\x93NUMPY")
+    with pytest.raises(tl.FileError, match="NumPy"):
+        WordVectors.read(tmp_path / "torn.npy")
+    with pytest.raises(tl.ParameterError, match="'b' has a value"):
+        WordVectors(["a", "b"], [[1, 2], [3, np.nan]])
+    with pytest.raises(tl.ParameterError, match="twice"):
+        WordVectors(["a", "a"], [[1], [2]])
+    with pytest.raises(tl.InputTypeError, match="one vector a word"):
+        WordVectors(["a"], [[1], [2]])
+    with pytest.raises(tl.InputTypeError, match="word vectors"):
+        Smoothed(5)(["(A x)"])
+    with pytest.raises(tl.ParameterError, match="threshold"):
+        Smoothed(VECTORS, threshold=2)

@@ -1,0 +1,199 @@
+"""Trees and banks of them."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import nltk
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treelet as tl
+from treelet.testing.strategies import banks, trees
+
+DOG = "(NP (D the) (N dog))"
+CAT = "(NP (D the) (N cat))"
+labels = st.text(min_size=1, max_size=6).filter(
+    lambda s: not any(c in "() \t\n\r\v\f\0" for c in s) and s.encode("utf-8", "ignore").decode() == s
+)
+
+
+@given(trees(labels=("A", "-LRB-", "NP-SBJ", "é", "日本"), words=("x", ",", "-RRB-", "'s")))
+def test_str_round_trips(tree: tl.Tree) -> None:
+    assert tl.Tree.parse(str(tree)) == tree
+    assert eval(repr(tree), {"Tree": tl.Tree}) == tree
+    assert pickle.loads(pickle.dumps(tree)) == tree
+    assert copy.deepcopy(tree) is tree
+    assert hash(tl.Tree.parse(str(tree))) == hash(tree)
+
+
+@given(labels)
+def test_any_label_without_brackets_and_space(label: str) -> None:
+    tree = tl.Tree(label, [tl.Tree(label), label])
+    assert tl.Tree.parse(str(tree)) == tree
+    assert tl.Treebank([tree])[0] == tree
+
+
+@pytest.mark.parametrize("label", ["", "a b", "a(", ")", "a\n", "\0", 5, None, "\ud800"])
+def test_labels_that_could_not_be_read_back(label: object) -> None:
+    with pytest.raises(tl.TreeError, match="label"):
+        tl.Tree(label)  # type: ignore[arg-type]
+
+
+def test_a_tree_is_a_value() -> None:
+    tree = tl.Tree("NP", [tl.Tree("D", ["the"]), tl.Tree("N", ["dog"])])
+    assert tree == tl.Tree.parse(DOG)
+    assert tree != tl.Tree.parse(CAT)
+    assert tree != DOG
+    assert {tree, tl.Tree.parse(DOG)} == {tree}
+    assert not isinstance(tree, list)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        tree.label = "VP"  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        del tree.children
+    with pytest.raises(tl.TreeError, match="list"):
+        tl.Tree("D", "the")
+    with pytest.raises(tl.TreeError, match="child"):
+        tl.Tree("D", [5])  # type: ignore[list-item]
+    assert (tree.height(), tree.words(), [child.label for child in tree]) == (2, ["the", "dog"], ["D", "N"])
+    assert tree.productions() == [("NP", ("D", "N")), ("D", ("the",)), ("N", ("dog",))]
+    assert [node.label for node in tree.nodes()] == ["NP", "D", "the", "N", "dog"]
+    array = np.array([tree, tree], dtype=object)
+    assert array.shape == (2,), "numpy must not take a tree for a sequence"
+
+
+def test_pretty() -> None:
+    assert tl.Tree.parse("(S (NP (N John)) (VP (V saw) (NP her)))").pretty().splitlines() == [
+        "S",
+        "├── NP",
+        "│   └── N John",
+        "└── VP",
+        "    ├── V saw",
+        "    └── NP her",
+    ]
+    assert tl.Tree("x").pretty() == "x"
+
+
+def test_deep_and_wide_trees_are_no_danger() -> None:
+    n = 200_000
+    deep = "(A " * n + "x" + ")" * n
+    tree = tl.Tree.parse(deep)
+    assert str(tree) == deep
+    assert tree.height() == n
+    assert tree == tl.Tree.parse(deep)
+    assert len(tree.words()) == 1
+    bank = tl.Treebank([tree])
+    assert bank.stats().distinct_subtrees == n
+    assert pickle.loads(pickle.dumps(bank)) == bank
+    assert bank[0] == tree
+    wide = tl.Tree("S", [tl.Tree("N", [f"w{k}"]) for k in range(n)])
+    assert tl.Tree.parse(str(wide)) == wide
+    assert tl.Treebank([wide, wide]).stats().nodes == 2 * (n + 1)
+    assert tl.Subtree()([tree, wide]).tolist() == [[n, 0], [0, n + 1]]
+    np.testing.assert_allclose(tl.SubsetTree().normalized()([wide]), 1)
+
+
+def test_shared_objects_are_shared_subtrees() -> None:
+    tree = tl.Tree("A", ["x"])
+    for _ in range(600):
+        tree = tl.Tree("A", [tree, tree])
+    bank = tl.Treebank([tree, tl.Tree("B", [tree])])
+    assert bank.columns.roots.tolist() == [601, 602]
+    assert tl.SubsetTree().normalized()(bank)[0, 0] == 1
+
+
+# --- banks ------------------------------------------------------------------------------------------------------
+
+
+@given(banks(min_size=0, max_size=6))
+def test_a_bank_is_its_trees(examples: list[tl.Tree]) -> None:
+    bank = tl.Treebank(examples)
+    assert list(bank) == examples
+    assert bank.strings() == [str(tree) for tree in examples]
+    assert tl.Treebank(bank.strings()) == bank
+    assert pickle.loads(pickle.dumps(bank)) == bank
+    assert bank.shape == (len(examples),)
+    stats = bank.stats()
+    assert stats["trees"] == len(examples)
+    assert stats.nodes == sum(bool(node.children) for tree in examples for node in tree.nodes())
+    assert stats.words == sum(len(tree.words()) for tree in examples)
+    assert stats.distinct_subtrees == len({n for tree in examples for n in tree.nodes() if n.children})
+    assert stats.productions == len({p for tree in examples for p in tree.productions()})
+    assert stats.labels == len({n.label for tree in examples for n in tree.nodes()})
+
+
+@given(banks(min_size=3, max_size=6), st.data())
+def test_indexing(examples: list[tl.Tree], data: st.DataObject) -> None:
+    bank = tl.Treebank(examples)
+    n = len(bank)
+    index = data.draw(st.lists(st.integers(-n, n - 1), max_size=5))
+    assert list(bank[index]) == [examples[k] for k in index]
+    assert list(bank[np.array(index, dtype=int), ...]) == [examples[k] for k in index]
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    assert list(bank[mask]) == [tree for tree, wanted in zip(examples, mask, strict=True) if wanted]
+    assert list(bank[1:]) == examples[1:]
+    assert list(bank[::-1]) == examples[::-1]
+    assert bank[-1] == examples[-1]
+    assert list(bank + examples[:1]) == [*examples, examples[0]]
+    assert list(tl.Treebank.concat([bank[1:], tl.Treebank(examples)])) == examples[1:] + examples
+    K = tl.SubsetTree()(bank)
+    np.testing.assert_allclose(tl.SubsetTree()(bank[::-1]), K[::-1, ::-1], rtol=1e-12)
+    assert np.asarray(bank).shape == (n,)
+
+
+def test_indexing_errors() -> None:
+    bank = tl.Treebank([DOG, CAT])
+    for bad in (2, -3):
+        with pytest.raises(IndexError):
+            bank[bad]
+    with pytest.raises(IndexError):
+        bank[[5]]
+    for bad in ("a", 1.5, [0.5], [[0]]):
+        with pytest.raises(tl.InputTypeError, match="indexed"):
+            bank[bad]  # type: ignore[index]
+    assert len(bank[[]]) == 0
+
+
+def test_everything_that_holds_trees_is_taken() -> None:
+    expected = tl.Treebank([DOG, CAT])
+    own = [tl.Tree.parse(DOG), tl.Tree.parse(CAT)]
+    theirs = [nltk.Tree.fromstring(DOG), nltk.Tree.fromstring(CAT)]
+    array = np.empty(2, dtype=object)
+    array[:] = own
+    for given_ in (own, tuple(own), iter(own), theirs, array, np.array([DOG, CAT]), [DOG, own[1]], [theirs[0], CAT], expected):
+        assert tl.Treebank(given_) == expected
+    K = tl.SubsetTree()(expected)
+    for given_ in (own, theirs, array, np.array([DOG, CAT]), [own[0], CAT]):
+        np.testing.assert_array_equal(tl.SubsetTree()(given_), K)
+        np.testing.assert_allclose(tl.SubsetTree()(given_, expected), K, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("bad", "match"),
+    [
+        (DOG, "list"),
+        (tl.Tree.parse(DOG), "list"),
+        (5, "collection"),
+        ([DOG, 5], "item 1"),
+        ([DOG, "(NP"], "item 1"),
+        ([DOG, CAT + DOG], "2 trees"),
+        ([DOG, ""], "no tree"),
+        ([DOG, "dog"], "outside brackets"),
+        ([float("nan")], "item 0"),
+        (np.zeros((2, 2)), "dimension"),
+    ],
+)
+def test_what_is_no_collection_of_trees(bad: object, match: str) -> None:
+    with pytest.raises(tl.TreeletError, match=match):
+        tl.Treebank(bad)  # type: ignore[arg-type]
+    with pytest.raises(tl.TreeletError, match=match):
+        tl.SubsetTree()(bad)
+
+
+def test_real_trees(wsj: tl.Treebank) -> None:
+    stats = wsj.stats()
+    assert (stats.trees, stats.nodes, stats.words) == (3914, 167_545, 94_084)
+    assert wsj[:50] == tl.Treebank(wsj[:50].strings())
