@@ -138,10 +138,19 @@ def plot(results: dict[str, Any], folder: Path) -> None:
         figure, axes = plt.subplots(figsize=(7, 4.5))
         for colour, kernel in zip(("tab:green", "tab:blue", "tab:orange"), KERNELS, strict=True):
             rows = results[key][kernel]
-            axes.plot([r[x] for r in rows], [r[ours] for r in rows], "o-", color=colour, label=f"{NAMES[kernel]}, treelet")
+            axes.plot(
+                [r[x] for r in rows], [r[ours] for r in rows], "o-", color=colour, label=f"{NAMES[kernel]}, treelet"
+            )
             there = [r for r in rows if theirs in r]
             if there:
-                axes.plot([r[x] for r in there], [r[theirs] for r in there], "x--", color=colour, alpha=0.6, label=f"{NAMES[kernel]}, per pair")
+                axes.plot(
+                    [r[x] for r in there],
+                    [r[theirs] for r in there],
+                    "x--",
+                    color=colour,
+                    alpha=0.6,
+                    label=f"{NAMES[kernel]}, per pair",
+                )
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title, yscale="log")
         if key == "by_n":
             axes.set_xscale("log")
@@ -166,7 +175,9 @@ def report(results: dict[str, Any]) -> str:
     for kernel in KERNELS:
         for row in results["by_n"][kernel]:
             there = f"{row['yardstick_s']:.3f} | {row['ratio']:.1f}" if "ratio" in row else "- | -"
-            lines.append(f"| {NAMES[kernel]} | {row['n']:,} | {row['treelet_s']:.4f} | {there} | {row['us_per_pair']:.4f} |")
+            lines.append(
+                f"| {NAMES[kernel]} | {row['n']:,} | {row['treelet_s']:.4f} | {there} | {row['us_per_pair']:.4f} |"
+            )
     lines += ["", "| what | figure |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in results["other"].items()]
     lines += [
@@ -208,13 +219,19 @@ def main() -> None:
             m = n if kernel == "sst" else min(n, 2000)
             one, _ = best(lambda m=m, kernel=kernel: KERNELS[kernel](fresh(bank, m), n_jobs=1), 3, time.perf_counter)
             two, _ = best(lambda m=m, kernel=kernel: KERNELS[kernel](fresh(bank, m), n_jobs=2), 3, time.perf_counter)
-            other[f"{NAMES[kernel]}, N={m:,}: two threads against one, wall"] = f"{one / two:.2f} times faster ({one:.3f} s, {two:.3f} s)"
-        other[f"peak memory, reading and SST at N={n:,}"] = f"{peak_memory(file, n):.0f} MB (the matrix itself: {8 * n * n / 2**20:.0f} MB)"
+            other[f"{NAMES[kernel]}, N={m:,}: two threads against one, wall"] = (
+                f"{one / two:.2f} times faster ({one:.3f} s, {two:.3f} s)"
+            )
+        other[f"peak memory, reading and SST at N={n:,}"] = (
+            f"{peak_memory(file, n):.0f} MB (the matrix itself: {8 * n * n / 2**20:.0f} MB)"
+        )
         for name, value in other.items():
             print(f"  {name}: {value}")
         results = {
             "date": date.today().isoformat(),
-            "commit": subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip(),
+            "commit": subprocess.run(
+                ["git", "rev-parse", "--short", "HEAD"], check=True, cwd=ROOT, capture_output=True, text=True
+            ).stdout.strip(),
             "command": "make bench",
             "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, gcc {_core.compiler}",
             "data": data,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -46,7 +47,9 @@ def test_tiles_and_threads_do_not_matter(kernel: tl.Kernel, bank: tl.Treebank, m
     np.testing.assert_allclose(out, K, rtol=1e-12)
     np.testing.assert_array_equal(out, out.T)
     part = np.full((30, 70), np.nan)
-    np.testing.assert_allclose(tl.gram(kernel, bank[:30], bank, memory=memory, n_jobs=n_jobs, out=part), K[:30], rtol=1e-12)
+    np.testing.assert_allclose(
+        tl.gram(kernel, bank[:30], bank, memory=memory, n_jobs=n_jobs, out=part), K[:30], rtol=1e-12
+    )
 
 
 def test_results_go_where_they_are_told(bank: tl.Treebank, tmp_path) -> None:
@@ -87,7 +90,14 @@ def test_memory_that_makes_no_sense(memory: object) -> None:
 
 
 def test_memory_texts() -> None:
-    assert [parse_memory(text) for text in ("1GiB", "1.5 MB", "2k", "10", 10, 10.0)] == [2**30, 1_500_000, 2048, 10, 10, 10]
+    assert [parse_memory(text) for text in ("1GiB", "1.5 MB", "2k", "10", 10, 10.0)] == [
+        2**30,
+        1_500_000,
+        2048,
+        10,
+        10,
+        10,
+    ]
 
 
 @pytest.mark.parametrize("n_jobs", [0, "2", 1.5, True])
@@ -118,7 +128,7 @@ def test_plans_cover_everything_once() -> None:
     blocks = column_blocks(1000, 10**6, 10**5)
     assert blocks[0][0] == 0
     assert blocks[-1][1] == 1000
-    assert all(a[1] == b[0] for a, b in zip(blocks, blocks[1:], strict=False))
+    assert all(a[1] == b[0] for a, b in pairwise(blocks))
     assert len(blocks) == 20
 
 
@@ -171,5 +181,6 @@ def test_names() -> None:
     for name in tl.__all__:
         assert getattr(tl, name) is not None
     with pytest.raises(AttributeError):
-        tl.nothing  # noqa: B018
+        tl.nothing
     assert set(tl.__all__) <= set(dir(tl))
+    assert set(tl.__all__) == {*tl._WHERE, *tl._PACKAGES, "__version__"}

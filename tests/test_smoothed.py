@@ -35,7 +35,9 @@ def test_equals_the_slow_definition(leaves: bool) -> None:
     @given(banks(min_size=2, max_size=5, max_nodes=9, words=WORDS))
     def compare(examples: list[tl.Tree]) -> None:
         nonlocal pairs
-        slow = [[reference.smoothed_partial_tree(a, b, similarity, 0.5, 0.7, leaves) for b in examples] for a in examples]
+        slow = [
+            [reference.smoothed_partial_tree(a, b, similarity, 0.5, 0.7, leaves) for b in examples] for a in examples
+        ]
         np.testing.assert_allclose(kernel(examples), slow, rtol=1e-9, atol=1e-300)
         np.testing.assert_allclose(kernel(examples[:1], examples), slow[:1], rtol=1e-9, atol=1e-300)
         np.testing.assert_allclose(kernel.diag(examples), np.diag(slow), rtol=1e-9, atol=1e-300)

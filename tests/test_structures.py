@@ -163,7 +163,17 @@ def test_everything_that_holds_trees_is_taken() -> None:
     theirs = [nltk.Tree.fromstring(DOG), nltk.Tree.fromstring(CAT)]
     array = np.empty(2, dtype=object)
     array[:] = own
-    for given_ in (own, tuple(own), iter(own), theirs, array, np.array([DOG, CAT]), [DOG, own[1]], [theirs[0], CAT], expected):
+    for given_ in (
+        own,
+        tuple(own),
+        iter(own),
+        theirs,
+        array,
+        np.array([DOG, CAT]),
+        [DOG, own[1]],
+        [theirs[0], CAT],
+        expected,
+    ):
         assert tl.Treebank(given_) == expected
     K = tl.SubsetTree()(expected)
     for given_ in (own, theirs, array, np.array([DOG, CAT]), [own[0], CAT]):

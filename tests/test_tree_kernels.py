@@ -178,11 +178,18 @@ def exact_count(first: tl.Tree, second: tl.Tree) -> int:
             known[a, b] = math.prod(1 + common(x, y) for x, y in zip(a, b, strict=True))
         return known[a, b]
 
-    return sum(m * n * common(a, b) for a, m in Counter(first.nodes()).items() for b, n in Counter(second.nodes()).items())
+    return sum(
+        m * n * common(a, b) for a, m in Counter(first.nodes()).items() for b, n in Counter(second.nodes()).items()
+    )
 
 
 def test_normalised_values_far_beyond_float64_are_exact() -> None:
-    examples = [binary(8), binary(10), tl.Tree("A", [binary(9), binary(10)]), tl.Tree("A", [binary(7), tl.Tree("B", ["x"])])]
+    examples = [
+        binary(8),
+        binary(10),
+        tl.Tree("A", [binary(9), binary(10)]),
+        tl.Tree("A", [binary(7), tl.Tree("B", ["x"])]),
+    ]
     exact = [[exact_count(a, b) for b in examples] for a in examples]
     assert exact[1][1] > 10**308
     with localcontext() as context:
@@ -194,7 +201,9 @@ def test_normalised_values_far_beyond_float64_are_exact() -> None:
     np.testing.assert_allclose(tl.SubsetTree(lam=1).normalized()(examples), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", [tl.SubsetTree(lam=1), tl.PartialTree(lam=1, mu=1), tl.SubsetTree(lam=1, max_depth=11)])
+@pytest.mark.parametrize(
+    "kernel", [tl.SubsetTree(lam=1), tl.PartialTree(lam=1, mu=1), tl.SubsetTree(lam=1, max_depth=11)]
+)
 def test_overflow_is_an_error_and_normalised_values_stay_right(kernel: tl.Kernel) -> None:
     large = binary(11)
     examples = [large, tl.Tree("A", [large, tl.Tree("B", ["x"])]), tl.Tree.parse("(B x)")]
@@ -213,7 +222,12 @@ def test_overflow_is_an_error_and_normalised_values_stay_right(kernel: tl.Kernel
 def test_scaled_arithmetic_agrees_with_plain_where_both_fit() -> None:
     rng = np.random.default_rng(1)
     examples = [random_tree(rng, 60) for _ in range(12)]
-    for kernel in (tl.SubsetTree(lam=1), tl.SubsetTree(lam=0.8, max_depth=4), tl.PartialTree(lam=0.9, mu=0.9), tl.Subtree(0.5)):
+    for kernel in (
+        tl.SubsetTree(lam=1),
+        tl.SubsetTree(lam=0.8, max_depth=4),
+        tl.PartialTree(lam=0.9, mu=0.9),
+        tl.Subtree(0.5),
+    ):
         plain = kernel(examples)
         logs = np.empty_like(plain)
         kernel.evaluator(examples, logs=True).fill(0, len(examples), logs, False)

@@ -13,36 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "treelet.errors": [
-        "FileError",
-        "FormatError",
-        "InputTypeError",
-        "KernelOverflowError",
-        "ParameterError",
-        "TreeError",
-        "TreeletError",
-    ],
-    "treelet.structures": ["Tree", "Treebank", "as_treebank", "read_trees"],
-    "treelet.kernels": [
-        "Constant",
-        "Kernel",
-        "Normalized",
-        "PartialTree",
-        "Product",
-        "Scale",
-        "SubsetTree",
-        "Subtree",
-        "Sum",
-    ],
-}
-_PACKAGES = ["formats", "gram", "kernels", "structures", "testing"]
-_WHERE = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = [*_WHERE, *_PACKAGES, "__version__"]  # noqa: PLE0604  # all are names
-
 if TYPE_CHECKING:
-    from treelet import formats, gram, kernels, structures, testing
+    from treelet import datasets, explain, formats, gram, kernels, learn, structures, testing
     from treelet.errors import (
         FileError,
         FormatError,
@@ -53,17 +25,140 @@ if TYPE_CHECKING:
         TreeletError,
     )
     from treelet.kernels import (
+        Bag,
         Constant,
+        Gaussian,
         Kernel,
+        Linear,
         Normalized,
+        On,
         PartialTree,
+        Polynomial,
+        PolynomialOf,
         Product,
         Scale,
+        Smoothed,
         SubsetTree,
         Subtree,
         Sum,
     )
-    from treelet.structures import Tree, Treebank, as_treebank, read_trees
+    from treelet.learn import (
+        KernelMatrix,
+        KernelSVC,
+        KernelSVR,
+        ModelFileError,
+        load,
+        save,
+    )
+    from treelet.structures import (
+        Table,
+        Tree,
+        Treebank,
+        WordVectors,
+        as_treebank,
+        bag_of_words,
+        read_examples,
+        read_trees,
+    )
+
+_HOMES = {
+    "treelet.errors": [
+        "FileError",
+        "FormatError",
+        "InputTypeError",
+        "KernelOverflowError",
+        "ParameterError",
+        "TreeError",
+        "TreeletError",
+    ],
+    "treelet.kernels": [
+        "Bag",
+        "Constant",
+        "Gaussian",
+        "Kernel",
+        "Linear",
+        "Normalized",
+        "On",
+        "PartialTree",
+        "Polynomial",
+        "PolynomialOf",
+        "Product",
+        "Scale",
+        "Smoothed",
+        "SubsetTree",
+        "Subtree",
+        "Sum",
+    ],
+    "treelet.learn": [
+        "KernelMatrix",
+        "KernelSVC",
+        "KernelSVR",
+        "ModelFileError",
+        "load",
+        "save",
+    ],
+    "treelet.structures": [
+        "Table",
+        "Tree",
+        "Treebank",
+        "WordVectors",
+        "as_treebank",
+        "bag_of_words",
+        "read_examples",
+        "read_trees",
+    ],
+}
+_PACKAGES = ["datasets", "explain", "formats", "gram", "kernels", "learn", "structures", "testing"]
+_WHERE = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Bag",
+    "Constant",
+    "FileError",
+    "FormatError",
+    "Gaussian",
+    "InputTypeError",
+    "Kernel",
+    "KernelMatrix",
+    "KernelOverflowError",
+    "KernelSVC",
+    "KernelSVR",
+    "Linear",
+    "ModelFileError",
+    "Normalized",
+    "On",
+    "ParameterError",
+    "PartialTree",
+    "Polynomial",
+    "PolynomialOf",
+    "Product",
+    "Scale",
+    "Smoothed",
+    "SubsetTree",
+    "Subtree",
+    "Sum",
+    "Table",
+    "Tree",
+    "TreeError",
+    "Treebank",
+    "TreeletError",
+    "WordVectors",
+    "__version__",
+    "as_treebank",
+    "bag_of_words",
+    "datasets",
+    "explain",
+    "formats",
+    "gram",
+    "kernels",
+    "learn",
+    "load",
+    "read_examples",
+    "read_trees",
+    "save",
+    "structures",
+    "testing",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -175,7 +175,7 @@ def test_malformed_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="outside"):
         _core.build(["A"], ints(4), ints(0), longs(1))
     bank = tl.Treebank(["(A x)", "(B y)"])
-    store, roots = bank.columns
+    store, _ = bank.columns
     with pytest.raises(ValueError, match="outside"):
         _core.NodeWeights.count(store, ints(99))
     with pytest.raises(ValueError, match="fit together"):
@@ -187,7 +187,12 @@ def test_malformed_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="do not belong"):
         _core.SubsetTreeColumns(_core.Store(), bank.weights(), False, 0.4, 0)
     columns = _core.SubsetTreeColumns(store, bank.weights(), False, 0.4, 0)
-    for begin, end, shape, limit in ((0, 3, (3, 2), None), (0, 2, (2, 3), None), (1, 0, (0, 2), None), (0, 2, (2, 2), ints(5))):
+    for begin, end, shape, limit in (
+        (0, 3, (3, 2), None),
+        (0, 2, (2, 3), None),
+        (1, 0, (0, 2), None),
+        (0, 2, (2, 2), ints(5)),
+    ):
         with pytest.raises(ValueError, match=r"range|shape|limit"):
             columns.rows(store, bank.weights(), limit, begin, end, np.empty(shape))
     with pytest.raises(ValueError, match="do not belong"):
@@ -210,7 +215,10 @@ def test_trees_larger_than_memory_could_hold() -> None:
     """Shared subtrees are counted, not written out: this tree has 2^60 nodes."""
     tree = tl.Tree("A", ["x"])
     store = _core.Store.from_columns(
-        ["x", "A"], ints(0, *[1] * 60), longs(0, 0, 1, *range(3, 120, 2)), ints(0, *[k for k in range(1, 60) for _ in (0, 1)])
+        ["x", "A"],
+        ints(0, *[1] * 60),
+        longs(0, 0, 1, *range(3, 120, 2)),
+        ints(0, *[k for k in range(1, 60) for _ in (0, 1)]),
     )
     bank = tl.Treebank.from_columns(Columns(store, ints(60)))
     assert bank.stats().words == 2**59

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import treelet
-from treelet.cli import compare, convert, doctor, gram
+from treelet.cli import compare, convert, doctor, evaluate, gram, predict, train
 from treelet.errors import TreeletError
 
 FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
@@ -90,6 +90,9 @@ def _root(
 
 
 app.command("gram")(gram.command)
+app.command("train")(train.command)
+app.command("predict")(predict.command)
+app.command("evaluate")(evaluate.command)
 app.command("compare")(compare.command)
 app.command("convert")(convert.command)
 app.command("doctor")(doctor.command)

@@ -18,7 +18,9 @@ from treelet.formats.brackets import label_problem
 Node = Any
 Adapter = tuple[Callable[[Node], str], Callable[[Node], Iterable[Node]]]
 
-_REPLACED = str.maketrans({"(": "-LRB-", ")": "-RRB-", " ": "_", "\t": "_", "\n": "_", "\r": "_", "\v": "_", "\f": "_", "\0": "_"})
+_REPLACED = str.maketrans(
+    {"(": "-LRB-", ")": "-RRB-", " ": "_", "\t": "_", "\n": "_", "\r": "_", "\v": "_", "\f": "_", "\0": "_"}
+)
 
 
 def safe_label(text: str) -> str:
@@ -30,7 +32,7 @@ def safe_label(text: str) -> str:
 # --- treelet's own trees, and nltk's ----------------------------------------------------------------------------
 
 
-def _own_label(node: Node) -> str:
+def _own_label(node: Node) -> Any:
     return getattr(node, "label", node)
 
 
@@ -59,7 +61,9 @@ class _Field:
 def _ast_label(node: Node) -> str:
     if isinstance(node, _Field):
         return node.name
-    return type(node).__name__ if hasattr(node, "_fields") else safe_label(node if isinstance(node, str) else repr(node))
+    return (
+        type(node).__name__ if hasattr(node, "_fields") else safe_label(node if isinstance(node, str) else repr(node))
+    )
 
 
 def _ast_children(node: Node) -> Iterable[Node]:

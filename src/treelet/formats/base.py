@@ -65,9 +65,7 @@ class Document:
             return len(self.labels)
         for columns in self.trees.values():
             return len(columns.roots)
-        for values in (*self.vectors.values(), *self.strings.values()):
-            return len(values)
-        return 0
+        return max((len(values) for group in (self.vectors, self.strings) for values in group.values()), default=0)
 
 
 @dataclass(frozen=True)
@@ -222,9 +220,9 @@ def find_format(name: str | None, file: object = None) -> Format:
     path = Path(str(file)) if isinstance(file, (str, os.PathLike)) else Path(str(getattr(file, "name", "")))
     if path.suffix.lower() in COMPRESSED:
         path = path.with_suffix("")
-    for format in FORMATS.values():
-        if path.suffix.lower() in format.suffixes:
-            return format
+    for known in FORMATS.values():
+        if path.suffix.lower() in known.suffixes:
+            return known
     return FORMATS["brackets"]
 
 
@@ -253,7 +251,7 @@ def write_document(document: Document, file: PathLike | IO[str], format: str | N
     elif hasattr(file, "write"):
         chosen.write(document, cast("IO[str]", file))
     else:
-        path = Path(cast(PathLike, file))
+        path = Path(file)
         opener = COMPRESSED.get(path.suffix.lower())
         with open_whole(path) as stream:
             packed = opener(stream, "wb") if opener else stream

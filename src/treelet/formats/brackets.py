@@ -9,7 +9,6 @@ from treelet import _core
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.base import Columns, Document, Format, Source, register
 
-
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
 
 
@@ -140,10 +139,12 @@ def write_brackets(document: Document, stream: IO[str]) -> None:
 
 
 def refuse_missing(columns: Columns) -> None:
-    """This format has no way to write a missing tree."""
+    """Raise if a tree is missing: brackets have no way to say so."""
     missing = (columns.roots < 0).nonzero()[0]
     if len(missing):
-        raise FormatError(f"row {missing[0]} has no tree, which this format cannot say: use svmlight_tk or kelp", "<output>")
+        raise FormatError(
+            f"row {missing[0]} has no tree, which this format cannot say: use svmlight_tk or kelp", "<output>"
+        )
 
 
 register(

@@ -50,7 +50,7 @@ def read_tsv(
             continue
         cells = text.split("\t")
         needed = [tree_column] if label_column is None else [tree_column, label_column]
-        if len(cells) < 2 and label_column is not None or not all(-len(cells) <= k < len(cells) for k in needed):
+        if (len(cells) < 2 and label_column is not None) or not all(-len(cells) <= k < len(cells) for k in needed):
             raise source.error(f"{len(cells)} tab-separated column(s), the line needs label<TAB>tree", number)
         place = tree_column % len(cells)
         column = sum(len(cell) + 1 for cell in cells[:place]) + 1

@@ -121,7 +121,9 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise ParameterError(f"The 'n_jobs' parameter must be an int other than 0 (-1: all cores). Got {n_jobs!r} instead.")
+        raise ParameterError(
+            f"The 'n_jobs' parameter must be an int other than 0 (-1: all cores). Got {n_jobs!r} instead."
+        )
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
@@ -140,7 +142,9 @@ def _checked(out: Matrix, shape: tuple[int, int]) -> Matrix:
     fits = isinstance(out, np.ndarray) and out.shape == shape and out.dtype == np.float64
     if not fits or not out.flags.writeable or (shape[1] > 1 and out.strides[1] != 8) or out.strides[0] % 8:
         got = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise ParameterError(f"The 'out' parameter must be a writeable float64 array of shape {shape}, rows contiguous. Got {got} instead.")
+        raise ParameterError(
+            f"The 'out' parameter must be a writeable float64 array of shape {shape}, rows contiguous. Got {got} instead."
+        )
     return out
 
 
@@ -150,10 +154,23 @@ def _progress(wanted: bool, shape: tuple[int, int], halves: bool) -> Iterator[Ad
         yield lambda cells: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     total = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("kernel values", total=total)
         yield lambda cells: bar.advance(task, cells)

@@ -1,17 +1,29 @@
 """Kernels: what is compared, in formulas; nothing here knows of threads or files."""
 
-from treelet.kernels.algebra import Constant, Normalized, Product, Scale, Sum
+from treelet.kernels.algebra import Constant, Product, Scale, Sum
+from treelet.kernels.bag import Bag
 from treelet.kernels.base import Evaluator, Kernel
+from treelet.kernels.on import On
+from treelet.kernels.smoothed import Smoothed
 from treelet.kernels.tree import PartialTree, SubsetTree, Subtree
+from treelet.kernels.vector import Linear, Polynomial
+from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
 
 __all__ = [
+    "Bag",
     "Constant",
     "Evaluator",
+    "Gaussian",
     "Kernel",
+    "Linear",
     "Normalized",
+    "On",
     "PartialTree",
+    "Polynomial",
+    "PolynomialOf",
     "Product",
     "Scale",
+    "Smoothed",
     "SubsetTree",
     "Subtree",
     "Sum",

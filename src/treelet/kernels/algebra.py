@@ -1,16 +1,15 @@
-"""Kernels made of kernels: sums, products, multiples, normalised ones."""
+"""Kernels made of kernels: sums, products, multiples."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number
-
-LARGE = 650.0  # log of a value up to which products of two square roots surely fit a float64
+from treelet.kernels.values import check_inner, check_values, log_of, number
 
 
 def as_kernel(value: object) -> Kernel:
@@ -22,8 +21,16 @@ def as_kernel(value: object) -> Kernel:
     raise InputTypeError(f"a kernel or a number is needed here, got {type(value).__name__}")
 
 
+# --- how kernels are written ------------------------------------------------------------------------------------
+
+
 def _wrapped(kernel: Kernel) -> str:
     return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)
+
+
+def tightly(kernel: Kernel) -> str:
+    """As an operand that must not fall apart: on the right of a ``*``, or before a dot."""
+    return f"({kernel!r})" if isinstance(kernel, (Sum, Product, Scale)) else repr(kernel)
 
 
 class ConstantEvaluator(Evaluator):
@@ -47,6 +54,7 @@ class Constant(Kernel):
     """
 
     _always_shown = ("value",)
+    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"value": (1e-5, 1e5)}
 
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
@@ -60,15 +68,20 @@ class Constant(Kernel):
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
-        value = _log(float(self.value)) if logs else float(self.value)
+        value = log_of(float(self.value)) if logs else float(self.value)
         return ConstantEvaluator(value, len(X), len(X if Y is None else Y))
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
-        return np.full(len(X), _log(float(self.value)) if logs else float(self.value))
+        return np.full(len(X), log_of(float(self.value)) if logs else float(self.value))
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        K = np.full((len(X), len(X)), float(self.value))
+        return K, [K.copy()]
 
 
-def _log(value: float) -> float:
-    return math.log(value) if value > 0 else -math.inf
+def _mended(values: Vector) -> Vector:
+    """0 where 0 was multiplied by a value that does not fit a float64."""
+    return np.where(np.isnan(values), 0.0, values)
 
 
 class PairEvaluator(Evaluator):
@@ -76,8 +89,9 @@ class PairEvaluator(Evaluator):
 
     scratch = 1
 
-    def __init__(self, operation: np.ufunc, left: Evaluator, right: Evaluator) -> None:
-        self.operation, self.left, self.right = operation, left, right
+    def __init__(self, kernel: Pair, left: Evaluator, right: Evaluator, logs: bool) -> None:
+        self.kernel, self.left, self.right, self.logs = kernel, left, right, logs
+        self.operation = kernel._operations()[logs]
         self.n_rows, self.n_columns = left.n_rows, left.n_columns
         self.scratch = 1 + left.scratch + right.scratch
 
@@ -87,7 +101,10 @@ class PairEvaluator(Evaluator):
             out[...] = 0
         self.left.fill(begin, end, out, halves)
         self.right.fill(begin, end, other, halves)
-        self.operation(out, other, out=out)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.operation(out, other, out=out)
+        if not self.logs:
+            check_values(self.kernel, out, begin, halves)
 
     @property
     def bytes(self) -> int:
@@ -118,16 +135,18 @@ class Pair(Kernel):
         raise NotImplementedError
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        self.validate()
         X = self.coerce(X)
         Y = None if Y is None else self.coerce(Y)
-        plain, logarithmic = self._operations()
         left, right = (kernel.evaluator(X, Y, logs=logs) for kernel in (self.k1, self.k2))
-        return PairEvaluator(logarithmic if logs else plain, left, right)
+        return PairEvaluator(self, left, right, logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         X = self.coerce(X)
-        result: Vector = self._operations()[logs](*(k.self_values(X, logs=logs) for k in (self.k1, self.k2)))
-        return result
+        left, right = (kernel.self_values(X, logs=logs) for kernel in (self.k1, self.k2))
+        with np.errstate(over="ignore", invalid="ignore"):
+            result: Vector = self._operations()[logs](left, right)
+        return result if logs else _mended(result)
 
 
 class Sum(Pair):
@@ -135,6 +154,11 @@ class Sum(Pair):
 
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
         return np.add, np.logaddexp
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        X = self.coerce(X)
+        (left, by_left), (right, by_right) = self.k1._gradient(X), self.k2._gradient(X)
+        return left + right, by_left + by_right
 
     def __repr__(self) -> str:
         return f"{self.k1!r} + {_wrapped(self.k2)}"
@@ -146,16 +170,20 @@ class Product(Pair):
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
         return np.multiply, np.add
 
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        X = self.coerce(X)
+        (left, by_left), (right, by_right) = self.k1._gradient(X), self.k2._gradient(X)
+        return left * right, [part * right for part in by_left] + [left * part for part in by_right]
+
     def __repr__(self) -> str:
-        right = f"({self.k2!r})" if isinstance(self.k2, (Sum, Product, Scale)) else repr(self.k2)
-        return f"{_wrapped(self.k1)} * {right}"
+        return f"{_wrapped(self.k1)} * {tightly(self.k2)}"
 
 
 class ScaleEvaluator(Evaluator):
     """An evaluator whose values are multiplied by a number."""
 
-    def __init__(self, factor: float, inner: Evaluator, logs: bool) -> None:
-        self.factor, self.inner, self.logs = factor, inner, logs
+    def __init__(self, kernel: Scale, inner: Evaluator, logs: bool) -> None:
+        self.kernel, self.factor, self.inner, self.logs = kernel, float(kernel.factor), inner, logs
         self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
@@ -163,9 +191,11 @@ class ScaleEvaluator(Evaluator):
             out[...] = 0
         self.inner.fill(begin, end, out, halves)
         if self.logs:
-            out += _log(self.factor)
+            out += log_of(self.factor)
         else:
-            out *= self.factor
+            with np.errstate(over="ignore"):
+                out *= self.factor
+            check_values(self.kernel, out, begin, halves)
 
     @property
     def bytes(self) -> int:
@@ -175,6 +205,8 @@ class ScaleEvaluator(Evaluator):
 class Scale(Kernel):
     """``factor * kernel``."""
 
+    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"factor": (1e-5, 1e5)}
+
     def __init__(self, factor: float, kernel: Kernel) -> None:
         self.factor = factor
         self.kernel = kernel
@@ -182,112 +214,24 @@ class Scale(Kernel):
 
     def validate(self) -> None:
         check_number(self, "factor", 0, math.inf, low_included=True)
-        _check_inner(self)
+        check_inner(self)
 
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
-        return ScaleEvaluator(float(self.factor), self.kernel.evaluator(X, Y, logs=logs), logs)
+        return ScaleEvaluator(self, self.kernel.evaluator(X, Y, logs=logs), logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         inner = self.kernel.self_values(X, logs=logs)
-        return inner + _log(float(self.factor)) if logs else inner * float(self.factor)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return inner + log_of(float(self.factor)) if logs else _mended(inner * float(self.factor))
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        K, parts = self.kernel._gradient(X)
+        factor = float(self.factor)
+        return factor * K, [factor * K, *(factor * part for part in parts)]
 
     def __repr__(self) -> str:
-        return f"{self.factor!r} * {_wrapped(self.kernel)}"
-
-
-def _check_inner(owner: Kernel) -> None:
-    kernel = getattr(owner, "kernel")  # noqa: B009  # not every Kernel has one
-    if not isinstance(kernel, Kernel):
-        raise ParameterError(
-            f"The 'kernel' parameter of {type(owner).__name__} must be a kernel. Got {kernel!r} instead."
-        )
-    kernel.validate()
-
-
-class NormalizedEvaluator(Evaluator):
-    """Divides by the root of the self-values, in logarithms where the values themselves would not fit."""
-
-    def __init__(self, inner: Evaluator, rows: Vector, columns: Vector, same: bool, logs: bool, inner_logs: bool) -> None:
-        self.inner, self.same, self.logs, self.inner_logs = inner, same, logs, inner_logs
-        self.rows, self.columns = rows, columns
-        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
-        if not inner_logs:
-            self.row_factors, self.column_factors = _inverse_roots(rows), _inverse_roots(columns)
-
-    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
-        if halves:
-            out[...] = 0
-        self.inner.fill(begin, end, out, halves)
-        width = out.shape[1]
-        if self.inner_logs:
-            for row, values in enumerate(out, begin):
-                shift = 0.5 * (self.rows[row] + self.columns[:width])
-                values[...] = np.where(np.isfinite(shift) & np.isfinite(values), values - shift, -np.inf)
-            if not self.logs:
-                np.exp(out, out=out)
-        else:
-            out *= self.row_factors[begin:end, None]
-            out *= self.column_factors[None, :width]
-            if self.logs:
-                with np.errstate(divide="ignore"):
-                    np.log(out, out=out)
-        if self.same:  # exactly 1, not to the last bit of a division
-            for row in range(begin, min(end, begin + out.shape[0])):
-                if row < width and np.isfinite(self.rows[row]):
-                    out[row - begin, row] = 0.0 if self.logs else 1.0
-
-    @property
-    def bytes(self) -> int:
-        return self.inner.bytes
-
-
-def _inverse_roots(log_values: Vector) -> Vector:
-    return np.where(np.isfinite(log_values), np.exp(-0.5 * np.where(np.isfinite(log_values), log_values, 0)), 0.0)
-
-
-class Normalized(Kernel):
-    r"""``kernel.normalized()``: the cosine in the kernel's space.
-
-    .. math:: K(x, y) / \sqrt{K(x, x) K(y, y)}
-
-    0 where a self-value is 0. Where self-values do not fit a float64 everything is computed in scaled arithmetic.
-
-    Examples
-    --------
-    >>> from treelet import SubsetTree
-    >>> SubsetTree(lam=1).normalized()(["(NP (D a) (N dog))", "(NP (D a) (N cat))"])
-    array([[1. , 0.5],
-           [0.5, 1. ]])
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self.validate()
-
-    def validate(self) -> None:
-        _check_inner(self)
-
-    def coerce(self, X: Any) -> Any:
-        return self.kernel.coerce(X)
-
-    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
-        self.validate()
-        X = self.coerce(X)
-        Y = None if Y is None else self.coerce(Y)
-        rows = self.kernel.self_values(X, logs=True)
-        columns = rows if Y is None else self.kernel.self_values(Y, logs=True)
-        inner_logs = any(len(values) and values.max() > LARGE for values in (rows, columns))
-        inner = self.kernel.evaluator(X, Y, logs=inner_logs)
-        return NormalizedEvaluator(inner, rows, columns, Y is None, logs, inner_logs)
-
-    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
-        there = np.isfinite(self.kernel.self_values(X, logs=True))
-        return np.where(there, 0.0, -np.inf) if logs else there.astype(float)
-
-    def __repr__(self) -> str:
-        simple = not isinstance(self.kernel, (Sum, Product, Scale))
-        return f"{self.kernel!r}.normalized()" if simple else f"({self.kernel!r}).normalized()"
+        return f"{number(self.factor)} * {tightly(self.kernel)}"

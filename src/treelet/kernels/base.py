@@ -18,7 +18,8 @@ from treelet.errors import ParameterError
 from treelet.kernels.tuning import Tunable
 
 if TYPE_CHECKING:
-    from treelet.kernels.algebra import Gaussian, Normalized, PolynomialOf, Product, Scale, Sum
+    from treelet.kernels.algebra import Product, Scale, Sum
+    from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -78,7 +79,8 @@ class Kernel(Tunable, ABC):
         """Set parameters by name, also nested ones, and return the kernel."""
         known = self._parameter_names()
         nested: dict[str, dict[str, Any]] = {}
-        before = {name: getattr(self, name) for name in known}
+        before = self.get_params(deep=False)
+        inside = {name: value.get_params() for name, value in before.items() if isinstance(value, Kernel)}
         try:
             for key, value in params.items():
                 name, _, rest = key.partition("__")
@@ -96,13 +98,15 @@ class Kernel(Tunable, ABC):
         except ParameterError:
             for name, value in before.items():
                 setattr(self, name, value)
+                if name in inside:
+                    value.set_params(**inside[name])
             raise
         return self
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return self.get_params(deep=False) == other.get_params(deep=False)  # type: ignore[attr-defined]
+        return self.get_params(deep=False) == other.get_params(deep=False)
 
     __hash__ = None  # type: ignore[assignment]  # parameters can change
 
@@ -112,7 +116,8 @@ class Kernel(Tunable, ABC):
         for name in self._parameter_names():
             value = getattr(self, name)
             if value != signature.parameters[name].default or name in self._always_shown:
-                given.append(f"{name}={value!r}")
+                plain = value.item() if isinstance(value, np.generic) else value
+                given.append(f"{name}={plain!r}")
         return f"{type(self).__name__}({', '.join(given)})"
 
     _always_shown: tuple[str, ...] = ()
@@ -181,19 +186,19 @@ class Kernel(Tunable, ABC):
 
     def normalized(self) -> Normalized:
         """K(x, y) / sqrt(K(x, x) K(y, y)), 0 where a self-value is 0. Never overflows."""
-        from treelet.kernels.algebra import Normalized
+        from treelet.kernels.wrapped import Normalized
 
         return Normalized(self)
 
     def gaussian(self, sigma: float) -> Gaussian:
         """exp(-(K(x, x) - 2 K(x, y) + K(y, y)) / sigma**2)."""
-        from treelet.kernels.algebra import Gaussian
+        from treelet.kernels.wrapped import Gaussian
 
         return Gaussian(self, sigma)
 
     def polynomial(self, degree: int, coef0: float = 0.0) -> PolynomialOf:
         """(K(x, y) + coef0) ** degree."""
-        from treelet.kernels.algebra import PolynomialOf
+        from treelet.kernels.wrapped import PolynomialOf
 
         return PolynomialOf(self, degree, coef0)
 
@@ -202,7 +207,9 @@ class Kernel(Tunable, ABC):
 
         return Sum(self, as_kernel(other))
 
-    def __radd__(self, other: float) -> Sum:
+    def __radd__(self, other: float) -> Kernel:
+        if isinstance(other, int) and other == 0:  # where sum() starts
+            return self
         from treelet.kernels.algebra import Sum, as_kernel
 
         return Sum(as_kernel(other), self)

@@ -47,12 +47,13 @@ class Smoothed(PartialTree):
            [0.064, 0.064, 0.154]])
     """
 
-    _always_shown = ("vectors", "lam", "mu")
+    _always_shown: tuple[str, ...] = ("vectors", "lam", "mu")
     compressible = False  # words that come later have neighbours of their own
 
     def __init__(
         self, vectors: Any, lam: float = 0.4, mu: float = 0.4, leaves: bool = True, threshold: float = 0.4
     ) -> None:
+        self._read: tuple[Any, WordVectors] | None = None
         self.vectors = vectors
         self.threshold = threshold
         super().__init__(lam, mu, leaves)
@@ -62,11 +63,9 @@ class Smoothed(PartialTree):
         check_number(self, "threshold", 0, 1, low_included=True)
 
     def _word_vectors(self) -> WordVectors:
-        given, read = self.__dict__.get("_read", (None, None))
-        if given is not self.vectors or read is None:
-            read = as_word_vectors(self.vectors)
-            self.__dict__["_read"] = (self.vectors, read)
-        return read
+        if self._read is None or self._read[0] is not self.vectors:
+            self._read = (self.vectors, as_word_vectors(self.vectors))
+        return self._read[1]
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         start, label, sigma = self._word_vectors().similar(store.labels, float(self.threshold))

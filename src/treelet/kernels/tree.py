@@ -66,7 +66,6 @@ class TreeKernel(Kernel):
         )
         return values
 
-
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         self.validate()
         bank = self.coerce(X)
@@ -199,7 +198,7 @@ class PartialTree(TreeKernel):
 
     _algorithm = _core.PartialTreeColumns
     _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1), "mu": (1e-3, 1)}
-    _always_shown = ("lam", "mu")
+    _always_shown: tuple[str, ...] = ("lam", "mu")
 
     def __init__(self, lam: float = 0.4, mu: float = 0.4, leaves: bool = True) -> None:
         self.lam = lam

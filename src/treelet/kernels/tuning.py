@@ -6,6 +6,8 @@ tunes ``lam`` by itself.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -27,6 +29,16 @@ class Hyperparameter(NamedTuple):
     fixed: bool
 
 
+def introduce_to_sklearn() -> None:
+    """Let scikit-learn's Gaussian processes, which ask for a subclass of their kernels, take ours for one.
+
+    Done whenever a kernel is made, if they are loaded by then; nothing is loaded for it.
+    """
+    kernels = sys.modules.get("sklearn.gaussian_process.kernels")
+    if kernels is not None:
+        kernels.Kernel.register(Tunable)
+
+
 class Tunable:
     """The part of a kernel that optimisers see."""
 
@@ -34,6 +46,10 @@ class Tunable:
     """Own positive real parameters that can be learnt, with their bounds."""
 
     requires_vector_input = False
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        introduce_to_sklearn()
+        return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         raise NotImplementedError
@@ -65,7 +81,8 @@ class Tunable:
     @property
     def bounds(self) -> Matrix:
         """Bounds of `theta`."""
-        return np.log(np.array([h.bounds for h in self.hyperparameters]).reshape(-1, 2))
+        result: Matrix = np.log(np.array([h.bounds for h in self.hyperparameters]).reshape(-1, 2))
+        return result
 
     @property
     def theta(self) -> Matrix:
@@ -80,6 +97,13 @@ class Tunable:
         for (owner, name, _), value in zip(places, values, strict=True):
             low, high = owner._tunable[name]
             setattr(owner, name, float(np.clip(np.exp(value), low, high)))
+
+    def _check_bounds_params(self) -> None:
+        """Gaussian processes call this when they are done: say which parameters ended at a bound."""
+        at_bound = np.isclose(self.theta[:, None], self.bounds)
+        names = [h.name for h, sides in zip(self.hyperparameters, at_bound, strict=True) if sides.any()]
+        if names:
+            warnings.warn(f"the best value of {', '.join(names)} lies at a bound of what was tried", stacklevel=2)
 
     def clone_with_theta(self, theta: Any) -> Self:
         """A copy with other values of the parameters that can be learnt."""

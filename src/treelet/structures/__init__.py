@@ -1,6 +1,20 @@
-"""Trees and collections of them."""
+"""Trees, feature vectors, and collections of them."""
 
+from treelet.structures.table import Table, read_examples
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank, as_treebank, read_trees
+from treelet.structures.vectors import Vectors, as_vectors, bag_of_words
+from treelet.structures.word_vectors import WordVectors
 
-__all__ = ["Tree", "Treebank", "as_treebank", "read_trees"]
+__all__ = [
+    "Table",
+    "Tree",
+    "Treebank",
+    "Vectors",
+    "WordVectors",
+    "as_treebank",
+    "as_vectors",
+    "bag_of_words",
+    "read_examples",
+    "read_trees",
+]

@@ -97,7 +97,11 @@ class Treebank(Sequence[Tree | None]):
         if isinstance(index, (int, np.integer)):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"tree {index} of a bank of {len(self)}")
-            return self._trees()[int(index)] if self._cached_trees else trees_of(self._compact(self._roots[[index]]))[0]
+            return (
+                self._trees()[int(index)]
+                if self._cached_trees
+                else trees_of(self._compact(self._roots[[int(index)]]))[0]
+            )
         if not isinstance(index, slice):
             index = np.asarray(index)
             if index.size == 0:
@@ -191,7 +195,7 @@ class Treebank(Sequence[Tree | None]):
         return self._cached_weights
 
     def joined(self, other: Treebank) -> tuple[Treebank, Treebank]:
-        """This bank and another over one store, in which this bank's subtrees keep their numbers."""
+        """Both banks over one store, in which this bank's subtrees keep their numbers."""
         if self._store is other._store:
             return self, other
         store, here = self._store.grown(other._store, other._roots)
@@ -223,7 +227,7 @@ def _rebuild(
     roots: NDArray[np.int32],
 ) -> Treebank:
     store = _core.Store.from_columns(labels, label, child_start, child)
-    if len(roots) and not (-1 <= roots.min() and roots.max() < len(store)):
+    if len(roots) and not (roots.min() >= -1 and roots.max() < len(store)):
         raise TreeError("the roots of this bank lie outside its columns")
     return Treebank.from_columns(Columns(store, roots))
 

@@ -136,4 +136,6 @@ def as_word_vectors(vectors: object) -> WordVectors:
     words = getattr(vectors, "index_to_key", None)  # gensim's KeyedVectors
     if words is not None and hasattr(vectors, "vectors"):
         return WordVectors(list(words), vectors.vectors)
-    raise InputTypeError(f"word vectors, a mapping, a gensim KeyedVectors or a path is needed, got {type(vectors).__name__}")
+    raise InputTypeError(
+        f"word vectors, a mapping, a gensim KeyedVectors or a path is needed, got {type(vectors).__name__}"
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treelet import kernels
 from treelet.gram import gram
 from treelet.kernels.base import Kernel
 
@@ -74,11 +75,8 @@ def check_kernel(
     order = np.random.default_rng(0).permutation(n)
     _equal(kernel(data[order]), K[np.ix_(order, order)], rtol, "another order of the examples gives other values")
 
-    import treelet
-
-    assert eval(repr(kernel), vars(treelet) | {name: getattr(treelet, name) for name in treelet.__all__}) == kernel, (
-        f"the repr does not rebuild the kernel: {kernel!r}"
-    )
+    names = {name: getattr(kernels, name) for name in kernels.__all__} | {type(kernel).__name__: type(kernel)}
+    assert eval(repr(kernel), names) == kernel, f"the repr does not rebuild the kernel: {kernel!r}"
     same = type(kernel)(**kernel.get_params(deep=False))
     assert same == kernel, "get_params does not rebuild the kernel"
     assert same.set_params(**kernel.get_params()) is same, "set_params does not return the kernel"

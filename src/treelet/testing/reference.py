@@ -134,6 +134,4 @@ def smoothed_partial_tree(
                     total += lam**gaps * prod(met)
         return mu * total
 
-    return sum(
-        delta(a, b) for a in first.nodes() for b in second.nodes() if leaves or (a.children and b.children)
-    )
+    return sum(delta(a, b) for a in first.nodes() for b in second.nodes() if leaves or (a.children and b.children))

@@ -1,0 +1,229 @@
+"""``treelet evaluate``: how well a model does on labelled examples."""
+
+from __future__ import annotations
+
+import importlib.util
+import json as json_format
+import math
+import shutil
+import time
+from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from treelet.cli import examples, files
+from treelet.cli.options import FormatOption, JsonOption
+from treelet.cli.predict import scored
+from treelet.errors import ParameterError
+
+Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+PICTURES = (".png", ".pdf", ".svg")
+CONFUSIONS = 20  # listed where the table is too wide
+
+
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input.")],
+    *,
+    picture: Annotated[
+        str | None,
+        typer.Option(metavar="OUT", help="Draw the confusion matrix, to a name ending in .png, .pdf or .svg."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    format: FormatOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare a model's labels with those in a file.
+
+    Accuracy with its 95 % interval (Wilson's), precision, recall and F1 of each class, and who is taken for whom.
+    Example: treelet evaluate m.treelet test.tsv --picture confusion.png
+    """
+    if picture is not None:
+        _check_picture(picture)
+    begin = time.perf_counter()
+    with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
+        classifier = examples.load_classifier(model)
+        classifier.set_params(n_jobs=jobs)
+        known = [str(name) for name in classifier.classes_.tolist()]
+        found = examples.read(file, format)
+        truth = found.needed_labels()
+        if found.format == "svmlight_tk":  # +1 and 1 are one class
+            known = [examples.number_text(name) for name in known]
+            if set(truth) == {"0"} and "0" not in known:
+                raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
+        guessed, _ = scored(classifier, examples.for_model(classifier, found))
+        if found.format == "svmlight_tk":
+            guessed = [examples.number_text(name) for name in guessed]
+        result = {"model": model, "file": found.file, **compared(truth, guessed, known)}
+        if temporary is not None:
+            draw(result, Path(str(picture)).suffix.lower()[1:], temporary)
+            result["picture"] = picture
+    result["seconds"] = time.perf_counter() - begin
+    print(json_format.dumps(result) if json else _text(result))
+
+
+def _check_picture(picture: str) -> None:
+    if Path(picture).suffix.lower() not in PICTURES:
+        raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ParameterError("--picture needs matplotlib, which is not installed: pip install 'treelet[viz]'")
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------
+
+
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of a proportion by E. B. Wilson (1927), which also holds near 0 and 1."""
+    share, wide = right / n, Z * Z / n
+    middle = (share + wide / 2) / (1 + wide)
+    half = Z / (1 + wide) * math.sqrt(share * (1 - share) / n + wide / (4 * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def compared(truth: list[str], guessed: list[str], known: list[str]) -> dict[str, Any]:
+    """Accuracy, figures by class, averages and confusions.
+
+    Classes are those that occur, in the file or among the guesses; a label that the model does not know counts as any
+    other, and is never guessed.
+    """
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+    occurring = set(truth) | set(guessed)
+    names = [name for name in known if name in occurring] + sorted(set(truth) - set(known))
+
+    def figures(average: str | None) -> Any:
+        return precision_recall_fscore_support(truth, guessed, labels=names, average=average, zero_division=0)
+
+    fields = ("precision", "recall", "f1")
+    by_class = {
+        name: {**dict(zip(fields, map(float, values[:3]), strict=True)), "support": int(values[3])}
+        for name, values in zip(names, zip(*figures(None), strict=True), strict=True)
+    }
+    right = sum(a == b for a, b in zip(truth, guessed, strict=True))
+    return {
+        "examples": len(truth),
+        "correct": right,
+        "accuracy": right / len(truth),
+        "interval": wilson(right, len(truth)),
+        "classes": by_class,
+        "macro": dict(zip(fields, map(float, figures("macro")[:3]), strict=True)),
+        "micro": dict(zip(fields, map(float, figures("micro")[:3]), strict=True)),
+        "unknown": dict(sorted(Counter(label for label in truth if label not in known).items())),
+        "confusion": {"labels": names, "matrix": confusion_matrix(truth, guessed, labels=names).tolist()},
+    }
+
+
+# --- in the terminal ----------------------------------------------------------------------------------------------
+
+
+def _text(result: dict[str, Any]) -> str:
+    low, high = result["interval"]
+    lines = [
+        f"accuracy  {100 * result['accuracy']:.2f} %  ({result['correct']:,} of {result['examples']:,}; "
+        f"95 % interval {100 * low:.2f} to {100 * high:.2f})",
+        "",
+    ]
+    width = max(9, *(len(name) for name in result["classes"]))
+    lines.append(f"{'class':<{width}}  precision  recall      F1  examples")
+    rows = [(name, figures, f"{figures['support']:,}") for name, figures in result["classes"].items()]
+    rows += [(f"{name} avg", result[name], "") for name in ("macro", "micro")]
+    for name, figures, support in rows:
+        if name == "macro avg":
+            lines.append("")
+        values = (f"{100 * figures[field]:.2f}" for field in ("precision", "recall", "f1"))
+        lines.append("{:<{}}  {:>9}  {:>6}  {:>6}  {:>8}".format(name, width, *values, support).rstrip())
+    lines += ["", *_confusions(**result["confusion"])]
+    if result["unknown"]:
+        names = ", ".join(f"{name} ({count:,})" for name, count in result["unknown"].items())
+        lines += ["", f"labels that the model does not know, all counted as errors: {names}"]
+    if "picture" in result:
+        lines += ["", f"picture: {result['picture']}"]
+    return "\n".join(lines)
+
+
+def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
+    """A table, or the largest confusions if it would be too wide."""
+    first = max(len("true"), *(len(label) for label in labels))
+    widths = [max(len(label), *(len(f"{row[k]:,}") for row in matrix)) for k, label in enumerate(labels)]
+    if first + sum(widths) + 2 * len(widths) <= shutil.get_terminal_size((100, 24)).columns:
+        cells = [
+            [label, *("." if count == 0 else f"{count:,}" for count in row)]
+            for label, row in zip(labels, matrix, strict=True)
+        ]
+        head = ["true", *labels]
+        lines = [f"{'':<{first}}  predicted"]
+        for cell in (head, *cells):
+            rest = "".join(f"  {text:>{width}}" for text, width in zip(cell[1:], widths, strict=True))
+            lines.append(f"{cell[0]:<{first}}{rest}")
+        return lines
+    wrong = [
+        (count, labels[i], labels[j])
+        for i, row in enumerate(matrix)
+        for j, count in enumerate(row)
+        if i != j and count > 0
+    ]
+    wrong.sort(key=lambda entry: -entry[0])
+    if not wrong:
+        return ["no confusions"]
+    lines = ["the most frequent confusions (true -> predicted)" if len(wrong) > CONFUSIONS else "confusions"]
+    lines += [f"{count:>8,}  {true} -> {other}" for count, true, other in wrong[:CONFUSIONS]]
+    return lines
+
+
+# --- as a picture -------------------------------------------------------------------------------------------------
+
+
+def draw(result: dict[str, Any], kind: str, target: Path) -> None:
+    """The confusion matrix: counts in the cells, colours by share of the row."""
+    import numpy as np
+    from matplotlib.figure import Figure
+    from matplotlib.transforms import ScaledTranslation
+
+    names = [name if len(name) <= 24 else name[:23] + "…" for name in result["confusion"]["labels"]]
+    counts = np.array(result["confusion"]["matrix"])
+    totals = counts.sum(axis=1)
+    shares = counts / np.maximum(totals, 1)[:, None]
+    n = len(names)
+    cell = 0.62 if n <= 12 else max(0.3, 7.5 / n)  # inches
+    size = 10.0 if n <= 12 else max(7.0, 120 / n)  # points
+    side = max(2.6, cell * n)
+    longest = max(len(name) for name in names)
+    margin = longest * size / 110  # a letter is about 0.6 of its size wide, an inch has 72 points
+    tilted = margin > side / n
+    figure = Figure(figsize=(side + margin + 1.9, side + (0.8 * margin if tilted else 0.2) + 1.3), layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for i, j in zip(*np.nonzero(counts), strict=True):
+        dark = shares[i, j] > 0.55
+        axes.text(
+            j, i, f"{counts[i, j]:,}", ha="center", va="center", fontsize=size,
+            color="white" if dark else "#1a1a1a", fontweight="bold" if i == j else "normal",
+        )  # fmt: skip
+    slope: dict[str, Any] = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"} if tilted else {}
+    axes.set_xticks(range(n), names, fontsize=size, **slope)
+    rows = [f"{name}  ({total:,})" for name, total in zip(names, totals, strict=True)]
+    axes.set_yticks(range(n), rows, fontsize=size)
+    axes.set_xticks(np.arange(1, n) - 0.5, minor=True)
+    axes.set_yticks(np.arange(1, n) - 0.5, minor=True)
+    axes.grid(which="minor", color="#dde6f0", linewidth=0.8)
+    axes.tick_params(which="both", length=0)
+    for spine in axes.spines.values():
+        spine.set_color("#b8c6d6")
+    axes.set_xlabel("predicted class", labelpad=8)
+    axes.set_ylabel("true class (examples)", labelpad=8)
+    low, high = result["interval"]
+    axes.set_title(f"Accuracy {100 * result['accuracy']:.1f} %", fontsize=13, fontweight="bold", pad=24)
+    axes.text(
+        0.5, 1, f"{result['correct']:,} of {result['examples']:,} right, 95 % interval {100 * low:.1f} to {100 * high:.1f}",
+        transform=axes.transAxes + ScaledTranslation(0, 8 / 72, figure.dpi_scale_trans), ha="center", fontsize=9,
+        color="#444444",
+    )  # fmt: skip
+    height = min(0.75, 4 / side)
+    bar = figure.colorbar(image, ax=axes, shrink=height, aspect=20, fraction=0.15 * height, pad=0.02)
+    bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0 %", "25 %", "50 %", "75 %", "100 %"], fontsize=9)
+    bar.set_label("share of the true class", fontsize=9)
+    bar.outline.set_visible(False)
+    figure.savefig(target, format=kind, dpi=150)

@@ -1,0 +1,168 @@
+"""Files of examples for the commands that learn, and what a model takes of them."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from treelet.errors import FormatError, InputTypeError, ParameterError
+
+if TYPE_CHECKING:
+    from treelet.kernels import Kernel
+    from treelet.learn import KernelSVC
+    from treelet.structures import Treebank
+
+NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{0,15})?")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What a file holds: named columns of trees and of feature vectors, and labels if it has any."""
+
+    file: str
+    format: str
+    trees: dict[str, Treebank]
+    vectors: dict[str, list[dict[Any, float]]]
+    labels: list[str] | None
+    n: int
+
+    def __len__(self) -> int:
+        return self.n
+
+    def needed_labels(self) -> list[str]:
+        """The labels; an error that says what to do where there are none."""
+        if self.labels is None or not any(self.labels):
+            remedy = (
+                "write label<TAB>tree lines"
+                if self.format == "tsv"
+                else f"the format {self.format!r} has none; tsv (label<TAB>tree), svmlight_tk and kelp do"
+            )
+            raise ParameterError(f"{self.file}: the examples have no labels: {remedy}")
+        if "" in self.labels:
+            number = self.labels.index("") + 1
+            raise ParameterError(f"{self.file}: example {number} has an empty label: write one, or leave it out")
+        return self.labels
+
+    def columns(self) -> str:
+        """What there is, for messages."""
+        parts = [f"trees {', '.join(self.trees)}"] if self.trees else []
+        parts += [f"vectors {', '.join(self.vectors)}"] if self.vectors else []
+        return " and ".join(parts) or "neither trees nor vectors"
+
+
+def read(file: str, format: str | None) -> Examples:
+    """Read a file in any format; whether a tsv file has labels is seen from its first line."""
+    from treelet.formats import find_format, read_document
+    from treelet.structures import Treebank
+
+    chosen = find_format(format, file).name
+    source: Any = file
+    options: dict[str, Any] = {}
+    if chosen == "tsv":
+        source = _held(file)
+        if not _has_tab(source):
+            options["label_column"] = None
+    document = read_document(source, chosen, **options)
+    shown = "<stdin>" if file == "-" else file
+    both = document.trees.keys() & document.vectors.keys()
+    if both:
+        raise FormatError(f"{min(both)!r} names both trees and vectors: rename one of them", shown)
+    labels = document.labels
+    if labels is not None:
+        labels = [number_text(label) if chosen == "svmlight_tk" else label for label in labels]
+    trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
+    return Examples(shown, chosen, trees, document.vectors, labels, len(document))
+
+
+class _Held(io.BytesIO):
+    name = ""
+
+
+def _held(file: str) -> _Held:
+    """All bytes: a stream is read only once."""
+    from treelet.formats.base import open_source
+
+    with open_source(file) as source:
+        held = _Held(b"".join(source.chunks()))
+        held.name = source.name
+    return held
+
+
+def _has_tab(held: _Held) -> bool:
+    first = next((line for line in held if line.strip()), b"\t")
+    held.seek(0)
+    return b"\t" in first
+
+
+def number_text(label: str) -> str:
+    """SVM-Light's targets are numbers: +1, 1 and 1.0 are one class."""
+    if not NUMBER.fullmatch(label):
+        return label
+    value = float(label)
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+# --- for a model --------------------------------------------------------------------------------------------------
+
+
+def load_classifier(file: str) -> KernelSVC:
+    """A classifier from a model file."""
+    from treelet.learn import KernelSVC, load
+
+    model = load(file)
+    if not isinstance(model, KernelSVC):
+        raise InputTypeError(f"{file}: this model is a {type(model).__name__}, not a classifier (KernelSVC)")
+    return model
+
+
+def for_model(model: KernelSVC, examples: Examples) -> Any:
+    """The columns of a file that a model's kernel works on, under the names that it knows them by."""
+    from treelet.structures import Table
+
+    wanted = list(dict.fromkeys(_columns(model.model_.kernel)))
+    if not wanted:
+        if len(examples.trees) != 1:
+            found = f"there are {examples.columns()}"
+            raise ParameterError(f"{examples.file}: the model needs examples of one tree each; {found}")
+        return next(iter(examples.trees.values()))
+    there: dict[Any, Any] = {**examples.trees, **examples.vectors}
+    if examples.format == "svmlight_tk":
+        there = _numbered_alike(there, wanted, examples)
+    missing = [str(name) for name in wanted if name not in there]
+    if missing:
+        raise ParameterError(
+            f"{examples.file}: the model needs the column {', '.join(missing)}; the file has {examples.columns()}"
+        )
+    return Table({name: there[name] for name in wanted})
+
+
+def _columns(kernel: Kernel) -> Iterator[str | int]:
+    from treelet.kernels import Kernel, On
+
+    if isinstance(kernel, On):
+        yield kernel.column
+        return
+    for value in kernel.get_params(deep=False).values():
+        if isinstance(value, Kernel):
+            yield from _columns(value)
+
+
+def _numbered_alike(there: dict[Any, Any], wanted: list[Any], examples: Examples) -> dict[Any, Any]:
+    """Columns of SVM-Light-TK have no names: the first is called ``tree``, or ``tree1`` if any line has a second.
+
+    Where a file has fewer of a kind than the model wants, the others are missing trees or empty vectors in all lines.
+    """
+    from treelet.structures import Treebank
+
+    n = len(examples)
+    for kind, nothing in (("tree", lambda: Treebank([None] * n)), ("vector", lambda: [{}] * n)):
+        first = f"{kind}1"
+        if kind in there and first in wanted:
+            there = {first if name == kind else name: column for name, column in there.items()}
+        if first in there:
+            numbered = [name for name in wanted if isinstance(name, str) and re.fullmatch(kind + "[0-9]+", name)]
+            there = {**{name: nothing() for name in numbered}, **there}
+    return there

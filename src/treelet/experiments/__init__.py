@@ -1,0 +1,1 @@
+"""The papers' experiments, each a module with its printed figures beside ours."""

@@ -1,0 +1,302 @@
+"""Examples that are bags: several trees, or several of anything, compared pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.errors import FormatError, InputTypeError, KernelOverflowError, TreeletError
+from treelet.kernels.algebra import ConstantEvaluator
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, overflow
+from treelet.kernels.tree import TreeKernel
+from treelet.kernels.values import LARGE, check_inner, check_logs, check_values, to_logs
+from treelet.kernels.wrapped import Normalized
+from treelet.structures.table import row_index
+from treelet.structures.tree import Tree
+from treelet.structures.treebank import Treebank
+
+CELLS = 1 << 20  # of member pairs that are held at a time
+
+
+class Bags:
+    """Bags of examples: all members in one collection, and where each bag begins in it."""
+
+    __slots__ = ("members", "start")
+
+    def __init__(self, members: Any, start: NDArray[np.int64]) -> None:
+        self.members, self.start = members, start
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(len(bags),)``."""
+        return (len(self),)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many members each bag has."""
+        return np.diff(self.start)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The members of one bag, or several bags."""
+        rows = row_index(index, len(self), "collection of bags")
+        if isinstance(rows, int):
+            return self.members[int(self.start[rows]) : int(self.start[rows + 1])]
+        chosen = np.arange(len(self))[rows]
+        sizes = self.sizes[chosen]
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        places = np.repeat(self.start[chosen] - start[:-1], sizes) + np.arange(start[-1])
+        return Bags(self.members[places] if len(places) else self.members[:0], start)
+
+    def __repr__(self) -> str:
+        return f"<Bags: {len(self)} of {int(self.start[-1])} members>"
+
+
+def as_bags(X: Any, kernel: Kernel) -> Bags:
+    """Bags whose members are in the form that a kernel works on."""
+    if isinstance(X, Bags):
+        if len(X.members) == 0:
+            return X
+        members = kernel.coerce(X.members)
+        return X if members is X.members else Bags(members, X.start)
+    if isinstance(X, (str, bytes, Mapping, Tree, Treebank)) or not hasattr(X, "__iter__"):
+        hint = ": put it in a list" if isinstance(X, Treebank) else ""
+        raise InputTypeError(f"a list of bags is needed, each a list of examples; got one {type(X).__name__}{hint}")
+    bags = [[] if bag is None else bag for bag in X]
+    for number, bag in enumerate(bags):
+        if not isinstance(bag, (list, tuple, Treebank, np.ndarray)):
+            raise InputTypeError(
+                f"bag {number} is a {type(bag).__name__}: a bag is a list of examples; put it in a list if it is one"
+            )
+    start = np.concatenate([[0], np.cumsum([len(bag) for bag in bags])]).astype(np.int64)
+    if bags and all(isinstance(bag, Treebank) for bag in bags):
+        return Bags(kernel.coerce(Treebank.concat(bags)), start)
+    members = [member for bag in bags for member in bag]
+    if not members:
+        return Bags([], start)
+    try:
+        return Bags(kernel.coerce(members), start)
+    except TreeletError:
+        for number, bag in enumerate(bags):  # again, to say which bag it is
+            _coerce_one(number, list(bag), kernel)
+        raise
+
+
+def _coerce_one(number: int, bag: list[Any], kernel: Kernel) -> None:
+    try:
+        if bag:
+            kernel.coerce(bag)
+    except FormatError as error:
+        raise FormatError(error.message, f"bag {number}, {error.source}", error.line, error.column) from None
+    except TreeletError as error:
+        raise type(error)(f"bag {number}: {error}") from None
+
+
+# --- trees: a bag is a sum of subtrees, like a tree -----------------------------------------------------------------
+
+
+class TreeBagEvaluator(Evaluator):
+    """A tree kernel bound to bags of trees; a bag costs what one tree of its distinct subtrees does."""
+
+    def __init__(self, kernel: Bag, rows: Bags, columns: Bags | None, logs: bool) -> None:
+        self.kernel, self.logs = kernel, logs
+        self.n_rows, self.n_columns = len(rows), len(rows if columns is None else columns)
+        tree_kernel = _tree_kernel(kernel.kernel)
+        assert tree_kernel is not None
+        right, left = (rows.members, rows.members) if columns is None else columns.members.joined(rows.members)
+        self.store = left.columns.store
+        self.trees = _summed(left, rows.start, kernel.kernel)
+        self.limit = _limit(left, rows)
+        targets = self.trees if columns is None else _summed(right, columns.start, kernel.kernel)
+        self.native = tree_kernel._native_columns(self.store, targets, logs)
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        large = self.native.rows(self.store, self.trees, self.limit if halves else None, begin, end, out)
+        if large is not None and not self.logs:
+            raise overflow(self.kernel, *large)
+
+    @property
+    def bytes(self) -> int:
+        return int(self.native.bytes)
+
+
+def _tree_kernel(kernel: Kernel) -> TreeKernel | None:
+    """The tree kernel that bags can be summed under, if there is one."""
+    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    return inner if isinstance(inner, TreeKernel) else None
+
+
+def _summed(members: Treebank, start: NDArray[np.int64], kernel: Kernel) -> _core.NodeWeights:
+    """The sparse matrix of bag x distinct subtree: the members' rows, summed."""
+    weights = members.weights()
+    node, weight = weights.node.astype(np.int64), weights.weight
+    lengths = np.diff(weights.start)
+    if isinstance(kernel, Normalized):  # K(x, y) / sqrt(K(x, x) K(y, y)) has a factor for each of the two
+        logs = kernel.kernel.self_values(members, logs=True)
+        with np.errstate(over="ignore"):
+            factors = np.where(np.isfinite(logs), np.exp(-0.5 * np.where(np.isfinite(logs), logs, 0.0)), 0.0)
+        weight = weight * np.repeat(factors, lengths)
+    bag = np.repeat(np.repeat(np.arange(len(start) - 1), np.diff(start)), lengths)
+    order = np.lexsort((node, bag))
+    bag, node, weight = bag[order], node[order], weight[order]
+    new = np.ones(len(bag), bool)
+    new[1:] = (bag[1:] != bag[:-1]) | (node[1:] != node[:-1])
+    first = np.flatnonzero(new)
+    total = np.add.reduceat(weight, first) if len(first) else weight
+    ends = np.searchsorted(bag[first], np.arange(len(start)), side="left").astype(np.int64)
+    return _core.NodeWeights.of(ends, node[first].astype(np.int32), np.ascontiguousarray(total))
+
+
+def _limit(members: Treebank, bags: Bags) -> NDArray[np.int32]:
+    """The largest subtree number in any bag up to each."""
+    so_far = np.maximum.accumulate(np.concatenate([[-1], members.columns.roots])).astype(np.int32)
+    return np.ascontiguousarray(so_far[bags.start[1:]])
+
+
+# --- anything else: by pairs of members ---------------------------------------------------------------------------
+
+
+class BagEvaluator(Evaluator):
+    """Any kernel bound to bags: strips of member pairs, summed bag by bag."""
+
+    def __init__(self, kernel: Bag, rows: Bags, columns: Bags | None, logs: bool) -> None:
+        self.kernel, self.logs, self.rows = kernel, logs, rows
+        self.columns = rows if columns is None else columns
+        self.n_rows, self.n_columns = len(rows), len(self.columns)
+        # Logarithms only where they are needed: a sum of members may be positive though some are negative.
+        self.inner_logs = logs and any(
+            kernel.kernel.self_values(bags.members, logs=True).max() > LARGE for bags in (rows, self.columns)
+        )
+        others = None if columns is None else columns.members
+        self.inner = kernel.kernel.evaluator(rows.members, others, logs=self.inner_logs)
+        self.scratch = 1 + self.inner.scratch
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        nothing = -np.inf if self.inner_logs else 0.0
+        add = np.logaddexp if self.inner_logs else np.add
+        out[...] = nothing
+        start = self.columns.start[: out.shape[1] + 1]
+        full = np.flatnonzero(np.diff(start))  # reduceat knows no empty groups
+        width = int(start[-1])
+        most = max(1, CELLS // max(1, width))
+        owner = np.repeat(np.arange(len(self.rows)), self.rows.sizes)
+        for first in range(int(self.rows.start[begin]), int(self.rows.start[end]), most):
+            last = min(first + most, int(self.rows.start[end]))
+            pairs = np.full((last - first, width), nothing)
+            try:
+                self.inner.fill(first, last, pairs[:, :last] if halves else pairs, halves)
+            except KernelOverflowError as error:
+                raise KernelOverflowError(f"among the members of all bags: {error}") from None
+            if halves:
+                self._both_sides(pairs, first, owner)
+            with np.errstate(over="ignore"):
+                sums = add.reduceat(pairs, start[full], axis=1)
+                for member in range(first, last):
+                    row = out[owner[member] - begin]
+                    row[full] = add(row[full], sums[member - first])
+        if not self.logs:
+            check_values(self.kernel, out, begin, halves)
+        elif not self.inner_logs:
+            to_logs(out)
+            check_logs(self.kernel, out, begin, halves)
+
+    def _both_sides(self, pairs: Matrix, first: int, owner: NDArray[np.int64]) -> None:
+        """Of two members of one bag only one order is there: count it twice."""
+        for member, values in enumerate(pairs, first):
+            values[member + 1 :] = -np.inf if self.inner_logs else 0.0
+            own = values[int(self.rows.start[owner[member]]) : member]
+            if self.inner_logs:
+                own += np.log(2.0)
+            else:
+                own *= 2
+
+    @property
+    def bytes(self) -> int:
+        return self.inner.bytes
+
+
+class Bag(Kernel):
+    r"""Examples that are bags of several trees (or whatever the inner kernel takes).
+
+    .. math:: K(X, Y) = \sum_{x \in X} \sum_{y \in Y} K(x, y)
+
+    An empty bag, or None, has the value 0 with all others.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        What compares two members.
+
+    Notes
+    -----
+    For tree kernels, and normalised ones, the members are added up to one weighted set of subtrees, so that a bag
+    costs what one tree does. Other kernels cost the pairs of members.
+
+    Examples
+    --------
+    >>> from treelet import Bag, SubsetTree
+    >>> Bag(SubsetTree(lam=1))([["(D the)", "(D a)"], ["(D the)"], []])
+    array([[2., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 0.]])
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.validate()
+
+    def validate(self) -> None:
+        check_inner(self)
+
+    def coerce(self, X: Any) -> Bags:
+        return as_bags(X, self.kernel)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        self.validate()
+        return self._bound(self.coerce(X), None if Y is None else self.coerce(Y), logs)
+
+    def _bound(self, X: Bags, Y: Bags | None, logs: bool) -> Evaluator:
+        parts = [X] if Y is None else [X, Y]
+        if any(len(part.members) == 0 for part in parts):
+            return ConstantEvaluator(-np.inf if logs else 0.0, len(X), len(parts[-1]))
+        return (TreeBagEvaluator if self._sums_trees(*parts) else BagEvaluator)(self, X, Y, logs)
+
+    def _sums_trees(self, *parts: Bags) -> bool:
+        if _tree_kernel(self.kernel) is None:
+            return False
+        if not isinstance(self.kernel, Normalized):
+            return True
+        # factors of the members must fit a float64
+        inner = self.kernel.kernel
+        return all(inner.self_values(part.members, logs=True).max() <= LARGE for part in parts)
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        X = self.coerce(X)
+        tree_kernel = _tree_kernel(self.kernel)
+        if tree_kernel is not None and len(X.members) and self._sums_trees(X):
+            trees = _summed(X.members, X.start, self.kernel)
+            store = X.members.columns.store
+            parameters = tree_kernel._native_parameters(store)
+            found: Vector = tree_kernel._algorithm.self_values(store, trees, logs, *parameters)
+            return found
+        values = np.array([self._self_value(X[bag : bag + 1]) for bag in range(len(X))], dtype=np.float64)
+        if logs:
+            large = np.flatnonzero(np.isinf(values))
+            to_logs(values)
+            for bag in large:
+                self._bound(X[bag : bag + 1], None, True).fill(0, 1, values[bag : bag + 1, None], True)
+        return values
+
+    def _self_value(self, bag: Bags) -> float:
+        value = np.empty((1, 1))
+        try:
+            self._bound(bag, None, False).fill(0, 1, value, True)
+        except KernelOverflowError:
+            return np.inf
+        return max(0.0, float(value[0, 0]))  # a little below 0 only by rounding

@@ -1,0 +1,101 @@
+"""What composite kernels share: checks of values and of inner kernels, logarithms, powers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import KernelOverflowError, ParameterError
+from treelet.kernels.base import Kernel, Matrix, overflow
+
+LARGE = 650.0  # log of a value up to which products of two square roots surely fit a float64
+
+
+def number(value: Any) -> str:
+    """A parameter as it is written: a NumPy number like a plain one."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def log_of(value: float) -> float:
+    """The logarithm of a number that is not negative."""
+    return math.log(value) if value > 0 else -math.inf
+
+
+def check_inner(owner: Kernel) -> None:
+    """The inner kernel must be one."""
+    kernel = getattr(owner, "kernel")  # noqa: B009  # not every Kernel has one
+    if not isinstance(kernel, Kernel):
+        raise ParameterError(
+            f"The 'kernel' parameter of {type(owner).__name__} must be a kernel. Got {kernel!r} instead."
+        )
+    kernel.validate()
+
+
+def first_place(bad: NDArray[np.bool_], begin: int, halves: bool) -> tuple[int, int] | None:
+    """The first (row, column) of a strip that is marked; by halves, right of the diagonal does not count."""
+    if not bad.any():
+        return None
+    places = np.argwhere(np.tril(bad, begin) if halves else bad)
+    return (begin + int(places[0][0]), int(places[0][1])) if len(places) else None
+
+
+def examples(row: int, column: int) -> str:
+    """Two examples, in words."""
+    return f"example {row} with itself" if row == column else f"examples {row} and {column}"
+
+
+def check_values(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:
+    """Raise `KernelOverflowError` if a value did not fit a float64."""
+    place = first_place(~np.isfinite(out), begin, halves)
+    if place is not None:
+        raise overflow(kernel, *place)
+
+
+def check_logs(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:
+    """Raise `KernelOverflowError` if a logarithm is NaN: that of a negative value."""
+    place = first_place(np.isnan(out), begin, halves)
+    if place is not None:
+        raise KernelOverflowError(
+            f"the value of {kernel!r} for {examples(*place)} is negative, and has no logarithm, which is what values "
+            "this large are computed by: make the values smaller (a smaller lam, features scaled down)"
+        )
+
+
+def to_logs(values: NDArray[np.float64]) -> None:
+    """Logarithms, in place: -inf for 0, NaN for a negative value."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        np.log(values, out=values)
+
+
+def raise_to(values: NDArray[np.float64], degree: int, logs: bool) -> None:
+    """Powers, or their logarithms (NaN where one is negative), in place.
+
+    By products only: unlike a library's power function they do not differ in the last bit from one length of array
+    to another.
+    """
+    if logs:
+        if degree % 2 == 0:
+            np.abs(values, out=values)
+        to_logs(values)
+        values *= degree
+        return
+    with np.errstate(over="ignore"):
+        base, left = values.copy(), degree - 1
+        while left:
+            if left % 2:
+                values *= base
+            left //= 2
+            if left:
+                base *= base
+
+
+def check_degree(owner: Kernel) -> None:
+    """The degree must be a whole number from 1."""
+    degree = getattr(owner, "degree")  # noqa: B009  # not every Kernel has one
+    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 1:
+        raise ParameterError(
+            f"The 'degree' parameter of {type(owner).__name__} must be an int of at least 1. Got {degree!r} instead."
+        )

@@ -1,0 +1,169 @@
+"""Kernels between feature vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from treelet.errors import KernelOverflowError
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number
+from treelet.kernels.values import check_degree, check_logs, examples, first_place, raise_to, to_logs
+from treelet.structures.vectors import Vectors, as_vectors
+
+COLUMNS = 1024  # of a block
+MOST_ROWS = 64  # of a block
+
+
+class VectorEvaluator(Evaluator):
+    """Products of two matrices, a strip at a time."""
+
+    def __init__(self, kernel: VectorKernel, rows: Vectors, columns: Vectors | None, logs: bool) -> None:
+        self.kernel, self.logs = kernel, logs
+        left, right = (rows.values, rows.values) if columns is None else rows.matched(columns)
+        self.n_rows, self.n_columns = left.shape[0], right.shape[0]
+        self.left, self.right = left, right
+        self.sparse = not isinstance(left, np.ndarray)
+        if self.sparse:
+            starts = range(0, self.n_columns, COLUMNS)
+            self.blocks = [right[start : start + COLUMNS].T.tocsr() for start in starts]
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.sparse:
+                self._fill_sparse(begin, end, out)
+            else:
+                self._fill_dense(begin, end, out)
+        place = first_place(~np.isfinite(out), begin, halves)
+        if place is None:
+            self.kernel._of_products(out, self.logs)
+            if self.logs:
+                check_logs(self.kernel, out, begin, halves)
+            else:
+                place = first_place(~np.isfinite(out), begin, halves)
+        if place is not None:
+            raise KernelOverflowError(
+                f"the value of {self.kernel!r} for {examples(*place)} does not fit a float64: scale the features down"
+            )
+
+    def _fill_dense(self, begin: int, end: int, out: Matrix) -> None:
+        # Always whole blocks of one grid, whatever strip is asked for: a product of matrices of other sizes may
+        # differ in the last bit, and a result must not depend on the number of threads.
+        height = max(1, min(MOST_ROWS, self.n_rows // 512))
+        width = out.shape[1]
+        for top in range(begin - begin % height, end, height):
+            bottom = min(top + height, self.n_rows)
+            first, last = max(top, begin), min(bottom, end)
+            for start in range(0, width, COLUMNS):
+                block = self.left[top:bottom] @ self.right[start : start + COLUMNS].T
+                stop = min(start + COLUMNS, width)
+                out[first - begin : last - begin, start:stop] = block[first - top : last - top, : stop - start]
+
+    def _fill_sparse(self, begin: int, end: int, out: Matrix) -> None:
+        width = out.shape[1]
+        rows = self.left[begin:end]
+        for start in range(0, width, COLUMNS):
+            stop = min(start + COLUMNS, width)
+            out[:, start:stop] = (rows @ self.blocks[start // COLUMNS]).toarray()[:, : stop - start]
+
+    @property
+    def bytes(self) -> int:
+        return sum(b.data.nbytes + b.indices.nbytes + b.indptr.nbytes for b in self.blocks) if self.sparse else 0
+
+
+class VectorKernel(Kernel):
+    """A function of the inner product of two vectors."""
+
+    def coerce(self, X: Any) -> Vectors:
+        return as_vectors(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> VectorEvaluator:
+        self.validate()
+        return VectorEvaluator(self, self.coerce(X), None if Y is None else self.coerce(Y), logs)
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        self.validate()
+        values = self.coerce(X).values
+        with np.errstate(over="ignore"):
+            if isinstance(values, np.ndarray):
+                products: Vector = np.einsum("ij,ij->i", values, values)
+            else:
+                products = np.asarray(values.multiply(values).sum(axis=1), dtype=np.float64).ravel()
+            self._of_products(products, logs)
+        return products
+
+    def _of_products(self, out: Matrix | Vector, logs: bool) -> None:
+        """Make kernel values, or their logarithms (NaN for a negative one), of inner products, in place."""
+        raise NotImplementedError
+
+
+class Linear(VectorKernel):
+    r"""The inner product of two feature vectors.
+
+    .. math:: K(x, y) = x \cdot y
+
+    Takes 2-D arrays of any numeric type, scipy sparse matrices, and lists of dicts ``{feature: value}``, which are
+    matched by the names of their features.
+
+    Notes
+    -----
+    Costs a matrix product, a sparse one where the data are sparse or dicts.
+
+    Examples
+    --------
+    >>> from treelet import Linear
+    >>> Linear()([[1, 2], [0, 1]])
+    array([[5., 2.],
+           [2., 1.]])
+    >>> Linear()([{"dog": 1, "cat": 2}], [{"cat": 3}, {"cow": 1}])
+    array([[6., 0.]])
+    """
+
+    def __init__(self) -> None:
+        pass
+
+    def _of_products(self, out: Matrix | Vector, logs: bool) -> None:
+        if logs:
+            to_logs(out)
+
+
+class Polynomial(VectorKernel):
+    r"""A power of the inner product: products of up to `degree` features.
+
+    .. math:: K(x, y) = (\gamma\, x \cdot y + c_0)^{\mathrm{degree}}
+
+    Parameters
+    ----------
+    degree : int of at least 1
+        How many features a product has (at most so many, if `coef0` is not 0).
+    coef0 : float in [0, inf)
+        The weight of shorter products.
+    gamma : float in (0, inf)
+        What inner products are multiplied by.
+
+    Examples
+    --------
+    >>> from treelet import Polynomial
+    >>> Polynomial(degree=2)([[1, 2]], [[0, 1], [1, 1]])
+    array([[ 9., 16.]])
+    """
+
+    _always_shown = ("degree",)
+
+    def __init__(self, degree: int = 2, coef0: float = 1.0, gamma: float = 1.0) -> None:
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+        self.validate()
+
+    def validate(self) -> None:
+        check_degree(self)
+        check_number(self, "coef0", 0, math.inf, low_included=True)
+        check_number(self, "gamma", 0, math.inf)
+
+    def _of_products(self, out: Matrix | Vector, logs: bool) -> None:
+        with np.errstate(over="ignore"):
+            out *= float(self.gamma)
+            out += float(self.coef0)
+        raise_to(out, int(self.degree), logs)

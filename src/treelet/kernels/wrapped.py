@@ -1,0 +1,321 @@
+"""Kernels around one kernel: normalised, Gaussian, polynomial."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from treelet.kernels.algebra import tightly
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number
+from treelet.kernels.values import (
+    LARGE,
+    check_degree,
+    check_inner,
+    check_logs,
+    check_values,
+    log_of,
+    number,
+    raise_to,
+    to_logs,
+)
+
+
+class NormalizedEvaluator(Evaluator):
+    """Divides by the root of the self-values, in logarithms where the values themselves would not fit."""
+
+    def __init__(
+        self,
+        kernel: Normalized,
+        inner: Evaluator,
+        rows: Vector,
+        columns: Vector,
+        *,
+        same: bool,
+        logs: bool,
+        inner_logs: bool,
+    ) -> None:
+        self.kernel, self.inner, self.same, self.logs, self.inner_logs = kernel, inner, same, logs, inner_logs
+        self.rows, self.columns = rows, columns
+        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
+        if not inner_logs:
+            self.row_factors, self.column_factors = _inverse_roots(rows), _inverse_roots(columns)
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        if halves:
+            out[...] = 0
+        self.inner.fill(begin, end, out, halves)
+        width = out.shape[1]
+        if self.inner_logs:
+            for row, values in enumerate(out, begin):
+                shift = 0.5 * (self.rows[row] + self.columns[:width])
+                with np.errstate(invalid="ignore"):  # 0 / 0
+                    values[...] = np.where(np.isfinite(shift) & np.isfinite(values), values - shift, -np.inf)
+            if not self.logs:
+                np.exp(out, out=out)
+        else:
+            out *= self.row_factors[begin:end, None]
+            out *= self.column_factors[None, :width]
+            if self.logs:
+                to_logs(out)
+                check_logs(self.kernel, out, begin, halves)
+        if self.same:  # exactly 1, not to the last bit of a division
+            for row in range(begin, end):
+                if np.isfinite(self.rows[row]):
+                    out[row - begin, row] = 0.0 if self.logs else 1.0
+
+    @property
+    def bytes(self) -> int:
+        return self.inner.bytes
+
+
+def _inverse_roots(log_values: Vector) -> Vector:
+    return np.where(np.isfinite(log_values), np.exp(-0.5 * np.where(np.isfinite(log_values), log_values, 0)), 0.0)
+
+
+class Normalized(Kernel):
+    r"""``kernel.normalized()``: the cosine in the kernel's space.
+
+    .. math:: K(x, y) / \sqrt{K(x, x) K(y, y)}
+
+    0 where a self-value is 0. Where self-values do not fit a float64 everything is computed in scaled arithmetic.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree
+    >>> SubsetTree(lam=1).normalized()(["(NP (D a) (N dog))", "(NP (D a) (N cat))"])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.validate()
+
+    def validate(self) -> None:
+        check_inner(self)
+
+    def coerce(self, X: Any) -> Any:
+        return self.kernel.coerce(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        self.validate()
+        X = self.coerce(X)
+        Y = None if Y is None else self.coerce(Y)
+        rows = self.kernel.self_values(X, logs=True)
+        columns = rows if Y is None else self.kernel.self_values(Y, logs=True)
+        inner_logs = any(len(values) and values.max() > LARGE for values in (rows, columns))
+        inner = self.kernel.evaluator(X, Y, logs=inner_logs)
+        return NormalizedEvaluator(self, inner, rows, columns, same=Y is None, logs=logs, inner_logs=inner_logs)
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        there = np.isfinite(self.kernel.self_values(X, logs=True))
+        return np.where(there, 0.0, -np.inf) if logs else there.astype(float)
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        K, parts = self.kernel._gradient(X)
+        values = np.diag(K)
+        there = values > 0
+        roots = np.where(there, 1 / np.sqrt(np.where(there, values, 1)), 0)
+        N = K * np.outer(roots, roots)
+        N[there & there[:, None] & np.eye(len(N), dtype=bool)] = 1
+        gradient = []
+        for part in parts:  # d(K / sqrt(a b)) = dK / sqrt(a b) - N (da / a + db / b) / 2
+            own = np.diag(part) * roots**2 / 2
+            gradient.append(part * np.outer(roots, roots) - N * (own[:, None] + own[None, :]))
+        return N, gradient
+
+    def __repr__(self) -> str:
+        return f"{tightly(self.kernel)}.normalized()"
+
+
+class GaussianEvaluator(Evaluator):
+    """Distances in an inner kernel's space, and how near that is."""
+
+    def __init__(
+        self, kernel: Gaussian, inner: Evaluator, rows: Vector, columns: Vector, *, same: bool, logs: bool
+    ) -> None:
+        self.kernel, self.sigma, self.inner, self.same, self.logs = kernel, float(kernel.sigma), inner, same, logs
+        self.rows, self.columns = rows, columns
+        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        if halves:
+            out[...] = 0
+        self.inner.fill(begin, end, out, halves)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for row, values in enumerate(out, begin):
+                columns = self.columns[: len(values)]
+                distance = self.rows[row] - values
+                distance += columns - values  # the same in both orders, and without the double of a large value
+                rounding = (distance < 0) & (distance > -1e-9 * np.maximum(self.rows[row], columns))
+                distance[rounding] = 0
+                distance /= -self.sigma
+                distance /= self.sigma
+                if self.same:
+                    distance[row] = 0
+                values[...] = distance if self.logs else np.exp(distance)
+        if not self.logs:
+            check_values(self.kernel, out, begin, halves)
+
+    @property
+    def bytes(self) -> int:
+        return self.inner.bytes
+
+
+class Gaussian(Kernel):
+    r"""``kernel.gaussian(sigma)``: how near two examples are in the kernel's space.
+
+    .. math:: \exp\left(-\frac{K(x, x) - 2 K(x, y) + K(y, y)}{\sigma^2}\right)
+
+    Note the :math:`\sigma^2`: others write :math:`2 \sigma^2`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Whose distance it is. Its values must fit a float64; ``kernel.normalized().gaussian(sigma)`` always does.
+    sigma : float in (0, inf)
+        The distance at which the value falls to 1/e.
+
+    Examples
+    --------
+    >>> from treelet import Linear
+    >>> Linear().gaussian(sigma=2.0)([[0.0], [2.0]]).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+
+    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"sigma": (1e-3, 1e5)}
+
+    def __init__(self, kernel: Kernel, sigma: float = 1.0) -> None:
+        self.kernel = kernel
+        self.sigma = sigma
+        self.validate()
+
+    def validate(self) -> None:
+        check_inner(self)
+        check_number(self, "sigma", 0, math.inf)
+
+    def coerce(self, X: Any) -> Any:
+        return self.kernel.coerce(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        self.validate()
+        X = self.coerce(X)
+        Y = None if Y is None else self.coerce(Y)
+        rows = self.kernel.diag(X)
+        columns = rows if Y is None else self.kernel.diag(Y)
+        return GaussianEvaluator(self, self.kernel.evaluator(X, Y), rows, columns, same=Y is None, logs=logs)
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        n = len(self.coerce(X))
+        return np.zeros(n) if logs else np.ones(n)
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        K, parts = self.kernel._gradient(X)
+
+        def distances(values: Matrix) -> Matrix:
+            own = np.diag(values)
+            return (own[:, None] - values) + (own[None, :] - values)
+
+        distance = np.maximum(distances(K), 0) / self.sigma**2
+        G = np.exp(-distance)
+        return G, [2 * distance * G, *(-G * distances(part) / self.sigma**2 for part in parts)]
+
+    def __repr__(self) -> str:
+        return f"{tightly(self.kernel)}.gaussian(sigma={number(self.sigma)})"
+
+
+class PowerEvaluator(Evaluator):
+    """An evaluator whose values are raised to a power, in logarithms where the values themselves would not fit."""
+
+    def __init__(self, kernel: PolynomialOf, inner: Evaluator, logs: bool, inner_logs: bool) -> None:
+        self.kernel, self.inner, self.logs, self.inner_logs = kernel, inner, logs, inner_logs
+        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch + 1
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        if halves:
+            out[...] = 0
+        self.inner.fill(begin, end, out, halves)
+        degree, coef0 = int(self.kernel.degree), float(self.kernel.coef0)
+        if self.inner_logs:
+            np.logaddexp(out, log_of(coef0), out=out)
+            out *= degree
+            return
+        with np.errstate(over="ignore"):
+            out += coef0
+        raise_to(out, degree, self.logs)
+        (check_logs if self.logs else check_values)(self.kernel, out, begin, halves)
+
+    @property
+    def bytes(self) -> int:
+        return self.inner.bytes
+
+
+class PolynomialOf(Kernel):
+    r"""``kernel.polynomial(degree, coef0)``: products of up to `degree` of the kernel's features.
+
+    .. math:: (K(x, y) + c_0)^{\mathrm{degree}}
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Whose features they are.
+    degree : int of at least 1
+        How many features a product has (at most so many, if `coef0` is not 0).
+    coef0 : float in [0, inf)
+        The weight of shorter products.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree
+    >>> SubsetTree(lam=1).polynomial(degree=2, coef0=1.0)(["(NP (D a) (N dog))"], ["(NP (D a) (N cat))"])
+    array([[16.]])
+    """
+
+    def __init__(self, kernel: Kernel, degree: int = 2, coef0: float = 0.0) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.validate()
+
+    def validate(self) -> None:
+        check_inner(self)
+        check_degree(self)
+        check_number(self, "coef0", 0, math.inf, low_included=True)
+
+    def coerce(self, X: Any) -> Any:
+        return self.kernel.coerce(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        self.validate()
+        X = self.coerce(X)
+        Y = None if Y is None else self.coerce(Y)
+        inner_logs = logs and any(
+            np.max(self.kernel.self_values(part, logs=True), initial=-np.inf) > LARGE
+            for part in (X, Y)
+            if part is not None
+        )
+        return PowerEvaluator(self, self.kernel.evaluator(X, Y, logs=inner_logs), logs, inner_logs)
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        degree, coef0 = int(self.degree), float(self.coef0)
+        values = self.kernel.self_values(X, logs=logs)
+        if logs:
+            result: Vector = degree * np.logaddexp(values, log_of(coef0))
+            return result
+        with np.errstate(over="ignore"):
+            values = values + coef0
+        raise_to(values, degree, False)
+        return values
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        K, parts = self.kernel._gradient(X)
+        degree, base = int(self.degree), K + float(self.coef0)
+        slope = degree * base ** (degree - 1)
+        return base**degree, [slope * part for part in parts]
+
+    def __repr__(self) -> str:
+        inner, coef0 = tightly(self.kernel), "" if self.coef0 == 0 else f", coef0={number(self.coef0)}"
+        return f"{inner}.polynomial(degree={number(self.degree)}{coef0})"

@@ -1,0 +1,327 @@
+"""Values as JSON and raw arrays, and back, trusting nothing: what a model file is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from treelet import _core, kernels
+from treelet.errors import InputTypeError
+from treelet.formats.base import Columns
+from treelet.kernels.bag import Bags
+from treelet.kernels.base import Kernel
+from treelet.structures.table import Table
+from treelet.structures.tree import Tree
+from treelet.structures.treebank import Treebank
+from treelet.structures.vectors import Vectors
+
+DTYPES = frozenset(["|b1", "|i1", "|u1", *(f"<{kind}{size}" for kind in "iu" for size in (2, 4, 8)), "<f4", "<f8"])
+Array = NDArray[Any]
+
+
+class Saved(Protocol):
+    """A class that can be part of a model file."""
+
+    def _to_state(self) -> dict[str, Any]:
+        """What must be kept: a dict of values that can be saved themselves."""
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Any:
+        """The object again; ValueError if the state makes no sense. It must trust nothing in there."""
+
+
+Class = TypeVar("Class", bound=type)
+CLASSES: dict[str, type[Saved]] = {}
+
+
+def register(cls: Class) -> Class:
+    """Let objects of a class with the methods of `Saved` be saved and loaded; for use as a decorator."""
+    CLASSES[cls.__name__] = cls
+    return cls
+
+
+def known_kernels() -> dict[str, type[Kernel]]:
+    """The kernels that a file may name."""
+    found = ((name, getattr(kernels, name)) for name in kernels.__all__)
+    return {name: cls for name, cls in found if isinstance(cls, type) and issubclass(cls, Kernel)}
+
+
+# --- values to JSON and arrays, and back --------------------------------------------------------------------------
+
+
+class Encoder:
+    """Turns values into JSON; what is an array goes to `pieces`, and Treebanks, each once, to `banks`."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.places: list[dict[str, Any]] = []
+        self.size = 0
+        self.banks: list[Any] = []
+        self._seen: list[Treebank] = []
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": str(value)}
+        if isinstance(value, list | tuple):
+            return {type(value).__name__: [self.value(item) for item in value]}
+        if isinstance(value, Mapping):
+            return {"dict": [[self.value(key), self.value(item)] for key, item in value.items()]}
+        if isinstance(value, np.ndarray):
+            return self.array(value)
+        if sp.issparse(value):
+            rows = sp.csr_array(value)
+            parts = [self.array(part) for part in (rows.data, rows.indices, rows.indptr)]
+            return {"sparse": [*parts, [int(size) for size in rows.shape]]}
+        if isinstance(value, Treebank):
+            return {"treebank": self.bank(value)}
+        if isinstance(value, Tree):
+            return {"tree": str(value)}
+        if isinstance(value, Vectors):
+            return {"vectors": [self.value(value.values), self.value(value.names)]}
+        if isinstance(value, Bags):
+            return {"bags": [self.value(value.members), self.array(value.start)]}
+        if isinstance(value, Table):
+            return {"table": [[name, self.value(value.column(name))] for name in value.names]}
+        if isinstance(value, Kernel):
+            params = {name: self.value(item) for name, item in value.get_params(deep=False).items()}
+            return {"kernel": type(value).__name__, "params": params}
+        if CLASSES.get(type(value).__name__) is type(value):
+            state = {name: self.value(item) for name, item in value._to_state().items()}
+            return {"object": type(value).__name__, "state": state}
+        raise InputTypeError(f"a {type(value).__name__} cannot be saved in a model file: {str(value)[:60]!r}")
+
+    def array(self, array: Array) -> Any:
+        if array.dtype.kind in "UO":
+            kind = "text" if array.dtype.kind == "U" else "items"
+            if array.ndim != 1:
+                raise InputTypeError("an array of texts or objects can be saved only if it has one dimension")
+            return {kind: [self.value(item) for item in array.tolist()]}
+        array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        if array.dtype.str not in DTYPES:
+            raise InputTypeError(f"an array of {array.dtype} cannot be saved in a model file")
+        self.places.append({"dtype": array.dtype.str, "shape": list(array.shape), "offset": self.size})
+        piece = array.tobytes()
+        piece += bytes(-len(piece) % 8)
+        self.pieces.append(piece)
+        self.size += len(piece)
+        return {"array": len(self.places) - 1}
+
+    def bank(self, bank: Treebank) -> int:
+        for number, seen in enumerate(self._seen):
+            if seen is bank:
+                return number
+        self._seen.append(bank)
+        self.banks.append({name: self.array(array) for name, array in packed_bank(bank).items()})
+        return len(self.banks) - 1
+
+
+class Decoder:
+    """The way back. Arrays are views of the file's bytes, and each may be used once: no file unfolds to much more."""
+
+    def __init__(self, header: Any, data: memoryview, known: dict[str, type[Kernel]]) -> None:
+        self.header, self.data, self.kernels = header, data, known
+        self._used: set[int] = set()
+        self._banks = [
+            _unpacked_bank({name: self.value(item) for name, item in bank.items()}) for bank in header["banks"]
+        ]
+
+    def model(self) -> Any:
+        model = self.value(self.header["model"])
+        if CLASSES.get(type(model).__name__) is not type(model):
+            raise ValueError("there is no model in it")
+        return model
+
+    def value(self, value: Any) -> Any:
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if not isinstance(value, dict):
+            raise ValueError("a value has no kind")
+        kind, *more = value
+        inner = value[kind]
+        if kind == "kernel" and more == ["params"]:
+            return self.kernel(inner, value["params"])
+        if kind == "object" and more == ["state"]:
+            return CLASSES[inner]._from_state({name: self.value(item) for name, item in value["state"].items()})
+        if more:
+            raise ValueError(f"a value is {kind} and {more[0]}")
+        return self.simple(kind, inner)
+
+    def simple(self, kind: str, inner: Any) -> Any:
+        match kind:
+            case "float":
+                return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[inner]
+            case "list":
+                return [self.value(item) for item in inner]
+            case "tuple":
+                return tuple(self.value(item) for item in inner)
+            case "dict":
+                return {self.value(key): self.value(item) for key, item in inner}
+            case "text":
+                if not all(isinstance(item, str) for item in inner):
+                    raise ValueError("a text is none")
+                return np.array(inner, dtype=np.str_)
+            case "items":
+                array = np.empty(len(inner), dtype=object)
+                array[:] = [self.value(item) for item in inner]
+                return array
+            case "array":
+                return self.array(inner)
+            case "sparse":
+                *parts, shape = inner
+                data, indices, indptr = (self.value(part) for part in parts)
+                rows = sp.csr_array((data, indices, indptr), shape=_shape(shape, 2**31))
+                rows.check_format(full_check=True)
+                return rows
+            case "treebank":
+                return self._banks[_index(inner)]
+            case "tree":
+                return Tree.parse(inner)
+            case "vectors":
+                return _vectors(*(self.value(part) for part in inner))
+            case "bags":
+                return _bags(*(self.value(part) for part in inner))
+            case "table":
+                return Table({name: self.value(column) for name, column in inner})
+        raise ValueError(f"a value is of an unknown kind, {kind!r}")
+
+    def kernel(self, name: str, params: Any) -> Kernel:
+        if name not in self.kernels:
+            raise ValueError(f"its kernel {name!r} is unknown; if it is one of yours, give load(..., kernels=[{name}])")
+        cls = self.kernels[name]
+        values = {key: self.value(item) for key, item in params.items()}
+        if not values.keys() <= set(cls._parameter_names()):
+            raise ValueError(f"{name} has no such parameters: {', '.join(values)}")
+        kernel = cls(**values)
+        kernel.validate()
+        return kernel
+
+    def array(self, number: Any) -> Array:
+        if _index(number) in self._used:
+            raise ValueError(f"array {number} is used twice")
+        self._used.add(number)
+        place = self.header["arrays"][number]
+        if place["dtype"] not in DTYPES:
+            raise ValueError(f"array {number} has the unknown type {place['dtype']!r}")
+        dtype, shape, offset = np.dtype(place["dtype"]), _shape(place["shape"], len(self.data)), _index(place["offset"])
+        size = math.prod(shape)
+        if offset + size * dtype.itemsize > len(self.data):
+            raise ValueError(f"array {number} reaches beyond the file")
+        array = np.frombuffer(self.data, dtype, size, offset).reshape(shape)
+        if dtype.kind == "b" and size and array.view(np.uint8).max() > 1:
+            raise ValueError(f"array {number} has truth values that are none")
+        return array
+
+
+def _vectors(values: Any, names: Any) -> Vectors:
+    made = Vectors(values)
+    if names is None:
+        return made
+    if not isinstance(names, tuple) or not all(isinstance(name, str | int) for name in names):
+        raise ValueError("features have no names")
+    if len(set(names)) != made.shape[1] or len(names) != made.shape[1] or not made.is_sparse:
+        raise ValueError("features and their names do not fit")
+    return Vectors._of(made.values, names)
+
+
+def _bags(members: Any, start: Any) -> Bags:
+    if start.ndim != 1 or start.dtype != np.int64 or not len(start) or start[0] != 0 or start[-1] != len(members):
+        raise ValueError("bags and their members do not fit")
+    if (np.diff(start) < 0).any():
+        raise ValueError("bags are out of order")
+    return Bags(members, start)
+
+
+def _index(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no index")
+    return value
+
+
+def _shape(shape: Any, largest: int) -> tuple[int, ...]:
+    if not isinstance(shape, list) or len(shape) > 2 or any(_index(size) > largest for size in shape):
+        raise ValueError(f"{shape!r} is no shape")
+    return tuple(shape)
+
+
+# --- trees and their weights as small arrays ----------------------------------------------------------------------
+
+
+def _small(values: Array) -> Array:
+    """Whole numbers from 0 in the smallest type that holds them."""
+    return values.astype(np.min_scalar_type(int(values.max())) if len(values) else np.uint8)
+
+
+def _whole(values: Any, dtype: Any) -> Array:
+    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind != "u" or values.dtype.itemsize > 4:
+        raise ValueError("a column of trees has the wrong type")
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def packed_bank(bank: Treebank) -> dict[str, Array]:
+    """A bank's trees, distinct subtrees once, as arrays of small whole numbers."""
+    if len(bank.columns.store):
+        bank = Treebank().joined(bank)[1]  # only what these trees need
+    store, roots = bank.columns
+    texts = [text.encode("utf-8", "surrogatepass") for text in store.labels]
+    return {
+        "texts": np.frombuffer(b"".join(texts), np.uint8),
+        "text_lengths": _small(np.array([len(text) for text in texts], np.int64)),
+        "label": _small(store.label),
+        "arity": _small(np.diff(store.child_start)),
+        "child": _small(store.child),
+        "roots": _small(roots.astype(np.int64) + 1),  # 0: a missing tree
+    }
+
+
+def _unpacked_bank(state: dict[str, Any]) -> Treebank:
+    lengths, arity = _whole(state["text_lengths"], np.int64), _whole(state["arity"], np.int64)
+    texts = _whole(state["texts"], np.uint8).tobytes()
+    if lengths.sum() != len(texts):
+        raise ValueError("labels are missing")
+    ends = np.cumsum(lengths).tolist()
+    labels = [texts[begin:end].decode() for begin, end in zip([0, *ends], ends, strict=False)]
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(arity)])
+    store = _core.Store.from_columns(labels, _whole(state["label"], np.int32), start, _whole(state["child"], np.int32))
+    roots = _whole(state["roots"], np.int64) - 1
+    if len(roots) and roots.max() >= len(store):
+        raise ValueError("a tree is missing")
+    return Treebank.from_columns(Columns(store, roots.astype(np.int32)))
+
+
+def packed_weights(weights: Any) -> dict[str, Array]:
+    """A sparse matrix of weights, written in full or as it is, whichever is smaller."""
+    if 8 * math.prod(weights.shape) <= 12 * weights.nnz:
+        return {"full": weights.toarray()}
+    return {"start": weights.indptr.astype(np.int64), "column": _small(weights.indices), "weight": weights.data}
+
+
+def unpacked_weights(state: Any, columns: int) -> Any:
+    """The sparse matrix of weights again."""
+    if "full" in state:
+        full = state["full"]
+        if full.dtype != np.float64 or full.ndim != 2 or full.shape[1] != columns:
+            raise ValueError("weights and trees do not fit")
+        weights = sp.csr_array(full)
+    else:
+        start, column, weight = state["start"], _whole(state["column"], np.int32), state["weight"]
+        if start.dtype != np.int64 or start.ndim != 1 or weight.dtype != np.float64 or not len(start):
+            raise ValueError("weights have the wrong type")
+        weights = sp.csr_array((weight, column, start), shape=(len(start) - 1, columns))
+        weights.check_format(full_check=True)
+    if not np.isfinite(weights.data).all():
+        raise ValueError("weights are not finite")
+    return weights
+
+
+def array_bytes(arrays: dict[str, Array]) -> int:
+    """Bytes that some arrays take in a file."""
+    return sum(array.nbytes for array in arrays.values())

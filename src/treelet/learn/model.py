@@ -1,0 +1,329 @@
+r"""What a kernel machine has learnt, without the examples it was learnt from.
+
+A machine's score is a sum over its support examples, :math:`\sum_k \alpha_k K(T_k, x)`. For the tree kernels that sum
+only needs to know how much weight each *distinct* subtree carries (Collins & Duffy 2001, section 5): the support trees
+collapse into one weighted acyclic graph in which no subtree occurs twice, and scoring a tree costs the pairs that
+match between it and the graph, however many trees went in.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from treelet.errors import InputTypeError, KernelOverflowError, ParameterError
+from treelet.formats.base import Columns
+from treelet.gram.local import count_threads
+from treelet.kernels.algebra import Constant
+from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.values import LARGE
+from treelet.kernels.vector import Linear
+from treelet.learn.encoding import array_bytes, packed_bank, packed_weights, register
+from treelet.learn.parts import COLLAPSING, Part, Path, Place, Roots, compact, kept, linear_parts
+from treelet.learn.terms import ConstantTerm, SupportSum, Term, TreeTerm
+from treelet.structures.treebank import Treebank
+from treelet.structures.vectors import Vectors
+
+ROOT_LARGE = LARGE / 2  # of the logarithm of a root
+SPREAD = 600.0  # logarithms that fit a float64 on either side of 1, with room for coefficients and counts
+
+
+@dataclass(frozen=True)
+class ModelStats:
+    """What went into a model, and what it takes.
+
+    Attributes
+    ----------
+    support_examples : int
+        Examples with a coefficient that is not 0.
+    nodes : int
+        Nodes of their trees, words included, written out one by one.
+    distinct_subtrees : int
+        What is left of them: subtrees of which none occurs twice, words included.
+    model_bytes : int
+        Bytes of the graph and its weights as `treelet.save` writes them, label texts included. The weights of whole
+        trees are written, those of their subtrees follow.
+    support_bytes : int
+        Bytes of the support trees kept one by one: 4 a node for its label, 4 an edge, 8 a coefficient that is not 0,
+        and the label texts once.
+    kept_examples : int
+        Support examples that had to be kept, for kernels that do not collapse.
+    """
+
+    support_examples: int
+    nodes: int
+    distinct_subtrees: int
+    model_bytes: int
+    support_bytes: int
+    kept_examples: int
+
+    @property
+    def compression(self) -> float:
+        """How many times smaller the model is than its support trees; 1 where there are none."""
+        return self.support_bytes / self.model_bytes if self.model_bytes else 1.0
+
+    def __str__(self) -> str:
+        kept = f", {self.kept_examples:,} examples kept" if self.kept_examples else ""
+        return (
+            f"{self.support_examples:,} support examples, {self.nodes:,} nodes, {self.distinct_subtrees:,} distinct "
+            f"subtrees, {self.model_bytes:,} bytes for {self.support_bytes:,} ({self.compression:.2f} times smaller){kept}"
+        )
+
+
+@register
+class CompressedModel:
+    r"""Linear functions in a kernel's space, :math:`f_o(x) = \sum_k \alpha_{ok} K(T_k, x)`, ready to be evaluated.
+
+    Made by `CompressedModel.of`. The kernel is taken apart into its summands; those that are tree kernels, normalised
+    or not, become weighted graphs of distinct subtrees, all others keep their support examples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treelet import SubsetTree
+    >>> from treelet.learn.model import CompressedModel
+    >>> trees = ["(NP (D the) (N apple))", "(NP (D the) (N pear))"]
+    >>> model = CompressedModel.of(SubsetTree(lam=1), trees, np.array([[1.0, -1.0]]))
+    >>> model.score(["(NP (D an) (N apple))"])
+    array([[2.]])
+    """
+
+    _fields: ClassVar[tuple[str, ...]] = ("kernel", "outputs", "terms", "support", "nodes", "loose_bytes")
+
+    def __init__(
+        self, kernel: Kernel, outputs: int, terms: Sequence[Term], *, support: int, nodes: int, loose_bytes: int
+    ) -> None:
+        self.kernel, self.outputs, self.terms = kernel, outputs, list(terms)
+        self.support, self.nodes, self.loose_bytes = support, nodes, loose_bytes
+
+    @classmethod
+    def of(cls, kernel: Kernel, X: Any, coefficients: Any) -> CompressedModel:
+        """The model of support examples and their coefficients.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Copied: what happens to yours later does not matter.
+        X : collection
+            The support examples.
+        coefficients : array or sparse matrix of shape (outputs, len(X))
+            Examples whose coefficients are all 0 are left out.
+        """
+        if not isinstance(kernel, Kernel):
+            raise InputTypeError(f"a model needs a kernel, got {type(kernel).__name__}")
+        kernel = copy.deepcopy(kernel)
+        kernel.validate()
+        X = kernel.coerce(X)
+        alpha = sp.csr_array(
+            np.atleast_2d(coefficients) if not sp.issparse(coefficients) else coefficients, dtype=float
+        )
+        if alpha.shape[1] != len(X):
+            raise ParameterError(f"there are {alpha.shape[1]} coefficients an output for {len(X)} examples")
+        if not np.isfinite(alpha.data).all():
+            raise ParameterError("the coefficients of a model must be finite numbers")
+        alpha.eliminate_zeros()
+        support = np.unique(alpha.indices)
+        X, alpha = X[support], alpha[:, support]
+        builder = _Builder(X, alpha)
+        terms = builder.terms(linear_parts(kernel))
+        if terms is None:  # self-values too far apart for one graph
+            builder = _Builder(X, alpha)
+            terms = [SupportSum(Part(1.0, Place(kernel)), 0.0, False, kept(kernel, X), alpha.toarray())]
+        counts = {"support": len(support), "nodes": builder.nodes, "loose_bytes": builder.loose_bytes}
+        return cls(kernel, alpha.shape[0], terms, **counts)
+
+    def score(self, X: Any, *, n_jobs: int | None = 1) -> Matrix:
+        """The values of all functions, ``len(X)`` x outputs.
+
+        Costs the node pairs that match between each tree and the graph. The result does not depend on `n_jobs`, the
+        number of threads.
+        """
+        X = self.kernel.coerce(X)
+        out = np.zeros((len(X), self.outputs))
+        if not len(X):
+            return out
+        roots = Roots(X)
+        joined: list[tuple[Treebank, Path, Treebank]] = []
+        for term in self.terms:
+            data = term.part.place.data(X)
+            if len(data) != len(X):
+                raise ParameterError(f"a column has {len(data)} rows, the examples are {len(X)}")
+            if isinstance(term, TreeTerm):
+                graph, path = term.graph, term.part.place.path
+                known = [bank for other, way, bank in joined if other is graph and way == path]
+                data = known[0] if known else graph.joined(data)[1]
+                if not known:
+                    joined.append((graph, path, data))
+                data.weights()  # counted once, before threads share it
+                if not term.needs_scaling:
+                    term.native()
+            logs = roots.logs(term.part.roots)
+
+            def work(begin: int, end: int, term: Term = term, data: Any = data, logs: Vector | None = logs) -> None:
+                whole = begin == 0 and end == len(X)
+                here = None if logs is None else logs[begin:end]
+                _add(term, data if whole else data[begin:end], here, begin, out[begin:end])
+
+            _in_threads(work, len(X), count_threads(n_jobs))
+        return out
+
+    def stats(self) -> ModelStats:
+        """Support examples in, distinct subtrees out, bytes of both."""
+        trees = [term for term in self.terms if isinstance(term, TreeTerm)]
+        graphs = list({id(term.graph): term.graph for term in trees}.values())
+        size = sum(array_bytes(packed_bank(graph)) for graph in graphs)
+        size += sum(array_bytes(packed_weights(term.at_roots)) for term in trees)
+        return ModelStats(
+            support_examples=self.support,
+            nodes=self.nodes,
+            distinct_subtrees=sum(len(graph.columns.store) for graph in graphs),
+            model_bytes=size,
+            support_bytes=self.loose_bytes,
+            kept_examples=max((len(term.examples) for term in self.terms if isinstance(term, SupportSum)), default=0),
+        )
+
+    def __repr__(self) -> str:
+        return f"<CompressedModel of {self.kernel!r}: {self.outputs} outputs, {self.stats()}>"
+
+    def _to_state(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._fields}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> CompressedModel:
+        kernel, outputs, terms = state["kernel"], state["outputs"], state["terms"]
+        counts = {name: state[name] for name in ("support", "nodes", "loose_bytes")}
+        if not isinstance(kernel, Kernel) or not all(isinstance(term, Term) for term in terms):
+            raise ValueError("a model needs a kernel and terms")
+        if not all(type(count) is int and count >= 0 for count in (outputs, *counts.values())):
+            raise ValueError("a model's counts are not numbers")
+        for term in terms:
+            if isinstance(term, TreeTerm):
+                found = term.outputs
+            else:
+                found = len(term.totals if isinstance(term, ConstantTerm) else term.coefficients)
+            if found != outputs:
+                raise ValueError(f"a term has {found} outputs, the model {outputs}")
+        return cls(kernel, outputs, terms, **counts)
+
+
+def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix) -> None:
+    """Add a term's scores of some examples."""
+    if logs is None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            term.plain(data, out)
+        bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
+        if len(bad):
+            raise _overflow(term, first + int(bad[0]))
+        return
+    small = np.isfinite(logs) & (logs <= ROOT_LARGE) & (not term.needs_scaling)
+    large = np.isfinite(logs) & ~small  # -inf: a self-value of 0, and so is the score
+    if small.any():
+        rows = np.zeros((int(small.sum()), out.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            term.plain(data if small.all() else data[np.flatnonzero(small)], rows)
+        rows *= np.exp(-logs[small])[:, None]
+        fits = np.isfinite(rows).all(axis=1)
+        where = np.flatnonzero(small)
+        out[where[fits]] += rows[fits]
+        large[where[~fits]] = True
+    if large.any():
+        where = np.flatnonzero(large)
+        rows = np.zeros((len(where), out.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            term.scaled(data if large.all() else data[where], logs[where] + term.shift, rows)
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        if len(bad):
+            raise _overflow(term, first + int(where[bad[0]]))
+        out[where] += rows
+
+
+def _overflow(term: Term, example: int) -> KernelOverflowError:
+    return KernelOverflowError(
+        f"the score of example {example} does not fit a float64: values of {term.part.place.kernel!r} grow exponentially "
+        "with the tree. Train with a smaller lam, or with kernel.normalized(), which stays right"
+    )
+
+
+def _in_threads(work: Callable[[int, int], None], n: int, threads: int) -> None:
+    if threads == 1 or n < 2 * threads:
+        work(0, n)
+        return
+    edges = np.linspace(0, n, min(n, 4 * threads) + 1).astype(int).tolist()
+    with ThreadPoolExecutor(threads, thread_name_prefix="treelet") as pool:
+        for done in [pool.submit(work, begin, end) for begin, end in pairwise(edges)]:
+            done.result()
+
+
+class _Builder:
+    """Makes the terms of a model; trees in one column share one graph."""
+
+    def __init__(self, X: Any, alpha: Any) -> None:
+        self.X, self.alpha, self.roots = X, alpha, Roots(X)
+        self.nodes = self.loose_bytes = 0
+        self._graphs: list[tuple[Path, Treebank, Any]] = []
+
+    def terms(self, parts: Sequence[Part]) -> list[Term] | None:
+        found = []
+        for part in parts:
+            if part.factor == 0:
+                continue
+            term = self._term(part)
+            if term is None:
+                return None
+            found.append(term)
+        return found
+
+    def _term(self, part: Part) -> Term | None:
+        shift, needs_scaling, factors = 0.0, False, np.full(len(self.X), part.factor)
+        logs = self.roots.logs(part.roots)
+        if logs is not None:
+            there = logs[np.isfinite(logs)]
+            if len(there) and there.max() > ROOT_LARGE:
+                needs_scaling, shift = True, float(there.max() + there.min()) / 2
+                if there.max() - shift > SPREAD:
+                    return None
+            factors *= np.exp(np.where(np.isfinite(logs), shift - logs, -np.inf))
+        coefficients = self.alpha @ sp.diags_array(factors)
+        rest = replace(part, factor=1.0)
+        kernel = part.place.kernel
+        if isinstance(kernel, Constant):
+            return ConstantTerm(
+                rest, shift, needs_scaling, float(kernel.value) * np.asarray(coefficients.sum(axis=1), float).ravel()
+            )
+        if type(kernel) not in COLLAPSING:
+            data = kept(kernel, part.place.data(self.X))
+            if isinstance(kernel, Linear) and len(data) > coefficients.shape[0]:  # vectors add up to one an output
+                sums = Vectors._of(_summed(coefficients, data.values), data.names)
+                return SupportSum(rest, shift, needs_scaling, sums, np.eye(len(sums)))
+            return SupportSum(rest, shift, needs_scaling, data, coefficients.toarray())
+        graph, which = self._graph(part.place)
+        return TreeTerm(rest, shift, needs_scaling, graph, sp.csr_array(coefficients @ which))
+
+    def _graph(self, place: Place) -> tuple[Treebank, Any]:
+        """The distinct trees of a column, and the matrix that says which example has which."""
+        for path, graph, which in self._graphs:
+            if path == place.path:
+                return graph, which
+        bank = compact(place.data(self.X))
+        store, roots = bank.columns
+        there = np.flatnonzero(roots >= 0)
+        distinct, number = np.unique(roots[there], return_inverse=True)
+        graph = Treebank.from_columns(Columns(store, distinct))
+        which = sp.csr_array((np.ones(len(there)), (there, number)), shape=(len(bank), len(distinct)))
+        nodes = int(bank.weights().weight.sum())
+        texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in store.labels)
+        self.nodes += nodes
+        self.loose_bytes += 4 * nodes + 4 * (nodes - len(there)) + 8 * self.alpha.nnz + texts
+        self._graphs.append((place.path, graph, which))
+        return graph, which
+
+
+def _summed(coefficients: Any, values: Any) -> Any:
+    return np.asarray(coefficients @ values) if isinstance(values, np.ndarray) else sp.csr_array(coefficients @ values)

@@ -1,0 +1,135 @@
+"""Models in files: one documented container, no pickle, nothing executed on loading.
+
+The format is described in ``docs/model-format.md``: a prefix of fixed size, a JSON header that says what there is, the
+raw arrays it refers to, and a checksum of it all. Kernels and estimators are rebuilt from their names, looked up among
+those that treelet knows, and their parameters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from treelet import __version__
+from treelet.errors import FileError, InputTypeError, ParameterError, TreeletError
+from treelet.formats.base import PathLike, open_whole
+from treelet.kernels.base import Kernel
+from treelet.learn.encoding import CLASSES, Decoder, Encoder, known_kernels
+
+MAGIC = b"treelet\0"
+VERSION = 1
+PREFIX = struct.Struct("<8sIIQQ")  # magic, version, 0, bytes of the file, bytes of the header
+CHECKSUM = 32
+
+
+class ModelFileError(FileError):
+    """A file is no model, or not a whole one, or one that this version cannot read."""
+
+
+def save(model: Any, path: PathLike) -> None:
+    """Write a fitted model to a file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    model : estimator
+        `KernelSVC`, `KernelSVR`, `KernelMatrix`, ..., fitted; or a `CompressedModel`.
+    path : path
+        By custom it ends in ``.treelet``.
+
+    Examples
+    --------
+    >>> import tempfile, treelet as tl
+    >>> clf = tl.KernelSVC(tl.SubsetTree()).fit(["(NP (D a) (N dog))", "(VP (V sleep))"], ["thing", "deed"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tl.save(clf, folder + "/model.treelet")
+    ...     tl.load(folder + "/model.treelet").predict(["(VP (V sleep))"]).tolist()
+    ['deed']
+    """
+    if type(model).__name__ not in CLASSES or type(model) is not CLASSES[type(model).__name__]:
+        raise InputTypeError(f"a {type(model).__name__} cannot be saved; what can: {', '.join(sorted(CLASSES))}")
+    encoder = Encoder()
+    header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}
+    header["banks"], header["arrays"] = encoder.banks, encoder.places
+    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
+    text += b" " * (-(PREFIX.size + len(text)) % 8)
+    total = PREFIX.size + len(text) + encoder.size + CHECKSUM
+    digest = hashlib.sha256()
+    with open_whole(path) as stream:
+        for piece in (PREFIX.pack(MAGIC, VERSION, 0, total, len(text)), text, *encoder.pieces):
+            digest.update(piece)
+            stream.write(piece)
+        stream.write(digest.digest())
+
+
+def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
+    """Read a model that `save` wrote. Nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    kernels : iterable of classes
+        Kernels of your own that the model may use; treelet's are known.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model, was cut short or altered, or was written by a newer version of treelet.
+    FileError
+        If it cannot be read at all.
+    """
+    known = known_kernels()
+    for cls in kernels:
+        if not isinstance(cls, type) or not issubclass(cls, Kernel):
+            raise ParameterError(f"The 'kernels' parameter of load must be classes of kernels. Got {cls!r} instead.")
+        known[cls.__name__] = cls
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+    header, data = _opened(content, str(path))
+    try:
+        return Decoder(header, data, known).model()
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        RuntimeError,
+        TreeletError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise ModelFileError(
+            f"{path}: its checksum is right but what it holds makes no sense ({error}); it was not written by "
+            "treelet.save: get it again from where it was made"
+        ) from error
+
+
+def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
+    """The header, and the bytes of the arrays, of a file that is what it should be."""
+    if content[: len(MAGIC)] != MAGIC[: len(content)] or not content:
+        raise ModelFileError(f"{name}: this is no treelet model; models are written by treelet.save")
+    whole = len(content) >= PREFIX.size + CHECKSUM
+    _, version, _, total, length = PREFIX.unpack_from(content) if whole else (b"", VERSION, 0, 0, 0)
+    if not whole or len(content) < total:
+        raise ModelFileError(f"{name}: the model is cut short after {len(content):,} bytes; copy or save it again")
+    if hashlib.sha256(memoryview(content)[:-CHECKSUM]).digest() != content[-CHECKSUM:] or len(content) != total:
+        raise ModelFileError(f"{name}: the model was altered (its checksum does not fit); copy or save it again")
+    if version != VERSION:
+        raise ModelFileError(
+            f"{name}: the model has format {version}, this treelet ({__version__}) reads format {VERSION}; "
+            "upgrade treelet to load it"
+        )
+    data = memoryview(content)[PREFIX.size : -CHECKSUM]
+    try:
+        if length > len(data):
+            raise ValueError("its header is longer than the file")
+        return json.loads(bytes(data[:length])), data[length:]
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{name}: the model's header cannot be read ({error}); get it again") from error

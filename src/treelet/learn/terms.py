@@ -1,0 +1,231 @@
+"""The summands of a model: what is left of the support examples under each kernel."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.tree import TreeKernel
+from treelet.learn.encoding import packed_weights, register, unpacked_weights
+from treelet.learn.graph import NodeRows, spread, with_all_nodes
+from treelet.learn.parts import COLLAPSING, Part, Place
+from treelet.structures.treebank import Treebank
+
+BAND = 64  # powers of 2 in a band of weights
+STRIP = 1 << 23  # cells of a kernel matrix that a sum over support examples holds at once
+
+
+class Term(ABC):
+    """One part's share of the scores: a weighted sum over what is left of the support examples.
+
+    Where the part is normalised the weights are divided by the support examples' roots, and multiplied by exp(`shift`).
+    It `needs_scaling` if those roots are too large for plain arithmetic.
+    """
+
+    def __init__(self, part: Part, shift: float, needs_scaling: bool) -> None:
+        self.part, self.shift, self.needs_scaling = part, shift, needs_scaling
+
+    @abstractmethod
+    def plain(self, data: Any, out: Matrix) -> None:
+        """Add the scores to ``out``; values that do not fit a float64 become inf or NaN."""
+
+    def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
+        """Add the scores divided by exp(`log_roots`) to ``out``, in arithmetic that does not overflow."""
+        raw = np.zeros_like(out)
+        self.plain(data, raw)
+        out += raw * np.exp(-log_roots)[:, None]
+
+
+@register
+class ConstantTerm(Term):
+    """A constant kernel's share: one number an output."""
+
+    def __init__(self, part: Part, shift: float, needs_scaling: bool, totals: Vector) -> None:
+        super().__init__(part, shift, needs_scaling)
+        self.totals = totals
+
+    def plain(self, data: Any, out: Matrix) -> None:
+        out += self.totals
+
+    def _to_state(self) -> dict[str, Any]:
+        return {**_term_state(self), "totals": self.totals}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> ConstantTerm:
+        return cls(*_state_term(state), _floats(state["totals"], 1))
+
+
+@register
+class SupportSum(Term):
+    """Any kernel's share: the support examples themselves, and their coefficients.
+
+    Parameters
+    ----------
+    examples : collection
+        As the part's kernel coerces them.
+    coefficients : ndarray of shape (outputs, examples)
+    """
+
+    def __init__(self, part: Part, shift: float, needs_scaling: bool, examples: Any, coefficients: Matrix) -> None:
+        super().__init__(part, shift, needs_scaling)
+        self.examples, self.coefficients = examples, coefficients
+
+    def plain(self, data: Any, out: Matrix) -> None:
+        for begin, end, values in self._strips(data, logs=False):
+            out[begin:end] += values @ self.coefficients.T
+
+    def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
+        with np.errstate(divide="ignore"):
+            size = np.log(np.abs(self.coefficients))
+        sign = np.sign(self.coefficients)
+        for begin, end, values in self._strips(data, logs=True):
+            for output in range(len(sign)):
+                terms = np.exp(values + size[output] - log_roots[begin:end, None])
+                out[begin:end, output] += terms @ sign[output]
+
+    def _strips(self, data: Any, logs: bool) -> Any:
+        n, m = len(data), len(self.examples)
+        if n == 0 or m == 0:
+            return
+        evaluator = self.part.place.kernel.evaluator(data, self.examples, logs=logs)
+        height = max(1, STRIP // m)
+        for begin in range(0, n, height):
+            end = min(n, begin + height)
+            values = np.empty((end - begin, m))
+            evaluator.fill(begin, end, values, False)
+            yield begin, end, values
+
+    def _to_state(self) -> dict[str, Any]:
+        return {**_term_state(self), "examples": self.examples, "coefficients": self.coefficients}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> SupportSum:
+        part, shift, needs_scaling = _state_term(state)
+        coefficients = _floats(state["coefficients"], 2)
+        examples = part.place.kernel.coerce(state["examples"])
+        if len(examples) != coefficients.shape[1]:
+            raise ValueError(f"{len(examples)} support examples, {coefficients.shape[1]} coefficients")
+        return cls(part, shift, needs_scaling, examples, coefficients)
+
+
+@register
+class TreeTerm(Term):
+    """A tree kernel's share: one weighted graph of distinct subtrees.
+
+    Parameters
+    ----------
+    graph : Treebank
+        The distinct support trees; equal subtrees are one node.
+    at_roots : sparse matrix of output x tree
+        Their coefficients. A subtree's weight is that of the trees it is part of, as often as it is.
+    """
+
+    def __init__(self, part: Part, shift: float, needs_scaling: bool, graph: Treebank, at_roots: Any) -> None:
+        super().__init__(part, shift, needs_scaling)
+        self.graph, self.at_roots = graph, at_roots
+        self._plain: Any = None
+        self._scaled: tuple[Any, Vector] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_plain": None, "_scaled": None}
+
+    @property
+    def outputs(self) -> int:
+        return int(self.at_roots.shape[0])
+
+    def native(self) -> Any:
+        """The kernel bound to the graph."""
+        if self._plain is None:
+            self._plain = self._bound(spread(self.graph, self.at_roots), False)
+        return self._plain
+
+    def scaled_native(self) -> tuple[Any, Vector]:
+        """The kernel bound to the graph in scaled arithmetic, and the logarithm of each band's unit.
+
+        Results are logarithms, which have no sign, and weights of all sizes have to be near 1 to be scaled right: so
+        the positive and the negative ones, and those of one size, are columns of their own.
+        """
+        if self._scaled is None:
+            start, node, weight = spread(self.graph, self.at_roots)
+            band = np.frexp(weight)[1] // BAND
+            bands, number = np.unique(band, return_inverse=True)
+            output = np.repeat(np.arange(self.outputs), np.diff(start))
+            row = (2 * number + (weight < 0)) * self.outputs + output
+            shape = (2 * self.outputs * len(bands), len(self.graph.columns.store))
+            rows = sp.csr_array((np.ldexp(np.abs(weight), -BAND * band), (row, node)), shape=shape)
+            self._scaled = self._bound(with_all_nodes(rows), True), bands * BAND * math.log(2)
+        return self._scaled
+
+    def _bound(self, rows: NodeRows, scaled: bool) -> Any:
+        kernel = cast(TreeKernel, self.part.place.kernel)
+        return kernel._native_columns(self.graph.columns.store, _core.NodeWeights.of(*rows), scaled)
+
+    def plain(self, data: Treebank, out: Matrix) -> None:
+        values = np.empty((len(data), self.outputs))
+        self.native().rows(data.columns.store, data.weights(), None, 0, len(data), values)
+        out += values
+
+    def scaled(self, data: Treebank, log_roots: Vector, out: Matrix) -> None:
+        native, units = self.scaled_native()
+        values = np.empty((len(data), 2 * self.outputs * len(units)))
+        native.rows(data.columns.store, data.weights(), None, 0, len(data), values)
+        values += np.repeat(units, 2 * self.outputs) - log_roots[:, None]
+        np.exp(values, out=values)
+        both = values.reshape(len(data), len(units), 2, self.outputs).sum(axis=1)
+        out += both[:, 0] - both[:, 1]
+
+    def _to_state(self) -> dict[str, Any]:
+        return {**_term_state(self), "graph": self.graph, "at_roots": packed_weights(self.at_roots)}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> TreeTerm:
+        part, shift, needs_scaling = _state_term(state)
+        graph = state["graph"]
+        if not isinstance(graph, Treebank) or type(part.place.kernel) not in COLLAPSING:
+            raise ValueError("a tree term needs a tree kernel and a graph")
+        at_roots = unpacked_weights(state["at_roots"], len(graph))
+        if len(graph) and graph.columns.roots.min() < 0:
+            raise ValueError("a graph has no missing trees")
+        return cls(part, shift, needs_scaling, graph, at_roots)
+
+
+# --- saving a term ------------------------------------------------------------------------------------------------
+
+
+def _term_state(term: Term) -> dict[str, Any]:
+    def pair(place: Place) -> list[Any]:
+        return [place.kernel, list(place.path)]
+
+    return {
+        "place": pair(term.part.place),
+        "roots": [pair(root) for root in term.part.roots],
+        "shift": float(term.shift),
+        "needs_scaling": term.needs_scaling,
+    }
+
+
+def _state_term(state: dict[str, Any]) -> tuple[Part, float, bool]:
+    def place(pair: Any) -> Place:
+        kernel, path = pair
+        if not isinstance(kernel, Kernel) or not all(isinstance(name, str | int) for name in path):
+            raise ValueError("a term needs a kernel, and names of columns")
+        return Place(kernel, tuple(path))
+
+    shift, needs_scaling = state["shift"], state["needs_scaling"]
+    if not isinstance(shift, float) or not math.isfinite(shift) or not isinstance(needs_scaling, bool):
+        raise ValueError("a term needs a finite shift")
+    return Part(1.0, place(state["place"]), tuple(place(pair) for pair in state["roots"])), shift, needs_scaling
+
+
+def _floats(values: Any, dimensions: int) -> NDArray[np.float64]:
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.ndim != dimensions or not np.isfinite(array).all():
+        raise ValueError("coefficients are not finite numbers in the shape expected")
+    return array

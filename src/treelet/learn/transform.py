@@ -1,0 +1,76 @@
+"""Examples in, kernel values out: the bridge to everything in scikit-learn that takes a precomputed kernel."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from treelet.gram import gram
+from treelet.kernels.base import Kernel, Matrix
+from treelet.learn.base import KernelEstimator
+from treelet.learn.encoding import register
+
+
+@register
+class KernelMatrix(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Turns examples into their kernel values with the training examples.
+
+    As the first step of a pipeline it feeds whatever takes ``kernel="precomputed"`` or ``affinity="precomputed"``.
+    Cross-validation then splits the examples themselves, not the matrix, so nothing about test rows leaks.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        By default ``SubsetTree().normalized()``.
+    n_jobs : int
+        Threads; -1 for one a core. The result does not depend on it.
+    progress : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    X_fit_ : collection
+        The training examples, as the kernel coerces them.
+    kernel_ : Kernel
+        A copy of the kernel as it was when fitted.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> from treelet import KernelMatrix, SubsetTree
+    >>> model = make_pipeline(KernelMatrix(SubsetTree()), SVC(kernel="precomputed"))
+    >>> model.fit(["(NP (D a) (N dog))", "(VP (V sleep))"], ["thing", "deed"]).predict(["(NP (D a) (N cat))"]).tolist()
+    ['thing']
+    """
+
+    _fitted: ClassVar[tuple[str, ...]] = ("X_fit_", "kernel_")
+
+    def __init__(self, kernel: Kernel | None = None, *, n_jobs: int | None = 1, progress: bool = False) -> None:
+        self.kernel = kernel
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Remember the training examples."""
+        kernel = self._own_kernel()
+        self.X_fit_ = self._examples(kernel, X)
+        self.kernel_ = kernel
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Matrix:
+        """The matrix of the training examples, of which only half is computed."""
+        self.fit(X, y)
+        return gram(self.kernel_, self.X_fit_, n_jobs=self.n_jobs, progress=self.progress)
+
+    def transform(self, X: Any) -> Matrix:
+        """The matrix of examples x training examples."""
+        check_is_fitted(self)
+        return gram(self.kernel_, X, self.X_fit_, n_jobs=self.n_jobs, progress=self.progress)
+
+    def _check_fitted_state(self) -> None:
+        if not isinstance(getattr(self, "kernel_", None), Kernel):
+            raise ValueError("the kernel is missing")
+        self.X_fit_ = self._examples(self.kernel_, self.X_fit_)

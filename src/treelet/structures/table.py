@@ -1,0 +1,323 @@
+"""Examples with named parts: several trees, feature vectors and texts a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
+from treelet.formats.base import PathLike, read_document
+from treelet.structures.treebank import Treebank
+
+Name = str | int
+RowIndex = int | slice | NDArray[np.int64]
+
+
+class _Absent(Enum):
+    """Stands where a row has no such key; None is a value like others."""
+
+    ABSENT = "absent"
+
+
+ABSENT = _Absent.ABSENT
+
+
+def row_index(index: Any, n: int, what: str) -> RowIndex:
+    """What stands in brackets, made an int, a slice or an array of row numbers.
+
+    ``(index, Ellipsis)`` is how scikit-learn takes rows of whatever has a shape.
+    """
+    if isinstance(index, tuple):
+        if len(index) != 2 or index[1] is not Ellipsis:
+            raise IndexError(f"a {what} is indexed by rows only")
+        index = index[0]
+    if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
+        if not -n <= index < n:
+            raise IndexError(f"row {index} of a {what} of {n}")
+        return int(index) % n
+    if isinstance(index, slice):
+        return index
+    rows = np.asarray(index)
+    if rows.size == 0 and rows.dtype.kind == "f":
+        rows = rows.astype(np.int64)  # an empty list
+    if rows.ndim != 1 or rows.dtype.kind not in "iub":
+        raise InputTypeError(f"a {what} is indexed by an integer, a slice, integers or a mask of booleans")
+    if rows.dtype.kind == "b" and len(rows) != n:
+        raise IndexError(f"a mask of {len(rows)} for a {what} of {n}")
+    if rows.dtype.kind != "b" and len(rows) and not (-n <= rows.min() and rows.max() < n):
+        raise IndexError(f"rows {rows.min()}..{rows.max()} of a {what} of {n}")
+    chosen: NDArray[np.int64] = np.arange(n, dtype=np.int64)[rows]
+    return chosen
+
+
+class Table:
+    """Named columns of one length: treebanks, arrays, sparse matrices, lists.
+
+    What `On` works on, and what files with several parts a row become. Rows are taken by slices, integers and masks;
+    the columns themselves are not to be changed in place, since kernels keep what they made of them.
+
+    Parameters
+    ----------
+    columns : mapping of name to column
+        A Treebank, an array (one row an example), a sparse matrix, or any list.
+
+    Examples
+    --------
+    >>> from treelet import Table
+    >>> table = Table({"path": ["(A x)", "(A y)"], "size": [1, 2]})
+    >>> len(table), table.names
+    (2, ['path', 'size'])
+    >>> table[1]
+    {'path': '(A y)', 'size': 2}
+    >>> table[[1]]["path"]
+    ['(A y)']
+    """
+
+    __slots__ = ("_columns", "_forms", "_length")
+
+    def __init__(self, columns: Mapping[Any, Any]) -> None:
+        if not isinstance(columns, Mapping):
+            raise InputTypeError(f"a Table is made of a mapping of names to columns, got {type(columns).__name__}")
+        self._set({_name(name): _column(name, column) for name, column in columns.items()})
+        lengths = {name: _rows(column) for name, column in self._columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ParameterError(f"the columns of a Table must be of one length; these have {lengths}")
+
+    def _set(self, columns: dict[Name, Any], length: int | None = None) -> None:
+        self._columns = columns
+        self._forms: dict[Name, list[Any]] = {}  # what kernels have made of a column, the latest first
+        self._length = length if length is not None else next((_rows(column) for column in columns.values()), 0)
+
+    @classmethod
+    def from_any(cls, X: Any, columns: Sequence[Name] | None = None) -> Table:
+        """A Table of a DataFrame, a list of dicts, a record array or a mapping of columns; a Table stays as it is.
+
+        Parameters
+        ----------
+        X : Table, DataFrame, list of dict, numpy record array or mapping
+            The examples.
+        columns : list of names, optional
+            Only these; by default all there are.
+        """
+        table = X if isinstance(X, Table) else cls._made_of(X)
+        if columns is None:
+            return table
+        return cls({name: table[name] for name in columns})
+
+    @classmethod
+    def _made_of(cls, X: Any) -> Table:
+        if isinstance(X, Mapping):
+            return cls(X)
+        if isinstance(X, np.ndarray) and X.dtype.names:
+            if X.ndim != 1:
+                raise InputTypeError(f"a record array must have one dimension, this one has {X.ndim}")
+            return cls({name: X[name] for name in X.dtype.names})
+        if hasattr(X, "columns") and hasattr(X, "__getitem__") and not isinstance(X, Treebank):
+            return cls._of_frame(X)
+        records = list(X) if isinstance(X, (list, tuple, np.ndarray)) else None
+        if records is None or (isinstance(X, np.ndarray) and X.ndim != 1):
+            raise InputTypeError(
+                f"examples with named columns are needed: a DataFrame, a list of dicts, a record array or a Table; "
+                f"got {type(X).__name__}"
+            )
+        return cls._of_records(records)
+
+    @classmethod
+    def _of_frame(cls, frame: Any) -> Table:
+        names = list(frame.columns)
+        if len(set(names)) < len(names):
+            raise ParameterError(f"a column name occurs twice in {names}")
+        table = cls({name: frame[name] for name in names})
+        if not names:
+            table._length = len(frame)
+        return table
+
+    @classmethod
+    def _of_records(cls, records: list[Any]) -> Table:
+        columns: dict[Name, list[Any]] = {}
+        for number, record in enumerate(records):
+            if not isinstance(record, Mapping):
+                raise InputTypeError(f"row {number} is a {type(record).__name__}, not a dict of named values")
+            for name, value in record.items():
+                if name not in columns:
+                    columns[_name(name)] = [ABSENT] * len(records)
+                columns[name][number] = value
+        table = cls.__new__(cls)
+        table._set(cast("dict[Name, Any]", columns), len(records))
+        return table
+
+    # --- the collection -----------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(len(table),)``, as scikit-learn likes to know it."""
+        return (self._length,)
+
+    @property
+    def names(self) -> list[Name]:
+        """The names of the columns."""
+        return list(self._columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __iter__(self) -> Iterator[dict[Name, Any]]:
+        for row in range(len(self)):
+            yield self._row(row)
+
+    def __getitem__(self, index: Any) -> Any:
+        """A column by its name, a row (a dict) by its number, or a Table of several rows."""
+        if isinstance(index, str):
+            return self.column(index)
+        rows = row_index(index, len(self), "Table")
+        if isinstance(rows, int):
+            return self._row(rows)
+        part = type(self).__new__(type(self))
+        length = len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
+        part._set({name: _taken(column, rows) for name, column in self._columns.items()}, length)
+        part._forms = {name: [_taken(form, rows) for form in forms] for name, forms in self._forms.items()}
+        return part
+
+    def column(self, name: Name) -> Any:
+        """The column of that name, as it was given. Also for names that are numbers."""
+        column = self._columns.get(name, ABSENT)
+        if column is ABSENT:
+            raise ParameterError(f"there is no column {name!r}; there are {self.names}")
+        if isinstance(column, list):
+            for row, value in enumerate(column):
+                if value is ABSENT:
+                    raise ParameterError(f"row {row} has no {name!r}; it has {list(self._row(row))}")
+        return column
+
+    def coerced(self, name: Name, coerce: Callable[[Any], Any]) -> Any:
+        """The column in the form that `coerce` gives it, which is kept.
+
+        `coerce` must return what it is given if that has the right form already, and raise a TreeletError if it
+        cannot use it. Kernels that need different forms of one column each find their own.
+        """
+        for form in self._forms.get(name, ()):
+            try:
+                made = coerce(form)
+            except TreeletError:  # another kernel's form; the column as it was given may do
+                continue
+            if made is form:
+                return form
+        column = self.column(name)
+        try:
+            made = coerce(column)
+        except FormatError as error:
+            raise FormatError(error.message, f"column {name!r}, {error.source}", error.line, error.column) from None
+        except TreeletError as error:
+            raise type(error)(f"column {name!r}: {error}") from None
+        if made is not column:
+            self._forms[name] = [made, *self._forms.get(name, ())]
+        return made
+
+    def __repr__(self) -> str:
+        return f"<Table: {len(self)} rows of {self.names}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._columns, self._forms, self._length)
+
+    def _row(self, row: int) -> dict[Name, Any]:
+        values = ((name, column[row]) for name, column in self._columns.items())
+        return {name: value for name, value in values if value is not ABSENT}
+
+
+def _rebuild(columns: dict[Name, Any], forms: dict[Name, list[Any]], length: int) -> Table:
+    table = Table.__new__(Table)
+    table._set(columns, length)
+    table._forms = forms
+    return table
+
+
+def _name(name: object) -> Name:
+    if isinstance(name, (str, int)) and not isinstance(name, bool):
+        return name
+    raise ParameterError(f"the name of a column must be a string or an int. Got {name!r} instead.")
+
+
+def _column(name: object, column: Any) -> Any:
+    if isinstance(column, (str, bytes, Mapping)):
+        raise InputTypeError(f"the column {name!r} is one {type(column).__name__}, not a list of values")
+    if hasattr(column, "tocsr"):  # the sparse form whose rows can be taken
+        return column.tocsr()
+    if hasattr(column, "to_numpy") and not isinstance(column, np.ndarray):  # pandas, polars
+        values = np.asarray(column)
+        return values if values.dtype.kind in "biuf" else [None if _is_na(value) else value for value in column]
+    if isinstance(column, np.ndarray) and column.ndim == 0:
+        raise InputTypeError(f"the column {name!r} is an array without a dimension, not a list of values")
+    if isinstance(column, np.ndarray) and column.dtype.kind in "OUST" and column.ndim == 1:
+        return column.tolist()
+    if isinstance(column, list) or not (hasattr(column, "shape") and hasattr(column, "__getitem__")):
+        try:
+            return list(column)
+        except TypeError:
+            raise InputTypeError(f"the column {name!r} is one {type(column).__name__}, not a list of values") from None
+    return column
+
+
+def _is_na(value: object) -> bool:
+    """How a DataFrame says None: it has several ways."""
+    return (isinstance(value, float) and np.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _rows(column: Any) -> int:
+    return int(column.shape[0]) if hasattr(column, "shape") else len(column)
+
+
+def _taken(column: Any, rows: slice | NDArray[np.int64]) -> Any:
+    if isinstance(column, list) and not isinstance(rows, slice):
+        return [column[row] for row in rows.tolist()]
+    return column[rows]
+
+
+def read_examples(
+    file: PathLike | IO[bytes] | IO[str], format: str | None = None, **options: Any
+) -> tuple[Treebank | Table, list[str] | None]:
+    r"""Read a file of examples, with their labels where it has any.
+
+    Parameters
+    ----------
+    file : path or open file
+        As for `read_trees`.
+    format : str, optional
+        A name from `treelet.formats.FORMATS`; by default what the file's name suggests.
+    **options
+        Of the format.
+
+    Returns
+    -------
+    X : Treebank or Table
+        A Treebank if there is one tree a row and nothing else; otherwise a Table of all trees, vectors and texts.
+    y : list of str or None
+        The labels as they are written.
+
+    Examples
+    --------
+    >>> import io, treelet
+    >>> text = "+1 |BT| (A x) |ET| 1:0.5 3:2\n-1 |BT| (A y) |ET| 2:1\n"
+    >>> X, y = treelet.read_examples(io.StringIO(text), "svmlight_tk")
+    >>> X
+    <Table: 2 rows of ['tree', 'vector']>
+    >>> y
+    ['+1', '-1']
+    """
+    document = read_document(file, format, **options)
+    trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
+    if len(trees) == 1 and not document.vectors and not document.strings:
+        return next(iter(trees.values())), document.labels
+    columns: dict[str, Any] = {}
+    for named in cast("Iterable[dict[str, Any]]", (trees, document.vectors, document.strings)):
+        for name, column in named.items():
+            if name in columns:
+                raise FormatError(f"{name!r} names both trees and something else: rename one of them", str(file))
+            columns[name] = column
+    return Table(columns), document.labels

@@ -1,0 +1,261 @@
+"""Feature vectors, dense or sparse, as matrices or by the names of their features."""
+
+from __future__ import annotations
+
+import numbers
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import InputTypeError, ParameterError
+from treelet.structures.table import row_index
+
+
+class Vectors:
+    """Feature vectors, one a row.
+
+    Parameters
+    ----------
+    rows : array, sparse matrix, list of lists or list of dicts
+        Finite numbers of any type. Dicts are ``{feature: value}``, features being strings or ints; a feature that is
+        not there is 0, and vectors are matched by these names.
+
+    Examples
+    --------
+    >>> from treelet.structures import Vectors
+    >>> Vectors([[1, 2], [3, 4]]).shape
+    (2, 2)
+    >>> Vectors([{"dog": 1}, {"cat": 2, "dog": 1}]).names
+    ('dog', 'cat')
+    """
+
+    __slots__ = ("names", "values")
+
+    values: Any
+    """The matrix: a float64 array, or a scipy CSR array."""
+    names: tuple[str | int, ...] | None
+    """What each column stands for, if the vectors came as dicts."""
+
+    def __init__(self, rows: Any) -> None:
+        self.values, self.names = _matrix(rows)
+
+    @classmethod
+    def _of(cls, values: Any, names: tuple[str | int, ...] | None) -> Vectors:
+        vectors = cls.__new__(cls)
+        vectors.values, vectors.names = values, names
+        return vectors
+
+    @property
+    def is_sparse(self) -> bool:
+        """True if the matrix is a sparse one."""
+        return not isinstance(self.values, np.ndarray)
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Vectors and features."""
+        n, width = self.values.shape
+        return int(n), int(width)
+
+    def __getitem__(self, index: Any) -> Any:
+        """One row as an array, or the vectors of several."""
+        rows = row_index(index, len(self), "collection of vectors")
+        if isinstance(rows, int):
+            return self.values[[rows]].toarray()[0] if self.is_sparse else self.values[rows]
+        return Vectors._of(self.values[rows], self.names)
+
+    def __repr__(self) -> str:
+        return f"<Vectors: {len(self)} of {self.shape[1]} features{', sparse' if self.is_sparse else ''}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vectors._of, (self.values, self.names)
+
+    def matched(self, other: Vectors) -> tuple[Any, Any]:
+        """The two matrices with one meaning to each column; features of `other` alone are left out."""
+        mine, theirs = self.values, other.values
+        if len(self) and len(other):
+            if (self.names is None) != (other.names is None):
+                raise ParameterError(
+                    "feature vectors by name (dicts) cannot be compared with ones by position (an array or a matrix)"
+                )
+            if self.names is not None and self.names is not other.names:
+                theirs = _renumbered(other, self)
+            elif mine.shape[1] != theirs.shape[1]:
+                raise ParameterError(
+                    f"vectors of {mine.shape[1]} features cannot be compared with vectors of {theirs.shape[1]}"
+                )
+        else:  # nothing to compare
+            theirs = np.zeros((len(other), mine.shape[1]))
+        if isinstance(mine, np.ndarray) != isinstance(theirs, np.ndarray):
+            from scipy.sparse import csr_array
+
+            mine, theirs = csr_array(mine), csr_array(theirs)
+        return mine, theirs
+
+
+def _renumbered(vectors: Vectors, by: Vectors) -> Any:
+    from scipy.sparse import csr_array
+
+    places = {name: place for place, name in enumerate(by.names or ())}
+    column = np.array([places.get(name, -1) for name in vectors.names or ()], np.int64)[vectors.values.indices]
+    kept = column >= 0
+    start = np.concatenate([[0], np.cumsum(kept)])[vectors.values.indptr]
+    matrix = csr_array((vectors.values.data[kept], column[kept], start), shape=(len(vectors), by.shape[1]))
+    matrix.sort_indices()
+    return matrix
+
+
+def as_vectors(rows: Any) -> Vectors:
+    """Vectors of whatever holds feature vectors; Vectors are returned as they are."""
+    return rows if isinstance(rows, Vectors) else Vectors(rows)
+
+
+def bag_of_words(texts: Iterable[str | Iterable[str]]) -> list[dict[str, float]]:
+    """How often each word occurs in each text: vectors for `Linear` and `Polynomial`.
+
+    Parameters
+    ----------
+    texts : iterable of str or of lists of str
+        A string is split at white space.
+
+    Examples
+    --------
+    >>> from treelet.structures import bag_of_words
+    >>> bag_of_words(["to be or not to be", ["to", "do"]])
+    [{'to': 2.0, 'be': 2.0, 'or': 1.0, 'not': 1.0}, {'to': 1.0, 'do': 1.0}]
+    """
+    if isinstance(texts, str):
+        raise InputTypeError("a collection of texts is needed, got one str: put it in a list")
+    bags = []
+    for number, text in enumerate(texts):
+        if text is None or isinstance(text, (bytes, numbers.Number)):
+            raise InputTypeError(f"text {number} is a {type(text).__name__}, not a string or a list of words")
+        words = text.split() if isinstance(text, str) else list(text)
+        for word in words:
+            if not isinstance(word, str):
+                raise InputTypeError(f"text {number} has a word that is a {type(word).__name__}: {word!r}")
+        bags.append({word: float(count) for word, count in Counter(words).items()})
+    return bags
+
+
+# --- into matrices ----------------------------------------------------------------------------------------------
+
+
+def _matrix(rows: Any) -> tuple[Any, tuple[str | int, ...] | None]:
+    if hasattr(rows, "tocsr"):
+        return _sparse(rows), None
+    if hasattr(rows, "columns") and hasattr(rows, "to_numpy"):  # a DataFrame of numbers
+        rows = np.asarray(rows)
+    if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf":
+        return _dense(rows), None
+    if isinstance(rows, np.ndarray) and (rows.dtype.kind != "O" or rows.ndim not in (1, 2)):
+        raise InputTypeError(
+            f"feature vectors must be numbers, got an array of {rows.dtype} with {rows.ndim} dimensions"
+        )
+    if not isinstance(rows, (list, tuple, np.ndarray)):
+        raise InputTypeError(
+            f"feature vectors are needed: a 2-D array, a sparse matrix or a list of dicts; got {type(rows).__name__}"
+        )
+    if any(isinstance(row, Mapping) for row in rows):
+        return _named(rows)
+    return _stacked(rows), None
+
+
+def _dense(rows: NDArray[Any]) -> NDArray[np.float64]:
+    if rows.ndim != 2:
+        hint = ": for one feature a row, reshape(-1, 1)" if rows.ndim == 1 else ""
+        raise ParameterError(f"an array of feature vectors must have two dimensions, this one has {rows.ndim}{hint}")
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(rows, dtype=np.float64)
+    finite = np.isfinite(values)
+    if not finite.all():
+        row, column = (int(place) for place in np.argwhere(~finite)[0])
+        raise ParameterError(f"row {row} has {values[row, column]} as its feature {column}; every value must be finite")
+    return values
+
+
+def _sparse(rows: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    if len(rows.shape) != 2:
+        raise ParameterError(f"a matrix of feature vectors must have two dimensions, this one has {len(rows.shape)}")
+    if rows.dtype.kind not in "biuf":
+        raise InputTypeError(f"feature vectors must be numbers, got a sparse matrix of {rows.dtype}")
+    values = csr_array(rows, dtype=np.float64)
+    if not values.has_canonical_format:
+        values = values.copy()  # not the caller's own
+        values.sum_duplicates()
+    bad = np.flatnonzero(~np.isfinite(values.data))
+    if len(bad):
+        row = int(np.searchsorted(values.indptr, bad[0], side="right")) - 1
+        raise ParameterError(
+            f"row {row} has {values.data[bad[0]]} as its feature {values.indices[bad[0]]}; every value must be finite"
+        )
+    return values
+
+
+def _stacked(rows: Any) -> NDArray[np.float64]:
+    if len(rows) == 0:
+        return np.zeros((0, rows.shape[1] if isinstance(rows, np.ndarray) and rows.ndim == 2 else 0))
+    try:
+        whole = np.asarray(rows if not isinstance(rows, np.ndarray) else rows.tolist())
+    except ValueError:  # ragged: the loop below says where
+        whole = np.empty(0, object)
+    if whole.dtype.kind in "biuf" and whole.ndim == 2:
+        return _dense(whole)
+    stack = []
+    for number, row in enumerate(rows):
+        stack.append(_numbers(number, row))
+        if len(stack[-1]) != len(stack[0]):
+            raise ParameterError(
+                f"row {number} has {len(stack[-1])} features, row 0 has {len(stack[0])}: all need as many"
+            )
+    return _dense(np.array(stack))
+
+
+def _numbers(number: int, row: Any) -> list[float]:
+    if isinstance(row, (str, bytes)) or not isinstance(row, (Iterable, np.ndarray)):
+        raise InputTypeError(f"row {number} is a {type(row).__name__}, not a list of numbers or a dict")
+    values = []
+    for value in row:
+        if not isinstance(value, (numbers.Real, np.bool_)):
+            raise InputTypeError(f"row {number} has {value!r}, a {type(value).__name__}, where a number is needed")
+        values.append(_as_float(number, value))
+    return values
+
+
+def _as_float(number: int, value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ParameterError(f"row {number} has a number that does not fit a float64") from None
+
+
+def _named(rows: Any) -> tuple[Any, tuple[str | int, ...]]:
+    from scipy.sparse import csr_array
+
+    places: dict[str | int, int] = {}
+    data: list[float] = []
+    indices: list[int] = []
+    start = [0]
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InputTypeError(f"row {number} is a {type(row).__name__}, where other rows are dicts")
+        for name, value in row.items():
+            if not isinstance(name, (str, int, np.integer)) or isinstance(name, bool):
+                raise InputTypeError(f"row {number} has a feature called {name!r}: names are strings or ints")
+            if not isinstance(value, (numbers.Real, np.bool_)):
+                raise InputTypeError(f"row {number} has {value!r} as its feature {name!r}, where a number is needed")
+            data.append(_as_float(number, value))
+            if not np.isfinite(data[-1]):
+                raise ParameterError(f"row {number} has {data[-1]} as its feature {name!r}; every value must be finite")
+            indices.append(places.setdefault(name if isinstance(name, str) else int(name), len(places)))
+        start.append(len(data))
+    matrix = csr_array((np.array(data, float), np.array(indices, np.int64), np.array(start)), (len(rows), len(places)))
+    matrix.sort_indices()
+    return matrix, tuple(places)

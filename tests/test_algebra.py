@@ -1,0 +1,748 @@
+"""Kernels made of kernels: what they are worth, how they are written, and all that a kernel must be."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import treelet as tl
+from treelet.kernels.bag import Bags
+from treelet.structures import Vectors, bag_of_words
+from treelet.testing import check_kernel, reference
+from treelet.testing.strategies import trees
+
+# Quarters: sums of products of them are exact, so that zero is zero whatever the order of summation.
+quarters = st.integers(-12, 12).map(lambda k: k / 4)
+vectors = st.lists(quarters, min_size=3, max_size=3)
+small_trees = trees(max_nodes=7)
+
+
+def rows(least: int = 2, most: int = 6) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Examples with two trees, a vector, a number and a bag each."""
+    row = st.fixed_dictionaries(
+        {
+            "tree": small_trees,
+            "other": st.none() | small_trees,
+            "vector": vectors,
+            "number": quarters,
+            "bag": st.lists(small_trees, max_size=3),
+        }
+    )
+    return st.lists(row, min_size=least, max_size=most)
+
+
+def sst(a: tl.Tree | None, b: tl.Tree | None, lam: float = 0.4) -> float:
+    return 0.0 if a is None or b is None else reference.subset_tree(a, b, lam)
+
+
+def pt(a: tl.Tree | None, b: tl.Tree | None) -> float:
+    return 0.0 if a is None or b is None else reference.partial_tree(a, b, 0.5, 0.6)
+
+
+def dot(a: list[float], b: list[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def unit(k: Any) -> Any:
+    """The normalised form of a slow kernel."""
+
+    def normalised(a: Any, b: Any) -> float:
+        scale = math.sqrt(k(a, a) * k(b, b))
+        return k(a, b) / scale if scale else 0.0
+
+    return normalised
+
+
+def near(k: Any, sigma: float) -> Any:
+    """The Gaussian form of a slow kernel."""
+    return lambda a, b: math.exp(-(k(a, a) - 2 * k(a, b) + k(b, b)) / sigma**2)
+
+
+SST, PT = tl.SubsetTree(lam=0.4), tl.PartialTree(lam=0.5, mu=0.6)
+
+TREE_COMPOSITES = {
+    "sum": (SST + PT, lambda a, b: sst(a, b) + pt(a, b)),
+    "sum of three": (
+        SST + (PT + tl.Subtree(lam=0.5)),
+        lambda a, b: sst(a, b) + pt(a, b) + reference.subtree(a, b, 0.5),
+    ),
+    "sum with a number": (SST + 1, lambda a, b: sst(a, b) + 1),
+    "builtin sum": (sum([SST, PT]), lambda a, b: sst(a, b) + pt(a, b)),
+    "product": (SST * PT, lambda a, b: sst(a, b) * pt(a, b)),
+    "product of a sum": ((SST + PT) * SST, lambda a, b: (sst(a, b) + pt(a, b)) * sst(a, b)),
+    "times a sum": (SST * (SST + PT), lambda a, b: (sst(a, b) + pt(a, b)) * sst(a, b)),
+    "multiple": (SST * 2, lambda a, b: 2 * sst(a, b)),
+    "multiple of a sum": (0.5 * (SST + PT), lambda a, b: 0.5 * (sst(a, b) + pt(a, b))),
+    "nothing": (0 * SST, lambda a, b: 0.0),
+    "normalised sum": ((SST + PT).normalized(), unit(lambda a, b: sst(a, b) + pt(a, b))),
+    "normalised multiple": ((0.5 * PT).normalized(), unit(pt)),
+    "sum of normalised": (0.6 * SST.normalized() + 0.4 * PT, lambda a, b: 0.6 * unit(sst)(a, b) + 0.4 * pt(a, b)),
+    "gaussian": (SST.gaussian(sigma=2.0), near(sst, 2)),
+    "gaussian of normalised": (PT.normalized().gaussian(0.7), near(unit(pt), 0.7)),
+    "gaussian of a sum": ((SST + PT).gaussian(1.5), near(lambda a, b: sst(a, b) + pt(a, b), 1.5)),
+    "normalised gaussian": (SST.gaussian(1.0).normalized(), near(sst, 1)),
+    "polynomial": (SST.polynomial(2), lambda a, b: sst(a, b) ** 2),
+    "polynomial with coef0": (PT.polynomial(degree=3, coef0=0.5), lambda a, b: (pt(a, b) + 0.5) ** 3),
+    "polynomial of a product": ((SST * PT).polynomial(5, 1), lambda a, b: (sst(a, b) * pt(a, b) + 1) ** 5),
+    "normalised polynomial": (SST.polynomial(3, coef0=1.0).normalized(), unit(lambda a, b: (sst(a, b) + 1) ** 3)),
+    "first power": (SST.polynomial(1), sst),
+    "gaussian of a polynomial": (
+        SST.normalized().polynomial(2).gaussian(1),
+        near(lambda a, b: unit(sst)(a, b) ** 2, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TREE_COMPOSITES)
+@settings(max_examples=15)
+@given(data=st.lists(small_trees, min_size=2, max_size=6))
+def test_composites_of_tree_kernels(name: str, data: list[tl.Tree]) -> None:
+    kernel, slow = TREE_COMPOSITES[name]
+    check_kernel(kernel, data, reference=slow)
+
+
+VECTOR_COMPOSITES = {
+    "linear": (tl.Linear(), dot),
+    "polynomial": (tl.Polynomial(), lambda a, b: (dot(a, b) + 1) ** 2),
+    "cubic": (tl.Polynomial(degree=3, coef0=0.25, gamma=0.5), lambda a, b: (0.5 * dot(a, b) + 0.25) ** 3),
+    "seventh power": (tl.Polynomial(degree=7, coef0=0), lambda a, b: dot(a, b) ** 7),
+    "sum": (tl.Linear() + 0.5 * tl.Polynomial(), lambda a, b: dot(a, b) + 0.5 * (dot(a, b) + 1) ** 2),
+    "product": (tl.Linear() * tl.Linear(), lambda a, b: dot(a, b) ** 2),
+    "gaussian": (tl.Linear().gaussian(2.5), lambda a, b: math.exp(-sum((x - y) ** 2 for x, y in zip(a, b)) / 2.5**2)),
+    "polynomial of": (tl.Linear().polynomial(3, 1), lambda a, b: (dot(a, b) + 1) ** 3),
+    "normalised": (tl.Linear().normalized(), unit(dot)),
+}
+
+CONTAINERS = {
+    "lists": lambda data: data,
+    "array": np.array,
+    "small floats": lambda data: np.array(data, np.float32),
+    "fortran order": np.asfortranarray,
+    "csr": scipy.sparse.csr_matrix,
+    "coo array": lambda data: scipy.sparse.coo_array(np.array(data)),
+    "dicts": lambda data: [{f"f{k}": v for k, v in enumerate(row) if v} for row in data],
+    "dicts by number": lambda data: [dict(reversed(list(enumerate(row)))) for row in data],
+    "array of dicts": lambda data: np.array([dict(enumerate(row)) for row in data], dtype=object),
+    "frame": pd.DataFrame,
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("name", VECTOR_COMPOSITES)
+@settings(max_examples=5)
+@given(data=st.lists(vectors, min_size=2, max_size=6))
+def test_kernels_of_vectors_in_every_container(name: str, container: str, data: list[list[float]]) -> None:
+    kernel, slow = VECTOR_COMPOSITES[name]
+    given_as = CONTAINERS[container](data)
+    check_kernel(kernel, given_as)
+    np.testing.assert_allclose(kernel(given_as), [[slow(a, b) for b in data] for a in data], rtol=1e-9, atol=1e-300)
+
+
+ON_COMPOSITES = {
+    "tree": (tl.On("tree", SST), lambda a, b: sst(a["tree"], b["tree"])),
+    "missing trees": (tl.On("other", PT), lambda a, b: pt(a["other"], b["other"])),
+    "trees and vectors": (
+        0.6 * tl.On("tree", SST).normalized() + tl.On("vector", tl.Linear()),
+        lambda a, b: 0.6 * unit(sst)(a["tree"], b["tree"]) + dot(a["vector"], b["vector"]),
+    ),
+    "two trees": (
+        tl.On("tree", SST) * tl.On("other", SST),
+        lambda a, b: sst(a["tree"], b["tree"]) * sst(a["other"], b["other"]),
+    ),
+    "one column twice": (
+        tl.On("tree", SST) + tl.On("tree", PT.gaussian(2.0)),
+        lambda a, b: sst(a["tree"], b["tree"]) + near(pt, 2)(a["tree"], b["tree"]),
+    ),
+    "number": (tl.On("number", tl.Polynomial()), lambda a, b: (a["number"] * b["number"] + 1) ** 2),
+    "bag": (
+        tl.On("bag", tl.Bag(SST)) + tl.On("vector", tl.Linear()),
+        lambda a, b: sum(sst(x, y) for x in a["bag"] for y in b["bag"]) + dot(a["vector"], b["vector"]),
+    ),
+    "all normalised": (
+        (tl.On("tree", SST) + tl.On("number", tl.Linear()) + 1).normalized(),
+        unit(lambda a, b: sst(a["tree"], b["tree"]) + a["number"] * b["number"] + 1),
+    ),
+}
+
+
+def record_array(data: list[dict[str, Any]]) -> np.ndarray[Any, Any]:
+    kinds = [("tree", object), ("other", object), ("vector", float, 3), ("number", float), ("bag", object)]
+    out = np.empty(len(data), dtype=kinds)
+    for name in data[0]:
+        for row, example in enumerate(data):
+            out[name][row] = example[name]
+    return out
+
+
+TABLES = {
+    "dicts": lambda data: data,
+    "frame": lambda data: pd.DataFrame(data, index=range(100, 100 + len(data))),
+    "frame of text": lambda data: pd.DataFrame(
+        [row | {"tree": str(row["tree"]), "other": row["other"] and str(row["other"])} for row in data]
+    ),
+    "records": record_array,
+    "table": lambda data: tl.Table({name: [row[name] for row in data] for name in data[0]}),
+    "treebanks": lambda data: tl.Table(
+        {name: [row[name] for row in data] for name in data[0]}
+        | {name: tl.Treebank([row[name] for row in data]) for name in ("tree", "other")}
+        | {"vector": scipy.sparse.csr_matrix([row["vector"] for row in data])}
+    ),
+    "columns": lambda data: {name: [row[name] for row in data] for name in data[0]},
+}
+
+
+@pytest.mark.parametrize("container", TABLES)
+@pytest.mark.parametrize("name", ON_COMPOSITES)
+@settings(max_examples=5)
+@given(data=rows())
+def test_on_columns_of_every_container(name: str, container: str, data: list[dict[str, Any]]) -> None:
+    kernel, slow = ON_COMPOSITES[name]
+    given_as = TABLES[container](data)
+    check_kernel(kernel, given_as)
+    np.testing.assert_allclose(kernel(given_as), [[slow(a, b) for b in data] for a in data], rtol=1e-9, atol=1e-300)
+
+
+def of_bags(slow: Any) -> Any:
+    return lambda a, b: sum(slow(x, y) for x in a for y in b)
+
+
+BAGS = {
+    "subset trees": (SST, sst),
+    "partial trees": (PT, pt),
+    "subtrees": (tl.Subtree(lam=0.5), lambda a, b: reference.subtree(a, b, 0.5)),
+    "normalised": (SST.normalized(), unit(sst)),
+    "gaussian": (SST.gaussian(1.0), near(sst, 1)),
+    "sum": (SST + PT, lambda a, b: sst(a, b) + pt(a, b)),
+}
+
+
+@pytest.mark.parametrize("name", BAGS)
+@settings(max_examples=20)
+@given(data=st.lists(st.lists(small_trees, max_size=4), min_size=2, max_size=6))
+def test_bags_of_trees(name: str, data: list[list[tl.Tree]]) -> None:
+    inner, slow = BAGS[name]
+    check_kernel(tl.Bag(inner), data, reference=of_bags(slow))
+
+
+@settings(max_examples=20)
+@given(data=st.lists(st.lists(vectors, max_size=4), min_size=2, max_size=6))
+def test_bags_of_vectors(data: list[list[list[float]]]) -> None:
+    check_kernel(tl.Bag(tl.Linear()), data, reference=of_bags(dot))
+
+
+@settings(max_examples=20)
+@given(
+    left=st.lists(st.lists(small_trees, max_size=3), max_size=4),
+    right=st.lists(st.lists(small_trees, max_size=3), max_size=4),
+)
+def test_rectangles_of_bags(left: list[list[tl.Tree]], right: list[list[tl.Tree]]) -> None:
+    for inner, slow in BAGS.values():
+        expected = np.array([[of_bags(slow)(a, b) for b in right] for a in left]).reshape(len(left), len(right))
+        np.testing.assert_allclose(tl.Bag(inner)(left, right), expected, rtol=1e-9, atol=1e-300)
+
+
+def test_a_bag_in_logarithms_is_the_same() -> None:
+    data = [["(A (B x))", "(B x)", "(A (B x))"], [], ["(B x)"], ["(C y)"]]
+    for inner in (SST, SST.normalized(), SST + PT, SST.gaussian(1.0)):
+        kernel = tl.Bag(inner)
+        for halves in (True, False):
+            out = np.zeros((4, 4))
+            kernel.evaluator(data, logs=True).fill(0, 4, out, halves)
+            np.testing.assert_allclose(np.tril(np.exp(out)), np.tril(kernel(data)), rtol=1e-12)
+        with np.errstate(divide="ignore"):
+            np.testing.assert_allclose(kernel.self_values(data, logs=True), np.log(kernel.diag(data)), rtol=1e-12)
+
+
+def test_bags_whose_members_only_fit_as_logarithms() -> None:
+    count = 1e300 * tl.SubsetTree(lam=1)  # no kernel that bags are summed under
+    data = [[chain_of_twos(8), chain_of_twos(8), chain_of_twos(7)], [chain_of_twos(8)], [], [chain_of_twos(7), "(B y)"]]
+    plain = tl.Bag(tl.SubsetTree(lam=1)).normalized()(data)
+    np.testing.assert_allclose(tl.Bag(count).normalized()(data), plain, rtol=1e-9)
+    assert plain[3, 0] > 0
+    large = tl.SubsetTree(lam=1).normalized()
+    data = [[chain_of_twos(11), chain_of_twos(12)], [chain_of_twos(11)]]
+    np.testing.assert_allclose(tl.Bag(large)(data), [[large(a, b).sum() for b in data] for a in data], rtol=1e-9)
+
+
+def test_members_may_cancel_out() -> None:
+    data = [[[1.0, 2.0], [-1.0, -2.0]], [[3.0, 1.0], [-1.0, 0.0]], [[-2.0, 0.0]]]
+    np.testing.assert_allclose(tl.Bag(tl.Linear())(data), [[0, 0, 0], [0, 5, -4], [0, -4, 4]])
+    np.testing.assert_allclose(tl.Bag(tl.Linear()).normalized()(data)[1, 2], -4 / math.sqrt(20))
+    np.testing.assert_array_equal(tl.Bag(tl.Linear()).self_values(data, logs=True)[0], -np.inf)
+
+
+def test_a_large_bag_is_cut_into_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = tl.Bag(tl.Linear())
+    data = [[[i + j / 2, i - j] for j in range(i % 5)] for i in range(12)]
+    whole = kernel(data)
+    monkeypatch.setattr("treelet.kernels.bag.CELLS", 40)
+    np.testing.assert_array_equal(kernel(data), whole)
+    np.testing.assert_allclose(kernel(data, data), whole)
+
+
+def test_bags_of_trees_do_not_compare_all_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("the members were compared one by one")
+
+    data = [["(A x)"] * 500, ["(A x)", "(A y)"]]
+    monkeypatch.setattr("treelet.kernels.bag.BagEvaluator.__init__", fail)
+    np.testing.assert_allclose(tl.Bag(tl.SubsetTree(lam=1))(data), [[250000, 500], [500, 2]])
+    np.testing.assert_allclose(tl.Bag(tl.SubsetTree(lam=0.5).normalized())(data), [[250000, 500], [500, 2]])
+    with pytest.raises(AssertionError, match="one by one"):
+        tl.Bag(SST + PT)(data)
+
+
+def test_bags_given_in_other_ways() -> None:
+    kernel = tl.Bag(SST)
+    plain = kernel([["(A x)", "(B y)"], ["(A x)"], []])
+    np.testing.assert_array_equal(
+        kernel([tl.Treebank(["(A x)", "(B y)"]), tl.Treebank(["(A x)"]), tl.Treebank()]), plain
+    )
+    np.testing.assert_array_equal(kernel([("(A x)", "(B y)"), np.array(["(A x)"], object), None]), plain)
+    np.testing.assert_array_equal(kernel([[], []]), np.zeros((2, 2)))
+    np.testing.assert_array_equal(kernel.diag([[], []]), [0, 0])
+    bags = kernel.coerce([["(A x)"], ["(B y)", None]])
+    assert isinstance(bags, Bags)
+    assert kernel.coerce(bags) is bags
+    assert bags[1].strings() == ["(B y)", ""]
+    again = pickle.loads(pickle.dumps(bags))
+    np.testing.assert_array_equal(kernel(again), kernel(bags))
+
+
+# --- the algebra itself -----------------------------------------------------------------------------------------
+
+A, B, C = tl.SubsetTree(lam=0.4), tl.PartialTree(lam=0.4, mu=0.4), tl.Subtree(lam=1.0)
+
+WRITTEN = [
+    (A + B, "SubsetTree(lam=0.4) + PartialTree(lam=0.4, mu=0.4)"),
+    ((A + B) * C, "(SubsetTree(lam=0.4) + PartialTree(lam=0.4, mu=0.4)) * Subtree(lam=1.0)"),
+    (C * (A + B), "Subtree(lam=1.0) * (SubsetTree(lam=0.4) + PartialTree(lam=0.4, mu=0.4))"),
+    (A + B * C, "SubsetTree(lam=0.4) + PartialTree(lam=0.4, mu=0.4) * Subtree(lam=1.0)"),
+    (0.5 * (A + C), "0.5 * (SubsetTree(lam=0.4) + Subtree(lam=1.0))"),
+    (0.5 * (A * C), "0.5 * (SubsetTree(lam=0.4) * Subtree(lam=1.0))"),
+    ((0.5 * A) * C, "0.5 * SubsetTree(lam=0.4) * Subtree(lam=1.0)"),
+    (A * (0.5 * C), "SubsetTree(lam=0.4) * (0.5 * Subtree(lam=1.0))"),
+    (2 * (0.5 * A), "2 * (0.5 * SubsetTree(lam=0.4))"),
+    ((0.5 * A).normalized(), "(0.5 * SubsetTree(lam=0.4)).normalized()"),
+    (0.5 * A.normalized(), "0.5 * SubsetTree(lam=0.4).normalized()"),
+    ((A * C) * A, "SubsetTree(lam=0.4) * Subtree(lam=1.0) * SubsetTree(lam=0.4)"),
+    (A * (C * A), "SubsetTree(lam=0.4) * (Subtree(lam=1.0) * SubsetTree(lam=0.4))"),
+    ((A + C) + A, "SubsetTree(lam=0.4) + Subtree(lam=1.0) + SubsetTree(lam=0.4)"),
+    (A + (C + A), "SubsetTree(lam=0.4) + (Subtree(lam=1.0) + SubsetTree(lam=0.4))"),
+    (A + 1, "SubsetTree(lam=0.4) + Constant(value=1)"),
+    (1 + A, "Constant(value=1) + SubsetTree(lam=0.4)"),
+    (A.gaussian(sigma=2.0), "SubsetTree(lam=0.4).gaussian(sigma=2.0)"),
+    ((A + C).gaussian(2), "(SubsetTree(lam=0.4) + Subtree(lam=1.0)).gaussian(sigma=2)"),
+    ((2 * A).gaussian(2), "(2 * SubsetTree(lam=0.4)).gaussian(sigma=2)"),
+    (A.polynomial(3), "SubsetTree(lam=0.4).polynomial(degree=3)"),
+    ((A * C).polynomial(3, 0.5), "(SubsetTree(lam=0.4) * Subtree(lam=1.0)).polynomial(degree=3, coef0=0.5)"),
+    (
+        A.normalized().polynomial(2).gaussian(1),
+        "SubsetTree(lam=0.4).normalized().polynomial(degree=2).gaussian(sigma=1)",
+    ),
+    (np.float64(0.5) * A, "0.5 * SubsetTree(lam=0.4)"),
+    (A.gaussian(np.float64(2.0)), "SubsetTree(lam=0.4).gaussian(sigma=2.0)"),
+    (tl.On("path", A) + tl.On(3, tl.Linear()), "On('path', SubsetTree(lam=0.4)) + On(3, Linear())"),
+    (tl.On("path", 0.5 * A + C), "On('path', 0.5 * SubsetTree(lam=0.4) + Subtree(lam=1.0))"),
+    (tl.Bag(A + C).normalized(), "Bag(kernel=SubsetTree(lam=0.4) + Subtree(lam=1.0)).normalized()"),
+    (tl.Polynomial(), "Polynomial(degree=2)"),
+    (tl.Polynomial(3, gamma=0.5), "Polynomial(degree=3, gamma=0.5)"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "text"), WRITTEN, ids=[text for _, text in WRITTEN])
+def test_repr_is_exact_and_evaluates_back(kernel: tl.Kernel, text: str) -> None:
+    assert repr(kernel) == text
+    names = ("On", "Bag", "Constant", "Linear", "Polynomial", "PartialTree", "SubsetTree", "Subtree")
+    back = eval(text, {name: getattr(tl, name) for name in names})
+    assert back == kernel
+    assert type(back) is type(kernel)
+
+
+def test_different_kernels_are_not_equal() -> None:
+    assert (A * C) * A != A * (C * A)
+    assert 0.5 * (A * C) != (0.5 * A) * C
+    assert A.gaussian(1) != A.gaussian(2)
+    assert A.polynomial(2) != A.polynomial(2, 1)
+    assert tl.On("a", A) != tl.On("b", A)
+
+
+def test_numbers_from_either_side() -> None:
+    data = ["(A (B x))", "(B x)"]
+    K = A(data)
+    for kernel in (A * 2, 2 * A, np.float64(2) * A, A * np.int64(2)):
+        assert isinstance(kernel, tl.Scale)
+        np.testing.assert_array_equal(kernel(data), 2 * K)
+    for kernel in (A + 1, 1 + A, A + np.float64(1)):
+        assert isinstance(kernel, tl.Sum)
+        np.testing.assert_array_equal(kernel(data), K + 1)
+    np.testing.assert_array_equal(sum([A, C])(data), K + C(data))
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel, _ in WRITTEN], ids=[text for _, text in WRITTEN])
+def test_scikit_learn_can_clone(kernel: tl.Kernel) -> None:
+    twin = clone(kernel)  # checks the identity of every parameter
+    assert twin == kernel
+    assert twin is not kernel
+    for name, value in kernel.get_params(deep=False).items():
+        if isinstance(value, tl.Kernel):
+            assert getattr(twin, name) is not value
+
+
+def test_nested_parameters() -> None:
+    kernel = tl.On("path", A.normalized()).gaussian(2.0) + 0.5 * tl.Bag(tl.Polynomial()).polynomial(3, 1.0)
+    params = kernel.get_params()
+    assert params["k1__sigma"] == 2.0
+    assert params["k1__kernel__column"] == "path"
+    assert params["k1__kernel__kernel__kernel__lam"] == 0.4
+    assert params["k2__factor"] == 0.5
+    assert params["k2__kernel__coef0"] == 1.0
+    assert params["k2__kernel__kernel__kernel__degree"] == 2
+    changed = clone(kernel).set_params(
+        k1__sigma=3.0, k1__kernel__kernel__kernel__lam=0.7, k2__kernel__kernel__kernel__gamma=2
+    )
+    assert repr(changed.get_params()["k1"]) == "On('path', SubsetTree(lam=0.7).normalized()).gaussian(sigma=3.0)"
+    assert changed.get_params()["k2__kernel__kernel__kernel__gamma"] == 2
+    assert kernel.get_params()["k1__sigma"] == 2.0
+    with pytest.raises(tl.ParameterError, match="Gaussian has no parameter 'width'"):
+        kernel.set_params(k1__width=1)
+
+
+WRONG = [
+    (lambda: A.gaussian(0), "'sigma' parameter of Gaussian must be a number in (0, inf). Got 0 instead."),
+    (lambda: A.gaussian(float("nan")), "'sigma' parameter of Gaussian must be a number in (0, inf). Got nan instead."),
+    (lambda: A.gaussian("2"), "'sigma' parameter of Gaussian must be a number in (0, inf). Got '2' instead."),
+    (lambda: A.polynomial(0), "'degree' parameter of PolynomialOf must be an int of at least 1. Got 0 instead."),
+    (lambda: A.polynomial(1.5), "'degree' parameter of PolynomialOf must be an int of at least 1. Got 1.5 instead."),
+    (lambda: A.polynomial(True), "'degree' parameter of PolynomialOf must be an int of at least 1. Got True instead."),
+    (lambda: A.polynomial(2, -1), "'coef0' parameter of PolynomialOf must be a number in [0, inf). Got -1 instead."),
+    (lambda: tl.Polynomial(0), "'degree' parameter of Polynomial must be an int of at least 1. Got 0 instead."),
+    (lambda: tl.Polynomial(gamma=0), "'gamma' parameter of Polynomial must be a number in (0, inf). Got 0 instead."),
+    (lambda: tl.Polynomial(coef0=-1), "'coef0' parameter of Polynomial must be a number in [0, inf). Got -1 instead."),
+    (lambda: -1 * A, "'factor' parameter of Scale must be a number in [0, inf). Got -1 instead."),
+    (lambda: A + -1, "'value' parameter of Constant must be a number in [0, inf). Got -1 instead."),
+    (
+        lambda: tl.On(None, A),
+        "'column' parameter of On must be the name of a column, a string or an int. Got None instead.",
+    ),
+    (lambda: tl.On("path", "sst"), "'kernel' parameter of On must be a kernel. Got 'sst' instead."),
+    (lambda: tl.Bag(2), "'kernel' parameter of Bag must be a kernel. Got 2 instead."),
+    (lambda: tl.Gaussian(None, 1), "'kernel' parameter of Gaussian must be a kernel. Got None instead."),
+    (lambda: tl.Sum(A, 1), "'k2' parameter of Sum must be a kernel. Got 1 instead."),
+    (
+        lambda: A.gaussian(1).set_params(sigma=-2),
+        "'sigma' parameter of Gaussian must be a number in (0, inf). Got -2 instead.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_parameters_that_make_no_sense(make: Any, message: str) -> None:
+    with pytest.raises(tl.ParameterError) as error:
+        make()
+    assert str(error.value) == f"The {message}"
+
+
+def test_a_parameter_set_by_hand_is_checked_when_it_is_used() -> None:
+    kernel = A.gaussian(1.0) + C
+    kernel.k1.sigma = -1
+    with pytest.raises(tl.ParameterError, match="'sigma' parameter of Gaussian"):
+        kernel(["(A x)"])
+
+
+def test_only_kernels_and_numbers_can_be_added() -> None:
+    for other in ("a", None, [1], True):
+        with pytest.raises(tl.InputTypeError, match="a kernel or a number is needed"):
+            A + other
+
+
+# --- large values -----------------------------------------------------------------------------------------------
+
+
+def chain_of_twos(height: int) -> tl.Tree:
+    tree = tl.Tree("A", ["x"])
+    for _ in range(height):
+        tree = tl.Tree("A", [tree, tree])
+    return tree
+
+
+def test_overflow_is_an_error_in_every_composite() -> None:
+    count, large = tl.SubsetTree(lam=1), [chain_of_twos(8), chain_of_twos(3)]  # 1e90 and more
+    assert 1e80 < count.diag(large)[0] < 1e150
+    composites = [count.polynomial(4), count * count * count * count, 1e300 * count, tl.Bag(1e300 * count)]
+    for kernel in composites:
+        data = [[tree] for tree in large] if isinstance(kernel, tl.Bag) else large
+        with np.errstate(all="raise"):
+            with pytest.raises(tl.KernelOverflowError, match="example 0 with itself"):
+                kernel(data)
+            with pytest.raises(tl.KernelOverflowError):
+                kernel(data, data)
+            with pytest.raises(tl.KernelOverflowError, match="example 0 with itself"):
+                kernel.diag(data)
+            N = kernel.normalized()(data)
+        np.testing.assert_allclose(np.diag(N), 1)
+    ratio = count.normalized()(large)[0, 1]
+    np.testing.assert_allclose(composites[0].normalized()(large)[0, 1], ratio**4, rtol=1e-9)
+    np.testing.assert_allclose(composites[1].normalized()(large)[0, 1], ratio**4, rtol=1e-9)
+    np.testing.assert_allclose(composites[2].normalized()(large)[0, 1], ratio, rtol=1e-9)
+
+
+def test_gaussian_of_values_that_do_not_fit() -> None:
+    count, large = tl.SubsetTree(lam=1), [chain_of_twos(11), chain_of_twos(3)]
+    with pytest.raises(tl.KernelOverflowError, match="example 0 with itself"):
+        count.gaussian(1.0)(large)
+    np.testing.assert_array_equal(count.gaussian(1.0).diag(large), [1, 1])
+    np.testing.assert_array_equal(np.diag(count.normalized().gaussian(1.0)(large)), [1, 1])
+
+
+def test_gaussian_has_ones_exactly_and_nothing_above() -> None:
+    rng = np.random.default_rng(0)
+    data = np.repeat(rng.normal(size=(20, 30)) * 1e3, 2, axis=0)
+    K = tl.Linear().gaussian(1e-3)(data)
+    np.testing.assert_array_equal(np.diag(K), 1)
+    assert K.max() == 1
+    for sigma in (1e-200, 1e200):  # their squares do not fit
+        K = tl.Linear().gaussian(sigma)([[1.0], [2.0]])
+        np.testing.assert_array_equal(K, [[1, 0], [0, 1]] if sigma < 1 else [[1, 1], [1, 1]])
+
+
+def test_nothing_times_too_much_is_nothing() -> None:
+    count, large = tl.SubsetTree(lam=1), [chain_of_twos(11)]
+    np.testing.assert_array_equal((0 * count).self_values(large), [0])
+    np.testing.assert_array_equal((tl.Constant(0) * count).self_values(large), [0])
+
+
+@pytest.mark.parametrize("name", TREE_COMPOSITES)
+def test_logarithms_of_composites(name: str) -> None:
+    kernel, _ = TREE_COMPOSITES[name]
+    data = ["(A (B x) (C y))", "(A (B x) (B x))", "(C y)", "(A)"]
+    K = kernel(data)
+    for halves in (True, False):
+        out = np.zeros((4, 4))
+        kernel.evaluator(data, logs=True).fill(0, 4, out, halves)
+        np.testing.assert_allclose(np.tril(np.exp(out)), np.tril(K), rtol=1e-12)
+    np.testing.assert_allclose(np.exp(kernel.self_values(data, logs=True)), kernel.self_values(data), rtol=1e-12)
+
+
+# --- vectors ----------------------------------------------------------------------------------------------------
+
+
+def test_the_number_of_threads_does_not_change_a_bit() -> None:
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(1500, 17))
+    for kernel in (tl.Linear(), tl.Polynomial(3), tl.Linear().gaussian(3.0), tl.Linear().polynomial(5, 1.0)):
+        K = kernel(data)
+        for n_jobs in (2, 5):
+            np.testing.assert_array_equal(kernel(data, n_jobs=n_jobs), K)
+    np.testing.assert_allclose(tl.Linear()(data), data @ data.T, rtol=1e-9, atol=1e-12)
+    sparse = scipy.sparse.random(1500, 300, density=0.02, random_state=0, format="csr")
+    np.testing.assert_allclose(tl.Linear()(sparse, sparse[:1100]), (sparse @ sparse[:1100].T).toarray(), atol=1e-12)
+    np.testing.assert_array_equal(tl.Linear()(sparse, n_jobs=3), tl.Linear()(sparse))
+
+
+def test_features_are_matched_by_name() -> None:
+    X = [{"dog": 1, "cat": 2}, {}, {"cow": 3}]
+    Y = [{"cow": 1, "cat": 1, "hen": 5}, {"dog": 4}]
+    np.testing.assert_array_equal(tl.Linear()(X, Y), [[2, 4], [0, 0], [3, 0]])
+    np.testing.assert_array_equal(tl.Linear()(Y, X), [[2, 0, 3], [4, 0, 0]])
+    np.testing.assert_array_equal(tl.Linear()([{1: 2}], [{"1": 3}, {np.int64(1): 4}]), [[0, 8]])
+    dense = np.array([[1.0, 2.0], [0.0, 3.0]])
+    np.testing.assert_array_equal(tl.Linear()(dense, scipy.sparse.csr_array(dense)), dense @ dense.T)
+    np.testing.assert_array_equal(tl.Linear()(scipy.sparse.csc_matrix(dense), dense), dense @ dense.T)
+
+
+def test_a_sparse_matrix_is_left_as_it_was() -> None:
+    twice = scipy.sparse.csr_matrix((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    np.testing.assert_array_equal(tl.Linear()(twice), [[9, 0], [0, 16]])
+    np.testing.assert_array_equal(tl.Linear().diag(twice), [9, 16])
+    assert twice.nnz == 3
+
+
+def test_nothing_to_compare() -> None:
+    assert tl.Linear()([]).shape == (0, 0)
+    assert tl.Linear()([], [[1, 2]]).shape == (0, 1)
+    assert tl.Linear()([{"a": 1}], []).shape == (1, 0)
+    np.testing.assert_array_equal(tl.Linear()(np.zeros((2, 0))), np.zeros((2, 2)))
+
+
+BAD_VECTORS = [
+    ([[1, 2], [3, float("nan")]], tl.ParameterError, r"row 1 has nan as its feature 1"),
+    (np.array([[1, np.inf]]), tl.ParameterError, r"row 0 has inf as its feature 1"),
+    (scipy.sparse.csr_matrix([[0, 1], [0, 0], [0, np.inf]]), tl.ParameterError, r"row 2 has inf as its feature 1"),
+    ([{"a": 1}, {"b": float("nan")}], tl.ParameterError, r"row 1 has nan as its feature 'b'"),
+    ([[1, 2], [1, 2], [3]], tl.ParameterError, r"row 2 has 1 features, row 0 has 2"),
+    ([1, 2, 3], tl.InputTypeError, r"row 0 is a int, not a list of numbers"),
+    (np.arange(3), tl.ParameterError, r"two dimensions, this one has 1: .*reshape"),
+    (np.zeros((2, 2, 2)), tl.ParameterError, r"two dimensions, this one has 3"),
+    (np.array([["1", "2"]]), tl.InputTypeError, r"must be numbers, got an array of <U1"),
+    (np.array([[1j]]), tl.InputTypeError, r"must be numbers"),
+    ([["1", "2"]], tl.InputTypeError, r"row 0 has '1', a str"),
+    ([[1, 2], [3, None]], tl.InputTypeError, r"row 1 has None"),
+    ([{"a": 1}, [2]], tl.InputTypeError, r"row 1 is a list, where other rows are dicts"),
+    ([{"a": 1}, None], tl.InputTypeError, r"row 1 is a NoneType, where other rows are dicts"),
+    ([{"a": "x"}], tl.InputTypeError, r"row 0 has 'x' as its feature 'a'"),
+    ([{1.5: 1}], tl.InputTypeError, r"row 0 has a feature called 1.5"),
+    ([[10**400, 1]], tl.ParameterError, r"row 0 has a number that does not fit"),
+    ("text", tl.InputTypeError, r"feature vectors are needed: .* got str"),
+    (tl.Treebank(["(A x)"]), tl.InputTypeError, r"feature vectors are needed: .* got Treebank"),
+    (3, tl.InputTypeError, r"feature vectors are needed: .* got int"),
+]
+
+
+@pytest.mark.parametrize(("data", "kind", "message"), BAD_VECTORS, ids=[message for _, _, message in BAD_VECTORS])
+def test_vectors_that_are_none(data: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message) as error:
+        tl.Linear()(data)
+    assert isinstance(error.value, tl.TreeletError)
+
+
+def test_vectors_that_do_not_fit_each_other() -> None:
+    with pytest.raises(tl.ParameterError, match=r"vectors of 2 features cannot be compared with vectors of 3"):
+        tl.Linear()([[1, 2]], [[1, 2, 3]])
+    with pytest.raises(tl.ParameterError, match=r"by name .* cannot be compared with ones by position"):
+        tl.Linear()([{"a": 1}], [[1, 2, 3]])
+
+
+def test_vectors_too_large() -> None:
+    with pytest.raises(tl.KernelOverflowError, match=r"Linear\(\) for example 1 with itself .* scale the features"):
+        tl.Linear()([[1.0], [1e200]])
+    with pytest.raises(tl.KernelOverflowError, match="examples 0 and 1"):
+        tl.Linear()([[1e200, 0], [1, 1]], [[1, 1], [1e200, 1]])
+    with pytest.raises(tl.KernelOverflowError):
+        tl.Linear().diag([[1e200]])
+    with pytest.raises(tl.KernelOverflowError):
+        tl.Polynomial(5)([[1e40]])
+    np.testing.assert_allclose(tl.Polynomial(5, coef0=0).normalized()([[1e40], [3e40]]), 1)
+    with pytest.raises(tl.KernelOverflowError, match="examples 1 and 0 is negative"):
+        tl.Polynomial(5).normalized()([[1e40], [-3e40]])
+    np.testing.assert_allclose(tl.Polynomial(6, coef0=0).normalized()([[1e40], [-3e40]]), 1)
+
+
+def test_normalised_negative_values_are_plain() -> None:
+    np.testing.assert_allclose(
+        tl.Linear().normalized()([[1, 0], [-1, 1]]), [[1, -math.sqrt(0.5)], [-math.sqrt(0.5), 1]]
+    )
+    out = np.empty((2, 2))
+    for kernel in (tl.Linear(), tl.Linear().normalized(), tl.Linear().polynomial(3)):
+        with pytest.raises(tl.KernelOverflowError, match="examples 1 and 0 is negative"):
+            kernel.evaluator([[1, 0], [-1, 1]], logs=True).fill(0, 2, out, True)
+
+
+def test_vectors_are_a_collection() -> None:
+    for data in (np.arange(12).reshape(4, 3), scipy.sparse.csr_array(np.arange(12).reshape(4, 3))):
+        values = tl.Linear().coerce(data)
+        assert tl.Linear().coerce(values) is values
+        assert (len(values), values.shape) == (4, (4, 3))
+        np.testing.assert_array_equal(values[1], [3, 4, 5])
+        np.testing.assert_array_equal(values[-1], [9, 10, 11])
+        for index in ([2, 0], np.array([2, 0]), slice(2, None, -2), (np.array([2, 0]), Ellipsis)):
+            np.testing.assert_array_equal(tl.Linear()(values[index]), tl.Linear()(data)[np.ix_([2, 0], [2, 0])])
+        assert len(values[np.array([True, False, True, True])]) == 3
+        assert len(values[[]]) == 0
+        np.testing.assert_array_equal(tl.Linear()(pickle.loads(pickle.dumps(values))), tl.Linear()(values))
+        with pytest.raises(IndexError):
+            values[4]
+        with pytest.raises(IndexError):
+            values[[0, 9]]
+        with pytest.raises(IndexError):
+            values[0, 1]
+        with pytest.raises(tl.InputTypeError):
+            values[[0.5]]
+    assert repr(Vectors([{"a": 1}])) == "<Vectors: 1 of 1 features, sparse>"
+
+
+def test_bag_of_words() -> None:
+    bags = bag_of_words(["the cat the", ["a", "cat"], ""])
+    assert bags == [{"the": 2.0, "cat": 1.0}, {"a": 1.0, "cat": 1.0}, {}]
+    np.testing.assert_array_equal(tl.Linear()(bags), [[5, 1, 0], [1, 2, 0], [0, 0, 0]])
+    for wrong, message in (
+        ("text", "put it in a list"),
+        ([None], "text 0 is a NoneType"),
+        ([["a"], [1]], "text 1 has a word"),
+    ):
+        with pytest.raises(tl.InputTypeError, match=message):
+            bag_of_words(wrong)
+
+
+# --- data that do not suit --------------------------------------------------------------------------------------
+
+BAD_DATA = [
+    (
+        tl.On("path", A),
+        [{"path": "(A x)"}, {"tree": "(A x)"}],
+        tl.ParameterError,
+        r"row 1 has no 'path'; it has \['tree'\]",
+    ),
+    (tl.On("path", A), [{"tree": "(A x)"}], tl.ParameterError, r"no column 'path'; there are \['tree'\]"),
+    (tl.On("path", A), pd.DataFrame({"tree": ["(A x)"]}), tl.ParameterError, r"no column 'path'; there are \['tree'\]"),
+    (tl.On("path", A), [{"path": "(A x)"}, "(A x)"], tl.InputTypeError, r"row 1 is a str, not a dict"),
+    (tl.On("path", A), ["(A x)"], tl.InputTypeError, r"row 0 is a str, not a dict"),
+    (tl.On("path", A), "(A x)", tl.InputTypeError, r"a DataFrame, a list of dicts, .* got str"),
+    (tl.On("path", A), tl.Treebank(["(A x)"]), tl.InputTypeError, r"a DataFrame, a list of dicts, .* got Treebank"),
+    (tl.On("path", A), np.zeros((2, 2)), tl.InputTypeError, r"got ndarray"),
+    (tl.On("path", A), [{"path": "(A x)"}, {"path": "(A x"}], tl.FormatError, r"^column 'path', item 1:1:\d"),
+    (tl.On("path", A), [{"path": "(A x)"}, {"path": 3}], tl.InputTypeError, r"^column 'path': item 1 is a int"),
+    (tl.On("f", tl.Linear()), [{"f": [1]}, {"f": [1, 2]}], tl.ParameterError, r"^column 'f': row 1 has 2 features"),
+    (tl.Bag(A), ["(A x)"], tl.InputTypeError, r"bag 0 is a str: .* put it in a list"),
+    (tl.Bag(A), [["(A x)"], tl.Tree("A", ["x"])], tl.InputTypeError, r"bag 1 is a Tree: .* put it in a list"),
+    (tl.Bag(A), tl.Treebank(["(A x)"]), tl.InputTypeError, r"list of bags is needed, .* got one Treebank"),
+    (tl.Bag(A), [["(A x)"], [], ["(A x)", "(A"]], tl.FormatError, r"^bag 2, item 1:"),
+    (tl.Bag(tl.Linear()), [[[1, 2]], [[1, float("inf")]]], tl.ParameterError, r"^bag 1: row 0 has inf"),
+    (tl.Bag(tl.Linear()), [[[1, 2]], [[1]]], tl.ParameterError, r"row 1 has 1 features"),
+    (A + tl.Linear(), ["(A x)"], tl.InputTypeError, r"feature vectors are needed: .* got Treebank"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "data", "kind", "message"), BAD_DATA, ids=[row[3] for row in BAD_DATA])
+def test_data_that_do_not_suit(kernel: tl.Kernel, data: Any, kind: type[Exception], message: str) -> None:
+    for ask in (lambda: kernel(data), lambda: kernel.diag(data), lambda: kernel(data, data)):
+        with pytest.raises(kind, match=message) as error:
+            ask()
+        assert isinstance(error.value, tl.TreeletError)
+
+
+def test_columns_are_made_once() -> None:
+    calls = []
+
+    class Counting(tl.SubsetTree):
+        def coerce(self, X: Any) -> tl.Treebank:
+            if not isinstance(X, tl.Treebank):
+                calls.append(len(X))
+            return super().coerce(X)
+
+    kernel = tl.On("tree", Counting()) + tl.On("tree", Counting(lam=0.5)).normalized() + tl.On("f", tl.Linear())
+    data = [{"tree": f"(A (B {word}))", "f": {"x": 1}} for word in "abcdefgh"]
+    table = kernel.coerce(data)
+    assert calls == [8]
+    assert kernel.coerce(table) is table
+    K = kernel(table)
+    kernel(table[2:], table)
+    np.testing.assert_array_equal(kernel(table[[1, 0]]), K[:2, :2])
+    tl.gram(kernel, table, memory=1, out=np.empty((8, 8)))
+    assert calls == [8]
+
+
+def test_kernels_that_need_other_forms_of_one_column() -> None:
+    data = [{"words": ["(A x)", "(B y)"]}, {"words": ["(A x)"]}]
+
+    class Length(tl.Linear):
+        def coerce(self, X: Any) -> Vectors:
+            return X if isinstance(X, Vectors) else super().coerce([[len(item)] for item in X])
+
+    bag, length = tl.On("words", tl.Bag(A)), tl.On("words", Length())
+    expected = bag(data) + [[4, 2], [2, 1]]
+    table = (bag + length).coerce(data)
+    for kernel in (bag + length, length + bag):
+        np.testing.assert_allclose(kernel(data), expected)
+        np.testing.assert_allclose(kernel(table), expected)
+        np.testing.assert_allclose(kernel(table[[1, 0]]), expected[::-1, ::-1])
+        assert kernel.coerce(table) is table

@@ -1,0 +1,310 @@
+"""The compressed model: equal to the sum over support examples, whatever the kernel."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treelet as tl
+import treelet.learn.graph as graph_module
+from treelet.learn import CompressedModel, linear_parts
+from treelet.learn.graph import spread, written_out
+from treelet.learn.terms import ConstantTerm, SupportSum, TreeTerm
+from treelet.testing.strategies import banks, trees
+
+ST, SST, PT = tl.Subtree(0.7), tl.SubsetTree(0.4), tl.PartialTree(0.4, 0.3)
+
+COLLAPSING = {
+    "st": ST,
+    "sst": SST,
+    "sst-count": tl.SubsetTree(1),
+    "sst-depth1": tl.SubsetTree(0.6, max_depth=1),
+    "sst-depth2": tl.SubsetTree(0.6, max_depth=2),
+    "sst-depth3": tl.SubsetTree(0.9, max_depth=3),
+    "pt": PT,
+    "pt-no-leaves": tl.PartialTree(0.7, 0.6, leaves=False),
+    "st-normalised": ST.normalized(),
+    "sst-normalised": SST.normalized(),
+    "sst-depth-normalised": tl.SubsetTree(0.6, max_depth=2).normalized(),
+    "pt-normalised": PT.normalized(),
+    "sum": SST + PT,
+    "weighted": 0.6 * SST.normalized() + 0.4 * PT,
+    "normalised-sum": (2 * SST + PT.normalized() + 1).normalized(),
+    "constant": SST + 3,
+    "nested": (0.5 * (0.3 * ST + SST)).normalized() * 2,
+    "nothing": 0 * SST + PT,
+}
+KEPT = {
+    "product": SST * PT,
+    "part": SST + PT * ST,
+    "gaussian": SST.gaussian(1.0),
+    "mixed": (SST + PT.polynomial(2)).normalized(),
+}
+
+
+def plain_sum(kernel: tl.Kernel, X: Any, support: Any, alpha: np.ndarray) -> np.ndarray:
+    return kernel(X, support) @ alpha.T
+
+
+def assert_equal_scores(scores: np.ndarray, kernel: tl.Kernel, X: Any, support: Any, alpha: np.ndarray) -> None:
+    """Equal to 1e-9 of the size of what is summed."""
+    K = kernel(X, support)
+    scale = (np.abs(K) @ np.abs(alpha).T).max(initial=0)
+    np.testing.assert_allclose(scores, K @ alpha.T, rtol=0, atol=1e-9 * scale + 1e-300)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[list[tl.Tree], np.ndarray, list[tl.Tree]]:
+    support = draw(banks(min_size=1, max_size=6, max_nodes=12))
+    outputs = draw(st.integers(1, 3))
+    numbers = st.sampled_from([-2.0, -1.0, -0.5, 0.0, 0.0, 0.5, 1.0, 1e-3, 100.0]) | st.floats(-5, 5)
+    alpha = draw(st.lists(numbers, min_size=outputs * len(support), max_size=outputs * len(support)))
+    X = draw(banks(min_size=1, max_size=5, max_nodes=12)) + draw(st.lists(st.sampled_from(support), max_size=2))
+    return support, np.array(alpha).reshape(outputs, len(support)), X
+
+
+@pytest.mark.parametrize("name", COLLAPSING)
+@settings(max_examples=60)
+@given(problem=problems())
+def test_equals_the_sum_over_support_trees(name: str, problem: Any) -> None:
+    support, alpha, X = problem
+    kernel = COLLAPSING[name]
+    model = CompressedModel.of(kernel, support, alpha)
+    assert all(isinstance(term, TreeTerm | ConstantTerm) for term in model.terms), "something was not collapsed"
+    assert_equal_scores(model.score(X), kernel, X, support, alpha)
+
+
+@pytest.mark.parametrize("name", KEPT)
+@settings(max_examples=30)
+@given(problem=problems())
+def test_other_kernels_keep_their_support(name: str, problem: Any) -> None:
+    support, alpha, X = problem
+    kernel = KEPT[name]
+    model = CompressedModel.of(kernel, support, alpha)
+    assert any(isinstance(term, SupportSum) for term in model.terms)
+    assert_equal_scores(model.score(X), kernel, X, support, alpha)
+
+
+def test_a_planted_error_is_seen() -> None:
+    """The comparison above can fail: one weight off by a millionth does."""
+    support, X = ["(S (A x) (B y))", "(S (A x) (A x))"], ["(S (A x) (B z))"]
+    alpha = np.array([[1.0, -0.3]])
+    model = CompressedModel.of(SST, support, alpha)
+    assert_equal_scores(model.score(X), SST, X, support, alpha)
+    term = model.terms[0]
+    model.terms[0] = TreeTerm(term.part, 0.0, False, term.graph, term.at_roots * (1 + 1e-6))
+    with pytest.raises(AssertionError):
+        assert_equal_scores(model.score(X), SST, X, support, alpha)
+
+
+def test_weights_that_cancel_leave_a_whole_graph() -> None:
+    """A subtree whose weights sum to 0 must still be found below those that carry one."""
+    support = ["(S (NP (N a)) (VP (V b)))", "(X (NP (N a)) (VP (V b)))"]
+    alpha = np.array([[1.0, -1.0]])
+    for kernel in (SST, PT, ST, SST.normalized()):
+        model = CompressedModel.of(kernel, support, alpha)
+        assert_equal_scores(model.score(support), kernel, support, support, alpha)
+        assert model.score(support)[0, 0] > 0
+
+
+def test_linear_parts() -> None:
+    parts = linear_parts(0.5 * (SST + 2 * PT.normalized()) + tl.On("t", 3 * ST))
+    assert [(part.factor, part.place.kernel, part.place.path) for part in parts] == [
+        (0.5, SST, ()),
+        (1.0, PT, ()),
+        (3.0, ST, ("t",)),
+    ]
+    assert [[root.kernel for root in part.roots] for part in parts] == [[], [PT], []]
+    opaque = (SST * PT).normalized()
+    assert [part.place.kernel for part in linear_parts(opaque)] == [opaque]
+
+
+@settings(max_examples=100)
+@given(problem=problems())
+def test_both_ways_to_spread_weights(problem: Any) -> None:
+    """Counted tree by tree, or from level to level."""
+    support, alpha, _ = problem
+    term = CompressedModel.of(PT, support, alpha).terms[0]
+    counted = spread(term.graph, term.at_roots)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph_module, "written_out", lambda graph: float("inf"))
+        levelled = spread(term.graph, term.at_roots)
+    shape = (term.outputs, len(term.graph.columns.store))
+    a, b = (sp.csr_array((w, n, s), shape=shape).toarray() for s, n, w in (counted, levelled))
+    scale = np.abs(alpha).sum() * 100
+    np.testing.assert_allclose(a, b, rtol=0, atol=1e-13 * scale)
+    if term.outputs:
+        assert set(counted[1]) == set(levelled[1]) == set(range(shape[1]))
+
+
+@settings(max_examples=60)
+@given(problem=problems(), exponents=st.lists(st.integers(-250, 250), min_size=6, max_size=6))
+def test_scaled_arithmetic_takes_weights_of_any_size(problem: Any, exponents: list[int]) -> None:
+    support, alpha, X = problem
+    alpha = alpha * 10.0 ** np.array(exponents[: len(support)])
+    model = CompressedModel.of(PT, support, alpha)
+    data = model.terms[0].graph.joined(tl.Treebank(X))[1]
+    scores = np.zeros((len(X), len(alpha)))
+    model.terms[0].scaled(data, np.zeros(len(X)), scores)
+    scale = (PT(X, support) @ np.abs(alpha).T).max(initial=0)
+    np.testing.assert_allclose(scores, model.score(X), rtol=0, atol=1e-9 * scale)
+
+
+def test_written_out_size() -> None:
+    bank = tl.Treebank(["(A (B x) (B x))", "(B x)"])
+    assert written_out(bank) == 3 + 2  # at most the distinct subtrees there are: A, B and x
+
+
+# --- columns, vectors, bags ---------------------------------------------------------------------------------------
+
+
+def rows(seed: int, n: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    words = ["x", "y", "z"]
+    return [
+        {
+            "path": f"(S (A {words[rng.integers(3)]}) (B (A {words[rng.integers(3)]})))",
+            "other": None if k % 4 == 3 else f"(B {words[rng.integers(3)]})",
+            "features": {words[j]: float(rng.normal()) for j in range(int(rng.integers(1, 4)))},
+            "size": float(rng.integers(5)),
+            "bag": [f"(A {words[rng.integers(3)]})" for _ in range(int(rng.integers(0, 3)))],
+        }
+        for k in range(n)
+    ]
+
+
+TABLES = {
+    "trees": tl.On("path", SST) + tl.On("other", PT.normalized()),
+    "one-column-twice": tl.On("path", SST.normalized() + PT) + tl.On("path", ST),
+    "normalised": (tl.On("path", SST) + 0.5 * tl.On("features", tl.Linear())).normalized(),
+    "vectors": tl.On("features", tl.Linear()) + tl.On("size", tl.Linear()) + tl.On("path", PT),
+    "product": tl.On("path", SST) * tl.On("features", tl.Linear()) + tl.On("other", ST),
+    "bags": tl.On("bag", tl.Bag(SST)) + tl.On("path", SST),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_examples_with_columns(name: str) -> None:
+    kernel = TABLES[name]
+    support, X = rows(0, 9), rows(1, 7)
+    alpha = np.random.default_rng(2).normal(size=(2, 9))
+    model = CompressedModel.of(kernel, support, alpha)
+    assert_equal_scores(model.score(X), kernel, X, support, alpha)
+    np.testing.assert_allclose(model.score(tl.Table.from_any(X)[[3, 1]]), model.score(X)[[3, 1]], rtol=1e-9)
+
+
+def test_vectors_add_up_to_one_an_output() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    alpha = np.random.default_rng(1).normal(size=(2, 50))
+    model = CompressedModel.of(tl.Linear(), X, alpha)
+    assert model.stats().kept_examples == 2
+    np.testing.assert_allclose(model.score(X[:7]), X[:7] @ X.T @ alpha.T, rtol=1e-9)
+
+
+def test_trees_in_one_column_share_one_graph() -> None:
+    model = CompressedModel.of(tl.On("path", SST) + tl.On("path", PT), rows(0, 5), np.ones((1, 5)))
+    assert model.terms[0].graph is model.terms[1].graph
+
+
+# --- large values -------------------------------------------------------------------------------------------------
+
+
+def binary(height: int, label: str = "A") -> tl.Tree:
+    tree = tl.Tree(label, ["x"])
+    for _ in range(height):
+        tree = tl.Tree(label, [tree, tree])
+    return tree
+
+
+LARGE = [binary(11), tl.Tree("A", [binary(11), tl.Tree("B", ["x"])]), tl.Tree("A", [binary(10), binary(11)])]
+SMALL = [binary(3), tl.Tree.parse("(B x)"), tl.Tree.parse("(A (A x) (B x))")]
+
+
+@pytest.mark.parametrize("kernel", [tl.SubsetTree(1), tl.PartialTree(1, 1), tl.SubsetTree(1, max_depth=11)])
+@pytest.mark.parametrize("support", [LARGE, SMALL + LARGE[:1], SMALL], ids=["large", "both", "small"])
+def test_normalised_scores_beyond_float64(kernel: tl.Kernel, support: list[tl.Tree]) -> None:
+    with pytest.raises(tl.KernelOverflowError):
+        kernel.diag(LARGE)
+    N = kernel.normalized()
+    alpha = np.random.default_rng(0).normal(size=(2, len(support)))
+    model = CompressedModel.of(N, support, alpha)
+    if len(support) == 3:  # large and small ones together may be too far apart for one graph
+        assert isinstance(model.terms[0], TreeTerm)
+    assert (model.score([LARGE[0], None, SMALL[0]])[1] == 0).all()
+    for X in (LARGE, SMALL, SMALL + LARGE):
+        np.testing.assert_allclose(model.score(X), plain_sum(N, X, support, alpha), rtol=0, atol=1e-9)
+
+
+def test_self_values_too_far_apart_for_one_graph() -> None:
+    kernel = tl.SubsetTree(1).normalized()
+    support = [binary(13), tl.Tree.parse("(B x)")]
+    alpha = np.array([[1.0, -1.0]])
+    model = CompressedModel.of(kernel, support, alpha)
+    assert isinstance(model.terms[0], SupportSum)
+    np.testing.assert_allclose(model.score(support), plain_sum(kernel, support, support, alpha), atol=1e-9)
+
+
+def test_raw_scores_that_do_not_fit_are_an_error() -> None:
+    model = CompressedModel.of(tl.SubsetTree(1), [binary(11)], np.array([[-1.0]]))
+    assert np.isfinite(model.score(SMALL)).all()
+    with pytest.raises(tl.KernelOverflowError, match=r"example 1 .*smaller lam"):
+        model.score([SMALL[0], LARGE[0]])
+
+
+# --- as an object -------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=20)
+@given(tree=trees(), n=st.integers(0, 3))
+def test_containers_threads_and_copies_do_not_matter(tree: tl.Tree, n: int) -> None:
+    X = [tree, tl.Tree.parse("(A (B x) (B y))"), tree] * (n + 1)
+    model = CompressedModel.of(SST.normalized() + PT, X, np.linspace(-1, 2, len(X))[None])
+    scores = model.score(X)
+    for other in ([str(x) for x in X], tl.Treebank(X), np.array([*X, None], dtype=object)[:-1]):
+        np.testing.assert_allclose(model.score(other), scores, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(model.score(X, n_jobs=2), scores)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).score(X), scores)
+
+
+def test_nothing_in_nothing_out() -> None:
+    model = CompressedModel.of(SST, ["(A x)", "(B x)"], np.zeros((2, 2)))
+    assert (model.score(["(A x)"]) == 0).all()
+    assert CompressedModel.of(SST, ["(A x)"], [[1.0]]).score([]).shape == (0, 1)
+    assert model.stats().support_examples == 0
+
+
+def test_the_kernel_is_a_copy() -> None:
+    kernel = tl.SubsetTree(0.4).normalized()
+    model = CompressedModel.of(kernel, ["(A (B x))"], [[1.0]])
+    before = model.score(["(A (B y))"])
+    kernel.set_params(kernel__lam=0.9)
+    np.testing.assert_array_equal(model.score(["(A (B y))"]), before)
+
+
+def test_stats_count_what_is_there() -> None:
+    support = ["(NP (D the) (N dog))", "(NP (D the) (N dog))", "(NP (D the) (N cat))", "(VP (V x))"]
+    model = CompressedModel.of(SST, support, np.array([[1.0, 2.0, -1.0, 0.0]]))
+    stats = model.stats()
+    assert stats.support_examples == 3
+    assert stats.nodes == 15
+    assert stats.distinct_subtrees == 8  # the dog cat, (D the) (N dog) (N cat), two NPs
+    labels = sum(len(word) for word in ("NP", "D", "the", "N", "dog", "cat"))
+    assert stats.support_bytes == 4 * 15 + 4 * 12 + 8 * 3 + labels
+    # a byte a label, 1 a child count, 1 an edge, 9 a distinct tree and its weight; label texts and their lengths
+    assert stats.model_bytes == 8 * 2 + 7 + 2 * 9 + labels + 6
+    assert stats.compression == stats.support_bytes / stats.model_bytes
+    assert "3 support examples" in str(stats)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "message"), [([[1.0, 2.0]], "2 coefficients an output for 1"), ([[np.nan]], "finite numbers")]
+)
+def test_bad_coefficients(alpha: Any, message: str) -> None:
+    with pytest.raises(tl.ParameterError, match=message):
+        CompressedModel.of(SST, ["(A x)"], alpha)

@@ -1,0 +1,437 @@
+"""Model files: what goes in comes out, and what is damaged is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import struct
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import treelet as tl
+from treelet.learn import CompressedModel
+from treelet.learn.encoding import register
+from treelet.learn.persist import MAGIC, PREFIX, VERSION
+
+TREES = [
+    f"(S ({a} {w}) ({b} ({c} {w}) ({c} {v})))"
+    for a in "AB"
+    for b in "AB"
+    for c in "CD"
+    for w, v in ("xy", "xz", "yy", "zx")
+]
+LABELS = np.array(["left" if "(B (C" in tree else "right" if "(A (C" in tree else "none" for tree in TREES])
+NEW = ["(S (A q) (B (C x) (C y)))", "(S (A z) (A (C x)))", "(T (A x))", "(A)"]
+KERNEL = tl.SubsetTree(lam=0.4)
+
+
+def round_trip(model: Any, folder: Path, **options: Any) -> Any:
+    path = folder / "model.treelet"
+    tl.save(model, path)
+    return tl.load(path, **options)
+
+
+def signed(content: bytes) -> bytes:
+    """The same content with a checksum that fits."""
+    return content[:-32] + hashlib.sha256(content[:-32]).digest()
+
+
+def parts_of(content: bytes) -> tuple[dict[str, Any], bytes]:
+    length = PREFIX.unpack_from(content)[4]
+    return json.loads(content[PREFIX.size : PREFIX.size + length]), content[PREFIX.size + length : -32]
+
+
+def rebuilt(header: Any, data: bytes, version: int = VERSION) -> bytes:
+    """A file with a header of ours, formally right."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    total = PREFIX.size + len(text) + len(data) + 32
+    return signed(PREFIX.pack(MAGIC, version, 0, total, len(text)) + text + data + bytes(32))
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tl.KernelSVC:
+    return tl.KernelSVC(0.5 * KERNEL.normalized() + tl.PartialTree(), probability=True, random_state=0).fit(
+        TREES, LABELS
+    )
+
+
+@pytest.fixture(scope="module")
+def content(fitted: tl.KernelSVC, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("models") / "model.treelet"
+    tl.save(fitted, path)
+    return path.read_bytes()
+
+
+# --- there and back -----------------------------------------------------------------------------------------------
+
+KERNELS = [
+    tl.Subtree(0.7),
+    tl.SubsetTree(0.4, max_depth=2),
+    tl.PartialTree(0.4, 0.3, leaves=False),
+    KERNEL.normalized() + 2 * tl.PartialTree() + 1,
+    (KERNEL + tl.PartialTree()).normalized(),
+    KERNEL * tl.Subtree() + KERNEL,
+    KERNEL.gaussian(2.0),
+    tl.PartialTree().polynomial(2, 1.0),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_every_kernel(kernel: tl.Kernel, tmp_path: Path) -> None:
+    clf = tl.KernelSVC(kernel, C=2.5).fit(TREES, LABELS)
+    again = round_trip(clf, tmp_path)
+    assert again.kernel == kernel
+    assert type(again) is tl.KernelSVC
+    assert again.get_params(deep=False) == clf.get_params(deep=False)
+    np.testing.assert_array_equal(again.decision_function(TREES + NEW), clf.decision_function(TREES + NEW))
+    np.testing.assert_array_equal(again.support_, clf.support_)
+    np.testing.assert_array_equal(again.dual_coef_, clf.dual_coef_)
+    assert again.fit_seconds_ == clf.fit_seconds_
+    assert again.model_.stats() == clf.model_.stats()
+
+
+@pytest.mark.parametrize(
+    "labels", [["a", "b", "ü"], [3, 1, 2], [0.0, 1.0, 2.0], [True, False, True], [-(2**60), 0, 2**60]], ids=str
+)
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_classes_keep_their_kind(labels: list[Any], as_objects: bool, tmp_path: Path) -> None:
+    numbers = np.unique(LABELS, return_inverse=True)[1]
+    y = np.array(labels, dtype=object if as_objects else None)[numbers]
+    clf = tl.KernelSVC(KERNEL).fit(TREES, y)
+    again = round_trip(clf, tmp_path)
+    assert again.classes_.dtype == clf.classes_.dtype
+    assert again.predict(TREES).tolist() == clf.predict(TREES).tolist()
+    assert [type(label) for label in again.predict(TREES).tolist()] == [type(labels[0])] * len(TREES)
+
+
+def rows(trees: list[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "t": tree,
+            "u": None if k % 5 == 0 else tree,
+            "f": {"len": float(len(tree)), f"k{k % 3}": 1.0},
+            "b": [tree] * (k % 3),
+        }
+        for k, tree in enumerate(trees)
+    ]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        tl.On("t", KERNEL) + tl.On("f", tl.Linear()),
+        tl.On("t", KERNEL) * tl.On("f", tl.Polynomial(2)),
+        tl.On("u", KERNEL.normalized()) + tl.On("b", tl.Bag(KERNEL)),
+        (tl.On("t", KERNEL) + tl.On("t", tl.PartialTree())).gaussian(3.0),
+    ],
+    ids=repr,
+)
+def test_examples_with_columns(kernel: tl.Kernel, tmp_path: Path) -> None:
+    clf = tl.KernelSVC(kernel).fit(rows(TREES), LABELS)
+    again = round_trip(clf, tmp_path)
+    np.testing.assert_array_equal(again.decision_function(rows(NEW)), clf.decision_function(rows(NEW)))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: [dict(enumerate(row)) for row in X.tolist()]])
+@pytest.mark.parametrize("kernel", [tl.Linear(), tl.Polynomial(3), tl.Linear().gaussian(1.0)], ids=repr)
+def test_vectors(form: Any, kernel: tl.Kernel, tmp_path: Path) -> None:
+    X = form(np.random.default_rng(0).normal(size=(len(TREES), 4)))
+    clf = tl.KernelSVC(kernel).fit(X, LABELS)
+    again = round_trip(clf, tmp_path)
+    np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
+
+
+def test_other_models(tmp_path: Path) -> None:
+    svr = tl.KernelSVR(KERNEL, epsilon=0.01).fit(TREES, np.arange(len(TREES)))
+    np.testing.assert_array_equal(round_trip(svr, tmp_path).predict(NEW), svr.predict(NEW))
+    matrix = tl.KernelMatrix(KERNEL).fit(TREES[:5])
+    np.testing.assert_array_equal(round_trip(matrix, tmp_path).transform(NEW), matrix.transform(NEW))
+    model = CompressedModel.of(KERNEL, TREES, np.ones((2, len(TREES))))
+    np.testing.assert_array_equal(round_trip(model, tmp_path).score(NEW), model.score(NEW))
+
+
+def test_probabilities_and_pairs(fitted: tl.KernelSVC, tmp_path: Path) -> None:
+    again = round_trip(fitted, tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(NEW), fitted.predict_proba(NEW))
+    pairs = tl.KernelSVC(KERNEL, multi_class="ovo", class_weight={"left": 2.0}).fit(TREES, LABELS)
+    again = round_trip(pairs, tmp_path)
+    np.testing.assert_array_equal(again.decision_function(NEW), pairs.decision_function(NEW))
+    assert again.class_weight == {"left": 2.0}
+
+
+def test_values_too_large_for_a_float64(tmp_path: Path) -> None:
+    tree = tl.Tree("A", ["x"])
+    for _ in range(11):
+        tree = tl.Tree("A", [tree, tree])
+    examples = [tree, tl.Tree("A", [tree, tl.Tree("B", ["x"])]), tl.Tree.parse("(B x)"), tl.Tree.parse("(A x)")]
+    clf = tl.KernelSVC(tl.SubsetTree(1).normalized()).fit(examples, [0, 0, 1, 1])
+    np.testing.assert_array_equal(
+        round_trip(clf, tmp_path).decision_function(examples), clf.decision_function(examples)
+    )
+
+
+def test_one_graph_is_written_once(fitted: tl.KernelSVC, content: bytes) -> None:
+    assert len(fitted.model_.terms) == 2
+    assert len(parts_of(content)[0]["banks"]) == 1
+
+
+def test_sizes_are_those_of_the_file(tmp_path: Path) -> None:
+    model = CompressedModel.of(KERNEL, TREES, np.linspace(-1, 1, len(TREES))[None])
+    tl.save(model, tmp_path / "m")
+    data = parts_of((tmp_path / "m").read_bytes())[1]
+    assert 0 <= len(data) - model.stats().model_bytes < 8 * 8, "arrays and their padding"
+
+
+def test_saving_again_gives_the_same_bytes(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(content)
+    tl.save(tl.load(tmp_path / "a"), tmp_path / "b")
+    assert (tmp_path / "b").read_bytes() == content
+
+
+# --- what cannot be saved or loaded -------------------------------------------------------------------------------
+
+
+class OwnKernel(tl.SubsetTree):
+    """Somebody's kernel."""
+
+
+def test_kernels_of_ones_own(tmp_path: Path) -> None:
+    clf = tl.KernelSVC(OwnKernel(0.3)).fit(TREES, LABELS)
+    with pytest.raises(tl.ModelFileError, match=r"kernel 'OwnKernel' is unknown.*kernels=\[OwnKernel\]"):
+        round_trip(clf, tmp_path)
+    again = round_trip(clf, tmp_path, kernels=[OwnKernel])
+    assert type(again.kernel) is OwnKernel
+    np.testing.assert_array_equal(again.decision_function(NEW), clf.decision_function(NEW))
+    with pytest.raises(tl.ParameterError, match="'kernels' parameter of load"):
+        tl.load(tmp_path / "model.treelet", kernels=[int])
+
+
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        tl.save(tl.KernelSVC(), tmp_path / "m")
+    with pytest.raises(tl.InputTypeError, match="a list cannot be saved"):
+        tl.save([], tmp_path / "m")
+    clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
+    clf.cache_size = object()
+    with pytest.raises(tl.InputTypeError, match="a object cannot be saved"):
+        tl.save(clf, tmp_path / "m")
+    assert not list(tmp_path.iterdir()), "something was left behind"
+    with pytest.raises(tl.FileError, match="cannot be written"):
+        tl.save(tl.KernelSVC(KERNEL).fit(TREES, LABELS), tmp_path / "no" / "m")
+
+
+def test_a_failed_save_leaves_the_old_file(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m"
+    path.write_bytes(content)
+    model = tl.load(path)
+
+    class Full(io.BytesIO):
+        def write(self, data: Any) -> int:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("treelet.formats.base.os.fdopen", lambda handle, mode: Full())
+    with pytest.raises(OSError, match="No space"):
+        tl.save(model, path)
+    assert path.read_bytes() == content
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
+
+
+def refused(content: bytes, path: Path) -> str:
+    path.write_bytes(content)
+    with pytest.raises(tl.ModelFileError) as caught:
+        tl.load(path)
+    assert isinstance(caught.value, OSError)
+    assert isinstance(caught.value, tl.TreeletError)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "m.treelet"
+    assert "no treelet model" in refused(b"", path)
+    assert "no treelet model" in refused(b"(S (NP x))\n" * 100, path)
+    assert "no treelet model" in refused(b"PK\x03\x04" + content, path)
+    for length in (1, 7, 20, 63, len(content) // 2, len(content) - 1):
+        assert "cut short" in refused(content[:length], path)
+    altered = bytearray(content)
+    altered[len(content) // 2] ^= 1
+    assert "altered" in refused(bytes(altered), path)
+    assert "altered" in refused(content + b"\n", path)
+    header, data = parts_of(content)
+    newer = refused(rebuilt(header, data, version=VERSION + 1), path)
+    assert f"format {VERSION + 1}" in newer
+    assert "upgrade treelet" in newer
+    with pytest.raises(tl.FileError, match="cannot be read"):
+        tl.load(tmp_path / "nowhere")
+
+
+def test_a_thousand_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_path: Path) -> None:
+    """Random flips and cuts: equal predictions or the documented error, nothing else."""
+    rng = np.random.default_rng(0)
+    path, expected = tmp_path / "m", fitted.decision_function(NEW)
+    started, refusals = time.perf_counter(), 0
+    for k in range(1000):
+        damaged = bytearray(content)
+        if k % 4 == 3:
+            del damaged[int(rng.integers(len(damaged))) :]
+        else:
+            for place in rng.integers(0, len(damaged), int(rng.integers(1, 5))):
+                damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            np.testing.assert_array_equal(tl.load(path).decision_function(NEW), expected)
+        except tl.ModelFileError:
+            refusals += 1
+    assert refusals >= 990, "a damaged file was taken for whole"
+    assert time.perf_counter() - started < 30
+
+
+@pytest.mark.parametrize("where", ["header", "arrays", "anywhere"])
+def test_a_thousand_forged_copies(content: bytes, where: str, tmp_path: Path) -> None:
+    """Damage with a checksum that fits: the documented error, or a model that works (on other numbers) or says why not."""
+    rng = np.random.default_rng(len(where))
+    length = PREFIX.unpack_from(content)[4]
+    first, last = {
+        "header": (PREFIX.size, PREFIX.size + length),
+        "arrays": (PREFIX.size + length, len(content) - 32),
+        "anywhere": (8, len(content) - 32),
+    }[where]
+    path, loaded, refusals = tmp_path / "m", 0, 0
+    for _ in range(1000):
+        forged = bytearray(content)
+        for place in rng.integers(first, last, int(rng.integers(1, 4))):
+            forged[place] = (
+                int(rng.integers(256)) if rng.random() < 0.5 else forged[place] ^ (1 << int(rng.integers(8)))
+            )
+        path.write_bytes(signed(bytes(forged)))
+        try:
+            model = tl.load(path)
+        except tl.ModelFileError:
+            refusals += 1
+            continue
+        loaded += 1
+        try:
+            assert len(model.predict(NEW)) == len(NEW)
+            model.predict_proba(NEW)
+        except tl.TreeletError:
+            pass
+    assert loaded + refusals == 1000
+    assert refusals > 100, "nothing was checked"
+    assert loaded > 0 or where == "header"
+
+
+def forged(content: bytes, change: Any) -> bytes:
+    header, data = parts_of(content)
+    return rebuilt(change(header) or header, data)
+
+
+FORGERIES: dict[str, Any] = {
+    "huge array": lambda h: h["arrays"][0].update(shape=[2**60]),
+    "huge shape of nothing": lambda h: h["arrays"][0].update(shape=[0, 2**60]),
+    "negative shape": lambda h: h["arrays"][0].update(shape=[-1]),
+    "shape is a text": lambda h: h["arrays"][0].update(shape="9"),
+    "negative offset": lambda h: h["arrays"][0].update(offset=-8),
+    "offset beyond the end": lambda h: h["arrays"][0].update(offset=2**62),
+    "objects": lambda h: h["arrays"][0].update(dtype="|O8"),
+    "unknown type": lambda h: h["arrays"][0].update(dtype=["<f8"]),
+    "an array twice": lambda h: h["banks"].append(h["banks"][0]),
+    "no arrays": lambda h: h.pop("arrays"),
+    "no banks": lambda h: h.update(banks=[]),
+    "no model": lambda h: h.update(model=None),
+    "a number for a model": lambda h: h.update(model=5),
+    "a kernel for a model": lambda h: h.update(model={"kernel": "SubsetTree", "params": {}}),
+    "unknown class": lambda h: h["model"].update(object="Popen"),
+    "unknown kernel": lambda h: h["model"]["state"]["params"]["dict"][0].__setitem__(
+        1, {"kernel": "eval", "params": {}}
+    ),
+    "unknown parameter": lambda h: h["model"]["state"]["params"]["dict"].append(["surprise", 1]),
+    "bad parameter": lambda h: h["model"]["state"]["params"]["dict"][0].__setitem__(
+        1, {"kernel": "SubsetTree", "params": {"lam": -1}}
+    ),
+    "private attribute": lambda h: h["model"]["state"]["fitted"]["dict"].append(["predict", 1]),
+    "unknown kind": lambda h: h.update(model={"python": "print(1)"}),
+    "two kinds": lambda h: h.update(model={"list": [], "dict": []}),
+    "header is a list": lambda h: [h],
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forged_headers(name: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    path.write_bytes(content)
+    tl.load(path)
+    assert "makes no sense" in refused(forged(content, FORGERIES[name]), path)
+
+
+def test_headers_that_are_no_json(content: bytes, tmp_path: Path) -> None:
+    data = parts_of(content)[1]
+    for text in (b"", b"{", b"\xff\xfe", b"[" * 100_000 + b"]" * 100_000, b"1" * 10_000):
+        refused(rebuilt(text, data), tmp_path / "m")
+    too_long = bytearray(content)
+    too_long[24:32] = struct.pack("<Q", 2**63)
+    assert "header" in refused(signed(bytes(too_long)), tmp_path / "m")
+
+
+def test_a_small_file_does_not_take_much_memory(tmp_path: Path) -> None:
+    """Every node of a long chain a tree of its own: written out, the square of the file."""
+    n = 6_000
+    chain = tl.Treebank(["(A " * 3 + "x" + ")" * 3])
+    store, _ = chain.columns
+    label = np.r_[store.label[0], np.full(n, store.label[1])].astype(np.int32)
+    deep = type(store).from_columns(
+        store.labels, label, np.r_[0, np.arange(n + 1)].astype(np.int64), np.arange(n, dtype=np.int32)
+    )
+    from treelet.formats.base import Columns
+
+    bank = tl.Treebank.from_columns(Columns(deep, np.arange(1, n + 1, dtype=np.int32)))
+    model = CompressedModel.of(tl.Subtree(0.5), bank[:2], [[1.0, 1.0]])
+    term = model.terms[0]
+    term.graph, term.at_roots = bank, sp.csr_array(np.ones((1, n)))
+    tl.save(model, tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size < 1_000_000
+    import tracemalloc
+
+    tracemalloc.start()
+    scores = tl.load(tmp_path / "m").score(["(A x)", "(A (A x))"])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(scores[:, 0], [0.5 * n, 0.5 * n + 0.25 * (n - 1)])
+    assert peak < 50_000_000
+
+
+def test_nothing_in_a_file_is_executed(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m").write_bytes(content)
+    tl.load(tmp_path / "m")
+    forbidden = {"compile", "exec", "import", "os.system", "subprocess.Popen", "pickle.find_class"}
+    seen: list[str] = []
+    watching = [True]
+    sys.addaudithook(lambda event, args: seen.append(event) if watching and event in forbidden else None)
+    tl.load(tmp_path / "m").predict(NEW)
+    watching.clear()
+    assert seen == []
+
+
+def test_other_classes_can_join_in(tmp_path: Path) -> None:
+    @register
+    class Mean:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+        def _to_state(self) -> dict[str, Any]:
+            return {"value": self.value, "more": [None, (1, "é"), {2: np.float32(0.5)}, float("inf"), tl.Tree("A")]}
+
+        @classmethod
+        def _from_state(cls, state: dict[str, Any]) -> Mean:
+            assert state["more"] == [None, (1, "é"), {2: 0.5}, float("inf"), tl.Tree("A")]
+            return cls(state["value"])
+
+    assert round_trip(Mean(0.25), tmp_path).value == 0.25
