@@ -173,7 +173,7 @@ template <class Num> void write_row(Rows &rows, std::size_t row, const Num *sums
     bool fits = true;
     for (std::size_t j = 0; j < m; ++j) {
         out[j] = output(sums[j]);
-        fits = fits && out[j] <= std::numeric_limits<double>::max(); // false for NaN too
+        fits = fits && std::fabs(out[j]) <= std::numeric_limits<double>::max(); // false for NaN too
     }
     for (int k = 0; k < 2; ++k)
         if (rows.gradient[k])
@@ -182,7 +182,8 @@ template <class Num> void write_row(Rows &rows, std::size_t row, const Num *sums
                     derivative(sums[j], k);
     if (fits || rows.overflow_row != none) return;
     rows.overflow_row = static_cast<std::int64_t>(row);
-    rows.overflow_column = std::find_if(out, out + m, [](double x) { return !(x <= std::numeric_limits<double>::max()); }) - out;
+    rows.overflow_column =
+        std::find_if(out, out + m, [](double x) { return !(std::fabs(x) <= std::numeric_limits<double>::max()); }) - out;
 }
 
 // Called now and then from long loops, so that a user can interrupt them.

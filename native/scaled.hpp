@@ -35,14 +35,9 @@ class Scaled {
   private:
     Scaled(double mantissa, std::int64_t exponent) : mantissa_(mantissa), exponent_(exponent) { settle(); }
     void settle() {
-        const double size = std::fabs(mantissa_);
-        if (size >= 0x1p64) {
-            mantissa_ *= 0x1p-64;
-            ++exponent_;
-        } else if (size < 0x1p-64 && size != 0) {
-            mantissa_ *= 0x1p64;
-            --exponent_;
-        }
+        if (!std::isfinite(mantissa_) || mantissa_ == 0) return;
+        for (; std::fabs(mantissa_) >= 0x1p64; ++exponent_) mantissa_ *= 0x1p-64;
+        for (; std::fabs(mantissa_) < 0x1p-64; --exponent_) mantissa_ *= 0x1p64;
     }
     double mantissa_ = 0;
     std::int64_t exponent_ = 0;

@@ -177,6 +177,20 @@ def test_values_too_large_for_a_float64(tmp_path: Path) -> None:
     )
 
 
+def test_word_vectors_go_along(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("x 1 0.2\ny 1 0.3\nz 0 1\n")
+    kernel = tl.Smoothed(str(tmp_path / "words.txt")).normalized() + KERNEL
+    clf = tl.KernelSVC(kernel).fit(TREES, LABELS)
+    tl.save(clf, tmp_path / "m")
+    (tmp_path / "words.txt").unlink()
+    np.testing.assert_array_equal(tl.load(tmp_path / "m").decision_function(NEW), clf.decision_function(NEW))
+    content = (tmp_path / "m").read_bytes()
+    header, data = parts_of(content)
+    assert len(header["vectors"]) == 1, "copies were written too"
+    text = json.dumps(header).replace('{"words": 0}', '"/etc/passwd"')
+    assert "word vectors are missing" in refused(rebuilt(text.encode(), data), tmp_path / "m")
+
+
 def test_one_graph_is_written_once(fitted: tl.KernelSVC, content: bytes) -> None:
     assert len(fitted.model_.terms) == 2
     assert len(parts_of(content)[0]["banks"]) == 1

@@ -168,7 +168,7 @@ def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
     wrong.sort(key=lambda entry: -entry[0])
     if not wrong:
         return ["no confusions"]
-    lines = ["the most frequent confusions (true -> predicted)" if len(wrong) > CONFUSIONS else "confusions"]
+    lines = [f"{'the most frequent ' if len(wrong) > CONFUSIONS else ''}confusions (true -> predicted)"]
     lines += [f"{count:>8,}  {true} -> {other}" for count, true, other in wrong[:CONFUSIONS]]
     return lines
 

@@ -15,10 +15,12 @@ from treelet.errors import InputTypeError
 from treelet.formats.base import Columns
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
+from treelet.kernels.smoothed import Smoothed
 from treelet.structures.table import Table
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
+from treelet.structures.word_vectors import WordVectors
 
 DTYPES = frozenset(["|b1", "|i1", "|u1", *(f"<{kind}{size}" for kind in "iu" for size in (2, 4, 8)), "<f4", "<f8"])
 Array = NDArray[Any]
@@ -62,7 +64,9 @@ class Encoder:
         self.places: list[dict[str, Any]] = []
         self.size = 0
         self.banks: list[Any] = []
+        self.vectors: list[Any] = []
         self._seen: list[Treebank] = []
+        self._seen_vectors: list[WordVectors] = []
 
     def value(self, value: Any) -> Any:
         if isinstance(value, np.generic):
@@ -91,8 +95,12 @@ class Encoder:
             return {"bags": [self.value(value.members), self.array(value.start)]}
         if isinstance(value, Table):
             return {"table": [[name, self.value(value.column(name))] for name in value.names]}
+        if isinstance(value, WordVectors):
+            return {"words": self.words(value)}
         if isinstance(value, Kernel):
             params = {name: self.value(item) for name, item in value.get_params(deep=False).items()}
+            if isinstance(value, Smoothed):  # not the name of a file that may be elsewhere, or another, by then
+                params["vectors"] = self.value(value._word_vectors())
             return {"kernel": type(value).__name__, "params": params}
         if CLASSES.get(type(value).__name__) is type(value):
             state = {name: self.value(item) for name, item in value._to_state().items()}
@@ -123,6 +131,14 @@ class Encoder:
         self.banks.append({name: self.array(array) for name, array in packed_bank(bank).items()})
         return len(self.banks) - 1
 
+    def words(self, vectors: WordVectors) -> int:
+        for number, seen in enumerate(self._seen_vectors):  # kernels are copied, and their vectors with them
+            if seen is vectors or (seen.index == vectors.index and np.array_equal(seen.unit, vectors.unit)):
+                return number
+        self._seen_vectors.append(vectors)
+        self.vectors.append([list(vectors.index), self.array(vectors.unit)])
+        return len(self.vectors) - 1
+
 
 class Decoder:
     """The way back. Arrays are views of the file's bytes, and each may be used once: no file unfolds to much more."""
@@ -133,6 +149,8 @@ class Decoder:
         self._banks = [
             _unpacked_bank({name: self.value(item) for name, item in bank.items()}) for bank in header["banks"]
         ]
+
+        self._vectors = [_word_vectors(words, self.value(matrix)) for words, matrix in header["vectors"]]
 
     def model(self) -> Any:
         model = self.value(self.header["model"])
@@ -183,6 +201,8 @@ class Decoder:
                 return rows
             case "treebank":
                 return self._banks[_index(inner)]
+            case "words":
+                return self._vectors[_index(inner)]
             case "tree":
                 return Tree.parse(inner)
             case "vectors":
@@ -200,6 +220,8 @@ class Decoder:
         values = {key: self.value(item) for key, item in params.items()}
         if not values.keys() <= set(cls._parameter_names()):
             raise ValueError(f"{name} has no such parameters: {', '.join(values)}")
+        if issubclass(cls, Smoothed) and not isinstance(values.get("vectors"), WordVectors):
+            raise ValueError("word vectors are missing")  # a text would be the name of a file to read
         kernel = cls(**values)
         kernel.validate()
         return kernel
@@ -230,6 +252,16 @@ def _vectors(values: Any, names: Any) -> Vectors:
     if len(set(names)) != made.shape[1] or len(names) != made.shape[1] or not made.is_sparse:
         raise ValueError("features and their names do not fit")
     return Vectors._of(made.values, names)
+
+
+def _word_vectors(words: Any, unit: Any) -> WordVectors:
+    if not all(isinstance(word, str) for word in words):
+        raise ValueError("a word is none")
+    made = WordVectors(words, unit)
+    if not np.allclose(made.unit, unit):
+        raise ValueError("word vectors are not of length 1")
+    made.unit = np.array(unit, dtype=np.float64)  # to the last bit
+    return made
 
 
 def _bags(members: Any, start: Any) -> Bags:

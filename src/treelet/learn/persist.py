@@ -53,7 +53,7 @@ def save(model: Any, path: PathLike) -> None:
         raise InputTypeError(f"a {type(model).__name__} cannot be saved; what can: {', '.join(sorted(CLASSES))}")
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}
-    header["banks"], header["arrays"] = encoder.banks, encoder.places
+    header |= {"banks": encoder.banks, "vectors": encoder.vectors, "arrays": encoder.places}
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
     text += b" " * (-(PREFIX.size + len(text)) % 8)
     total = PREFIX.size + len(text) + encoder.size + CHECKSUM

@@ -1,0 +1,46 @@
+"""``treelet reproduce``: the papers' experiments, their figures beside ours."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treelet.cli.options import JsonOption
+from treelet.errors import ParameterError
+
+EXPERIMENTS = {"questions": "question classification with SST, PT and bags of words (TREC questions)"}
+
+
+def command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of: {', '.join(EXPERIMENTS)}.")],
+    *,
+    quick: Annotated[bool, typer.Option("--quick", help="A small setting, to see that it works.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write NAME.json, NAME.md and pictures there.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="For whatever is random.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Run an experiment from the literature again.
+
+    The corpora are looked for in the folder that TREELET_DATA names.
+    """
+    if name not in EXPERIMENTS:
+        raise ParameterError(f"there is no experiment {name!r}: choose one of {', '.join(EXPERIMENTS)}")
+    from importlib import import_module
+
+    from treelet.experiments import report
+
+    experiment = import_module(f"treelet.experiments.{name}")
+    results = experiment.run(quick=quick, n_jobs=jobs, seed=seed, say=lambda text: print(text, file=sys.stderr, flush=True))
+    page = experiment.page(results)
+    if out is not None:
+        written = report.write(out, name, results, page)
+        experiment.picture(results, out / f"{name}.png")
+        print(f"written: {', '.join(str(path) for path in written)}", file=sys.stderr)
+    print(json_format.dumps(results) if json else page)

@@ -1,0 +1,611 @@
+"""``treelet train``, ``predict`` and ``evaluate``, from file to file."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import classification_report, confusion_matrix
+from sklearn.model_selection import StratifiedKFold
+from typer.testing import CliRunner
+
+import treelet as tl
+from treelet.cli import evaluate, grid
+from treelet.cli.examples import number_text
+from treelet.cli.main import app
+
+FRAGMENTS = {
+    "place": ["(WH (W where))", "(WH (P in) (WH (W what) (N city)))"],
+    "person": ["(WH (W who))", "(WH (W what) (N man))"],
+    "time": ["(WH (W when))", "(WH (W what) (N year))"],
+}
+WORDS = ["rain", "dog", "king", "song", "ship"]
+
+
+def generate(n: int, seed: int, classes: tuple[str, ...] = ("person", "place", "time")) -> list[tuple[str, str]]:
+    """Labelled trees, told apart by one fragment somewhere in them."""
+    rng = random.Random(seed)
+    examples = []
+    for k in range(n):
+        label = classes[k % len(classes)]
+        noun = f"(NP (N {rng.choice(WORDS)}))"
+        if rng.random() < 0.5:
+            noun = f"(NP (D {rng.choice(['a', 'the'])}) (N {rng.choice(WORDS)}))"
+        verb = f"(VP (V {rng.choice(['saw', 'made', 'was'])}) {noun})"
+        examples.append((label, f"(S {rng.choice(FRAGMENTS[label])} {verb})"))
+    return examples
+
+
+def write_tsv(path: Path, examples: list[tuple[str, str]]) -> Path:
+    path.write_text("".join(f"{label}\t{tree}\n" for label, tree in examples))
+    return path
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    return write_tsv(tmp_path / "train.tsv", generate(60, seed=1))
+
+
+@pytest.fixture
+def test(tmp_path: Path) -> Path:
+    return write_tsv(tmp_path / "test.tsv", generate(30, seed=2))
+
+
+def run(*args: object, input: str | bytes | None = None):
+    return CliRunner().invoke(app, [str(arg) for arg in args], input=input)
+
+
+def succeed(*args: object, input: str | bytes | None = None) -> str:
+    result = run(*args, input=input)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return result.stdout
+
+
+def report(*args: object, input: str | bytes | None = None):
+    return json.loads(succeed(*args, "--json", input=input))
+
+
+def fail(*args: object, input: str | bytes | None = None) -> str:
+    """The one line that a failing command prints."""
+    result = run(*args, input=input)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("treelet: error: ")
+    assert result.stderr.count("\n") == 1, result.stderr
+    return result.stderr
+
+
+def fitted(train: Path, kernel: tl.Kernel, **params) -> tl.KernelSVC:
+    X, y = tl.read_examples(train)
+    return tl.KernelSVC(kernel, **params).fit(X, y)
+
+
+# --- all three ----------------------------------------------------------------------------------------------------
+
+
+def test_train_predict_evaluate(train: Path, test: Path) -> None:
+    model = train.with_name("m.treelet")
+    text = succeed("train", train, "-o", model)
+    for part in (
+        "60 from",
+        "3: person 20, place 20, time 20",
+        "SubsetTree(lam=0.4).normalized()",
+        "C=1, ovr",
+        "m.treelet",
+    ):
+        assert part in text
+    assert f"{model.stat().st_size:,} bytes" in text
+
+    expected = fitted(train, tl.SubsetTree(lam=0.4).normalized())
+    X, truth = tl.read_examples(test)
+    guessed = expected.predict(X).tolist()
+    assert succeed("predict", model, test).splitlines() == guessed
+
+    result = report("evaluate", model, test)
+    right = sum(a == b for a, b in zip(truth, guessed, strict=True))
+    assert right >= 25, "the classes are told apart by a fragment"
+    assert result["accuracy"] == right / 30
+    assert result["correct"] == right
+    assert f"{100 * right / 30:.2f} %" in succeed("evaluate", model, test)
+    assert sorted(os.listdir(train.parent)) == ["m.treelet", "test.tsv", "train.tsv"]
+    assert model.stat().st_mode & 0o777 == train.stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize(
+    ("options", "kernel", "params"),
+    [
+        (["-k", "sst", "--lam", "0.7", "--max-depth", "2", "--C", "5"], tl.SubsetTree(0.7, max_depth=2).normalized(), {"C": 5}),
+        (["-k", "st", "--no-normalize"], tl.Subtree(), {}),
+        (
+            ["-k", "pt", "--lam", "0.5", "--mu", "0.3", "--no-leaves", "--multi-class", "ovo", "--jobs", "2"],
+            tl.PartialTree(0.5, 0.3, leaves=False).normalized(),
+            {"multi_class": "ovo"},
+        ),
+        (["--class-weight", "balanced"], tl.SubsetTree().normalized(), {"class_weight": "balanced"}),
+    ],
+)  # fmt: skip
+def test_options_make_that_classifier(train: Path, test: Path, options: list[str], kernel: tl.Kernel, params) -> None:
+    model = train.with_name("m.treelet")
+    result = report("train", train, "-o", model, *options)
+    assert result["kernel"] == repr(kernel)
+    assert result["C"] == params.get("C", 1)
+    loaded, expected = tl.load(model), fitted(train, kernel, **params)
+    X, _ = tl.read_examples(test)
+    np.testing.assert_allclose(loaded.decision_function(X), expected.decision_function(X), atol=1e-9)
+    assert loaded.class_weight == params.get("class_weight")
+
+
+def test_train_json(train: Path) -> None:
+    model = train.with_name("m.treelet")
+    result = report("train", train, "-o", model)
+    stats = tl.load(model).model_.stats()
+    assert result["examples"] == 60
+    assert result["classes"] == {"person": 20, "place": 20, "time": 20}
+    assert result["support_examples"] == stats.support_examples > 0
+    assert result["model"]["distinct_subtrees"] == stats.distinct_subtrees
+    assert result["model"]["compression"] == pytest.approx(stats.compression)
+    assert result["grid"] is None
+    assert result["bytes"] == model.stat().st_size
+    assert {"read", "gram", "solve", "compress", "total"} <= result["seconds"].keys()
+
+
+# --- grid ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_grid_scores_are_those_of_the_classifier(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, multi_class: str
+) -> None:
+    rng = random.Random(0)
+    noisy = [(label if rng.random() < 0.8 else "time", tree) for label, tree in generate(60, seed=3)]
+    train = write_tsv(tmp_path / "train.tsv", noisy)
+    monkeypatch.setattr(grid, "PRICES", (0.5, 5.0))
+    matrices = []
+    gram = grid.gram
+    monkeypatch.setattr(
+        grid, "gram", lambda kernel, *args, **rest: matrices.append(kernel) or gram(kernel, *args, **rest)
+    )
+    model = tmp_path / "m.treelet"
+    result = report("train", train, "-o", model, "--grid", "--seed", 4, "--multi-class", multi_class, "--jobs", 2)
+    assert len(matrices) == len(grid.DECAYS["sst"]["lam"]), "one matrix a kernel"
+
+    X, y = tl.read_examples(train)
+    labels = np.array(y)
+    splits = list(StratifiedKFold(5, shuffle=True, random_state=4).split(labels, labels))
+    best = (-1, {})
+    for row in result["grid"]["scores"]:
+        kernel = tl.SubsetTree(row["lam"]).normalized()
+        clf = tl.KernelSVC(kernel, C=row["C"], multi_class=multi_class)
+        folds = [np.mean(clf.fit(X[a], labels[a]).predict(X[b]) == labels[b]) for a, b in splits]
+        np.testing.assert_allclose(row["folds"], folds)
+        if row["accuracy"] > best[0]:
+            best = row["accuracy"], {"lam": row["lam"], "C": row["C"]}
+    assert len({row["accuracy"] for row in result["grid"]["scores"]}) > 1, "nothing to choose"
+    assert result["grid"]["best"] == best[1]
+    assert tl.load(model).C == result["C"] == best[1]["C"]
+    assert result["kernel"] == repr(tl.SubsetTree(lam=best[1]["lam"]).normalized())
+
+
+def test_grid_prints_its_table_and_leaves_alone_what_is_given(train: Path) -> None:
+    model = train.with_name("m.treelet")
+    text = succeed("train", train, "-o", model, "--grid", "-k", "pt", "--lam", "0.3", "--C", "2")
+    table = text.split("\n\n", maxsplit=1)[0].splitlines()
+    assert table[1].split() == ["lam", "mu", "C=2"]
+    rows = [line.split() for line in table[2:5]]
+    assert [row[:2] for row in rows] == [["0.3", "0.2"], ["0.3", "0.4"], ["0.3", "0.8"]]
+    assert sum(row[2].endswith("*") for row in rows) == 1
+    assert table[5].startswith("chosen: lam=0.3, mu=")
+    assert tl.load(model).kernel.kernel.lam == 0.3
+
+
+def test_grid_passes_over_values_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = "(N n)"
+    for _ in range(10):
+        tree = f"(A {tree} {tree})"
+    train = write_tsv(tmp_path / "train.tsv", [("large", tree), ("small", "(A (N n))")] * 5)
+    monkeypatch.setitem(grid.DECAYS, "sst", {"lam": (0.01, 1.0)})
+    options = ("train", train, "-o", tmp_path / "m.treelet", "--grid", "--no-normalize")
+    result = report(*options)
+    assert result["grid"]["overflow"] == [{"lam": 1.0}]
+    assert result["grid"]["best"]["lam"] == 0.01
+    assert "too large" in succeed(*options)
+    assert "does not fit a float64" in fail(*options, "--lam", "1")
+
+
+def test_grid_needs_two_of_each(tmp_path: Path) -> None:
+    train = write_tsv(tmp_path / "train.tsv", [*generate(10, 1, ("person", "place")), ("odd", "(S (X x))")])
+    assert "'odd' has one" in fail("train", train, "-o", tmp_path / "m.treelet", "--grid")
+    write_tsv(train, [*generate(10, 1, ("person", "place")), ("odd", "(S (X x))"), ("odd", "(S (X x) (X x))")])
+    assert report("train", train, "-o", tmp_path / "m.treelet", "--grid")["grid"]["folds"] == 5
+
+
+# --- SVM-Light-TK -------------------------------------------------------------------------------------------------
+
+
+def svmlight(path: Path, n: int, seed: int, positive: str = "+1") -> Path:
+    """Trees say nothing; vectors and second trees do."""
+    rng = random.Random(seed)
+    lines = []
+    for k in range(n):
+        sign = positive if k % 2 else "-1"
+        tree = f"(S (N {rng.choice(WORDS)}) (V {rng.choice(['saw', 'was'])}))"
+        feature = 1 if k % 2 else 2
+        lines.append(f"{sign} |BT| {tree} |ET| {feature}:{1 + rng.random():.3f} 9:0.1 |EV| # {k}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_svm_light_tk_files_unchanged(tmp_path: Path) -> None:
+    train = svmlight(tmp_path / "train.dat", 40, 1)
+    test = svmlight(tmp_path / "test.dat", 20, 2, positive="1.0")
+    model = tmp_path / "m.treelet"
+    assert "not used  the feature vectors vector: --vectors 1 adds them" in succeed("train", train, "-o", model)
+    without = report("evaluate", model, test)
+    result = report("train", train, "-o", model, "--vectors", "0.5")
+    kernel = tl.On("tree", tl.SubsetTree().normalized()) + 0.5 * tl.On("vector", tl.Linear())
+    assert result["kernel"] == repr(kernel)
+    assert result["classes"] == {"-1": 20, "1": 20}
+    X, y = tl.read_examples(train)
+    assert set(y) == {"+1", "-1"}
+    expected = tl.KernelSVC(kernel).fit(X, [number_text(label) for label in y])
+    lines = [line.split("\t") for line in succeed("predict", model, test, "--scores").splitlines()]
+    assert lines[0] == ["label", "-1", "1"]
+    scores = expected.decision_function(tl.read_examples(test)[0])
+    np.testing.assert_allclose([float(line[2]) for line in lines[1:]], scores, atol=1e-9)
+    assert [float(line[1]) for line in lines[1:]] == [-float(line[2]) for line in lines[1:]]
+    with_vectors = report("evaluate", model, test)
+    assert with_vectors["accuracy"] == 1 > without["accuracy"]
+    assert with_vectors["unknown"] == {}, "+1 and 1.0 are one class"
+
+    result = report("train", train, "-o", model, "--vectors", "1", "--normalize-vectors")
+    assert result["kernel"] == repr(
+        tl.On("tree", tl.SubsetTree().normalized()) + tl.On("vector", tl.Linear().normalized())
+    )
+
+
+def test_several_trees_a_line(tmp_path: Path) -> None:
+    examples = generate(30, 1, ("person", "place"))
+    train, test, model = tmp_path / "train.dat", tmp_path / "test.dat", tmp_path / "m.treelet"
+    lines = [f"{label} |BT| (S (N x)) |BT| {tree} |ET|\n" for label, tree in examples]
+    train.write_text("".join(lines))
+    sst = tl.SubsetTree().normalized()
+    assert report("train", train, "-o", model)["kernel"] == repr(tl.On("tree1", sst) + tl.On("tree2", sst))
+    assert report("train", train, "-o", model, "--column", "tree2")["kernel"] == repr(tl.On("tree2", sst))
+    assert report("evaluate", model, train)["accuracy"] == 1
+    assert "no trees called 'tree3'" in fail("train", train, "-o", model, "--column", "tree3")
+
+    # No line has a second tree: the column is called otherwise, and the second is missing everywhere.
+    succeed("train", train, "-o", model)
+    test.write_text("person |BT| (S (N x)) |ET|\nplace |BT| (S (N x)) |ET|\n")
+    X = tl.Table({"tree1": ["(S (N x))"] * 2, "tree2": [None] * 2})
+    assert succeed("predict", model, test).splitlines() == tl.load(model).predict(X).tolist()
+
+
+def test_kelp(tmp_path: Path) -> None:
+    file, model = tmp_path / "train.klp", tmp_path / "m.treelet"
+    lines = [f"{label} |BT:parse| {tree} |ET| |BV:bow| {label}:1 |EV|\n" for label, tree in generate(12, 1)]
+    file.write_text("".join(lines))
+    result = report("train", file, "-o", model, "--vectors", "1")
+    assert result["kernel"] == repr(tl.On("parse", tl.SubsetTree().normalized()) + tl.On("bow", tl.Linear()))
+    assert report("evaluate", model, file)["accuracy"] == 1
+    # one column of trees whose name does not matter
+    file.write_text("".join(line.split(" |BV:")[0] + "\n" for line in lines))
+    succeed("train", file, "-o", model, "--C", "100")
+    assert report("evaluate", model, write_tsv(tmp_path / "t.tsv", generate(12, 1)))["accuracy"] == 1
+
+
+# --- streams and files without labels -----------------------------------------------------------------------------
+
+
+def test_streams(train: Path, test: Path) -> None:
+    model = train.with_name("m.treelet")
+    succeed("train", "-", "--format", "tsv", "-o", model, input=train.read_bytes())
+    expected = succeed("predict", model, test)
+    assert succeed("predict", model, "-", "--format", "tsv", input=test.read_bytes()) == expected
+    assert succeed("predict", model, "-", "--format", "tsv", "-o", "-", input=test.read_bytes()) == expected
+    direct = report("evaluate", model, test)
+    streamed = report("evaluate", model, "-", "--format", "tsv", input=test.read_bytes())
+    assert streamed["file"] == "<stdin>"
+    assert streamed["confusion"] == direct["confusion"]
+
+
+def test_files_without_labels(train: Path, test: Path) -> None:
+    model = train.with_name("m.treelet")
+    succeed("train", train, "-o", model)
+    expected = succeed("predict", model, test)
+    trees = [line.split("\t")[1] for line in test.read_text().splitlines()]
+    text = "\n".join(trees) + "\n"
+    for name, content in {
+        "trees.tsv": f"\n{text}",
+        "trees.mrg": text,
+        "trees.txt": text,
+        "empty.tsv": "".join(f"\t{tree}\n" for tree in trees),
+    }.items():
+        file = test.with_name(name)
+        file.write_text(content)
+        assert succeed("predict", model, file) == expected
+        assert "the examples have no labels" in fail("evaluate", model, file)
+        assert "the examples have no labels" in fail("train", file, "-o", model)
+    packed = test.with_name("trees.tsv.gz")
+    packed.write_bytes(gzip.compress(text.encode()))
+    assert succeed("predict", model, packed) == expected
+    zeros = test.with_name("trees.dat")
+    tl.Treebank(trees).write(zeros)
+    assert succeed("predict", model, zeros) == expected
+    assert "all targets are 0" in fail("evaluate", model, zeros)
+    file.write_text(f"a\t{trees[0]}\n\t{trees[1]}\n")
+    assert "example 2 has an empty label" in fail("train", file, "-o", model)
+
+
+def test_predict_to_a_file_and_json(train: Path, test: Path) -> None:
+    model, out = train.with_name("m.treelet"), train.with_name("out.tsv")
+    succeed("train", train, "-o", model)
+    printed = succeed("predict", model, test, "--scores")
+    assert succeed("predict", model, test, "--scores", "-o", out) == ""
+    assert out.read_text() == printed
+    result = report("predict", model, test, "--scores")
+    rows = [line.split("\t") for line in printed.splitlines()]
+    assert rows[0] == ["label", *result["classes"]] == ["label", "person", "place", "time"]
+    assert [row[0] for row in rows[1:]] == result["labels"]
+    assert [[float(value) for value in row[1:]] for row in rows[1:]] == result["scores"]
+    best = [result["classes"][int(np.argmax(row))] for row in result["scores"]]
+    assert best == result["labels"]
+    assert "scores" not in report("predict", model, test)
+    summary = report("predict", model, test, "-o", out)
+    assert summary["output"] == str(out)
+    assert "labels" not in summary
+    assert out.read_text().splitlines() == result["labels"]
+
+
+def test_predict_nothing(train: Path) -> None:
+    model, empty = train.with_name("m.treelet"), train.with_name("empty.tsv")
+    succeed("train", train, "-o", model)
+    empty.write_text("")
+    assert succeed("predict", model, empty) == ""
+    assert succeed("predict", model, empty, "--scores") == "label\tperson\tplace\ttime\n"
+    assert "no labels" in fail("evaluate", model, empty)
+
+
+# --- evaluate -----------------------------------------------------------------------------------------------------
+
+
+def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.treelet"
+    succeed("train", train, "-o", model)
+    examples = generate(12, seed=1)
+    known = report("evaluate", model, write_tsv(tmp_path / "test.tsv", examples))
+    test = write_tsv(tmp_path / "test.tsv", [*examples, ("reason", "(S (WH (W why)))"), ("reason", examples[0][1])])
+    result = report("evaluate", model, test)
+    assert result["unknown"] == {"reason": 2}
+    assert result["examples"] == 14
+    assert result["correct"] == known["correct"]
+    assert result["classes"]["reason"] == {"precision": 0, "recall": 0, "f1": 0, "support": 2}
+    labels, matrix = result["confusion"]["labels"], np.array(result["confusion"]["matrix"])
+    assert labels == ["person", "place", "time", "reason"]
+    assert matrix[3].sum() == 2
+    assert matrix[:, 3].sum() == 0
+    text = succeed("evaluate", model, test)
+    assert "labels that the model does not know, all counted as errors: reason (2)" in text
+
+
+def test_the_numbers_are_scikit_learns(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    noisy = [(label if rng.random() < 0.7 else "time", tree) for label, tree in generate(60, seed=6)]
+    train, model = write_tsv(tmp_path / "train.tsv", generate(60, seed=1)), tmp_path / "m.treelet"
+    test = write_tsv(tmp_path / "test.tsv", noisy)
+    succeed("train", train, "-o", model)
+    result = report("evaluate", model, test)
+    truth, guessed = [label for label, _ in noisy], succeed("predict", model, test).splitlines()
+    expected = classification_report(truth, guessed, output_dict=True)
+    assert 0.5 < result["accuracy"] < 1
+    for label, figures in result["classes"].items():
+        row = expected[label]
+        assert figures == pytest.approx({"precision": row["precision"], "recall": row["recall"], "f1": row["f1-score"], "support": row["support"]})  # fmt: skip
+    assert result["macro"]["f1"] == pytest.approx(expected["macro avg"]["f1-score"])
+    assert result["micro"] == pytest.approx(dict.fromkeys(("precision", "recall", "f1"), result["accuracy"]))
+    assert result["confusion"]["matrix"] == confusion_matrix(truth, guessed).tolist()
+    rows = [line.split() for line in succeed("evaluate", model, test).splitlines()]
+    head = rows.index(["true", "person", "place", "time"])
+    cells = [[0 if cell == "." else int(cell) for cell in row[1:]] for row in rows[head + 1 : head + 4]]
+    assert cells == result["confusion"]["matrix"]
+
+
+@pytest.mark.parametrize(("right", "n"), [(90, 100), (1, 3), (453, 500), (0, 10), (10, 10)])
+def test_wilson_interval(right: int, n: int) -> None:
+    # Its ends are those p from which the share lies 1.96 standard deviations of p away.
+    low, high = evaluate.wilson(right, n)
+    assert 0 <= low < high <= 1
+    for p in (low, high):
+        if 1e-12 < p < 1 - 1e-12:
+            assert abs(right / n - p) == pytest.approx(1.959964 * (p * (1 - p) / n) ** 0.5, rel=1e-6)
+    assert (low <= 1e-12) == (right == 0)
+    assert (high >= 1 - 1e-12) == (right == n)
+
+
+def test_many_classes_list_confusions_instead_of_a_table() -> None:
+    truth = [f"a-rather-long-label-{k % 12}" for k in range(48)]
+    guessed = ["a-rather-long-label-0"] * 48
+    result = evaluate.compared(truth, guessed, sorted(set(truth)))
+    text = evaluate._text(result)
+    assert "confusions (true -> predicted)" in text
+    assert "       4  a-rather-long-label-1 -> a-rather-long-label-0" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(("suffix", "begin"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_picture(train: Path, test: Path, suffix: str, begin: bytes) -> None:
+    pytest.importorskip("matplotlib")
+    model, picture = train.with_name("m.treelet"), train.with_name(f"confusion.{suffix}")
+    succeed("train", train, "-o", model)
+    assert f"picture: {picture}" in succeed("evaluate", model, test, "--picture", picture)
+    assert picture.read_bytes().startswith(begin)
+    if suffix == "svg":
+        assert picture.stat().st_size > 5000
+    assert report("evaluate", model, test, "--picture", picture)["picture"] == str(picture)
+
+
+def test_what_the_picture_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    figure_module = pytest.importorskip("matplotlib.figure")
+    drawn = []
+    monkeypatch.setattr(figure_module.Figure, "savefig", lambda self, *_, **__: drawn.append(self))
+    truth, guessed = ["a"] * 4 + ["b"] * 6, ["a"] * 3 + ["b"] * 7
+    evaluate.draw(evaluate.compared(truth, guessed, ["a", "b"]), "png", tmp_path / "x.png")
+    axes, bar = drawn[0].axes
+    assert axes.get_title() == "Accuracy 90.0 %"
+    texts = {text.get_text() for text in axes.texts}
+    assert {"3", "1", "6"} <= texts
+    np.testing.assert_allclose(axes.images[0].get_array(), [[0.75, 0.25], [0, 1]])
+    assert [tick.get_text() for tick in axes.get_yticklabels()][:2] == ["a  (4)", "b  (6)"]
+    assert bar.get_ylabel() == "share of the true class"
+
+
+def test_picture_without_matplotlib(train: Path, test: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = train.with_name("m.treelet")
+    succeed("train", train, "-o", model)
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "matplotlib" else find(name, *rest)
+    )
+    assert "pip install 'treelet[viz]'" in fail("evaluate", model, test, "--picture", train.with_name("c.png"))
+    assert "must end in .png, .pdf or .svg" in fail("evaluate", model, test, "--picture", train.with_name("c.bmp"))
+    succeed("evaluate", model, test)
+
+
+# --- errors -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_no_model(test: Path, command: str) -> None:
+    assert "this is no treelet model" in fail(command, test, test)
+    assert "cannot be read" in fail(command, test.with_name("nothing.treelet"), test)
+    matrix = test.with_name("matrix.treelet")
+    tl.save(tl.KernelMatrix(tl.SubsetTree()).fit(["(A x)"]), matrix)
+    assert "a KernelMatrix, not a classifier" in fail(command, matrix, test)
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, command: str) -> None:
+    file, model = svmlight(tmp_path / "train.dat", 10, 1), tmp_path / "m.treelet"
+    vectors = tmp_path / "vectors.dat"
+    vectors.write_text("1 1:1\n-1 2:1\n")
+    succeed("train", train, "-o", model)
+    assert f"{vectors}: the model needs examples of one tree each; there are vectors vector" in fail(
+        command, model, vectors
+    )
+    succeed("train", file, "-o", model, "--vectors", "1")
+    assert "the model needs the column tree; the file has vectors vector" in fail(command, model, vectors)
+    assert "the model needs the column vector; the file has trees tree" in fail(command, model, train)
+    assert "no trees, only vectors vector" in fail("train", vectors, "-o", model)
+    assert "--vectors needs feature vectors" in fail("train", train, "-o", model, "--vectors", "1")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--C", "0"], "--C must be a number above 0"),
+        (["--C", "nan"], "--C must be a number above 0"),
+        (["--vectors", "-1"], "--vectors must be a number above 0"),
+        (["--normalize-vectors"], "--normalize-vectors is for --vectors"),
+        (["--multi-class", "all"], "--multi-class must be ovr or ovo"),
+        (["--class-weight", "heavy"], "--class-weight must be balanced"),
+        (["--seed", "-1"], "--seed"),
+        (["--mu", "0.5"], "--mu is for the kernel pt"),
+        (["--lam", "2"], "'lam' parameter"),
+        (["--jobs", "0"], "'n_jobs'"),
+        (["--format", "yaml"], "'format'"),
+        (["--column", "parse"], "no trees called 'parse'"),
+    ],
+)
+def test_bad_options_leave_nothing_behind(train: Path, options: list[str], message: str) -> None:
+    model = train.with_name("m.treelet")
+    model.write_text("old")
+    assert message in fail("train", train, "-o", model, *options)
+    assert model.read_text() == "old"
+    assert sorted(os.listdir(train.parent)) == ["m.treelet", "train.tsv"]
+
+
+def test_nothing_half_written(train: Path, test: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, model = train.parent, train.with_name("m.treelet")
+    bad = train.with_name("bad.tsv")
+    bad.write_text("a\t(S (A a))\nb\t(S (A")
+    assert f"{bad}:2:" in fail("train", bad, "-o", model)
+    write_tsv(bad, [("a", "(S (A a))"), ("a", "(S (B b))")])
+    assert "all 2 examples have the label 'a'" in fail("train", bad, "-o", model)
+    assert "cannot be opened" in fail("train", train.with_name("nothing.tsv"), "-o", model)
+    assert "cannot be written" in fail("train", train, "-o", folder / "no" / "m.treelet")
+    assert "standard output" in fail("train", train, "-o", "-")
+    with monkeypatch.context() as broken:
+        broken.setattr("treelet.learn.save", lambda *_: 1 / 0)
+        assert run("train", train, "-o", model).exit_code == 3
+    assert sorted(os.listdir(folder)) == ["bad.tsv", "test.tsv", "train.tsv"]
+    succeed("train", train, "-o", model)
+    out = train.with_name("out.txt")
+    bad.write_text("a\t(S (A")
+    fail("predict", model, bad, "-o", out)
+    fail("evaluate", model, bad, "--picture", train.with_name("c.png"))
+    assert sorted(os.listdir(folder)) == ["bad.tsv", "m.treelet", "test.tsv", "train.tsv"]
+
+
+# --- the rest -----------------------------------------------------------------------------------------------------
+
+
+def test_progress_if_asked_for(train: Path) -> None:
+    command = "train", train, "-o", train.with_name("m.treelet")
+    assert "kernel values" in run(*command, "--progress").stderr
+    assert "grid" in run(*command, "--grid", "--progress").stderr
+    assert run(*command, "--grid").stderr == ""
+
+
+def test_same_seed_same_file(train: Path) -> None:
+    one, two = train.with_name("1.treelet"), train.with_name("2.treelet")
+    first = report("train", train, "-o", one, "--grid", "--seed", 7)
+    second = report("train", train, "-o", two, "--grid", "--seed", 7, "--jobs", 2)
+    assert first["grid"]["scores"] == second["grid"]["scores"]
+    X = [tree for _, tree in generate(9, 3)]
+    np.testing.assert_array_equal(tl.load(one).decision_function(X), tl.load(two).decision_function(X))
+
+
+def test_number_text() -> None:
+    assert [number_text(label) for label in ("+1", "1.0", "-1", "0.50", "DESC:def", "1e3", "-0", "+")] == [
+        "1", "1", "-1", "0.5", "DESC:def", "1e3", "0", "+",
+    ]  # fmt: skip
+
+
+def test_the_generator_makes_what_it_says() -> None:
+    assert Counter(label for label, _ in generate(30, 1)) == {"person": 10, "place": 10, "time": 10}
+    assert generate(30, 1) == generate(30, 1) != generate(30, 2)
+
+
+def test_help_says_what_is_normalised_and_loads_nothing_heavy(train: Path) -> None:
+    code = (
+        "import sys, treelet.cli.main as m\n"
+        "try: m.app(['train', '--help'], prog_name='treelet')\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('numpy', 'scipy', 'sklearn', 'matplotlib', 'rich') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "normalised unless told otherwise" in " ".join(result.stdout.split())
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_as_a_process(train: Path, test: Path) -> None:
+    model = train.with_name("m.treelet")
+    command = [sys.executable, "-m", "treelet"]
+    subprocess.run([*command, "train", train, "-o", model], check=True, timeout=120, capture_output=True)
+    found = subprocess.run(
+        [*command, "predict", model, "-", "--format", "tsv"],
+        input=test.read_bytes(), check=True, timeout=120, capture_output=True,
+    )  # fmt: skip
+    X, _ = tl.read_examples(test)
+    assert found.stdout.decode().splitlines() == tl.load(model).predict(X).tolist()
+    assert found.stderr == b""
