@@ -6,7 +6,7 @@ CORE := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 JOBS ?= 2
 
-.PHONY: setup demo test test-slow sanitize bench lint stubs format docs clean
+.PHONY: setup demo test test-slow sanitize mutants bench lint stubs format docs clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -49,6 +49,10 @@ sanitize: $(SANITIZED)/.stamp
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$(SANITIZED)/site:$$SITE" \
 		$(BIN)/python -S -m pytest -q -p no:cacheprovider tests/native
+
+# Errors planted in the core, one at a time: the tests must notice each.
+mutants: setup
+	$(BIN)/python tools/mutants.py
 
 bench: setup
 	$(BIN)/python benchmarks/run.py

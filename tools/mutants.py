@@ -1,0 +1,78 @@
+"""Plant errors in a copy of the native core, one at a time, and see that the tests notice: `make mutants`.
+
+Each mutant is built beside the real core and the tests of the kernels are run on it; a mutant that passes them all is a
+hole in the tests, and the exit code says so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+MUTANTS = [
+    ("subset_tree.hpp", "const Num base = Num(1) + lam_;", "const Num base = Num(1) + lam_ * Num(0.999999);"),
+    ("subset_tree.hpp", "w[0] = fresh ? factor : w[0] * factor;", "w[0] = factor;"),
+    ("subset_tree.hpp", "if (!plain) unscatter(known, D, levels);", ""),
+    ("subset_tree.hpp", "if (!plain && l > 0) factor += D", "if (!plain) factor += D"),
+    ("partial_tree.hpp", "(match[x].a - match[y].a - 1) + (match[x].b - match[y].b - 1)", "(match[x].a - match[y].a) + (match[x].b - match[y].b - 1)"),
+    ("partial_tree.hpp", "if (match[y].a >= match[x].a || match[y].b >= match[x].b) continue;", "if (match[y].a >= match[x].a) continue;"),
+    ("partial_tree.hpp", "E *= lam;", ""),
+    ("store.hpp", "if (label_[children(twin)[i]] != label_[children(node)[i]]) return false;", ""),
+    ("counts.hpp", "count[kids[k]] += count[found[i]];", "count[kids[k]] = count[found[i]];"),
+    ("subtree.hpp", "decay_.push_back(power(lam, store.productions_below(node)));", "decay_.push_back(power(lam, store.height(node)));"),
+]
+
+
+def caught(source: Path, site: Path) -> bool:
+    """Whether the kernel tests fail on the core built from `source`."""
+    python = [sys.executable, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "--target", str(site)]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run([*python, str(source)], check=True, env=os.environ | {"PATH": path}, stderr=subprocess.DEVNULL)
+    env = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{sysconfig.get_path('purelib')}"}
+    tests = [str(ROOT / "tests" / name) for name in ("test_tree_kernels.py", "native")]
+    run = subprocess.run(
+        [sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", *tests],
+        env=env,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+    lines = [line for line in run.stdout.splitlines() if line.startswith("FAILED")]
+    print("   ", lines[0][:150] if lines else run.stdout.strip().splitlines()[-1:])
+    return run.returncode == 1
+
+
+def main() -> int:
+    chosen = [int(k) for k in sys.argv[1:]] or range(len(MUTANTS))
+    alive = 0
+    for k in chosen:
+        name, old, new = MUTANTS[k]
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "treelet"
+            shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv", "build", ".git", "docs", "tests"))
+            (copy / "docs").mkdir()
+            file = copy / "native" / name
+            text = file.read_text()
+            if text.count(old) != 1:
+                print(f"{k}: {name}: the text to change occurs {text.count(old)} times: {old}")
+                return 2
+            file.write_text(text.replace(old, new))
+            print(f"{k}: {name}: {old} -> {new or '(nothing)'}", flush=True)
+            if not caught(copy, Path(folder) / "site"):
+                alive += 1
+                print("    NOT NOTICED")
+    print(f"{len(chosen) - alive} of {len(chosen)} planted errors were noticed")
+    return 1 if alive else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
