@@ -248,16 +248,17 @@ void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... na
         .def_prop_ro("bytes", &C::bytes);
 }
 
-// Completes a symmetric matrix of which the lower half is there.
-void mirror(Matrix out) {
+// Completes rows begin .. end of a symmetric matrix of which the lower half is there.
+void mirror(Matrix out, std::size_t begin, std::size_t end) {
     const std::size_t n = out.shape(0), tile = 16;
+    if (begin > end || end > n) refuse("rows out of range");
     if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");
     nb::gil_scoped_release free;
     const std::int64_t stride = out.stride(0);
     double *a = out.data();
-    for (std::size_t i0 = 0; i0 < n; i0 += tile)
+    for (std::size_t i0 = begin; i0 < end; i0 += tile)
         for (std::size_t j0 = i0; j0 < n; j0 += tile)
-            for (std::size_t i = i0; i < std::min(n, i0 + tile); ++i)
+            for (std::size_t i = i0; i < std::min(end, i0 + tile); ++i)
                 for (std::size_t j = std::max(j0, i + 1); j < std::min(n, j0 + tile); ++j)
                     a[static_cast<std::int64_t>(i) * stride + static_cast<std::int64_t>(j)] =
                         a[static_cast<std::int64_t>(j) * stride + static_cast<std::int64_t>(i)];
@@ -418,5 +419,5 @@ NB_MODULE(_core, m) {
                                                  "max_depth"_a);
     bind_columns<PartialTreeColumns, double, double, bool, const Similar *>(
         m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "similar"_a.none());
-    m.def("mirror", &mirror, "out"_a, "Completes a symmetric matrix of which the lower half is there.");
+    m.def("mirror", &mirror, "out"_a, "begin"_a, "end"_a, "Completes rows of a symmetric matrix of which the lower half is there.");
 }

@@ -22,6 +22,7 @@ import treelet as tl
 from treelet.cli import evaluate, grid
 from treelet.cli.examples import number_text
 from treelet.cli.main import app
+from treelet.learn import selection
 
 FRAGMENTS = {
     "place": ["(WH (W where))", "(WH (P in) (WH (W what) (N city)))"],
@@ -171,9 +172,9 @@ def test_grid_scores_are_those_of_the_classifier(
     train = write_tsv(tmp_path / "train.tsv", noisy)
     monkeypatch.setattr(grid, "PRICES", (0.5, 5.0))
     matrices = []
-    gram = grid.gram
+    gram = selection.gram
     monkeypatch.setattr(
-        grid, "gram", lambda kernel, *args, **rest: matrices.append(kernel) or gram(kernel, *args, **rest)
+        selection, "gram", lambda kernel, *args, **rest: matrices.append(kernel) or gram(kernel, *args, **rest)
     )
     model = tmp_path / "m.treelet"
     result = report("train", train, "-o", model, "--grid", "--seed", 4, "--multi-class", multi_class, "--jobs", 2)

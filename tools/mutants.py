@@ -21,12 +21,24 @@ MUTANTS = [
     ("subset_tree.hpp", "w[0] = fresh ? factor : w[0] * factor;", "w[0] = factor;"),
     ("subset_tree.hpp", "if (!plain) unscatter(known, D, levels);", ""),
     ("subset_tree.hpp", "if (!plain && l > 0) factor += D", "if (!plain) factor += D"),
-    ("partial_tree.hpp", "(match[x].a - match[y].a - 1) + (match[x].b - match[y].b - 1)", "(match[x].a - match[y].a) + (match[x].b - match[y].b - 1)"),
-    ("partial_tree.hpp", "if (match[y].a >= match[x].a || match[y].b >= match[x].b) continue;", "if (match[y].a >= match[x].a) continue;"),
+    (
+        "partial_tree.hpp",
+        "(match[x].a - match[y].a - 1) + (match[x].b - match[y].b - 1)",
+        "(match[x].a - match[y].a) + (match[x].b - match[y].b - 1)",
+    ),
+    (
+        "partial_tree.hpp",
+        "if (match[y].a >= match[x].a || match[y].b >= match[x].b) continue;",
+        "if (match[y].a >= match[x].a) continue;",
+    ),
     ("partial_tree.hpp", "E *= lam;", ""),
     ("store.hpp", "if (label_[children(twin)[i]] != label_[children(node)[i]]) return false;", ""),
     ("counts.hpp", "count[kids[k]] += count[found[i]];", "count[kids[k]] = count[found[i]];"),
-    ("subtree.hpp", "decay_.push_back(power(lam, store.productions_below(node)));", "decay_.push_back(power(lam, store.height(node)));"),
+    (
+        "subtree.hpp",
+        "decay_.push_back(power(lam, store.productions_below(node)));",
+        "decay_.push_back(power(lam, store.height(node)));",
+    ),
 ]
 
 

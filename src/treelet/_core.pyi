@@ -159,5 +159,5 @@ class PartialTreeColumns:
     @property
     def bytes(self) -> int: ...
 
-def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> None:
-    """Completes a symmetric matrix of which the lower half is there."""
+def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int) -> None:
+    """Completes rows of a symmetric matrix of which the lower half is there."""

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-from treelet.errors import KernelOverflowError, ParameterError
-from treelet.gram import gram
-from treelet.gram.local import count_threads
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
@@ -29,8 +22,6 @@ DECAYS: dict[str, dict[str, Sequence[float]]] = {
     "sst": {"lam": (0.1, 0.2, 0.4, 0.6, 0.8)},
     "pt": {"lam": (0.1, 0.2, 0.4, 0.6, 0.8), "mu": (0.2, 0.4, 0.8)},
 }
-Matrix = NDArray[np.float64]
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -122,93 +113,21 @@ def search_grid(
     progress : bool
         Show a progress bar.
     """
+    from treelet.learn.selection import select
+
     begin = time.perf_counter()
-    classes, codes = np.unique(np.array(labels), return_inverse=True)
-    folds = _folds(classes, codes, seed)
     names = list(DECAYS[kernel])
     values = [DECAYS[kernel][name] if (given := fixed[name]) is None else (given,) for name in names]
     prices = PRICES if (given := fixed["C"]) is None else (given,)
     settings = [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
-    data = made(**settings[0]).coerce(data)
-    rows: list[Row] = []
-    refused: list[dict[str, float]] = []
-    last: KernelOverflowError | None = None
-    with _bar(progress, len(settings) * (1 + len(folds))) as advance:
-        for setting in settings:
-            try:
-                K = gram(made(**setting), data, n_jobs=machine.n_jobs)
-            except KernelOverflowError as error:
-                refused.append(setting)
-                last = error
-                advance(1 + len(folds))
-                continue
-            advance(1)
-            right = _right(K, codes, folds, prices=prices, machine=machine, advance=advance)
-            sizes = [len(test) for _, test in folds]
-            for price, hits in zip(prices, right.T.tolist(), strict=True):
-                by_fold = tuple(hit / size for hit, size in zip(hits, sizes, strict=True))
-                rows.append(Row({**setting, "C": price}, sum(hits), len(codes), by_fold))
-    if not rows:
-        assert last is not None
-        raise last
-    return Search(rows, refused, time.perf_counter() - begin)
-
-
-def _folds(classes: NDArray[Any], codes: NDArray[np.intp], seed: int) -> list[Fold]:
-    from sklearn.model_selection import StratifiedKFold
-
-    counts = np.bincount(codes)
-    if counts.min() < 2:
-        rare = classes[counts.argmin()]
-        raise ParameterError(
-            f"--grid needs two or more examples of each class, to learn from one and test on another; {str(rare)!r} has one"
+    kernels = [made(**setting) for setting in settings]
+    with _bar(progress, len(settings) * (1 + FOLDS)) as advance:
+        found = select(
+            kernels, kernels[0].coerce(data), labels, machine=machine, C=prices, folds=FOLDS, seed=seed, advance=advance
         )
-    splitter = StratifiedKFold(min(FOLDS, int(counts.max())), shuffle=True, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class with fewer examples than folds is no harm
-        return list(splitter.split(np.zeros(len(codes)), codes))
-
-
-def _right(
-    K: Matrix,
-    codes: NDArray[np.intp],
-    folds: list[Fold],
-    *,
-    prices: Sequence[float],
-    machine: KernelSVC,
-    advance: Callable[[int], None],
-) -> NDArray[np.int64]:
-    """How many test examples are right, folds x prices, from parts of one matrix."""
-
-    def work(fold: Fold) -> list[int]:
-        train, test = fold
-        inside, across = K[np.ix_(train, train)], K[np.ix_(test, train)]
-        known = [_predicted(inside, codes[train], across, price, machine) for price in prices]
-        return [int(np.sum(guessed == codes[test])) for guessed in known]
-
-    found = []
-    with ThreadPoolExecutor(min(len(folds), count_threads(machine.n_jobs)), thread_name_prefix="treelet") as pool:
-        for hits in pool.map(work, folds):
-            found.append(hits)
-            advance(1)
-    return np.array(found)
-
-
-def _predicted(
-    inside: Matrix, y: NDArray[np.intp], across: Matrix, price: float, machine: KernelSVC
-) -> NDArray[np.intp]:
-    """What the machine that `KernelSVC` would fit says, on a matrix that is there already."""
-    from sklearn import config_context
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.svm import SVC
-
-    names = ("tol", "cache_size", "shrinking", "max_iter", "class_weight")
-    solver = SVC(kernel="precomputed", C=price, **{name: getattr(machine, name) for name in names})
-    if len(np.unique(y)) > 2:
-        solver = OneVsRestClassifier(solver) if machine.multi_class == "ovr" else solver.set_params(break_ties=True)
-    with config_context(assume_finite=True):
-        guessed: NDArray[np.intp] = solver.fit(inside, y).predict(across)
-    return guessed
+    setting_of = {id(made): setting for made, setting in zip(kernels, settings, strict=True)}
+    rows = [Row({**setting_of[id(t.kernel)], "C": t.C}, t.correct, t.total, t.by_fold) for t in found.trials]
+    return Search(rows, [setting_of[id(refused)] for refused in found.refused], time.perf_counter() - begin)
 
 
 @contextmanager

@@ -37,7 +37,9 @@ def command(
     from treelet.experiments import report
 
     experiment = import_module(f"treelet.experiments.{name}")
-    results = experiment.run(quick=quick, n_jobs=jobs, seed=seed, say=lambda text: print(text, file=sys.stderr, flush=True))
+    results = experiment.run(
+        quick=quick, n_jobs=jobs, seed=seed, say=lambda text: print(text, file=sys.stderr, flush=True)
+    )
     page = experiment.page(results)
     if out is not None:
         written = report.write(out, name, results, page)

@@ -93,7 +93,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
                 "kernel": name,
                 "chosen": repr(trial.kernel),
                 "C": trial.C,
-                "cross_validation": 100 * trial.mean,
+                "cross_validation": 100 * trial.accuracy,
                 "accuracy": 100 * float(right[name].mean()),
                 "support": len(model.support_),
                 "tried": len(chosen.trials),
@@ -117,10 +117,11 @@ def choose(kernels: list[Kernel], X: Table, y: Any, *, quick: bool, n_jobs: int,
     """Cross-validate on the training questions only."""
 
     def told(trial: Trial) -> None:
-        say(f"    {trial.kernel!r}, C={trial.C:g}: {100 * trial.mean:.2f}")
+        say(f"    {trial.kernel!r}, C={trial.C:g}: {100 * trial.accuracy:.2f}")
 
     C = (3.0,) if quick else (1.0, 3.0, 10.0)
-    return select(kernels, X, y, C=C, folds=3 if quick else 5, seed=seed, n_jobs=n_jobs, report=told)
+    machine = KernelSVC(n_jobs=n_jobs)
+    return select(kernels, X, y, machine=machine, C=C, folds=3 if quick else 5, seed=seed, report=told)
 
 
 def learning_curve(
@@ -166,7 +167,13 @@ def end_to_end(name: str) -> dict[str, Any]:
 def page(results: dict[str, Any]) -> str:
     """The results as a Markdown page."""
     rows = [
-        (r["kernel"], f"{r['accuracy']:.1f}", f"{r['cross_validation']:.2f}", f"`{r['chosen']}`, C={r['C']:g}", r["support"])
+        (
+            r["kernel"],
+            f"{r['accuracy']:.1f}",
+            f"{r['cross_validation']:.2f}",
+            f"`{r['chosen']}`, C={r['C']:g}",
+            r["support"],
+        )
         for r in results["rows"]
     ]
     header = ("kernel", "test accuracy", "cross-validation", "chosen on the training questions", "support questions")
@@ -230,7 +237,9 @@ def picture(results: dict[str, Any], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(6.5, 4.2))
     for name, marker in zip([n for n in curve if n != "sizes"], "osD^", strict=False):
         axes.plot(curve["sizes"], curve[name], marker=marker, markersize=5, label=name)
-    axes.set(xlabel="training questions", ylabel="test accuracy, %", title="Question classification, six coarse classes")
+    axes.set(
+        xlabel="training questions", ylabel="test accuracy, %", title="Question classification, six coarse classes"
+    )
     axes.grid(alpha=0.3)
     axes.legend()
     figure.tight_layout()

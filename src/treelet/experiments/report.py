@@ -27,7 +27,10 @@ def provenance(command: str) -> dict[str, str]:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> str:
     """A Markdown table; the columns in `right` hold numbers."""
-    lines = [f"| {' | '.join(header)} |", "|" + "|".join("---:" if k in right else "---" for k in range(len(header))) + "|"]
+    lines = [
+        f"| {' | '.join(header)} |",
+        "|" + "|".join("---:" if k in right else "---" for k in range(len(header))) + "|",
+    ]
     lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
     return "\n".join(lines)
 

@@ -80,7 +80,11 @@ def gram(
                 part = kernel.evaluator(X[first:], (X if Y is None else Y)[begin:end])
                 _fill(part, out[first:, begin:end], threads, budget, False, advance)
     if halves:
-        _core.mirror(out)
+        _run(
+            lambda tile: _core.mirror(out, tile.begin, tile.end),
+            row_strips(shape[0], 1, n_jobs=threads, memory=budget, matrices=1, halves=False),
+            threads,
+        )
     return out
 
 
@@ -99,6 +103,11 @@ def _fill(evaluator: Evaluator, out: Matrix, threads: int, budget: int, halves: 
         evaluator.fill(tile.begin, tile.end, target, halves)
         return target.size
 
+    _run(work, strips, threads, advance)
+
+
+def _run(work: Callable[[Tile], Any], strips: list[Tile], threads: int, advance: Advance = lambda cells: None) -> None:
+    """Work on all strips, in threads if there are several; an error or an interrupt ends it."""
     if threads == 1 or len(strips) <= 1:
         for tile in strips:
             advance(work(tile))
