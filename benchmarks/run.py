@@ -110,7 +110,7 @@ def by_size(program: Path | None, folder: Path, bank: tl.Treebank, kernel: str) 
     sizes = np.add.reduceat(weights.weight, weights.start[:-1])
     rows = []
     for low in (20, 40, 60, 80, 100, 120):
-        chosen = np.flatnonzero((sizes >= low - 8) & (sizes < low + 8))[:250]
+        chosen = np.flatnonzero((sizes >= low - 8) & (sizes < low + 8))[:150]
         if len(chosen) < 60:
             continue
         file = folder / f"size{low}.txt"
@@ -155,6 +155,9 @@ def plot(results: dict[str, Any], folder: Path) -> None:
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title, yscale="log")
         if key == "by_n":
             axes.set_xscale("log")
+            ticks = [row["n"] for row in results[key]["sst"]]
+            axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
+            axes.minorticks_off()
         axes.grid(alpha=0.3, which="both")
         axes.legend(fontsize=8, ncols=2)
         figure.tight_layout()

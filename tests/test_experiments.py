@@ -62,7 +62,7 @@ def test_selection_errors_and_order() -> None:
     assert found.best.by_fold == (1.0, 1.0)
     with pytest.raises(tl.ParameterError, match="no kernel"):
         select([], bank, [0, 1, 0, 1])
-    with pytest.raises(tl.ParameterError, match="'2' has one"):
+    with pytest.raises(tl.ParameterError, match="'1' has one"):
         select([tl.Subtree()], bank, [0, 1, 0, 2])
     with pytest.raises(tl.TreeletError):
         select([tl.Subtree()], bank, [0, 1, 0])
