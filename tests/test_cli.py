@@ -345,7 +345,7 @@ def test_doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "FAILED" not in text
     report = json.loads(succeed("doctor", "--json").stdout)
     assert [check["value"] for check in report["checks"]] == [6, 11, 17, 30, 5]
-    assert report["data"] == {"TREELET_DATA": str(tmp_path), "there": True}
+    assert report["data"] == {"TREELET_DATA": str(tmp_path), "folder": str(tmp_path), "there": True}
     assert report["versions"]["numpy"] == np.__version__
 
 

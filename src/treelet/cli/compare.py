@@ -70,7 +70,7 @@ def command(
         return
     for number, tree in enumerate(trees, 1):
         print(f"tree {number}\n{_drawing(tree)}\n")
-    print(f"kernel      {chosen!r}\nvalue       {value!r}\nnormalised  {cosine!r}\n")
+    print(f"kernel      {chosen!r}\nvalue       {value!r}\nnormalised  {cosine:.12g}\n")
     print(_table(shared, top))
 
 

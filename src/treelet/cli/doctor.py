@@ -63,8 +63,10 @@ def _core() -> dict[str, Any]:
 
 
 def _data() -> dict[str, Any]:
-    folder = os.environ.get("TREELET_DATA") or None
-    return {"TREELET_DATA": folder, "there": folder is not None and os.path.isdir(folder)}
+    from treelet.datasets.loaders import data_folder
+
+    folder = data_folder()
+    return {"TREELET_DATA": os.environ.get("TREELET_DATA") or None, "folder": str(folder), "there": folder.is_dir()}
 
 
 def _checks() -> list[dict[str, Any]]:
@@ -111,11 +113,8 @@ def _text(report: dict[str, Any]) -> str:
     lines.append("")
     for part in ("machine", "core"):
         lines.extend(f"{name:<14}{value}" for name, value in report[part].items())
-    folder = report["data"]["TREELET_DATA"]
-    if folder is None:
-        where = "TREELET_DATA is not set: no corpora, only generated trees"
-    else:
-        where = folder if report["data"]["there"] else f"{folder} (no such folder)"
+    data = report["data"]
+    where = data["folder"] if data["there"] else f"{data['folder']} (no such folder: set TREELET_DATA to the corpora)"
     lines += [f"{'data':<14}{where}", ""]
     for check in report["checks"]:
         verdict = "ok    " if check["ok"] else "FAILED"

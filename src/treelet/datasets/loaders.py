@@ -18,7 +18,7 @@ ORIGINS = {
 
 def data_folder() -> Path:
     """Where corpora are looked for."""
-    return Path(os.environ.get("TREELET_DATA", Path.cwd().parent / "shared" / "data"))
+    return Path(os.environ.get("TREELET_DATA") or Path.cwd().parent / "shared" / "data")
 
 
 def corpus(name: str) -> Path:
