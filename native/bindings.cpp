@@ -4,6 +4,7 @@
 #include "subset_tree.hpp"
 #include "subtree.hpp"
 
+#include <atomic>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -41,7 +42,14 @@ void check_ids(const IdArray &ids, std::size_t size, const char *what, Id least 
                    std::to_string(size));
 }
 
+// Set from any thread to end what the threads that watch it are doing.
+struct Stop {
+    std::atomic<bool> wanted{false};
+};
+thread_local std::shared_ptr<Stop> watched;
+
 void check_signals() {
+    if (watched && watched->wanted) throw std::runtime_error("stopped");
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
@@ -323,6 +331,13 @@ NB_MODULE(_core, m) {
             },
             "other"_a, "roots"_a, "A copy that also holds other's subtrees below roots, and where each of those went.")
         .def_static("from_columns", &from_columns, "labels"_a, "label"_a, "child_start"_a, "child"_a);
+
+    nb::class_<Stop>(m, "Stop", "A flag that ends long work in the threads that watch it.")
+        .def(nb::init<>())
+        .def("set", [](Stop &self) { self.wanted = true; });
+    m.def(
+        "watch", [](std::shared_ptr<Stop> stop) { watched = std::move(stop); }, "stop"_a,
+        "Let this thread's long work end when the flag is set.");
 
     m.def(
         "build",

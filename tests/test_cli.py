@@ -443,3 +443,31 @@ def test_kernel_from_options() -> None:
     assert kernel_from_options("st", lam=0.5, normalize=True) == tl.Subtree(lam=0.5).normalized()
     with pytest.raises(tl.ParameterError):
         kernel_from_options("SST")
+
+
+def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+    import os
+    import threading
+
+    trees = tmp_path / "trees.mrg"
+    trees.write_text("(A x) (B y)")
+    (tmp_path / "real.npy").write_bytes(b"old")
+    (tmp_path / "link.npy").symlink_to("real.npy")
+    succeed("gram", trees, "-o", tmp_path / "link.npy")
+    assert (tmp_path / "link.npy").is_symlink()
+    assert np.load(tmp_path / "real.npy").shape == (2, 2)
+    os.mkfifo(tmp_path / "pipe.npy")
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append((tmp_path / "pipe.npy").read_bytes()))
+    reader.start()
+    succeed("gram", trees, "-o", tmp_path / "pipe.npy")
+    reader.join(timeout=20)
+    assert (tmp_path / "pipe.npy").is_fifo()
+    assert received == [(tmp_path / "real.npy").read_bytes()]
+
+
+def test_gram_of_one_of_several_trees_a_row(tmp_path: Path) -> None:
+    (tmp_path / "two.dat").write_text("1 |BT| (A b) |BT| (C d) |ET|\n-1 |BT| (A c) |BT| (C d) |ET|\n")
+    assert "tree1, tree2" in fail("gram", tmp_path / "two.dat", "-o", "-")
+    rows = succeed("gram", tmp_path / "two.dat", "-o", "-", "--column", "tree2", "--lam", "1").stdout.split()
+    assert [float(cell) for cell in rows] == [1, 1, 1, 1]

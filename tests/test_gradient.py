@@ -59,6 +59,9 @@ def test_theta_names_the_parameters_in_order() -> None:
         kernel.theta = [0.0]
     with pytest.raises(tl.ParameterError, match="leave Y out"):
         kernel(["(A x)"], ["(A x)"], eval_gradient=True)
+    with pytest.raises(tl.ParameterError, match="by their names"):
+        kernel(["(A x)"], ["(A x)"], 2)
+    assert kernel.gradient([])[1].shape == (0, 0, 4)
 
 
 def labelled_trees(n: int = 40) -> tuple[list[str], np.ndarray]:

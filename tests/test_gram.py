@@ -147,14 +147,15 @@ def test_errors_in_threads_reach_the_caller() -> None:
         tl.SubsetTree(lam=1)([tree] * 50, n_jobs=2)
 
 
-def test_long_work_can_be_interrupted() -> None:
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_long_work_can_be_interrupted(n_jobs: int) -> None:
     """A value that takes minutes stops within a second or two of Ctrl-C."""
     code = (
         "import treelet as tl\n"
         "text = '(A ' * 150_000 + 'x' + ')' * 150_000\n"
-        "bank = tl.Treebank([text])\n"
+        "bank = tl.Treebank([text, text.replace('x', 'y')] * 30)\n"
         "print('ready', flush=True)\n"
-        "try:\n    tl.PartialTree()(bank)\n"
+        f"try:\n    tl.PartialTree()(bank, n_jobs={n_jobs})\n"
         "except KeyboardInterrupt:\n    print('interrupted')\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:

@@ -165,7 +165,7 @@ def test_a_refit_or_a_changed_kernel_does_not_leak() -> None:
     np.testing.assert_array_equal(matrix.transform(MORE), values)
     np.testing.assert_array_equal(clf.decision_function(MORE), before)
     clf.set_params(probability=False).fit(TREES, LABELS)
-    with pytest.raises(tl.ParameterError, match="probability=True"):
+    with pytest.raises(AttributeError, match="predict_proba"):
         clf.predict_proba(TREES)
     assert not np.allclose(clf.decision_function(MORE), before)
 
@@ -477,7 +477,7 @@ def test_other_errors() -> None:
     with pytest.raises(NotFittedError):
         tl.KernelMatrix().transform(TREES)
     with pytest.raises(tl.ParameterError, match="fitted without probabilities"):
-        tl.KernelSVC().fit(TREES, LABELS).predict_proba(TREES)
+        tl.KernelSVC().fit(TREES, LABELS).set_params(probability=True).predict_proba(TREES)
     with pytest.raises(tl.ParameterError, match="at least two examples of each class"):
         tl.KernelSVC(probability=True).fit(TREES[:3], LABELS[:3])
     with pytest.raises(tl.FormatError):
@@ -488,3 +488,25 @@ def test_other_errors() -> None:
         tl.KernelSVR().fit(TREES, LABELS)
     with pytest.raises(tl.ParameterError, match="'epsilon'"):
         tl.KernelSVR(epsilon=-1).fit(TREES, range(60))
+
+
+def test_names_of_parameters_reach_through_wrappers() -> None:
+    from sklearn.base import clone
+
+    for kernel in (None, tl.SubsetTree().normalized(), 2 * tl.SubsetTree().normalized().gaussian(1.0)):
+        machine = tl.KernelSVC(kernel=kernel).set_params(kernel__lam=0.3)
+        assert "SubsetTree(lam=0.3)" in repr(machine.kernel)
+        assert "SubsetTree(lam=0.3)" in repr(clone(machine).kernel)
+    with pytest.raises(tl.ParameterError, match="no parameter 'nonsense'"):
+        tl.SubsetTree().normalized().set_params(nonsense=1)
+    kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
+    with pytest.raises(tl.ParameterError, match="sigma"):
+        kernel.set_params(kernel__lam=0.9, sigma=-1)
+    assert kernel == tl.SubsetTree(lam=0.4).gaussian(1.0), "a refused change leaves nothing behind"
+
+
+def test_probabilities_are_hidden_unless_asked_for() -> None:
+    X, y = ["(A x)", "(B x)", "(A y)", "(B y)"] * 3, [0, 1] * 6
+    assert not hasattr(tl.KernelSVC(), "predict_proba")
+    assert hasattr(tl.KernelSVC(probability=True), "predict_proba")
+    assert tl.KernelSVC(probability=True).fit(X, y).predict_proba(X).shape == (12, 2)

@@ -92,6 +92,10 @@ def test_reading_vectors(tmp_path: Path) -> None:
     path = str(tmp_path / "plain.txt")
     kernel = Smoothed(path, threshold=0.2)
     assert eval(repr(kernel), {"Smoothed": Smoothed}) == kernel
+    read = Smoothed(WordVectors.read(path))
+    assert eval(repr(read), {"Smoothed": Smoothed, "WordVectors": WordVectors}) == read
+    small = Smoothed(expected)
+    assert eval(repr(small), {"Smoothed": Smoothed, "WordVectors": WordVectors}) == small
     np.testing.assert_allclose(kernel(["(N x)", "(N y)"]), Smoothed(VECTORS, threshold=0.2)(["(N x)", "(N y)"]))
 
 

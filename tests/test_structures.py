@@ -7,6 +7,7 @@ import pickle
 
 import nltk
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,6 +97,12 @@ def test_deep_and_wide_trees_are_no_danger() -> None:
     np.testing.assert_allclose(tl.SubsetTree().normalized()([wide]), 1)
 
 
+def test_a_tree_too_deep_to_draw() -> None:
+    deep = tl.Tree.parse("(A " * 3000 + "x" + ")" * 3000)
+    with pytest.raises(tl.TreeError, match="3,000 levels"):
+        deep.pretty()
+
+
 def test_shared_objects_are_shared_subtrees() -> None:
     tree = tl.Tree("A", ["x"])
     for _ in range(600):
@@ -138,6 +145,7 @@ def test_indexing(examples: list[tl.Tree], data: st.DataObject) -> None:
     assert list(bank[::-1]) == examples[::-1]
     assert bank[-1] == examples[-1]
     assert list(bank + examples[:1]) == [*examples, examples[0]]
+    assert list(examples[:1] + bank) == [examples[0], *examples]
     assert list(tl.Treebank.concat([bank[1:], tl.Treebank(examples)])) == examples[1:] + examples
     K = tl.SubsetTree()(bank)
     np.testing.assert_allclose(tl.SubsetTree()(bank[::-1]), K[::-1, ::-1], rtol=1e-12)
@@ -151,7 +159,7 @@ def test_indexing_errors() -> None:
             bank[bad]
     with pytest.raises(IndexError):
         bank[[5]]
-    for bad in ("a", 1.5, [0.5], [[0]]):
+    for bad in ("a", 1.5, [0.5], [[0]], True):
         with pytest.raises(tl.InputTypeError, match="indexed"):
             bank[bad]  # type: ignore[index]
     assert len(bank[[]]) == 0
@@ -194,6 +202,8 @@ def test_everything_that_holds_trees_is_taken() -> None:
         ([DOG, "dog"], "outside brackets"),
         ([float("nan")], "item 0"),
         (np.zeros((2, 2)), "dimension"),
+        ({"(A x)": ["(B y)"]}, "columns"),
+        (pd.DataFrame({"(A x)": ["(B y)"]}), r'On\("column"'),
     ],
 )
 def test_what_is_no_collection_of_trees(bad: object, match: str) -> None:

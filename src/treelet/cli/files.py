@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -28,17 +29,28 @@ def check_output(output: str) -> None:
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
-    """The name of a temporary file beside the target, which takes the target's name at the end and else goes away."""
+    """The name of a temporary file beside the target, which takes the target's name at the end and else goes away.
+
+    Links are followed. What is no regular file (a pipe, a device) stays what it is: the temporary file is poured into it.
+    """
+    target = target.resolve()
     if target.is_dir():
         raise FileError(f"{target}: is a folder")
+    special = target.exists() and not target.is_file()
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        folder = None if special else target.parent
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{target.name}.")
     except OSError as error:
         raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
+        if special:
+            with temporary.open("rb") as source, target.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+            temporary.unlink()
+            return
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)

@@ -51,6 +51,9 @@ def command(
         str | None,
         typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB; the matrix is in the file."),
     ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
+    ] = None,
     format: FormatOption = None,
     progress: Annotated[
         bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
@@ -73,8 +76,8 @@ def command(
 
     begin = time.perf_counter()
     with files.whole_file(Path(output)) if output != "-" else nullcontext() as temporary:
-        rows = read_trees(file, format)
-        others = None if columns is None else read_trees(columns, format)
+        rows = read_trees(file, format, column=column)
+        others = None if columns is None else read_trees(columns, format, column=column)
         read = time.perf_counter()
         shape = len(rows), len(rows if others is None else others)
         show = sys.stderr.isatty() if progress is None else progress

@@ -112,7 +112,8 @@ def _run(work: Callable[[Tile], Any], strips: list[Tile], threads: int, advance:
         for tile in strips:
             advance(work(tile))
         return
-    with ThreadPoolExecutor(threads, thread_name_prefix="treelet") as pool:
+    stop = _core.Stop()  # signals reach the main thread only; the others watch this
+    with ThreadPoolExecutor(threads, "treelet", initializer=_core.watch, initargs=(stop,)) as pool:
         waiting = {pool.submit(work, tile) for tile in strips}
         try:
             while waiting:
@@ -120,6 +121,7 @@ def _run(work: Callable[[Tile], Any], strips: list[Tile], threads: int, advance:
                 for future in done:
                     advance(future.result())
         except BaseException:
+            stop.set()
             for future in waiting:
                 future.cancel()
             raise
@@ -141,7 +143,7 @@ def _allocate(shape: tuple[int, int], budget: int | None) -> Matrix:
     needed = 8 * shape[0] * shape[1]
     if budget is not None and needed > budget:
         raise ParameterError(
-            f"the result, {shape[0]} x {shape[1]}, takes {needed / 2**30:.2f} GiB, more than memory={budget / 2**30:.2f} GiB: "
+            f"the result, {shape[0]} x {shape[1]}, takes {needed:,} bytes, more than the {budget:,} of memory=: "
             "give an out= array of yours, for example numpy.lib.format.open_memmap(...)"
         )
     return np.empty(shape)

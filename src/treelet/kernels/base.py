@@ -84,6 +84,8 @@ class Kernel(Tunable, ABC):
         try:
             for key, value in params.items():
                 name, _, rest = key.partition("__")
+                if name not in known and isinstance(before.get("kernel"), Kernel):
+                    name, rest = "kernel", key  # a kernel around one kernel: k.normalized().set_params(lam=0.2)
                 if name not in known:
                     raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {known}")
                 if rest:
@@ -169,6 +171,8 @@ class Kernel(Tunable, ABC):
         progress : bool
             Show a progress bar.
         """
+        if not isinstance(eval_gradient, (bool, np.bool_)):
+            raise ParameterError("A kernel takes X and Y; n_jobs= and progress= go by their names.")
         if eval_gradient:
             if Y is not None:
                 raise ParameterError("The gradient is only there for a matrix of X with itself: leave Y out.")

@@ -71,6 +71,8 @@ class TreeKernel(Kernel):
         bank = self.coerce(X)
         store, weights = bank.columns.store, bank.weights()
         K, by_lam, by_mu = (np.empty((len(bank), len(bank))) for _ in range(3))
+        if len(bank) == 0:
+            return K, [by_lam, by_mu][: len(self._tunable)]
         large = self._algorithm.gradient(store, weights, weights, K, by_lam, by_mu, *self._native_parameters(store))
         if large is not None:
             raise overflow(self, *large)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from treelet.errors import KernelOverflowError
 from treelet.kernels.algebra import tightly
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number
 from treelet.kernels.values import (
@@ -114,7 +115,13 @@ class Normalized(Kernel):
         return np.where(there, 0.0, -np.inf) if logs else there.astype(float)
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
-        K, parts = self.kernel._gradient(X)
+        try:
+            K, parts = self.kernel._gradient(X)
+        except KernelOverflowError as error:
+            raise KernelOverflowError(
+                f"the gradient of {self!r} is computed from values before they are normalised, and those do not fit a "
+                "float64: start from a smaller lam, or leave large trees out"
+            ) from error
         values = np.diag(K)
         there = values > 0
         roots = np.where(there, 1 / np.sqrt(np.where(there, values, 1)), 0)

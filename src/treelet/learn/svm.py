@@ -15,6 +15,7 @@ from sklearn import config_context
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, SVR
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -360,6 +361,7 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
+    @available_if(lambda self: self.probability or hasattr(self, "platt_"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class, in the order of `classes_`; needs ``probability=True`` when fitted."""
         check_is_fitted(self)

@@ -9,6 +9,8 @@ from treelet.errors import TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import Reader, label_problem
 
+DRAWN = 500  # levels: each line of a drawing is as long as its node is deep
+
 
 def check_label(label: object) -> str:
     """A label is a non-empty string without white space or brackets, so that trees can be written and read back."""
@@ -195,6 +197,10 @@ class Tree:
         └── VP
             └── V sleeps
         """
+        if self.height() > DRAWN:
+            raise TreeError(
+                f"the tree is {self.height():,} levels deep, and can be drawn up to {DRAWN:,}: print str(tree)"
+            )
         lines: list[str] = []
         stack: list[tuple[Tree, str, str]] = [(self, "", "")]
         while stack:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, cast, overload
 
 import numpy as np
@@ -94,7 +94,7 @@ class Treebank(Sequence[Tree | None]):
             if len(index) != 2 or index[1] is not Ellipsis:
                 raise IndexError("a Treebank has one dimension")
             index = index[0]
-        if isinstance(index, (int, np.integer)):
+        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"tree {index} of a bank of {len(self)}")
             return (
@@ -121,6 +121,9 @@ class Treebank(Sequence[Tree | None]):
 
     def __add__(self, other: object) -> Treebank:
         return Treebank.concat([self, other])
+
+    def __radd__(self, other: object) -> Treebank:
+        return Treebank.concat([other, self])
 
     @staticmethod
     def concat(banks: Iterable[object]) -> Treebank:
@@ -240,6 +243,11 @@ def _columns_of(trees: Iterable[object]) -> Columns:
             f"a collection of trees is needed, got one {type(trees).__name__}: put it in a list"
             + (", or read a file with treelet.read_trees" if isinstance(trees, str) else "")
         )
+    if isinstance(trees, Mapping) or hasattr(trees, "columns"):
+        raise InputTypeError(
+            f"a collection of trees is needed, got a {type(trees).__name__} with columns: give one of them, or say which "
+            'to the kernel: On("column", kernel)'
+        )
     if isinstance(trees, np.ndarray) and trees.ndim != 1:
         raise InputTypeError(f"an array of trees must have one dimension, this one has {trees.ndim}")
     try:
@@ -303,5 +311,9 @@ def read_trees(
     if column is None and len(names) == 1:
         column = names[0]
     if column not in document.trees:
-        raise TreeError(f"which trees? The file has the columns {names}, column={column!r}")
+        raise TreeError(
+            f"there are no trees in {file}"
+            if not names
+            else f"which trees of {file}? It has the columns {', '.join(names)}: name one (column={names[0]!r})"
+        )
     return Treebank.from_columns(document.trees[column])

@@ -32,6 +32,9 @@ class WordVectors:
     0.996
     """
 
+    path: str | None = None
+    """The file they were read from."""
+
     def __init__(self, words: Sequence[str], matrix: Any) -> None:
         values = np.asarray(matrix, dtype=np.float64)
         if values.ndim != 2 or len(values) != len(words):
@@ -51,8 +54,12 @@ class WordVectors:
         gensim put first; ``.gz`` and ``.xz`` are unpacked), or from ``.npy`` with the words, one a line, in a ``.txt``
         or ``.vocab`` file of the same name beside it.
         """
-        if str(path).endswith(".npy"):
-            return cls._read_npy(Path(path))
+        vectors = cls._read_npy(Path(path)) if str(path).endswith(".npy") else cls._read_text(path)
+        vectors.path = os.fspath(path)
+        return vectors
+
+    @classmethod
+    def _read_text(cls, path: PathLike) -> WordVectors:
         words: list[str] = []
         rows: list[NDArray[np.float64]] = []
         with open_source(path) as source:
@@ -93,7 +100,18 @@ class WordVectors:
         return word in self.index
 
     def __repr__(self) -> str:
+        if self.path is not None:
+            return f"WordVectors.read({self.path!r})"
+        if len(self) <= 10:
+            return f"WordVectors({list(self.index)!r}, {self.unit.tolist()!r})"
         return f"<WordVectors: {len(self)} words, {self.unit.shape[1]} dimensions>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WordVectors):
+            return NotImplemented
+        return list(self.index) == list(other.index) and bool(np.allclose(self.unit, other.unit, rtol=0, atol=1e-15))
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content
 
     def similarity(self, first: str, second: str) -> float:
         """The cosine of two words' vectors; 0 for words without one, 1 for a word with itself."""
