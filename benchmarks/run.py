@@ -104,6 +104,16 @@ def fresh(bank: tl.Treebank, n: int) -> tl.Treebank:
     return tl.Treebank.from_columns(bank[:n].columns)
 
 
+def scoring(bank: tl.Treebank, kernel: str) -> tuple[str, str]:
+    """Time to score trees with a compressed model of all trees, and the model's size."""
+    from treelet.learn.model import CompressedModel
+
+    model = CompressedModel.of(KERNELS[kernel], bank, np.random.default_rng(0).normal(size=(1, len(bank))))
+    tests = tl.Treebank(bank[:500].strings())  # a store of their own, as new trees have
+    seconds, _ = best(lambda: model.score(tl.Treebank.from_columns(tests.columns)), 5)
+    return f"{seconds / (len(tests) * len(bank)) * 1e6:.4f} µs a (model tree, test tree) pair", str(model.stats())
+
+
 def by_size(program: Path | None, folder: Path, bank: tl.Treebank, kernel: str) -> list[dict[str, float]]:
     """Trees of about one size at a time."""
     weights = bank.weights()
@@ -232,6 +242,10 @@ def main() -> None:
         other[f"peak memory, reading and SST at N={n:,}"] = (
             f"{peak_memory(file, n):.0f} MB (the matrix itself: {8 * n * n / 2**20:.0f} MB)"
         )
+        for kernel in KERNELS:
+            speed, size = scoring(bank, kernel)
+            other[f"scoring 500 trees with a {NAMES[kernel]} model of all"] = speed
+        other["that model"] = size
         for name, value in other.items():
             print(f"  {name}: {value}")
         results = {
