@@ -449,3 +449,13 @@ def test_other_classes_can_join_in(tmp_path: Path) -> None:
             return cls(state["value"])
 
     assert round_trip(Mean(0.25), tmp_path).value == 0.25
+
+
+def test_a_bank_can_be_kept_too(tmp_path: Path) -> None:
+    bank = tl.Treebank(["(S (NP (N dog)) (VP (V runs)))", None, "(S (NP (N cat)) (VP (V runs)))"])
+    tl.save(bank[1:], tmp_path / "bank.treelet")
+    assert tl.load(tmp_path / "bank.treelet") == bank[1:]
+    torn = (tmp_path / "bank.treelet").read_bytes()[:-3]
+    (tmp_path / "torn.treelet").write_bytes(torn)
+    with pytest.raises(tl.ModelFileError, match="cut short"):
+        tl.load(tmp_path / "torn.treelet")

@@ -154,7 +154,7 @@ class Decoder:
 
     def model(self) -> Any:
         model = self.value(self.header["model"])
-        if CLASSES.get(type(model).__name__) is not type(model):
+        if CLASSES.get(type(model).__name__) is not type(model) and type(model) is not Treebank:
             raise ValueError("there is no model in it")
         return model
 

@@ -19,6 +19,7 @@ from treelet.errors import FileError, InputTypeError, ParameterError, TreeletErr
 from treelet.formats.base import PathLike, open_whole
 from treelet.kernels.base import Kernel
 from treelet.learn.encoding import CLASSES, Decoder, Encoder, known_kernels
+from treelet.structures.treebank import Treebank
 
 MAGIC = b"treelet\0"
 VERSION = 1
@@ -36,7 +37,7 @@ def save(model: Any, path: PathLike) -> None:
     Parameters
     ----------
     model : estimator
-        `KernelSVC`, `KernelSVR`, `KernelMatrix`, ..., fitted; or a `CompressedModel`.
+        `KernelSVC`, `KernelSVR`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a `Treebank`.
     path : path
         By custom it ends in ``.treelet``.
 
@@ -49,8 +50,11 @@ def save(model: Any, path: PathLike) -> None:
     ...     tl.load(folder + "/model.treelet").predict(["(VP (V sleep))"]).tolist()
     ['deed']
     """
-    if type(model).__name__ not in CLASSES or type(model) is not CLASSES[type(model).__name__]:
-        raise InputTypeError(f"a {type(model).__name__} cannot be saved; what can: {', '.join(sorted(CLASSES))}")
+    if CLASSES.get(type(model).__name__) is not type(model) and type(model) is not Treebank:
+        estimators = sorted(name for name, cls in CLASSES.items() if hasattr(cls, "fit"))
+        raise InputTypeError(
+            f"a {type(model).__name__} cannot be saved; what can: {', '.join(estimators)}, CompressedModel, Treebank"
+        )
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}
     header |= {"banks": encoder.banks, "vectors": encoder.vectors, "arrays": encoder.places}
