@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.load_profile("default")
+settings.register_profile("mutants", settings.get_profile("default"), phases=[Phase.explicit, Phase.generate])
+settings.load_profile(os.environ.get("TREELET_HYPOTHESIS", "default"))
 
 DATA = Path(os.environ.get("TREELET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
