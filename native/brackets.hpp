@@ -152,10 +152,10 @@ class BracketReader {
         return std::string(text.substr(0, n));
     }
 
-    // "NP-SBJ-1" -> "NP", "S=2" -> "S"; labels that begin with '-' (-LRB-, -NONE-) are whole.
+    // "NP-SBJ-1" -> "NP", "S=2" -> "S", "ADVP|PRT" -> "ADVP"; labels that begin with '-' (-LRB-, -NONE-) are whole.
     static std::string_view bare_label(std::string_view text) {
-        if (text.front() == '-' || text.front() == '=') return text;
-        return text.substr(0, text.find_first_of("-="));
+        if (text.find_first_of("-=|") == 0) return text;
+        return text.substr(0, text.find_first_of("-=|"));
     }
 
     void close() {

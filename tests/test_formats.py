@@ -377,7 +377,7 @@ def test_drop_function_tags(format: str) -> None:
     line = (
         BEFORE[format] + "(S-TPC-1 (NP-SBJ=2 (-LRB- -LRB-) (NN well-known)) (PRT|ADVP x) (- y-z) (= =))" + AFTER[format]
     )
-    plain = "(S (NP (-LRB- -LRB-) (NN well-known)) (PRT|ADVP x) (- y-z) (= =))"
+    plain = "(S (NP (-LRB- -LRB-) (NN well-known)) (PRT x) (- y-z) (= =))"
     assert read(line, format, drop_function_tags=True) == [plain]
     assert read(line, format) == ["(S-TPC-1 (NP-SBJ=2 (-LRB- -LRB-) (NN well-known)) (PRT|ADVP x) (- y-z) (= =))"]
 

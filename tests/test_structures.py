@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 
 import nltk
 import numpy as np
@@ -217,3 +218,9 @@ def test_real_trees(wsj: tl.Treebank) -> None:
     stats = wsj.stats()
     assert (stats.trees, stats.nodes, stats.words) == (3914, 167_545, 94_084)
     assert wsj[:50] == tl.Treebank(wsj[:50].strings())
+
+
+def test_cleaning_the_released_trees(data_dir: Path, wsj: tl.Treebank) -> None:
+    """Traces and function tags dropped here: the same trees as in the file that was cleaned by others."""
+    released = data_dir / "ptb_sample" / "wsj_sample.raw.tsv.xz"
+    assert tl.read_trees(released, format="tsv", drop_empty=True, drop_function_tags=True) == wsj

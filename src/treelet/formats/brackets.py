@@ -87,7 +87,7 @@ def read_brackets(
     drop_empty : bool
         Leave out ``-NONE-`` elements and the nodes they leave childless.
     drop_function_tags : bool
-        ``NP-SBJ-1`` becomes ``NP``; labels that begin with ``-`` stay.
+        ``NP-SBJ-1`` becomes ``NP`` and ``ADVP|PRT`` ``ADVP``; labels that begin with ``-`` stay.
     root : str, optional
         A label for anonymous roots. By default ``( (S ...) )`` is the tree ``(S ...)``.
     """
