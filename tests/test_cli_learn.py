@@ -374,7 +374,7 @@ def test_predict_nothing(train: Path) -> None:
     empty.write_text("")
     assert succeed("predict", model, empty) == ""
     assert succeed("predict", model, empty, "--scores") == "label\tperson\tplace\ttime\n"
-    assert "no labels" in fail("evaluate", model, empty)
+    assert "no examples" in fail("evaluate", model, empty)
 
 
 # --- evaluate -----------------------------------------------------------------------------------------------------

@@ -403,7 +403,7 @@ def test_unknown_formats_and_options() -> None:
             read("", name, nope=1)
     with pytest.raises(ParameterError, match="'tree_column' parameter must be an int"):
         read("a\t(S x)", "tsv", tree_column="last")
-    with pytest.raises(TreeError, match=r"which trees\? The file has the columns \['tree1', 'tree2'\]"):
+    with pytest.raises(TreeError, match=r"which trees\? The file has the columns tree1, tree2: name one"):
         read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk")
     assert read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk", column="tree2") == ["(B b)"]
 

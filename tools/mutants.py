@@ -32,7 +32,7 @@ MUTANTS = [
         "if (match[y].a >= match[x].a) continue;",
     ),
     ("partial_tree.hpp", "E *= lam;", ""),
-    ("store.hpp", "if (label_[children(twin)[i]] != label_[children(node)[i]]) return false;", ""),
+    ("store.hpp", "height_.push_back(n ? height + 1 : 0);", "height_.push_back(height);"),
     ("counts.hpp", "count[kids[k]] += count[found[i]];", "count[kids[k]] = count[found[i]];"),
     (
         "subtree.hpp",

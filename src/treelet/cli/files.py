@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -37,14 +38,15 @@ def whole_file(target: Path) -> Iterator[Path]:
     if target.is_dir():
         raise FileError(f"{target}: is a folder")
     special = target.exists() and not target.is_file()
+    folder = Path(tempfile.gettempdir()) if special else target.parent
+    temporary = (
+        folder / f".{target.name}.{secrets.token_hex(6)}"
+    )  # known before it is made, so that it always goes away
     try:
-        folder = None if special else target.parent
-        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{target.name}.")
-    except OSError as error:
-        raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
+        try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
         yield temporary
         if special:
             with temporary.open("rb") as source, target.open("wb") as sink:

@@ -84,7 +84,7 @@ class Kernel(Tunable, ABC):
         try:
             for key, value in params.items():
                 name, _, rest = key.partition("__")
-                if name not in known and isinstance(before.get("kernel"), Kernel):
+                if name not in known and isinstance(before.get("kernel"), Kernel) and before["kernel"]._takes(name):
                     name, rest = "kernel", key  # a kernel around one kernel: k.normalized().set_params(lam=0.2)
                 if name not in known:
                     raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {known}")
@@ -104,6 +104,11 @@ class Kernel(Tunable, ABC):
                     value.set_params(**inside[name])
             raise
         return self
+
+    def _takes(self, name: str) -> bool:
+        """Whether the parameter is this kernel's, or that of the one kernel it is around."""
+        inner = getattr(self, "kernel", None)
+        return name in self._parameter_names() or (isinstance(inner, Kernel) and inner._takes(name))
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -312,8 +312,8 @@ def read_trees(
         column = names[0]
     if column not in document.trees:
         raise TreeError(
-            f"there are no trees in {file}"
+            "there are no trees in this file"
             if not names
-            else f"which trees of {file}? It has the columns {', '.join(names)}: name one (column={names[0]!r})"
+            else f"which trees? The file has the columns {', '.join(names)}: name one (column={names[0]!r})"
         )
     return Treebank.from_columns(document.trees[column])
