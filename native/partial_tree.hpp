@@ -13,8 +13,6 @@
 #pragma once
 #include "counts.hpp"
 #include <cstddef>
-#include <memory>
-#include <mutex>
 #include <unordered_map>
 
 namespace treelet {
@@ -46,7 +44,7 @@ template <class Num> class PartialTreeColumns {
     }
 
     void rows(Rows &rows, void (*check)()) {
-        std::unique_ptr<Scratch> scratch = take_scratch(rows.store->size());
+        std::unique_ptr<Scratch> scratch = scratch_.take(rows.store->size());
         Pulse pulse(check);
         for (std::size_t row = rows.begin; row < rows.end;) {
             scratch->block.build(*rows.store, *rows.trees, row, rows.end, scratch->index);
@@ -54,8 +52,7 @@ template <class Num> class PartialTreeColumns {
             row += scratch->block.rows;
             scratch->block.forget(scratch->index);
         }
-        std::lock_guard lock(mutex_);
-        spare_.push_back(std::move(scratch));
+        scratch_.give(std::move(scratch));
     }
 
     std::size_t bytes() const {
@@ -591,17 +588,6 @@ template <class Num> class PartialTreeColumns {
         return static_cast<std::uint64_t>(label) << 32 | static_cast<std::uint32_t>(child);
     }
 
-    std::unique_ptr<Scratch> take_scratch(std::size_t store_size) {
-        std::unique_ptr<Scratch> scratch;
-        {
-            std::lock_guard lock(mutex_);
-            if (!spare_.empty()) scratch = std::move(spare_.back()), spare_.pop_back();
-        }
-        if (!scratch) scratch = std::make_unique<Scratch>();
-        if (scratch->index.size() < store_size) scratch->index.resize(store_size, none);
-        return scratch;
-    }
-
     Targets targets_;
     Similar similar_;
     Num lam_, mu_;
@@ -623,8 +609,7 @@ template <class Num> class PartialTreeColumns {
     std::vector<SumEntry> sum_entry_;
     Postings postings_;
     std::vector<Num> power_;
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Scratch>> spare_;
+    ScratchPool<Scratch> scratch_;
 };
 
 } // namespace treelet

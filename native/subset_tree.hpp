@@ -11,8 +11,6 @@
 // With max_depth = d the recursion is C_d(u,v) = lam * prod_j (1 + C_{d-1}(u_j, v_j)), C_1 = lam: one value a level.
 #pragma once
 #include "counts.hpp"
-#include <memory>
-#include <mutex>
 
 namespace treelet {
 
@@ -33,7 +31,7 @@ template <class Num> class SubsetTreeColumns {
     }
 
     void rows(Rows &rows, void (*check)()) {
-        std::unique_ptr<Scratch> scratch = take_scratch(rows.store->size());
+        std::unique_ptr<Scratch> scratch = scratch_.take(rows.store->size());
         Pulse pulse(check);
         for (std::size_t row = rows.begin; row < rows.end;) {
             scratch->block.build(*rows.store, *rows.trees, row, rows.end, scratch->index);
@@ -44,8 +42,7 @@ template <class Num> class SubsetTreeColumns {
             row += scratch->block.rows;
             scratch->block.forget(scratch->index);
         }
-        std::lock_guard lock(mutex_);
-        spare_.push_back(std::move(scratch));
+        scratch_.give(std::move(scratch));
     }
 
     std::size_t bytes() const {
@@ -333,17 +330,6 @@ template <class Num> class SubsetTreeColumns {
         return groups_.find(key.hash(), [&](Id g) { return group_key_[g] == key; });
     }
 
-    std::unique_ptr<Scratch> take_scratch(std::size_t store_size) {
-        std::unique_ptr<Scratch> scratch;
-        {
-            std::lock_guard lock(mutex_);
-            if (!spare_.empty()) scratch = std::move(spare_.back()), spare_.pop_back();
-        }
-        if (!scratch) scratch = std::make_unique<Scratch>();
-        if (scratch->index.size() < store_size) scratch->index.resize(store_size, none);
-        return scratch;
-    }
-
     Targets targets_;
     Num lam_;
     bool limited_ = false;
@@ -360,8 +346,7 @@ template <class Num> class SubsetTreeColumns {
     std::vector<Key> group_key_;
     std::vector<std::int64_t> group_start_;
     std::vector<ChildEntry> child_entry_;
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Scratch>> spare_;
+    ScratchPool<Scratch> scratch_;
 };
 
 } // namespace treelet

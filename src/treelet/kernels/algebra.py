@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -131,8 +132,9 @@ class Pair(Kernel):
     def coerce(self, X: Any) -> Any:
         return self.k2.coerce(self.k1.coerce(X))
 
+    @abstractmethod
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
-        raise NotImplementedError
+        """How two values go together, and how their logarithms do."""
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,8 +46,9 @@ class TreeKernel(Kernel):
     compressible = True
     """Whether a model of this kernel can be one weighted graph that any later tree is scored against."""
 
+    @abstractmethod
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
-        raise NotImplementedError
+        """What the native algorithm takes besides the trees."""
 
     def _native_columns(self, store: _core.Store, weights: _core.NodeWeights, logs: bool) -> Any:
         return self._algorithm(store, weights, logs, *self._native_parameters(store))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -51,8 +52,9 @@ class Tunable:
         introduce_to_sklearn()
         return super().__new__(cls)
 
+    @abstractmethod
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        raise NotImplementedError
+        """Parameters by name."""
 
     def is_stationary(self) -> bool:
         """False: values depend on more than a difference."""
@@ -130,5 +132,6 @@ class Tunable:
         K, parts = self._gradient(X)
         return K, np.stack(parts, axis=-1) if parts else np.empty((*K.shape, 0))
 
+    @abstractmethod
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
-        raise NotImplementedError
+        """The matrix, and one matrix of derivatives a parameter in the order of `theta`."""
