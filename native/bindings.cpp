@@ -1,58 +1,14 @@
 // Python bindings. No algorithm lives here: argument checks, lifetimes and the GIL only.
+#include "bindings.hpp"
 #include "brackets.hpp"
 #include "partial_tree.hpp"
 #include "subset_tree.hpp"
 #include "subtree.hpp"
 
-#include <atomic>
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-namespace nb = nanobind;
-using namespace nb::literals;
 using namespace treelet;
+using namespace treelet::python;
 
 namespace {
-
-using StorePtr = std::shared_ptr<Store>;
-using IdArray = nb::ndarray<const Id, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using LongArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using DoubleArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
-
-template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T> values) {
-    auto *owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
-}
-
-[[noreturn]] void refuse(const std::string &what) { throw nb::value_error(what.c_str()); }
-
-void check_ids(const IdArray &ids, std::size_t size, const char *what, Id least = 0) {
-    for (std::size_t i = 0; i < ids.shape(0); ++i)
-        if (ids.data()[i] < least || ids.data()[i] >= static_cast<std::int64_t>(size))
-            refuse(std::string(what) + " " + std::to_string(i) + " is " + std::to_string(ids.data()[i]) + ", outside 0.." +
-                   std::to_string(size));
-}
-
-// Set from any thread to end what the threads that watch it are doing.
-struct Stop {
-    std::atomic<bool> wanted{false};
-};
-thread_local std::shared_ptr<Stop> watched;
-
-void check_signals() {
-    if (watched && watched->wanted) throw std::runtime_error("stopped");
-    nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
 
 nb::typed<nb::list, nb::str> label_list(const Store &store) {
     nb::typed<nb::list, nb::str> out;
@@ -434,5 +390,6 @@ NB_MODULE(_core, m) {
                                                  "max_depth"_a);
     bind_columns<PartialTreeColumns, double, double, bool, const Similar *>(
         m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "similar"_a.none());
+    bind_parsing(m);
     m.def("mirror", &mirror, "out"_a, "begin"_a, "end"_a, "Completes rows of a symmetric matrix of which the lower half is there.");
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from treelet import datasets, explain, formats, gram, kernels, learn, structures, testing
+    from treelet import datasets, explain, formats, gram, kernels, learn, metrics, parsing, structures, testing
     from treelet.errors import (
         FileError,
         FormatError,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from treelet.kernels import (
         Bag,
         Constant,
+        ForestKernel,
         Gaussian,
         Kernel,
         Linear,
@@ -50,14 +51,19 @@ if TYPE_CHECKING:
         load,
         save,
     )
+    from treelet.parsing import PCFG
     from treelet.structures import (
+        Forest,
+        ForestBank,
         Table,
         Tree,
         Treebank,
         WordVectors,
+        as_forestbank,
         as_treebank,
         bag_of_words,
         read_examples,
+        read_forests,
         read_trees,
     )
 
@@ -74,6 +80,7 @@ _HOMES = {
     "treelet.kernels": [
         "Bag",
         "Constant",
+        "ForestKernel",
         "Gaussian",
         "Kernel",
         "Linear",
@@ -97,24 +104,44 @@ _HOMES = {
         "load",
         "save",
     ],
+    "treelet.parsing": ["PCFG"],
     "treelet.structures": [
+        "Forest",
+        "ForestBank",
         "Table",
         "Tree",
         "Treebank",
         "WordVectors",
+        "as_forestbank",
         "as_treebank",
         "bag_of_words",
         "read_examples",
+        "read_forests",
         "read_trees",
     ],
 }
-_PACKAGES = ["datasets", "explain", "formats", "gram", "kernels", "learn", "structures", "testing"]
+_PACKAGES = [
+    "datasets",
+    "explain",
+    "formats",
+    "gram",
+    "kernels",
+    "learn",
+    "metrics",
+    "parsing",
+    "structures",
+    "testing",
+]
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "PCFG",
     "Bag",
     "Constant",
     "FileError",
+    "Forest",
+    "ForestBank",
+    "ForestKernel",
     "FormatError",
     "Gaussian",
     "InputTypeError",
@@ -144,6 +171,7 @@ __all__ = [
     "TreeletError",
     "WordVectors",
     "__version__",
+    "as_forestbank",
     "as_treebank",
     "bag_of_words",
     "datasets",
@@ -153,7 +181,10 @@ __all__ = [
     "kernels",
     "learn",
     "load",
+    "metrics",
+    "parsing",
     "read_examples",
+    "read_forests",
     "read_trees",
     "save",
     "structures",

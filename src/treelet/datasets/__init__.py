@@ -1,5 +1,6 @@
-"""Trees to try things on: generated here, so that they are always at hand."""
+"""Trees to try things on: generated here, so that they are always at hand; and real corpora, where they are."""
 
 from treelet.datasets.generated import small_treebank
+from treelet.datasets.loaders import corpus, question_bank, questions, wsj_sample
 
-__all__ = ["small_treebank"]
+__all__ = ["corpus", "question_bank", "questions", "small_treebank", "wsj_sample"]

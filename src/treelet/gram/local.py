@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,8 +10,7 @@ from treelet import _core
 from treelet.errors import InputTypeError, ParameterError
 from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory, row_strips
 from treelet.kernels.base import Evaluator, Kernel, Matrix
-
-Advance = Callable[[int], None]
+from treelet.work import Advance, count_threads, progress_bar, run
 
 
 def gram(
@@ -70,7 +65,8 @@ def gram(
     evaluator = kernel.evaluator(X, Y)
     halves = Y is None
     blocks = column_blocks(shape[1], evaluator.bytes, budget)
-    with _progress(progress, shape, halves) as advance:
+    cells = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
+    with progress_bar(progress, "kernel values", cells) as advance:
         if len(blocks) <= 1:
             _fill(evaluator, out, threads, budget, halves, advance)
         else:
@@ -80,10 +76,11 @@ def gram(
                 part = kernel.evaluator(X[first:], (X if Y is None else Y)[begin:end])
                 _fill(part, out[first:, begin:end], threads, budget, False, advance)
     if halves:
-        _run(
+        run(
             lambda tile: _core.mirror(out, tile.begin, tile.end),
             row_strips(shape[0], 1, n_jobs=threads, memory=budget, matrices=1, halves=False),
             threads,
+            lambda done: None,
         )
     return out
 
@@ -103,40 +100,7 @@ def _fill(evaluator: Evaluator, out: Matrix, threads: int, budget: int, halves: 
         evaluator.fill(tile.begin, tile.end, target, halves)
         return target.size
 
-    _run(work, strips, threads, advance)
-
-
-def _run(work: Callable[[Tile], Any], strips: list[Tile], threads: int, advance: Advance = lambda cells: None) -> None:
-    """Work on all strips, in threads if there are several; an error or an interrupt ends it."""
-    if threads == 1 or len(strips) <= 1:
-        for tile in strips:
-            advance(work(tile))
-        return
-    stop = _core.Stop()  # signals reach the main thread only; the others watch this
-    with ThreadPoolExecutor(threads, "treelet", initializer=_core.watch, initargs=(stop,)) as pool:
-        waiting = {pool.submit(work, tile) for tile in strips}
-        try:
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    advance(future.result())
-        except BaseException:
-            stop.set()
-            for future in waiting:
-                future.cancel()
-            raise
-
-
-def count_threads(n_jobs: int | None) -> int:
-    """1 for None, one a core for -1, and so on as in joblib."""
-    if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise ParameterError(
-            f"The 'n_jobs' parameter must be an int other than 0 (-1: all cores). Got {n_jobs!r} instead."
-        )
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+    run(work, strips, threads, advance)
 
 
 def _allocate(shape: tuple[int, int], budget: int | None) -> Matrix:
@@ -157,32 +121,3 @@ def _checked(out: Matrix, shape: tuple[int, int]) -> Matrix:
             f"The 'out' parameter must be a writeable float64 array of shape {shape}, rows contiguous. Got {got} instead."
         )
     return out
-
-
-@contextmanager
-def _progress(wanted: bool, shape: tuple[int, int], halves: bool) -> Iterator[Advance]:
-    if not wanted:
-        yield lambda cells: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    total = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("kernel values", total=total)
-        yield lambda cells: bar.advance(task, cells)
-        bar.update(task, completed=total)

@@ -3,6 +3,7 @@
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
 from treelet.kernels.bag import Bag
 from treelet.kernels.base import Evaluator, Kernel
+from treelet.kernels.forest import ForestKernel
 from treelet.kernels.on import On
 from treelet.kernels.smoothed import Smoothed
 from treelet.kernels.tree import PartialTree, SubsetTree, Subtree
@@ -13,6 +14,7 @@ __all__ = [
     "Bag",
     "Constant",
     "Evaluator",
+    "ForestKernel",
     "Gaussian",
     "Kernel",
     "Linear",

@@ -1,5 +1,7 @@
-"""Trees, feature vectors, and collections of them."""
+"""Trees, forests, feature vectors, and collections of them."""
 
+from treelet.structures.forest import Forest, ForestEdge, ForestNode
+from treelet.structures.forest_bank import ForestBank, as_forestbank, read_forests
 from treelet.structures.table import Table, read_examples
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank, as_treebank, read_trees
@@ -7,14 +9,20 @@ from treelet.structures.vectors import Vectors, as_vectors, bag_of_words
 from treelet.structures.word_vectors import WordVectors
 
 __all__ = [
+    "Forest",
+    "ForestBank",
+    "ForestEdge",
+    "ForestNode",
     "Table",
     "Tree",
     "Treebank",
     "Vectors",
     "WordVectors",
+    "as_forestbank",
     "as_treebank",
     "as_vectors",
     "bag_of_words",
     "read_examples",
+    "read_forests",
     "read_trees",
 ]

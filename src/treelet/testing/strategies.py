@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from treelet.structures import Tree
+from treelet.structures import Forest, Tree
 
 LABELS = ("A", "B", "C")
 WORDS = ("x", "y", "A")  # one word is also a label: equal strings are equal labels
@@ -44,3 +44,54 @@ def trees(
 def banks(min_size: int = 1, max_size: int = 5, **options: object) -> st.SearchStrategy[list[Tree]]:
     """Lists of random trees."""
     return st.lists(trees(**options), min_size=min_size, max_size=max_size)  # type: ignore[arg-type]
+
+
+Rule = tuple[str, tuple[str, ...], float]
+
+
+@st.composite
+def grammars(
+    draw: st.DrawFn,
+    symbols: Sequence[str] = ("S", "A", "B"),
+    words: Sequence[str] = ("x", "y"),
+    max_rules: int = 9,
+    max_tail: int = 3,
+) -> list[Rule]:
+    """Rules of a small random grammar with the start S: long, unary and mixed ones, cycles of unary ones included.
+
+    The probabilities of a head sum to 1.
+    """
+    tails = st.lists(st.sampled_from([*symbols, *words]), min_size=1, max_size=max_tail).map(tuple)
+    bodies = draw(
+        st.lists(st.tuples(st.sampled_from(list(symbols)), tails), min_size=2, max_size=max_rules, unique=True)
+    )
+    bodies += [(head, (words[0],)) for head in symbols if head not in {head for head, _ in bodies}]
+    weights = draw(st.lists(st.integers(1, 9), min_size=len(bodies), max_size=len(bodies)))
+    totals = {
+        symbol: sum(w for w, (head, _) in zip(weights, bodies, strict=True) if head == symbol) for symbol in symbols
+    }
+    return [(head, tail, w / totals[head]) for w, (head, tail) in zip(weights, bodies, strict=True)]
+
+
+@st.composite
+def forests(draw: st.DrawFn, max_trees: int = 4, words: Sequence[str] = ("x", "y", "x")) -> Forest:
+    """Small random packed forests over the beginning of `words`: from lists of trees, packed either way."""
+    sentence = list(words[: draw(st.integers(1, len(words)))])
+
+    def grow(begin: int, end: int, depth: int) -> Tree:
+        label = draw(st.sampled_from(("A", "B")))
+        if end == begin + 1:
+            unary = depth < 2 and draw(st.integers(0, 3)) == 0
+            return Tree(label, [grow(begin, end, depth + 1) if unary else sentence[begin]])
+        cut = draw(st.integers(begin + 1, end - 1))
+        parts = [(begin, cut), (cut, end)]
+        if end - begin == 3 and draw(st.booleans()):
+            parts = [(begin, begin + 1), (begin + 1, begin + 2), (begin + 2, end)]
+        children: list[Tree | str] = []
+        for a, b in parts:
+            bare = b == a + 1 and draw(st.integers(0, 4)) == 0
+            children.append(sentence[a] if bare else grow(a, b, 0))
+        return Tree(label, children)
+
+    items = [(draw(st.integers(1, 5)) / 5, grow(0, len(sentence), 0)) for _ in range(draw(st.integers(1, max_trees)))]
+    return Forest.from_trees(items, packing=draw(st.sampled_from(("nodes", "union"))))

@@ -1,0 +1,193 @@
+// A weighted context-free grammar in the form that the chart wants: rules of two symbols indexed by their left one, and
+// what is to be known about unary chains.
+//
+// A symbol without a label is hidden: it stands for the first children of a longer rule, is only ever a left child, and
+// its children are spliced into its parent's. Symbols from `first_word` on are words.
+#pragma once
+#include "forest.hpp"
+#include <mutex>
+#include <queue>
+
+namespace treelet {
+
+struct Grammar {
+    struct Binary {
+        Id right, head; // right: a compact number, see `right_symbol`
+        double logp;
+    };
+    struct Unary {
+        Id symbol; // the other one
+        double logp;
+    };
+    template <class T> struct Rows { // a list a symbol
+        std::vector<std::int64_t> start;
+        std::vector<T> item;
+        const T *begin(Id s) const { return item.data() + start[s]; }
+        const T *end(Id s) const { return item.data() + start[s + 1]; }
+    };
+
+    std::vector<std::string> labels;
+    Id first_word = 0;
+    Rows<Binary> by_left;
+    std::vector<Id> right_number, right_symbol; // symbols that are right children, numbered compactly
+    Rows<Unary> by_child;                       // child -> heads, best chain of one or more unary rules
+    Rows<Unary> by_head;                        // head -> children, single rules
+    std::vector<std::pair<Id, double>> start;
+    std::vector<Id> component;          // of the unary graph: strongly connected symbols have one number, heads larger ones
+    std::vector<char> cyclic_component; // whether a chain can come back
+    bool cyclic = false;
+
+    std::size_t size() const { return labels.size(); }
+    bool hidden(Id s) const { return labels[s].empty(); }
+
+    struct Rule {
+        Id a, b, head;
+        double logp;
+    };
+    void build(std::vector<Rule> binary, const std::vector<Rule> &unary) { // unary: a is the child
+        const std::size_t n = size();
+        right_number.assign(n, none);
+        for (const Rule &r : binary)
+            if (right_number[r.b] == none) {
+                right_number[r.b] = static_cast<Id>(right_symbol.size());
+                right_symbol.push_back(r.b);
+            }
+        std::stable_sort(binary.begin(), binary.end(), [&](const Rule &x, const Rule &y) {
+            return x.a != y.a ? x.a < y.a : right_number[x.b] < right_number[y.b];
+        });
+        by_left.start.assign(n + 1, 0);
+        for (const Rule &r : binary) ++by_left.start[r.a + 1], by_left.item.push_back({right_number[r.b], r.head, r.logp});
+        for (std::size_t s = 0; s < n; ++s) by_left.start[s + 1] += by_left.start[s];
+
+        std::vector<std::vector<Unary>> down(n), up(n);
+        for (const Rule &r : unary)
+            if (r.a != r.head) down[r.head].push_back({r.a, r.logp}); // a node over itself is never of use
+        fill(by_head, down);
+        find_components();
+        for (Id s = 0; s < static_cast<Id>(n); ++s) best_chains(s, down[s]);
+        for (Id s = 0; s < static_cast<Id>(n); ++s)
+            for (const Unary &u : down[s]) up[u.symbol].push_back({s, u.logp});
+        fill(by_child, up);
+    }
+
+    // log probability of the best unary chain, 0 for none at all.
+    double chain(Id head, Id child) const {
+        if (head == child) return 0;
+        for (const Unary *u = by_child.begin(child); u < by_child.end(child); ++u)
+            if (u->symbol == head) return u->logp;
+        return impossible;
+    }
+
+  private:
+    static void fill(Rows<Unary> &rows, const std::vector<std::vector<Unary>> &lists) {
+        rows.start.assign(1, 0);
+        for (const auto &list : lists) {
+            rows.item.insert(rows.item.end(), list.begin(), list.end());
+            rows.start.push_back(static_cast<std::int64_t>(rows.item.size()));
+        }
+    }
+
+    // Dijkstra from one head over the single rules; `found` receives the best chain to each symbol below it.
+    void best_chains(Id head, std::vector<Unary> &found) const {
+        found.clear();
+        if (by_head.begin(head) == by_head.end(head)) return;
+        std::map<Id, double> best;
+        std::priority_queue<std::pair<double, Id>> queue;
+        queue.push({0, head});
+        while (!queue.empty()) {
+            const auto [score, s] = queue.top();
+            queue.pop();
+            if (!best.emplace(s, score).second) continue;
+            for (const Unary *u = by_head.begin(s); u < by_head.end(s); ++u)
+                if (!best.count(u->symbol)) queue.push({score + u->logp, u->symbol});
+        }
+        for (const auto &[s, score] : best)
+            if (s != head) found.push_back({s, score});
+    }
+
+    // Tarjan's algorithm without recursion: components come out children first.
+    void find_components() {
+        const Id n = static_cast<Id>(size());
+        component.assign(n, none);
+        std::vector<Id> number(n, none), low(n, 0), stack;
+        std::vector<char> on_stack(n, 0);
+        std::vector<std::pair<Id, const Unary *>> calls;
+        Id counter = 0, components = 0;
+        for (Id top = 0; top < n; ++top) {
+            if (number[top] != none) continue;
+            calls.push_back({top, by_head.begin(top)});
+            while (!calls.empty()) {
+                auto &[s, next] = calls.back();
+                if (number[s] == none) number[s] = low[s] = counter++, stack.push_back(s), on_stack[s] = 1;
+                if (next < by_head.end(s)) {
+                    const Id child = (next++)->symbol;
+                    if (number[child] == none)
+                        calls.push_back({child, by_head.begin(child)});
+                    else if (on_stack[child])
+                        low[s] = std::min(low[s], number[child]);
+                    continue;
+                }
+                if (low[s] == number[s]) {
+                    Id size = 0;
+                    for (Id last = none; last != s; ++size) {
+                        last = stack.back(), stack.pop_back();
+                        on_stack[last] = 0, component[last] = components;
+                    }
+                    cyclic_component.push_back(size > 1);
+                    cyclic = cyclic || size > 1;
+                    ++components;
+                }
+                const Id done = s;
+                calls.pop_back();
+                if (!calls.empty()) low[calls.back().first] = std::min(low[calls.back().first], low[done]);
+            }
+        }
+    }
+};
+
+// All chains of unary rules from one symbol down to another that pass no symbol twice, best first.
+class Chains {
+  public:
+    Chains(const Grammar &grammar, Id head, Id child) : grammar_(grammar), child_(child) {
+        paths_.push_back({{head}, 0});
+        queue_.push({grammar.chain(head, child), 0});
+    }
+    // The k-th (from 0), if there is one.
+    bool find(std::size_t k, double &score) {
+        while (found_.size() <= k && !queue_.empty()) {
+            const auto [bound, at] = queue_.top();
+            queue_.pop();
+            const Path path = paths_[-at];
+            const Id last = path.symbols.back();
+            if (last == child_) {
+                found_.push_back(path);
+                continue;
+            }
+            for (const Grammar::Unary *u = grammar_.by_head.begin(last); u < grammar_.by_head.end(last); ++u) {
+                const double rest = grammar_.chain(u->symbol, child_);
+                if (rest == impossible || std::find(path.symbols.begin(), path.symbols.end(), u->symbol) != path.symbols.end())
+                    continue;
+                Path longer{path.symbols, path.score + u->logp};
+                longer.symbols.push_back(u->symbol);
+                queue_.push({longer.score + rest, -static_cast<std::int64_t>(paths_.size())});
+                paths_.push_back(std::move(longer));
+            }
+        }
+        if (found_.size() <= k) return false;
+        score = found_[k].score;
+        return true;
+    }
+    const std::vector<Id> &symbols(std::size_t k) const { return found_[k].symbols; }
+
+  private:
+    struct Path {
+        std::vector<Id> symbols;
+        double score;
+    };
+    const Grammar &grammar_;
+    Id child_;
+    std::vector<Path> paths_, found_;
+    std::priority_queue<std::pair<double, std::int64_t>> queue_;
+};
+
+} // namespace treelet

@@ -1,0 +1,51 @@
+"""How good parses and rankings are, and whether one is better than another by more than chance."""
+
+from treelet.metrics.constituents import PARSEVAL, PLAIN, Convention, constituents
+from treelet.metrics.counts import BracketCounts
+from treelet.metrics.parse import (
+    ParsevalResult,
+    bracket_counts,
+    candidate_scores,
+    labelled_f1,
+    oracle,
+    parse_score,
+    parseval,
+    relative_improvement,
+    tree_scores,
+)
+from treelet.metrics.ranking import best_of_group, kendall_tau_b, kendall_tau_by_group, mean_kendall_tau
+from treelet.metrics.significance import (
+    BootstrapResult,
+    McNemarResult,
+    TTestResult,
+    mcnemar,
+    paired_bootstrap,
+    paired_t_test,
+)
+
+__all__ = [
+    "PARSEVAL",
+    "PLAIN",
+    "BootstrapResult",
+    "BracketCounts",
+    "Convention",
+    "McNemarResult",
+    "ParsevalResult",
+    "TTestResult",
+    "best_of_group",
+    "bracket_counts",
+    "candidate_scores",
+    "constituents",
+    "kendall_tau_b",
+    "kendall_tau_by_group",
+    "labelled_f1",
+    "mcnemar",
+    "mean_kendall_tau",
+    "oracle",
+    "paired_bootstrap",
+    "paired_t_test",
+    "parse_score",
+    "parseval",
+    "relative_improvement",
+    "tree_scores",
+]

@@ -1,0 +1,305 @@
+"""Constituents: the labelled spans of a tree, under a convention that says which of them count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.structures import Treebank
+
+Chain = tuple[int, "Chain | None"]  # labels of the nodes over one span, linked: a unary chain may be very long
+Found = tuple[int, int, int, int, Chain | None]  # matched, proposed, crossing, right tags, what is not yet matched
+
+
+@dataclass(frozen=True)
+class Convention:
+    """Which nodes of a tree are constituents, and over which words their spans run.
+
+    A constituent is a node with its label and its span. Words never count, and pre-terminals (nodes all of whose
+    children are words) only if asked for. A constituent over no word does not count.
+
+    Parameters
+    ----------
+    ignored : collection of str
+        Labels of nodes that do not count. What is below them does.
+    punctuation : collection of str
+        Tags of words that spans leave out. Where two trees are compared, the gold tree's tags decide for both, so that a
+        comma that was given another tag does not shift all spans behind it.
+    empty : collection of str
+        Tags of words that are no words: they are deleted, by each tree's own tags, before anything else.
+    same : collection of (str, str)
+        Pairs of labels that count as one.
+    function_tags : bool
+        False to compare labels up to their first ``-`` or ``=`` only: NP-SBJ is NP.
+    preterminals : bool
+        True to count pre-terminals too.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from treelet.metrics import PARSEVAL
+    >>> with_punctuation = replace(PARSEVAL, punctuation=())
+    """
+
+    ignored: Sequence[str] | frozenset[str] = ()
+    punctuation: Sequence[str] | frozenset[str] = ()
+    empty: Sequence[str] | frozenset[str] = ()
+    same: Sequence[tuple[str, str]] = ()
+    function_tags: bool = True
+    preterminals: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("ignored", "punctuation", "empty", "same"):
+            if isinstance(value := getattr(self, name), str):
+                raise ParameterError(
+                    f"The {name!r} parameter of Convention must be a collection of labels. Got {value!r} instead."
+                )
+
+    def category(self, label: str) -> str | None:
+        """The label that is compared, None for a label that does not count."""
+        if not self.function_tags:
+            cut = min((place for mark in "-=" if (place := label.find(mark)) > 0), default=len(label))
+            label = label[:cut]
+        if label in self.ignored or label in self.punctuation or label in self.empty:
+            return None
+        for one, other in self.same:
+            if label == other:
+                return one
+        return label
+
+
+PLAIN = Convention()
+PARSEVAL = Convention(
+    ignored=("TOP", "ROOT", "S1"),
+    punctuation=(",", ":", "``", "''", ".", "?", "!"),
+    empty=("-NONE-",),
+    same=(("ADVP", "PRT"),),
+    function_tags=False,
+)
+
+
+def constituents(tree: object, convention: Convention = PLAIN) -> Counter[tuple[str, int, int]]:
+    """The constituents of a tree: how often each (label, start, end) occurs.
+
+    Words are counted from 0, and `end` is the first word behind the constituent.
+
+    Parameters
+    ----------
+    tree : Tree, str, ...
+        A tree, in any form that a Treebank takes.
+    convention : Convention
+        ``PLAIN``: every node but words and pre-terminals counts, with all its words, as in the parse score of Collins &
+        Duffy (2001). ``PARSEVAL``: as the program evalb does with COLLINS.prm. There the labels TOP, ROOT and S1 do
+        not count, words tagged ``, : `` '' . ? !`` are left out of all spans, -NONE- is deleted, a constituent left with no
+        word disappears, PRT is ADVP, and labels end before the first ``-`` or ``=``.
+
+    Returns
+    -------
+    Counter
+        A multiset: in (NP (NP (N John))) the constituent (NP, 0, 1) occurs twice.
+
+    Examples
+    --------
+    >>> from treelet.metrics import PARSEVAL, constituents
+    >>> tree = "(TOP (S (NP-SBJ (N John)) (, ,) (VP (V sleeps)) (. .)))"
+    >>> sorted(constituents(tree))
+    [('NP-SBJ', 0, 1), ('S', 0, 4), ('TOP', 0, 4), ('VP', 2, 3)]
+    >>> sorted(constituents(tree, PARSEVAL))
+    [('NP', 0, 1), ('S', 0, 2), ('VP', 1, 2)]
+    """
+    scorer = Scorer([Treebank([tree])], convention)
+    root = scorer.roots[0]
+    if root < 0:
+        raise TreeError("there are no constituents in a missing tree: give a tree, not None")
+    spans = scorer.gold(root).brackets
+    return Counter({(scorer.categories[number], a, b): count for (number, a, b), count in spans.items()})
+
+
+class Gold(NamedTuple):
+    """A gold tree as parses are compared with it."""
+
+    root: int
+    words: list[int]
+    tags: list[int]  # -1 for a word that spans leave out, -2 for one without a tag
+    place: list[int]  # where each word begins when some are left out; one more for the end
+    brackets: Counter[tuple[int, int, int]]
+    inner_start: list[int]  # of the smallest constituent around the boundary before each remaining word
+    inner_end: list[int]
+
+
+class Scorer:
+    """Trees over one store, and how much of a gold tree each of them finds.
+
+    What a subtree contributes depends on the subtree and where it begins only, so it is computed once a sentence however many
+    candidates hold it. Nothing here recurses.
+    """
+
+    def __init__(self, banks: Sequence[Treebank], convention: Convention) -> None:
+        if not isinstance(convention, Convention):
+            raise InputTypeError(
+                f"The 'convention' parameter must be PLAIN, PARSEVAL or another Convention. Got {convention!r} instead."
+            )
+        store, roots = Treebank.concat([Treebank(), *banks]).columns  # a store without what other trees hold
+        self.roots: list[int] = roots.tolist()
+        self.names = names = store.labels
+        number: dict[str, int] = {}
+        found = [convention.category(name) for name in names]
+        of_label = np.array([-1 if name is None else number.setdefault(name, len(number)) for name in found], np.int64)
+        self.categories = list(number)
+        self.label: list[int] = store.label.tolist()
+        self.start: list[int] = store.child_start.tolist()
+        self.child: list[int] = store.child.tolist()
+        self.height: list[int] = store.height.tolist()
+        counts = store.height > (0 if convention.preterminals else 1)
+        self.category: list[int] = np.where(counts, of_label[store.label], -1).tolist() if len(names) else []
+        tags = {name: place for place, name in enumerate(names)}
+        self.left_out = {tags[name] for name in convention.punctuation if name in tags}
+        empty = {tags[name] for name in convention.empty if name in tags}
+        self.width: list[int] = []
+        for node, height in enumerate(self.height):
+            kids = self.child[self.start[node] : self.start[node + 1]]
+            if height <= 1:
+                self.width.append(0 if height == 1 and self.label[node] in empty else max(len(kids), 1))
+            else:
+                self.width.append(sum(self.width[kid] for kid in kids))
+
+    def gold(self, root: int) -> Gold:
+        """What parses of a sentence are compared with."""
+        words: list[int] = []
+        tags: list[int] = []
+        nodes: list[tuple[int, int, int]] = []  # node, where it begins, the constituent around it
+        stack = [(root, -1)]
+        while stack:
+            node, around = stack.pop()
+            if not self.width[node]:
+                continue
+            if self.category[node] >= 0:
+                around = len(nodes)
+            nodes.append((node, len(words), around))
+            kids = self.child[self.start[node] : self.start[node + 1]]
+            if self.height[node] == 0:
+                words.append(self.label[node])
+                tags.append(-2)
+            elif self.height[node] == 1:
+                tag = self.label[node]
+                words.extend(self.label[kid] for kid in kids)
+                tags.extend([-1 if tag in self.left_out else tag] * len(kids))
+            else:
+                stack.extend((kid, around) for kid in reversed(kids))
+        place = [0]
+        for tag in tags:
+            place.append(place[-1] + (tag != -1))
+
+        brackets: Counter[tuple[int, int, int]] = Counter()
+        inner_start, inner_end = [-1] * (place[-1] + 1), [len(words) + 1] * (place[-1] + 1)
+        for node, begin, around in nodes:
+            a, b = place[begin], place[begin + self.width[node]]
+            if a == b:
+                continue
+            if self.category[node] >= 0:
+                brackets[self.category[node], a, b] += 1
+            if around < 0:
+                continue
+            above, first, _ = nodes[around]
+            low, high = place[first], place[first + self.width[above]]
+            # A boundary lies between two children of the smallest node around it.
+            at = begin
+            for kid in self.child[self.start[node] : self.start[node + 1]]:
+                at += self.width[kid]
+                if a < place[at] < b:
+                    inner_start[place[at]], inner_end[place[at]] = low, high
+        return Gold(root, words, tags, place, brackets, inner_start, inner_end)
+
+    def compare(self, gold: Gold, roots: Sequence[int], where: Sequence[str]) -> list[tuple[int, int, int, int]]:
+        """For each parse of a sentence: matched, proposed and crossing constituents, and words with the right tag."""
+        known: dict[int, Found] = {}
+        out = []
+        for root, name in zip(roots, where, strict=True):
+            if root < 0:
+                out.append((0, 0, 0, 0))
+                continue
+            if self.width[root] != len(gold.words):
+                self._differ(gold, root, name)
+            matched, proposed, crossing, right, chain = self._found(gold, root, known, name)
+            out.append((matched + _matched(gold, chain, 0, gold.place[-1]), proposed, crossing, right))
+        return out
+
+    def _found(self, gold: Gold, root: int, known: dict[int, Found], where: str) -> Found:
+        child, start, width, place = self.child, self.start, self.width, gold.place
+        size = len(gold.words) + 1
+        stack = [(root, 0)]
+        while stack:
+            node, begin = stack[-1]
+            key = node * size + begin
+            if key in known:
+                stack.pop()
+                continue
+            end = begin + width[node]
+            a, b = place[begin], place[end]
+            kids = child[start[node] : start[node + 1]]
+            matched = proposed = crossing = right = 0
+            chain: Chain | None = None
+            if self.height[node] <= 1 and width[node]:
+                if gold.words[begin:end] != [self.label[kid] for kid in kids or (node,)]:
+                    self._differ(gold, root, where)
+                right = gold.tags[begin:end].count(self.label[node]) if kids else 0
+            elif width[node]:
+                missing, at = len(stack), begin
+                for kid in kids:
+                    if not width[kid]:
+                        continue
+                    below = known.get(kid * size + at)
+                    if below is None:
+                        stack.append((kid, at))
+                    elif len(stack) == missing:
+                        low, high = place[at], place[at + width[kid]]
+                        if below[4] is not None:
+                            if low == a and high == b:
+                                chain = below[4]
+                            else:
+                                matched += _matched(gold, below[4], low, high)
+                        matched += below[0]
+                        proposed += below[1]
+                        crossing += below[2]
+                        right += below[3]
+                    at += width[kid]
+                if len(stack) > missing:
+                    continue
+            if self.category[node] >= 0 and a < b:
+                chain = (self.category[node], chain)
+                proposed += 1
+                crossing += gold.inner_end[a] < b or gold.inner_start[b] > a
+            known[key] = matched, proposed, crossing, right, chain
+            stack.pop()
+        return known[root * size]
+
+    def _differ(self, gold: Gold, root: int, where: str) -> NoReturn:
+        parsed = self.gold(root).words
+        ours, theirs = ([self.names[word] for word in words] for words in (gold.words, parsed))
+        place = next((k for k, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
+        if place is None:
+            what = f"{len(theirs)} words, the gold tree has {len(ours)}"
+        else:
+            what = f"{theirs[place]!r} as word {place}, the gold tree has {ours[place]!r}"
+        raise TreeError(
+            f"{where}: the parse has {what}. A parse is compared with a gold tree over the same words: check that both are of the "
+            "same sentence, and that traces were dropped from both (read_trees(..., drop_empty=True))"
+        )
+
+
+def _matched(gold: Gold, chain: Chain | None, a: int, b: int) -> int:
+    if chain is None:
+        return 0
+    label, rest = chain
+    if rest is None:
+        return 1 if (label, a, b) in gold.brackets else 0
+    labels = Counter([label])
+    while rest is not None:
+        label, rest = rest
+        labels[label] += 1
+    return sum(min(count, gold.brackets.get((label, a, b), 0)) for label, count in labels.items())

@@ -1,0 +1,136 @@
+"""Counts of constituents, parse by parse, and the measures made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import InputTypeError, ParameterError
+
+Totals = NDArray[np.float64]
+
+
+def _fraction(part: Totals, whole: Totals, otherwise: Totals) -> Totals:
+    return np.divide(part, whole, out=otherwise.astype(np.float64), where=whole > 0)
+
+
+def _nothing(totals: Totals) -> Totals:
+    return np.asarray(totals[..., 1] + totals[..., 2] == 0, dtype=np.float64)
+
+
+# From sums over sentences of BracketCounts.columns(). Where there is neither gold nor proposed, all is right.
+MEASURES: dict[str, Callable[[Totals], Totals]] = {
+    "precision": lambda t: 100 * _fraction(t[..., 0], t[..., 2], _nothing(t)),
+    "recall": lambda t: 100 * _fraction(t[..., 0], t[..., 1], _nothing(t)),
+    "f1": lambda t: 100 * _fraction(2 * t[..., 0], t[..., 1] + t[..., 2], _nothing(t)),
+    "parse_score": lambda t: 100 * _fraction(t[..., 3], t[..., 1], _nothing(t)),
+    "exact_match": lambda t: 100 * t[..., 4] / t[..., 5],
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BracketCounts:
+    """Constituents that match, of how many in the gold tree and in the parse, for each of many parses.
+
+    ``counts[index]`` are those of some parses, by a slice, integers or a mask. Measures over all are in percent:
+    `precision`, `recall`, `f1`, `parse_score`, `exact_match`. Those of each parse are between 0 and 1.
+
+    Parameters
+    ----------
+    matched, gold, proposed : ndarray of int
+        For each parse.
+
+    Examples
+    --------
+    >>> from treelet.metrics import BracketCounts
+    >>> counts = BracketCounts([2, 3], [4, 3], [2, 3])
+    >>> counts.goodness
+    array([0.75, 1.  ])
+    >>> round(counts.f1, 2), round(counts.parse_score, 2)
+    (83.33, 85.71)
+    """
+
+    matched: NDArray[np.int64]
+    gold: NDArray[np.int64]
+    proposed: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        arrays = [np.asarray(value) for value in (self.matched, self.gold, self.proposed)]
+        if any(array.ndim != 1 or len(array) != len(arrays[0]) for array in arrays):
+            raise ParameterError("matched, gold and proposed must be arrays of one dimension and one length")
+        if any(array.dtype.kind not in "iu" and array.size for array in arrays):
+            raise InputTypeError("matched, gold and proposed must be counts: arrays of integers")
+        matched, gold, proposed = (array.astype(np.int64) for array in arrays)
+        if ((matched < 0) | (matched > np.minimum(gold, proposed))).any():
+            raise ParameterError(
+                "there cannot be fewer matched constituents than 0, or more than gold or proposed ones"
+            )
+        for name, array in (("matched", matched), ("gold", gold), ("proposed", proposed)):
+            object.__setattr__(self, name, array)
+
+    def __len__(self) -> int:
+        return len(self.matched)
+
+    def __getitem__(self, index: slice | NDArray[Any]) -> BracketCounts:
+        return BracketCounts(self.matched[index], self.gold[index], self.proposed[index])
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        return iter((self.matched, self.gold, self.proposed))
+
+    @property
+    def goodness(self) -> NDArray[np.float64]:
+        """½(c/p + c/g) of each parse; 1 where there are no constituents in either tree, 0 where only in one."""
+        c, g, p = (array.astype(np.float64) for array in self)
+        none = (g + p == 0).astype(np.float64)
+        return np.asarray((_fraction(c, p, none) + _fraction(c, g, none)) / 2)
+
+    @property
+    def sentence_f1(self) -> NDArray[np.float64]:
+        """2c/(g + p) of each parse; 1 where there are no constituents in either tree."""
+        return MEASURES["f1"](self.columns()) / 100
+
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Whether all constituents of each parse match and none is missing."""
+        return np.asarray((self.matched == self.gold) & (self.matched == self.proposed))
+
+    def columns(self) -> NDArray[np.float64]:
+        """What the measures are made from, one row a parse: c, g, p, g·½(c/p + c/g), exact, 1."""
+        return np.column_stack([*self, self.gold * self.goodness, self.exact, np.ones(len(self))]).astype(np.float64)
+
+    def measure(self, name: str) -> float:
+        """A measure over all parses, by its name."""
+        if name not in MEASURES:
+            raise ParameterError(f"The 'name' parameter must be one of {', '.join(MEASURES)}. Got {name!r} instead.")
+        if not len(self):
+            raise ParameterError("there are no sentences: a score needs at least one")
+        return float(MEASURES[name](self.columns().sum(axis=0)))
+
+    @property
+    def precision(self) -> float:
+        """100·Σc/Σp."""
+        return self.measure("precision")
+
+    @property
+    def recall(self) -> float:
+        """100·Σc/Σg."""
+        return self.measure("recall")
+
+    @property
+    def f1(self) -> float:
+        """100·2Σc/(Σg + Σp)."""
+        return self.measure("f1")
+
+    @property
+    def parse_score(self) -> float:
+        """100·Σ g·½(c/p + c/g) / Σg."""
+        return self.measure("parse_score")
+
+    @property
+    def exact_match(self) -> float:
+        """How many percent of the parses are exact."""
+        return self.measure("exact_match")

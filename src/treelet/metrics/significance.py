@@ -1,0 +1,234 @@
+"""Whether one system is better than another by more than chance, from what both did on the same items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from treelet.errors import InputTypeError, ParameterError
+from treelet.metrics.counts import MEASURES, BracketCounts
+from treelet.metrics.ranking import numbers
+
+AT_ONCE = 1 << 21  # drawn items held in memory at a time
+FEW = 25  # differing answers, below which McNemar's test is exact
+
+
+@dataclass(frozen=True)
+class BootstrapResult:
+    """What `paired_bootstrap` finds.
+
+    Attributes
+    ----------
+    a, b : float
+        The statistic of the two systems.
+    difference : float
+        ``a - b``.
+    p_value : float
+        Two-sided.
+    interval : (float, float)
+        A confidence interval of the difference.
+    """
+
+    a: float
+    b: float
+    difference: float
+    p_value: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class TTestResult:
+    """What `paired_t_test` finds: the mean difference a - b, Student's t, and the two-sided p-value."""
+
+    difference: float
+    statistic: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class McNemarResult:
+    """What `mcnemar` finds.
+
+    Attributes
+    ----------
+    only_a, only_b : int
+        Items that only one of the two has right.
+    p_value : float
+        Two-sided.
+    exact : bool
+        Whether it is from the binomial distribution, not from χ².
+    """
+
+    only_a: int
+    only_b: int
+    p_value: float
+    exact: bool
+
+
+def paired_bootstrap(
+    a: BracketCounts | ArrayLike,
+    b: BracketCounts | ArrayLike,
+    statistic: str | None = None,
+    n: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> BootstrapResult:
+    """The difference of two systems on the same sentences, with a p-value and a confidence interval.
+
+    Sentences are drawn with replacement, the same for both systems, n times, and the difference d* is computed for each sample.
+
+    Parameters
+    ----------
+    a, b : BracketCounts or array-like of shape (m,)
+        What each system did on each of the m sentences: counts, or plain numbers such as 0 and 1 or Kendall's τ.
+    statistic : str, optional
+        Of counts: ``"f1"`` (the default), ``"parse_score"``, ``"precision"``, ``"recall"``, ``"exact_match"``, all over the whole
+        sample in percent. Of numbers: ``"mean"``.
+    n : int
+        Samples.
+    seed : int
+        The same seed, the same result.
+    confidence : float
+        Of the interval: the percentiles of d*.
+
+    Returns
+    -------
+    BootstrapResult
+
+    Notes
+    -----
+    The p-value is two-sided. If there were no true difference, d* would vary about 0 as it now does about the observed d, so p is
+    how often |d* − d| ≥ |d| (Efron & Tibshirani 1993, chapter 16), (k + 1)/(n + 1) for k such samples.
+    This is not the share of samples in which the other system wins (Koehn 2004), which is one-sided.
+
+    Examples
+    --------
+    >>> from treelet.metrics import paired_bootstrap
+    >>> result = paired_bootstrap([1, 1, 1, 0, 1, 1, 1, 1], [0, 1, 0, 0, 1, 0, 1, 0])
+    >>> result.difference, result.p_value < 0.05
+    (0.5, True)
+    """
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
+        raise ParameterError(f"The 'n' parameter of paired_bootstrap must be an int of at least 1. Got {n!r} instead.")
+    if not 0 < confidence < 1:
+        raise ParameterError(f"The 'confidence' parameter must lie between 0 and 1. Got {confidence!r} instead.")
+    first, second, measure = _columns(a, b, statistic)
+    size, width = len(first), first.shape[1]
+    table = np.hstack([first, second])
+
+    def both(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return measure(sums[..., :width]), measure(sums[..., width:])
+
+    of_a, of_b = both(table.sum(axis=0))
+    rng = np.random.default_rng(seed)
+    drawn = np.empty(n)
+    step = max(1, AT_ONCE // size)
+    for begin in range(0, n, step):
+        rows = min(step, n - begin)
+        picks = rng.integers(size, size=(rows, size))
+        picks += np.arange(rows)[:, None] * size
+        times = np.bincount(picks.ravel(), minlength=rows * size).reshape(rows, size).astype(np.float64)
+        left, right = both(times @ table)
+        drawn[begin : begin + rows] = left - right
+    difference = float(of_a - of_b)
+    # Samples that differ from d by d itself must not be lost to rounding.
+    extreme = int(np.count_nonzero(np.abs(drawn - difference) >= abs(difference) * (1 - 1e-9)))
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return BootstrapResult(float(of_a), float(of_b), difference, (extreme + 1) / (n + 1), (float(low), float(high)))
+
+
+def paired_t_test(a: ArrayLike, b: ArrayLike) -> TTestResult:
+    """Student's t-test of paired numbers, two-sided: is the mean of a - b zero?
+
+    If all differences are equal there is nothing to estimate a spread from: p is 1 if they are 0, else 0.
+
+    Examples
+    --------
+    The differences are 1, 2, 3: mean 2, standard error 1/√3.
+
+    >>> from treelet.metrics import paired_t_test
+    >>> round(paired_t_test([3, 4, 5], [2, 2, 2]).statistic, 3)
+    3.464
+    """
+    from scipy.stats import t
+
+    x, y = _paired(a, b)
+    if len(x) < 2:
+        raise ParameterError("a t-test needs at least 2 pairs")
+    differences = x - y
+    mean = float(differences.mean())
+    if differences.min() == differences.max():
+        return TTestResult(mean, float(np.copysign(np.inf, mean)) if mean else 0.0, 0.0 if mean else 1.0)
+    statistic = mean / float(differences.std(ddof=1) / np.sqrt(len(x)))
+    return TTestResult(mean, statistic, float(2 * t.sf(abs(statistic), len(x) - 1)))
+
+
+def mcnemar(correct_a: ArrayLike, correct_b: ArrayLike) -> McNemarResult:
+    """McNemar's test of two accuracies on the same items, two-sided.
+
+    Only items that one of the two has right and the other wrong say anything. With fewer than 25 of them the p-value is exact, from
+    the binomial distribution; else it is that of (|only_a − only_b| − 1)² / (only_a + only_b) under χ² with one degree of
+    freedom (with Edwards' correction).
+
+    Parameters
+    ----------
+    correct_a, correct_b : array-like of bool
+        Whether each answer is right: ``predicted == y``.
+
+    Examples
+    --------
+    >>> from treelet.metrics import mcnemar
+    >>> mcnemar([True] * 5 + [False], [False] * 5 + [False])
+    McNemarResult(only_a=5, only_b=0, p_value=0.0625, exact=True)
+    """
+    from scipy.stats import binomtest, chi2
+
+    x, y = _paired(correct_a, correct_b)
+    if not np.isin(np.concatenate([x, y]), (0, 1)).all():
+        raise ParameterError("McNemar's test takes True and False, or 1 and 0: whether each answer is right")
+    only_a, only_b = int((x > y).sum()), int((y > x).sum())
+    differing = only_a + only_b
+    if differing < FEW:
+        p_value = float(binomtest(only_a, differing, 0.5).pvalue) if differing else 1.0
+        return McNemarResult(only_a, only_b, p_value, True)
+    statistic = max(abs(only_a - only_b) - 1, 0) ** 2 / differing
+    return McNemarResult(only_a, only_b, float(chi2.sf(statistic, 1)), False)
+
+
+def _columns(
+    a: BracketCounts | ArrayLike, b: BracketCounts | ArrayLike, statistic: str | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+    if isinstance(a, BracketCounts) and isinstance(b, BracketCounts):
+        name = statistic or "f1"
+        if name not in MEASURES:
+            raise ParameterError(
+                f"The 'statistic' parameter for counts must be one of {', '.join(MEASURES)}. Got {name!r} instead."
+            )
+        if len(a) != len(b) or not np.array_equal(a.gold, b.gold):
+            raise ParameterError(
+                "a and b must be counts for the same sentences in the same order: their gold constituents differ"
+            )
+        _some(len(a))
+        return a.columns(), b.columns(), MEASURES[name]
+    if isinstance(a, BracketCounts) or isinstance(b, BracketCounts):
+        raise InputTypeError("a and b must be of one kind: BracketCounts both, or arrays of numbers both")
+    if statistic not in (None, "mean"):
+        raise ParameterError(f"The 'statistic' parameter for numbers must be 'mean'. Got {statistic!r} instead.")
+    x, y = _paired(a, b)
+    return x[:, None], y[:, None], lambda sums: sums[..., 0] / len(x)
+
+
+def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    x, y = numbers(a, "a"), numbers(b, "b")
+    if len(x) != len(y):
+        raise ParameterError(f"a and b must hold one number an item, for the same items. Got {len(x)} and {len(y)}.")
+    _some(len(x))
+    return x, y
+
+
+def _some(length: int) -> None:
+    if not length:
+        raise ParameterError("there is nothing to compare: at least one item is needed")

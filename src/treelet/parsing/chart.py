@@ -1,0 +1,335 @@
+"""Parsing: sentences to the k best trees, or to packed forests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.formats.base import Columns
+from treelet.formats.brackets import label_problem
+from treelet.structures.forest import Forest, check_count
+from treelet.structures.forest_bank import ForestBank
+from treelet.structures.tree import Tree, trees_of
+from treelet.structures.treebank import Treebank
+from treelet.work import count_threads, progress_bar, run
+
+if TYPE_CHECKING:
+    from treelet.parsing.grammar import PCFG
+
+FALLBACK = "FALLBACK"
+"""Label of the root of what stands in for a parse where there is none."""
+
+MAX_EDGES = 20_000_000
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """How a chart may be cut short: not at all, unless asked.
+
+    Parameters
+    ----------
+    beam : float, optional
+        Symbols whose log probability, with that of the symbol itself, lies more than this below the best of the same
+        span are dropped.
+    coarse : PCFG, optional
+        A smaller grammar with the same labels: it parses first, and only labels and spans within `margin` (natural
+        logarithm) of its best parse are tried with the real one.
+    margin : float
+        For `coarse`.
+    """
+
+    beam: float | None = None
+    coarse: PCFG | None = None
+    margin: float = 12.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("beam", self.beam), ("margin", self.margin)):
+            if value is not None and (not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0):
+                raise ParameterError(f"The {name!r} parameter must be a positive number. Got {value!r} instead.")
+
+
+NOT_AT_ALL = Pruning()
+
+
+class Candidates(NamedTuple):
+    """The parses of several sentences, row by row.
+
+    Attributes
+    ----------
+    trees : Treebank
+        All parses, sentence by sentence, each sentence's best first.
+    logp : ndarray
+        Their log probabilities; -inf marks a fallback.
+    qid : ndarray
+        The number of each one's sentence.
+    """
+
+    trees: Treebank
+    logp: NDArray[np.float64]
+    qid: NDArray[np.int64]
+
+
+class Charts:
+    """A grammar made ready for the native parser."""
+
+    def __init__(self, grammar: PCFG) -> None:
+        compiled = grammar.compiled()
+        self.compiled, self.fallback = compiled, grammar.fallback
+        self.native = _core.grammar(
+            compiled.labels,
+            compiled.first_word,
+            compiled.left,
+            compiled.right,
+            compiled.head,
+            compiled.logp,
+            compiled.unary_child,
+            compiled.unary_head,
+            compiled.unary_logp,
+            compiled.start_symbol,
+            compiled.start_logp,
+        )
+        self.prior = _priors(compiled)
+
+    def chart(self, tokens: Sequence[str], pruning: Pruning = NOT_AT_ALL) -> _core.Chart:
+        words = checked_sentence(tokens)
+        mask = None if pruning.coarse is None else self._mask(words, pruning.coarse, pruning.margin)
+        beam = math.inf if pruning.beam is None else float(pruning.beam)
+        return _core.Chart(self.native, words, *self.compiled.entries(words), beam, self.prior, mask)
+
+    def _mask(self, words: list[str], coarse: PCFG, margin: float) -> _core.Mask | None:
+        first = coarse.charts()
+        chart = first.chart(words)
+        if chart.best == -math.inf:
+            return None
+        numbers: dict[str, int] = {}
+        hidden = ""
+        own = [-1 if label == hidden else numbers.setdefault(label, len(numbers)) for label in first.compiled.labels]
+        fine = [-1 if label == hidden else numbers.setdefault(label, len(numbers)) for label in self.compiled.labels]
+        mask: _core.Mask = chart.mask(margin, np.array(own, np.int32), len(numbers), np.array(fine, np.int32))
+        return mask
+
+    def kbest(self, tokens: Sequence[str], k: int, pruning: Pruning) -> tuple[Columns, NDArray[np.float64]]:
+        chart = self.chart(tokens, pruning)
+        if chart.best == -math.inf and pruning != NOT_AT_ALL:
+            chart = self.chart(tokens)  # a parse may have been cut off
+        if chart.best == -math.inf and self.fallback:
+            return _pieces(chart)
+        store, roots, logps = chart.kbest(k)
+        return Columns(store, roots), logps
+
+    def forest(self, tokens: Sequence[str], threshold: float, pruning: Pruning) -> Forest:
+        chart = self.chart(tokens, pruning)
+        if chart.best == -math.inf and pruning != NOT_AT_ALL:
+            chart = self.chart(tokens)
+        if chart.best == -math.inf and self.fallback:
+            columns, _ = _pieces(chart)
+            return Forest.from_tree(cast(Tree, trees_of(columns)[0]))
+        try:
+            return Forest._of(chart.forest(threshold, MAX_EDGES))
+        except ValueError as error:
+            raise TreeError(f"the forest of {len(tokens)} words: {error}") from None
+
+
+def _pieces(chart: _core.Chart) -> tuple[Columns, NDArray[np.float64]]:
+    store, pieces = chart.pieces()
+    trees = cast("list[Tree]", trees_of(Columns(store, pieces)))
+    return Treebank([Tree(FALLBACK, trees)]).columns, np.array([-math.inf])
+
+
+def _priors(compiled: Any) -> NDArray[np.float64]:
+    """The logarithm of how often a symbol is met in trees of the grammar, roughly: what a beam adds to inside scores."""
+    size = len(compiled.labels)
+    mass = np.zeros(size)
+    np.add.at(mass, compiled.start_symbol, np.exp(compiled.start_logp))
+    total = mass.copy()
+    rules = [
+        (compiled.left, compiled.head, compiled.logp),
+        (compiled.right, compiled.head, compiled.logp),
+        (compiled.unary_child, compiled.unary_head, compiled.unary_logp),
+    ]
+    for _ in range(20):  # levels: further down there is little news
+        below = np.zeros(size)
+        for child, head, logp in rules:
+            np.add.at(below, child, mass[head] * np.exp(logp))
+        mass = np.minimum(below, 1e6)
+        total += mass
+    with np.errstate(divide="ignore"):
+        prior: NDArray[np.float64] = np.maximum(np.log(total / total.sum()), -50.0)
+    return prior
+
+
+def checked_sentence(tokens: Sequence[str]) -> list[str]:
+    """The words of a sentence, each fit to be in a tree."""
+    if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Iterable):
+        raise InputTypeError(f"a sentence is a list of words, got {tokens!r:.60}: split it, for example with .split()")
+    words = list(tokens)
+    if not words:
+        raise TreeError("a sentence without words has no parse: leave it out")
+    for number, word in enumerate(words):
+        if problem := label_problem(word):
+            raise TreeError(f"word {number} of the sentence is {problem}; write brackets as -LRB- and -RRB-")
+    return words
+
+
+def checked_threshold(prune: float | None) -> float:
+    """A number of at least 0, or infinity for None."""
+    if prune is None:
+        return math.inf
+    if not isinstance(prune, (int, float)) or isinstance(prune, bool) or not prune >= 0:
+        raise ParameterError(f"The 'prune' parameter must be None or a number of at least 0. Got {prune!r} instead.")
+    return float(prune)
+
+
+class Parser:
+    """What a grammar can do with sentences: the part of `PCFG` that parses."""
+
+    __slots__ = ()
+
+    def charts(self) -> Charts:
+        """The grammar made ready for the native parser, once."""
+        raise NotImplementedError
+
+    def parse(
+        self,
+        tokens: Sequence[str],
+        k: int = 1,
+        *,
+        beam: float | None = None,
+        coarse: PCFG | None = None,
+        margin: float = 12.0,
+    ) -> list[tuple[Tree, float]]:
+        """The `k` best parses of a sentence.
+
+        Parameters
+        ----------
+        tokens : list of str
+            The words. Brackets are written -LRB- and -RRB-.
+        k : int
+            How many; there may be fewer.
+        beam : float, optional
+            Cut the chart: symbols more than this (natural logarithm) below the best of their span go. Exact without.
+        coarse : PCFG, optional
+            Let this smaller grammar with the same labels parse first, and try only what comes within `margin`
+            (natural logarithm) of its best parse.
+        margin : float
+            For `coarse`.
+
+        Returns
+        -------
+        list of (Tree, float)
+            Trees with their log probabilities, best first, none twice. A node over another of the same label and span
+            does not occur. Where there is no parse, the list is empty; or, from a grammar of a treebank, it holds the
+            likeliest pieces under a root that is labelled FALLBACK, with the log probability -inf.
+
+        Examples
+        --------
+        >>> from treelet import PCFG
+        >>> grammar = PCFG.from_rules(
+        ...     [("S", ("S", "S"), 0.4), ("S", ("a",), 0.6)], start="S"
+        ... )
+        >>> for tree, logp in grammar.parse(["a", "a", "a"], k=2):
+        ...     print(tree, round(logp, 3))
+        (S (S (S a) (S a)) (S a)) -3.365
+        (S (S a) (S (S a) (S a))) -3.365
+        """
+        columns, logps = self.charts().kbest(tokens, check_count(k), Pruning(beam, coarse, margin))
+        return list(zip(cast("list[Tree]", trees_of(columns)), logps.tolist(), strict=True))
+
+    def forest(
+        self,
+        tokens: Sequence[str],
+        prune: float | None = None,
+        *,
+        beam: float | None = None,
+        coarse: PCFG | None = None,
+        margin: float = 12.0,
+    ) -> Forest:
+        """All parses of a sentence as a packed forest of the grammar's own productions.
+
+        Parameters
+        ----------
+        tokens : list of str
+            The words.
+        prune : float, optional
+            Leave out what is in no parse within this (natural logarithm) of the best; 8 is usual. Without it the
+            forest of a treebank's grammar is very large.
+        beam, coarse, margin
+            As in `parse`.
+
+        Returns
+        -------
+        Forest
+            Empty if there is no parse; or the one fallback tree, from a grammar of a treebank. Nodes whose label in
+            the grammar had an annotation stay apart, though their labels are equal.
+        """
+        return self.charts().forest(tokens, checked_threshold(prune), Pruning(beam, coarse, margin))
+
+    def parse_all(
+        self,
+        sentences: Iterable[Sequence[str]],
+        k: int = 1,
+        *,
+        beam: float | None = None,
+        coarse: PCFG | None = None,
+        margin: float = 12.0,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> Candidates:
+        """The `k` best parses of each of many sentences, in threads: see `parse`.
+
+        Returns
+        -------
+        Candidates
+            ``trees`` (a Treebank), ``logp`` and ``qid`` (the number of the sentence), one row a parse.
+        """
+        charts, items, pruning = self.charts(), list(sentences), Pruning(beam, coarse, margin)
+        check_count(k)
+        found = _each(items, lambda tokens: charts.kbest(tokens, k, pruning), n_jobs, progress)
+        trees = Treebank.concat([Treebank.from_columns(columns) for columns, _ in found])
+        logp = np.concatenate([logps for _, logps in found]) if found else np.zeros(0)
+        return Candidates(trees, logp, np.repeat(np.arange(len(found)), [len(logps) for _, logps in found]))
+
+    def forests(
+        self,
+        sentences: Iterable[Sequence[str]],
+        prune: float | None = 8.0,
+        *,
+        beam: float | None = None,
+        coarse: PCFG | None = None,
+        margin: float = 12.0,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> ForestBank:
+        """The forest of each of many sentences, in threads: see `forest`."""
+        charts, items, pruning = self.charts(), list(sentences), Pruning(beam, coarse, margin)
+        threshold = checked_threshold(prune)
+        return ForestBank(_each(items, lambda tokens: charts.forest(tokens, threshold, pruning), n_jobs, progress))
+
+
+def _each(
+    items: list[Sequence[str]], work: Callable[[Sequence[str]], Any], n_jobs: int | None, progress: bool
+) -> list[Any]:
+    found: list[Any] = [None] * len(items)
+
+    def one(number: int) -> int:
+        try:
+            found[number] = work(items[number])
+        except (TreeError, InputTypeError) as error:
+            raise type(error)(f"sentence {number}: {error}") from None
+        return 1
+
+    with progress_bar(progress, "sentences", len(items)) as advance:
+        run(one, _longest_first(items), count_threads(n_jobs), advance)
+    return found
+
+
+def _longest_first(items: list[Sequence[str]]) -> list[int]:
+    """So that no thread is left with a long sentence at the end."""
+    return sorted(range(len(items)), key=lambda number: -len(items[number]) if hasattr(items[number], "__len__") else 0)

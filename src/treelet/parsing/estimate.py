@@ -1,0 +1,259 @@
+"""A grammar from a treebank: relative frequencies, counted over distinct subtrees."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treelet.errors import ParameterError, TreeError
+from treelet.parsing.rules import Rule, Tail, Word, is_lexical
+from treelet.parsing.unknown import UnknownWords
+from treelet.structures.treebank import Treebank, as_treebank
+
+Counts = dict[str, dict[Tail, float]]
+Context = tuple[str, ...] | None  # the siblings that are remembered; None before the first child
+STOP = ""  # no symbol and no word is empty
+
+
+class Parts(NamedTuple):
+    """What a grammar is made of."""
+
+    rules: list[Rule]
+    start: dict[str, float]
+    labels: dict[str, str]
+    hidden: list[str]
+    unknown: UnknownWords | None
+
+
+def estimate(trees: object, markov: int | None, parent: bool | str, unknown: str | None, min_count: int) -> Parts:
+    """Count, then divide; the parameters are those of `PCFG.from_treebank`."""
+    _check(markov, parent, unknown, min_count)
+    bank = as_treebank(trees)
+    counter = _Counter(bank, parent)
+    counts, roots, labels = counter.productions()
+    totals = {head: sum(tails.values()) for head, tails in counts.items()}
+    rules: list[Rule] = []
+    hidden: list[str] = []
+    for head, tails in counts.items():
+        if markov is None:
+            rules += [Rule(head, tail, count / totals[head]) for tail, count in tails.items()]
+        else:
+            rules += [Rule(head, tail, count / totals[head]) for tail, count in tails.items() if is_lexical(tail)]
+            rules += _markov_rules(head, tails, totals[head], markov, counter.names, hidden)
+    rules.sort(key=lambda rule: (rule.head, -rule.probability, rule.tail))
+    start = {symbol: count / sum(roots.values()) for symbol, count in sorted(roots.items())}
+    return Parts(
+        rules, start, labels, sorted(hidden), _unknown(counter, counts, totals, labels, min_count) if unknown else None
+    )
+
+
+def _check(markov: object, parent: object, unknown: object, min_count: object) -> None:
+    for name, value, good, needed in (
+        ("markov", markov, markov is None or (type(markov) is int and markov >= 0), "None or an integer from 0"),
+        ("parent", parent, parent in (True, False, "tags"), 'True, False or "tags"'),
+        ("unknown", unknown, unknown is None or unknown == "signature", '"signature" or None'),
+        ("min_count", min_count, type(min_count) is int and min_count >= 1, "an integer from 1"),
+    ):
+        if not good:
+            raise ParameterError(
+                f"The {name!r} parameter of PCFG.from_treebank must be {needed}. Got {value!r} instead."
+            )
+
+
+class Names:
+    """A name of its own for each thing, whatever the labels of a treebank look like."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+
+    def new(self, wish: str) -> str:
+        """The name that is wished for, with a number where it is taken."""
+        name, number = wish, 2
+        while name in self.taken:
+            name, number = f"{wish}#{number}", number + 1
+        self.taken.add(name)
+        return name
+
+
+class _Counter:
+    """Productions of a bank, with the parent's label in the symbols if asked for.
+
+    What a node's production looks like depends on the node and the label above it only, so that nothing is walked: a
+    distinct subtree below a label counts as often as the distinct subtrees that have it there.
+    """
+
+    def __init__(self, bank: Treebank, parent: bool | str) -> None:
+        self.store, roots = bank.columns
+        self.roots = roots[roots >= 0]
+        if not len(self.roots):
+            raise TreeError("there are no trees to learn a grammar from")
+        self.arity = np.diff(self.store.child_start)
+        self.is_word = self.arity == 0
+        lone = np.flatnonzero((roots >= 0) & self.is_word[roots])
+        if len(lone):
+            word = self.store.labels[self.store.label[roots[lone[0]]]]
+            raise TreeError(f"item {lone[0]} is the lone word {word!r}: a grammar is learnt from labels over words")
+        weights = bank.weights()
+        self.total = np.bincount(weights.node, weights.weight, minlength=len(self.store))
+        self.parent = parent
+        self.names = Names()
+
+    def productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
+        """Counts of tails by head, counts of the roots' symbols, and the label of each annotated symbol."""
+        store, child, label = self.store, self.store.child, self.store.label
+        spelled, width = store.labels, store.label_count + 1
+        above = np.repeat(np.arange(len(store)), self.arity)  # the parent's node of each child
+        annotated = np.zeros(len(store), bool)
+        if self.parent:
+            annotated[above[~self.is_word[child]]] = True  # phrasal nodes
+        if self.parent == "tags":
+            annotated = ~self.is_word
+        # A symbol is a label and the label above it, or 0 where that is not looked at.
+        symbol = label[child].astype(np.int64) * width + np.where(annotated[child], label[above] + 1, 0)
+        code = np.where(self.is_word[child], label[child].astype(np.int64) * 2 + 1, symbol * 2)
+
+        used = (self.total[above] > 0) & ~self.is_word[child]
+        owner = np.concatenate([child[used], self.roots]).astype(np.int64)
+        head = np.concatenate([symbol[used], label[self.roots].astype(np.int64) * width])
+        times = np.concatenate([self.total[above[used]], np.ones(len(self.roots))])
+        pair, place = np.unique(np.stack([owner, head]), axis=1, return_inverse=True)
+        count = np.bincount(place.ravel(), times)
+
+        every = np.unique(np.concatenate([head, pair[1]]))
+        plain, noted = every[every % width == 0], every[every % width != 0]
+        name = {int(key): self.names.new(spelled[key // width]) for key in plain}
+        labels: dict[str, str] = {}
+        for key in noted.tolist():
+            own = spelled[key // width]
+            name[key] = self.names.new(f"{own}^{spelled[key % width - 1]}")
+            labels[name[key]] = own
+        labels.update(
+            (called, spelled[key // width]) for key, called in name.items() if called != spelled[key // width]
+        )
+
+        begin, codes = store.child_start.tolist(), code.tolist()
+        coded: dict[int, dict[tuple[int, ...], float]] = {}
+        for node, key, number in zip(*pair.tolist(), count.tolist(), strict=True):
+            tails = coded.setdefault(key, {})
+            tail = tuple(codes[begin[node] : begin[node + 1]])
+            tails[tail] = tails.get(tail, 0.0) + number
+        words: dict[int, Word] = {}
+
+        def item(code: int) -> str:
+            if code % 2 == 0:
+                return name[code // 2]
+            if code not in words:
+                words[code] = Word(spelled[code // 2])
+            return words[code]
+
+        counts = {
+            name[key]: {tuple(map(item, tail)): number for tail, number in tails.items()}
+            for key, tails in coded.items()
+        }
+        kind, number = np.unique(label[self.roots], return_counts=True)
+        return counts, {name[int(k) * width]: float(n) for k, n in zip(kind, number, strict=True)}, labels
+
+    def first_words(self) -> dict[tuple[str, str], int]:
+        """How often a label over a single word, and that word, open a sentence."""
+        store, spelled = self.store, self.store.labels
+        below = np.arange(len(store))  # one step towards the leftmost node that has a word
+        inner = np.flatnonzero(~self.is_word)
+        first = store.child[store.child_start[:-1][inner]]
+        down = ~self.is_word[first]
+        below[inner[down]] = first[down]
+        while True:
+            further = below[below]
+            if np.array_equal(further, below):
+                break
+            below = further
+        out: dict[tuple[str, str], int] = {}
+        node, number = np.unique(below[self.roots], return_counts=True)
+        single = self.arity[node] == 1
+        word = store.child[store.child_start[node[single]]]
+        for tag, leaf, count in zip(store.label[node[single]], store.label[word], number[single], strict=True):
+            key = spelled[tag], spelled[leaf]
+            out[key] = out.get(key, 0) + int(count)
+        return out
+
+
+def _unknown(
+    counter: _Counter, counts: Counts, totals: dict[str, float], labels: dict[str, str], min_count: int
+) -> UnknownWords | None:
+    seen: dict[tuple[str, str], float] = {}
+    tags: dict[str, float] = {}
+    for head, tails in counts.items():
+        for tail, count in tails.items():
+            if is_lexical(tail):
+                key = labels.get(head, head), str(tail[0])
+                seen[key] = seen.get(key, 0.0) + count
+                tags[head] = totals[head]
+    first = counter.first_words()
+    sightings = [
+        (*key, opens, number)
+        for key, count in seen.items()
+        for opens, number in ((True, float(first.get(key, 0))), (False, count - first.get(key, 0)))
+        if number
+    ]
+    return UnknownWords.learn(sightings, dict(sorted(tags.items())), min_count) if sightings else None
+
+
+def _markov_rules(
+    head: str, tails: dict[Tail, float], total: float, order: int, names: Names, hidden: list[str]
+) -> list[Rule]:
+    """The children of `head` one at a time, left to right, each knowing the `order` before it.
+
+    A hidden symbol stands for the children so far; the rule that takes the last child also has the probability of
+    stopping there. Tails of a single word are no part of it, but of the total.
+    """
+    events: dict[Context, dict[str, float]] = {}
+
+    def after(context: Context, item: str) -> Context:
+        return (*(context or ()), item)[-order:] if order else ()
+
+    for tail, count in tails.items():
+        if is_lexical(tail):
+            continue
+        context: Context = None
+        for item in (*tail, STOP):
+            following = events.setdefault(context, {})
+            following[item] = following.get(item, 0.0) + count
+            context = after(context, item)
+    chance: dict[Context, dict[str, float]] = {}
+    for context, following in events.items():
+        seen = total if context is None else sum(following.values())
+        chance[context] = {item: count / seen for item, count in following.items()}
+
+    rules: list[Rule] = []
+    states: dict[Context, str] = {}
+    waiting: list[Context] = []
+
+    def add(left: Tail, item: str, context: Context, probability: float) -> None:
+        """Take `item`, after which `context` is remembered: stop there, or go on."""
+        if STOP in chance[context]:
+            rules.append(Rule(head, (*left, item), probability * chance[context][STOP]))
+        if len(chance[context]) > (STOP in chance[context]):
+            if context not in states:
+                states[context] = names.new(_state_name(head, context))
+                waiting.append(context)
+            rules.append(Rule(states[context], (*left, item), probability))
+
+    for one, p in chance.get(None, {}).items():
+        context = after(None, one)
+        for two, q in chance[context].items():
+            if two != STOP:
+                add((one,), two, after(context, two), p * q)
+            elif not isinstance(one, Word):
+                rules.append(Rule(head, (one,), p * q))
+    while waiting:
+        context = waiting.pop()
+        for item, p in chance[context].items():
+            if item != STOP:
+                add((states[context],), item, after(context, item), p)
+    hidden += states.values()
+    return rules
+
+
+def _state_name(head: str, context: Context) -> str:
+    siblings = [f'"{item!s}"' if isinstance(item, Word) else item for item in context or ()]
+    return f"@{head}|{','.join(siblings)}" if siblings else f"@{head}"

@@ -1,0 +1,440 @@
+"""A probabilistic context-free grammar."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import IO, Any
+
+from treelet.errors import InputTypeError, ParameterError, TreeletError
+from treelet.formats.base import PathLike
+from treelet.parsing import grammar_file, grammar_text
+from treelet.parsing.chart import Charts, Parser
+from treelet.parsing.checks import (
+    GrammarWarning,
+    check_hidden,
+    check_symbols,
+    checked_rule,
+    checked_rules,
+    checked_start,
+    sums,
+    warn_of_sums,
+    worst,
+)
+from treelet.parsing.compiled import CompiledGrammar
+from treelet.parsing.estimate import estimate
+from treelet.parsing.rules import Rule, Word
+from treelet.parsing.unknown import GUESS, LOWER, UnknownWords
+from treelet.structures.treebank import Stats
+
+CACHED = 1 << 17  # words
+
+
+class PCFG(Parser):
+    """A probabilistic context-free grammar. It cannot be changed.
+
+    Made by `from_rules`, `from_treebank`, `from_nltk`, `read_text` or `load`; the constructor takes the parts as they
+    are kept.
+
+    Parameters
+    ----------
+    rules : iterable of (head, tail, probability)
+        In a tail, a `Word` is a word and any other string a symbol.
+    start : str, or dict of str to float
+        Where trees begin.
+    labels : dict of str to str, optional
+        The label in trees of symbols that are not their own: ``{"NP^S": "NP"}``.
+    hidden : iterable of str
+        Symbols that do not appear in trees: their children go to the parent. Such a symbol may only be the head, or the
+        first of two on the right.
+    unknown : UnknownWords, optional
+        Which symbols a word may have that the rules do not know.
+    fallback : bool
+        Whether a parser should make do with pieces where a sentence has no parse.
+
+    Examples
+    --------
+    >>> from treelet.parsing import PCFG
+    >>> grammar = PCFG.from_treebank(["(S (NP (N John)) (VP (V sleeps)))", "(S (NP (N Mary)) (VP (V sleeps)))"])
+    >>> grammar
+    <PCFG: 3 phrasal labels, 2 tags, 3 rules, 3 words>
+    >>> [str(rule) for rule in grammar.rules]
+    ['NP -> N [1.0]', 'S -> NP VP [1.0]', 'VP -> V [1.0]']
+    >>> dict(grammar.lexicon["Mary"])
+    {'N': 0.5}
+    """
+
+    __slots__ = (
+        "__weakref__", "_cache", "_charts", "_compiled", "_fallback", "_hidden", "_labels", "_lexicon", "_rules", "_start", "_tags", "_unknown",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        rules: Iterable[tuple[str, Sequence[str], float]],
+        start: str | Mapping[str, float],
+        *,
+        labels: Mapping[str, str] | None = None,
+        hidden: Iterable[str] = (),
+        unknown: UnknownWords | None = None,
+        fallback: bool = False,
+    ) -> None:
+        self._start = checked_start(start)
+        kept, lexicon, heads = checked_rules(rules)
+        unheaded = [symbol for symbol in self._start if symbol not in heads]
+        if unheaded:
+            raise ParameterError(f"the start symbol {unheaded[0]!r} heads no rule: name one that does")
+        self._rules = tuple(kept)
+        self._lexicon = {word: MappingProxyType(symbols) for word, symbols in lexicon.items()}
+        self._hidden = frozenset(hidden)
+        symbols = dict.fromkeys(self._start) | dict.fromkeys(rule.head for rule in kept)
+        symbols |= dict.fromkeys(item for rule in kept for item in rule.tail if not isinstance(item, Word))
+        symbols |= dict.fromkeys(symbol for found in lexicon.values() for symbol in found)
+        own = dict(labels or {})
+        check_symbols(symbols, own, self._hidden)
+        check_hidden(self._hidden, self._start, kept, lexicon)
+        self._labels = {symbol: own.get(symbol, symbol) for symbol in symbols if symbol not in self._hidden}
+        self._unknown, self._fallback = unknown, bool(fallback)
+        # P(a single word | symbol)
+        self._tags = sums((symbol, word, p) for word, found in lexicon.items() for symbol, p in found.items())
+        if unknown is not None and set(unknown.totals) != set(self._tags):
+            raise ParameterError("the model of unknown words does not have the symbols that stand over single words")
+        self._cache: dict[tuple[str, bool], list[tuple[str, float]]] = {}
+        self._compiled: CompiledGrammar | None = None
+        self._charts: Charts | None = None
+
+    # --- where grammars come from -------------------------------------------------------------------------------
+
+    @classmethod
+    def from_rules(
+        cls,
+        rules: Iterable[tuple[str, Sequence[str], float]],
+        start: str | Mapping[str, float],
+        *,
+        normalize: bool = False,
+    ) -> PCFG:
+        """A grammar of rules as given.
+
+        Parameters
+        ----------
+        rules : iterable of (head, tail, probability)
+            What heads no rule is a word; where a word is spelled like a symbol, write ``Word(",")``.
+        start : str, or dict of str to float
+            Where trees begin, with probabilities if there are several.
+        normalize : bool
+            Rescale the numbers, which may then be any above 0 (counts, say), so that each head's sum to 1.
+
+        Examples
+        --------
+        >>> grammar = PCFG.from_rules(
+        ...     [("S", ("NP", "VP"), 1.0), ("NP", ("he",), 0.7), ("NP", ("she",), 0.3), ("VP", ("sleeps",), 1.0)],
+        ...     start="S",
+        ... )
+        >>> grammar.lexical("she")
+        [('NP', -1.2039728043259361)]
+        """
+        given = [checked_rule(rule, normalize) for rule in rules]
+        heads = {rule.head for rule in given}
+        made = [Rule(head, tuple(item if item in heads else Word(item) for item in tail), p) for head, tail, p in given]
+        for head in sorted(heads - {rule.head for rule in made if rule.tail != (rule.head,)}):
+            warnings.warn(
+                f"the symbol {head!r} is over itself only and has no trees; for the word of that spelling, write "
+                f"Word({head!r})",
+                GrammarWarning,
+                stacklevel=2,
+            )
+        chosen = checked_start(start, normalize)
+        if normalize:
+            total = sums(made)
+            made = [Rule(head, tail, p / total[head]) for head, tail, p in made]
+            chosen = {symbol: p / math.fsum(chosen.values()) for symbol, p in chosen.items()}
+        grammar = cls(made, chosen)
+        warn_of_sums(made, chosen)
+        return grammar
+
+    @classmethod
+    def from_treebank(
+        cls,
+        bank: object,
+        *,
+        markov: int | None = None,
+        parent: bool | str = False,
+        unknown: str | None = "signature",
+        min_count: int = 1,
+    ) -> PCFG:
+        """A grammar whose probabilities are the relative frequencies in a treebank.
+
+        Parameters
+        ----------
+        bank : Treebank, or whatever holds trees
+            None, a missing tree, is left out.
+        markov : int, optional
+            Instead of whole productions, count one child at a time, left to right, given the head and so many siblings
+            before it. The first child knows that it is the first; a single word below a label is counted whole.
+        parent : bool or "tags"
+            Tell apart equal labels below different ones (``NP^S``, ``NP^VP``; Johnson 1998): those of phrases, or also
+            those over words only. Trees that are parsed have the plain labels.
+        unknown : "signature" or None
+            How words that are rare or unknown get their tags: by their looks (see `treelet.parsing.unknown`), or not.
+        min_count : int
+            A word seen at most so often is rare: the looks of rare words say what unknown words are, and a rare word
+            may also have the tags that its looks suggest. Words seen more often have the tags they were seen with.
+
+        Examples
+        --------
+        >>> bank = ["(NP (D a) (N cat))", "(NP (D a) (J red) (N cat))", "(NP (D a) (J big) (J red) (N dog))"]
+        >>> for rule in PCFG.from_treebank(bank, markov=1).rules:
+        ...     print(rule)
+        @NP|J -> D J [0.6666666666666666]
+        @NP|J -> @NP|J J [0.3333333333333333]
+        NP -> @NP|J N [0.6666666666666666]
+        NP -> D N [0.3333333333333333]
+        """
+        parts = estimate(bank, markov, parent, unknown, min_count)
+        return cls(
+            parts.rules, parts.start, labels=parts.labels, hidden=parts.hidden, unknown=parts.unknown, fallback=True
+        )
+
+    @classmethod
+    def from_nltk(cls, grammar: Any) -> PCFG:
+        """The same grammar as an ``nltk.PCFG``; the rules of an ``nltk.CFG`` become equally probable a head.
+
+        >>> import nltk
+        >>> PCFG.from_nltk(nltk.CFG.fromstring("S -> S S | 'a'"))
+        <PCFG: 1 phrasal labels, 1 tags, 1 rules, 1 words>
+        """
+        try:
+            start, productions = str(grammar.start()), list(grammar.productions())
+            read = [
+                (
+                    str(rule.lhs()),
+                    tuple(Word(item) if isinstance(item, str) else str(item) for item in rule.rhs()),
+                    rule,
+                )
+                for rule in productions
+            ]
+            given = [(head, tail, rule.prob()) for head, tail, rule in read if callable(getattr(rule, "prob", None))]
+        except (AttributeError, TypeError):
+            raise InputTypeError(f"an nltk grammar is needed, got {type(grammar).__name__}") from None
+        if given:
+            return cls(given, start)
+        return cls(grammar_text.uniform(dict.fromkeys((head, tail) for head, tail, _ in read)), start)
+
+    def to_nltk(self) -> Any:
+        """The grammar as an ``nltk.PCFG``, which needs one start symbol and sums of 1; its trees have the symbols.
+
+        >>> grammar = PCFG.from_rules([("S", ("S", "S"), 0.5), ("S", ("a",), 0.5)], start="S")
+        >>> PCFG.from_nltk(grammar.to_nltk()) == grammar
+        True
+        """
+        try:
+            from nltk import grammar as nltk_grammar
+        except ImportError:
+            raise TreeletError("to_nltk needs the package nltk: pip install nltk") from None
+        if len(self._start) != 1:
+            raise ParameterError(
+                f"an nltk grammar has one start symbol, this one {len(self._start)}: {list(self._start)}"
+            )
+        symbol, total = worst(sums(self.productions()))
+        if not abs(total - 1) <= nltk_grammar.PCFG.EPSILON:
+            raise ParameterError(
+                f"an nltk grammar needs sums of 1, and the rules of {symbol!r} sum to {total:.6g}; rescale them (normalize=True), or estimate them without markov"
+            )
+        return nltk_grammar.PCFG(
+            nltk_grammar.Nonterminal(next(iter(self._start))),
+            [
+                nltk_grammar.ProbabilisticProduction(
+                    nltk_grammar.Nonterminal(head),
+                    [str(item) if isinstance(item, Word) else nltk_grammar.Nonterminal(item) for item in tail],
+                    prob=probability,
+                )
+                for head, tail, probability in self.productions()
+            ],
+        )
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the grammar to a JSON file, which appears whole or not at all; ``.gz``, ``.xz``, ``.bz2`` are packed.
+
+        >>> import tempfile
+        >>> grammar = PCFG.from_treebank(["(S (NP (N John)) (VP (V sleeps)))"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     grammar.save(folder + "/grammar.json.gz")
+        ...     PCFG.load(folder + "/grammar.json.gz") == grammar
+        True
+        """
+        grammar_file.save(self, path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> PCFG:
+        """Read a grammar that `save` wrote. Nothing in the file is executed."""
+        return grammar_file.load(cls, path)
+
+    def write_text(self, file: PathLike | IO[str]) -> None:
+        """Write the grammar as text, one rule a line: ``NP -> DT NN [0.25]``; `read_text` gives it back exactly."""
+        grammar_text.write(self, file)
+
+    @classmethod
+    def read_text(cls, file: PathLike | IO[bytes] | IO[str]) -> PCFG:
+        r"""Read a grammar written as text, by `write_text`, for NLTK or by hand.
+
+        Alternatives are separated by ``|``. Words are quoted; what is not and heads no rule is a word, too. Rules have
+        probabilities in brackets or none does, and then those of a head are equally probable, each counted once.
+
+        >>> import io
+        >>> PCFG.read_text(io.StringIO("S -> NP VP | VP\nNP -> he | she\nVP -> 'sleeps'"))
+        <PCFG: 1 phrasal labels, 2 tags, 2 rules, 3 words>
+        """
+        grammar = grammar_text.read(cls, file)
+        if not grammar._hidden and grammar._unknown is None:
+            warn_of_sums(grammar.productions(), grammar._start)
+        return grammar
+
+    # --- what it holds ------------------------------------------------------------------------------------------
+
+    @property
+    def start(self) -> Mapping[str, float]:
+        """Where trees begin, with probabilities."""
+        return MappingProxyType(self._start)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules but those from a symbol to a single word, which are in `lexicon`."""
+        return self._rules
+
+    @property
+    def lexicon(self) -> Mapping[str, Mapping[str, float]]:
+        """P(word | symbol) of the rules from a symbol to a single word, by word."""
+        return MappingProxyType(self._lexicon)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The label in trees of each symbol that is not hidden."""
+        return MappingProxyType(self._labels)
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Symbols that do not appear in trees: their children go to the parent."""
+        return self._hidden
+
+    @property
+    def unknown(self) -> UnknownWords | None:
+        """How unknown words get their tags; None if they have none."""
+        return self._unknown
+
+    @property
+    def fallback(self) -> bool:
+        """Whether a parser should make do with pieces where a sentence has no parse."""
+        return self._fallback
+
+    def productions(self) -> list[Rule]:
+        """All rules, those from a symbol to a single word last."""
+        lexical = (Rule(s, (Word(w),), p) for w, symbols in self._lexicon.items() for s, p in symbols.items())
+        return [*self._rules, *lexical]
+
+    def lexical(self, word: str, first: bool = False) -> list[tuple[str, float]]:
+        """The symbols that may stand over a word, with log P(word | symbol).
+
+        Parameters
+        ----------
+        word : str
+            The word.
+        first : bool
+            Whether it opens a sentence: a capital means less there.
+
+        Examples
+        --------
+        >>> grammar = PCFG.from_treebank(["(S (NP (N cats)) (VP (V sleep)))", "(S (NP (N dogs)) (VP (V bark)))"])
+        >>> [symbol for symbol, _ in grammar.lexical("birds")]
+        ['N', 'V']
+        """
+        key = str(word), bool(first)
+        found = self._cache.get(key)
+        if found is None:
+            found = [(symbol, math.log(p)) for symbol, p in self._tagged(*key).items() if p > 0]
+            if len(self._cache) >= CACHED:
+                self._cache.clear()
+            self._cache[key] = found
+        return list(found)
+
+    def _tagged(self, word: str, first: bool) -> Mapping[str, float]:
+        seen: Mapping[str, float] = self._lexicon.get(word, {})
+        if self._unknown is None:
+            return seen
+        count = self._count(seen)
+        if count > self._unknown.min_count:
+            return seen
+        tokens: dict[str, float] = {}  # of each label, over single words
+        for symbol, total in self._unknown.totals.items():
+            label = self._labels[symbol]
+            tokens[label] = tokens.get(label, 0.0) + total * self._tags[symbol]
+        share = self._unknown.tags(word, first)
+        guess = {
+            symbol: share[label] / tokens[label] * self._tags[symbol]
+            for symbol in self._unknown.totals
+            if (label := self._labels[symbol]) in share
+        }
+        if count:
+            scale = count / (count + GUESS)
+            return {s: (seen.get(s, 0.0) + GUESS * guess.get(s, 0.0)) * scale for s in {**seen, **guess}}
+        lower: Mapping[str, float] = self._lexicon.get(word.lower(), {}) if first else {}
+        if lower:
+            once = LOWER / self._count(lower)
+            return {s: once * lower.get(s, 0.0) + (1 - LOWER) * guess.get(s, 0.0) for s in {**lower, **guess}}
+        return guess
+
+    def _count(self, symbols: Mapping[str, float]) -> int:
+        """How often the treebank has a word, from its probabilities."""
+        totals = self._unknown.totals if self._unknown else {}
+        return round(math.fsum(p * totals[symbol] for symbol, p in symbols.items()))
+
+    def compiled(self) -> CompiledGrammar:
+        """The grammar as arrays, binarised, for the parser; made once."""
+        if self._compiled is None:
+            self._compiled = CompiledGrammar(self)
+        return self._compiled
+
+    def charts(self) -> Charts:
+        """The grammar made ready for the native parser, once."""
+        if self._charts is None:
+            self._charts = Charts(self)
+        return self._charts
+
+    def stats(self) -> Stats:
+        """How many phrasal labels (with a symbol below them), tags (over single words), rules beside those, words."""
+        phrasal = {self._labels[rule.head] for rule in self._rules if rule.head not in self._hidden}
+        words = set(self._lexicon) | {str(w) for rule in self._rules for w in rule.tail if isinstance(w, Word)}
+        return Stats(
+            phrasal_labels=len(phrasal),
+            tags=len({self._labels[symbol] for symbol in self._tags}),
+            rules=len(self._rules),
+            words=len(words),
+        )
+
+    def __repr__(self) -> str:
+        return f"<PCFG: {self.stats()}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PCFG):
+            return NotImplemented
+        return (
+            self._start == other._start
+            and self._hidden == other._hidden
+            and self._labels == other._labels
+            and self._fallback == other._fallback
+            and self._unknown == other._unknown
+            and self._lexicon == other._lexicon
+            and {rule[:2]: rule[2] for rule in self._rules} == {rule[:2]: rule[2] for rule in other._rules}
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self._rules), frozenset(self._start.items()), frozenset(self._labels)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (grammar_file.document(self),)
+
+
+def _rebuild(document: Any) -> PCFG:
+    return grammar_file.from_document(PCFG, document)

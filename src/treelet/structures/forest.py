@@ -1,0 +1,452 @@
+"""Packed forests: many parses of a sentence, their common parts held once."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.errors import FormatError, ParameterError, TreeError
+from treelet.formats.base import Columns
+from treelet.formats.brackets import label_problem
+from treelet.structures.packing import pack, single, unite, weighted
+from treelet.structures.tree import Tree, trees_of
+from treelet.structures.treebank import Treebank
+
+MAX_LISTED = 100_000
+Vector = NDArray[np.float64]
+
+
+class ForestNode(NamedTuple):
+    """A label over the words ``begin..end``. A node that heads no edge is a word."""
+
+    label: str
+    begin: int
+    end: int
+
+
+class ForestEdge(NamedTuple):
+    """One way of expanding a node: numbers of nodes, and a probability."""
+
+    head: int
+    tails: tuple[int, ...]
+    probability: float
+
+
+class Forest:
+    """A packed forest: nodes (label, span) and hyper-edges (head to tails, probability).
+
+    Several edges may share a head: so many trees, each the choice of one edge a node, take little room. The
+    probability of a tree is the product of its edges'; they need not sum to 1. A forest never changes.
+
+    Parameters
+    ----------
+    nodes : iterable of (label, begin, end)
+        The label ``""`` is that of a hidden root: a choice between roots, which is in no tree.
+    edges : iterable of (head, tails, probability)
+        Head and tails are positions in `nodes`. A node that heads no edge is a word.
+    root : int, optional
+        By default the one node that is nobody's tail.
+
+    Examples
+    --------
+    >>> from treelet import Forest
+    >>> forest = Forest.from_trees([(0.6, "(S (A x) (B y))"), (0.4, "(S (A x) (C y))")])
+    >>> forest
+    <Forest: 2 words, 2 trees, 6 nodes, 5 edges>
+    >>> for tree, probability in forest.kbest(2):
+    ...     print(round(probability, 3), tree)
+    0.6 (S (A x) (B y))
+    0.4 (S (A x) (C y))
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(
+        self,
+        nodes: Iterable[tuple[str, int, int]],
+        edges: Iterable[tuple[int, Sequence[int], float]],
+        root: int | None = None,
+    ) -> None:
+        labels: dict[str, int] = {}
+        columns: list[tuple[int, int, int]] = []
+        for number, node in enumerate(nodes):
+            try:
+                label, begin, end = node
+                begin, end = int(begin), int(end)
+            except (TypeError, ValueError):
+                raise TreeError(f"node {number} of a forest must be (label, begin, end), got {node!r}") from None
+            if label != "" and (problem := label_problem(label)):
+                raise TreeError(f"node {number} of a forest: a label is {problem}")
+            if not 0 <= begin < end < 2**31:
+                raise TreeError(f"node {number} of a forest ({label!r}) has the span {begin}..{end}")
+            columns.append((labels.setdefault(label, len(labels)), begin, end))
+        heads, tails, starts, logs = [], [], [0], []
+        for number, edge in enumerate(edges):
+            try:
+                head, below, probability = edge
+                head, below, probability = int(head), [int(tail) for tail in below], float(probability)
+            except (TypeError, ValueError):
+                raise TreeError(f"edge {number} of a forest must be (head, tails, probability), got {edge!r}") from None
+            if not below or not all(0 <= node < len(columns) for node in (head, *below)):
+                raise TreeError(f"edge {number} of a forest joins nodes that are not there: {edge!r}")
+            if not 0 < probability < math.inf:
+                raise TreeError(f"edge {number} of a forest must have a positive probability, got {probability!r}")
+            heads.append(head)
+            tails.extend(below)
+            starts.append(len(tails))
+            logs.append(math.log(probability))
+        if root is None:
+            tops = sorted(set(range(len(columns))) - set(tails))
+            if len(tops) != 1 and columns:
+                raise TreeError(f"which node is the root of the forest? {len(tops)} nodes are nobody's tail: say root=")
+            root = tops[0] if tops else -1
+        spans = np.array(columns, np.int32).reshape(-1, 3)
+        try:
+            self._native = _core.forest(
+                list(labels),
+                spans[:, 0].copy(),
+                spans[:, 1].copy(),
+                spans[:, 2].copy(),
+                np.array(heads, np.int32),
+                np.array(starts, np.int64),
+                np.array(tails, np.int32),
+                np.array(logs, np.float64),
+                root,
+            )
+        except ValueError as error:
+            raise TreeError(f"this is no forest: {error}") from None
+
+    @classmethod
+    def _of(cls, native: _core.Forest) -> Forest:
+        forest = cls.__new__(cls)
+        forest._native = native
+        return forest
+
+    @staticmethod
+    def from_trees(items: Iterable[tuple[float, object]], packing: str = "nodes") -> Forest:
+        """Pack the parses of one sentence, each with its probability or weight.
+
+        Parameters
+        ----------
+        items : iterable of (probability, tree)
+            Positive weights that need not sum to 1; trees as `Treebank` takes them, all over the same words.
+        packing : {"nodes", "union"}
+            ``"nodes"``: trees share every node with one label and one span. An edge's probability is how often, by
+            weight, its head is expanded so. **The forest then also holds trees that are not in the list**: those that
+            mix parts of several, as a parser's own forest does; the given weights are met only on average. ``"union"``: exactly the listed
+            trees with exactly their weights (scaled to sum to 1); only equal subtrees are shared.
+
+        Examples
+        --------
+        >>> from treelet import Forest
+        >>> items = [(1, "(S (A x) (B y))"), (1, "(S (C x) (D y))"), (1, "(T (A x) (B y))")]
+        >>> Forest.from_trees(items, packing="union").count_trees()
+        3
+        """
+        if packing not in ("nodes", "union"):
+            raise ParameterError(f"The 'packing' parameter must be 'nodes' or 'union'. Got {packing!r} instead.")
+        weights, trees = weighted(items)
+        return Forest._of((pack if packing == "nodes" else unite)(trees, weights))
+
+    @staticmethod
+    def from_tree(tree: Tree) -> Forest:
+        """The forest of one tree, with probability 1."""
+        return Forest._of(single(tree))
+
+    # --- what it holds ------------------------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> list[ForestNode]:
+        """The nodes, tails before heads."""
+        native = self._native
+        labels = native.labels
+        return [
+            ForestNode(labels[label], begin, end)
+            for label, begin, end in zip(native.label.tolist(), native.begin.tolist(), native.end.tolist(), strict=True)
+        ]
+
+    @property
+    def edges(self) -> list[ForestEdge]:
+        """The hyper-edges, grouped by head."""
+        native = self._native
+        tail, start, counts = native.tail.tolist(), native.tail_start.tolist(), np.diff(native.edge_start)
+        heads = np.repeat(np.arange(len(counts)), counts).tolist()
+        return [
+            ForestEdge(head, tuple(tail[start[e] : start[e + 1]]), math.exp(logp))
+            for e, (head, logp) in enumerate(zip(heads, native.logp.tolist(), strict=True))
+        ]
+
+    @property
+    def root(self) -> int | None:
+        """Number of the root; None if the forest holds no tree."""
+        return self._native.root if self._native.root >= 0 else None
+
+    @property
+    def words(self) -> list[str]:
+        """The sentence, as far as the forest has words."""
+        native = self._native
+        leaf = np.flatnonzero(np.diff(native.edge_start) == 0)
+        order = leaf[np.argsort(native.begin[leaf], kind="stable")]
+        words = {int(native.begin[node]): native.labels[native.label[node]] for node in order[::-1]}
+        return [words[at] for at in sorted(words)]
+
+    def __bool__(self) -> bool:
+        return self.root is not None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Forest):
+            return NotImplemented
+        return (self.root, self.nodes, self.edges) == (other.root, other.nodes, other.edges)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        if self.root is None:
+            return "<Forest: no trees>"
+        trees = self.count_trees()
+        count = f"{trees:,}" if trees < 10**15 else f"{trees:.3g}" if trees < 10**300 else "very many"
+        return (
+            f"<Forest: {len(self.words)} words, {count} trees, {len(self._native.label):,} nodes, "
+            f"{len(self._native.logp):,} edges>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Forest.from_json, (self.to_json(),)
+
+    # --- probabilities ------------------------------------------------------------------------------------------
+
+    def inside(self, *, log: bool = False) -> Vector:
+        """For each node, the summed probability of the trees below it; at the root, of all trees."""
+        values = self._native.inside()
+        return values if log else np.exp(values)
+
+    def outside(self, *, log: bool = False) -> Vector:
+        """For each node, the summed probability of what may lie around it, itself left out; 1 at the root."""
+        values = self._native.outside()
+        return values if log else np.exp(values)
+
+    def probability(self, *, log: bool = False) -> float:
+        """Of all trees together: the inside probability of the root; 0 if there are none."""
+        total = float(self._native.inside()[self.root]) if self.root is not None else -math.inf
+        return total if log else math.exp(total)
+
+    def posterior(self) -> Vector:
+        """For each node, the probability that a tree of the forest has it."""
+        if self.root is None:
+            return np.zeros(0)
+        inside = self._native.inside()
+        values: Vector = np.exp(self._native.outside() + inside - inside[self.root])
+        return values
+
+    def prune(self, threshold: float = 8.0) -> Forest:
+        """Without the edges that are in no tree within `threshold` (natural logarithm) of the best one."""
+        if not isinstance(threshold, (int, float)) or not threshold >= 0:
+            raise ParameterError(
+                f"The 'threshold' parameter must be a number of at least 0. Got {threshold!r} instead."
+            )
+        return Forest._of(self._native.pruned(float(threshold)))
+
+    def temperature(self, temperature: float) -> Forest:
+        """With every tree's probability to the power 1 / temperature: below 1 sharper, above 1 flatter."""
+        if not isinstance(temperature, (int, float)) or not 0 < temperature < math.inf:
+            raise ParameterError(f"The 'temperature' parameter must be a positive number. Got {temperature!r} instead.")
+        return self._with(self._native.logp / temperature)
+
+    def _with(self, logp: Vector) -> Forest:
+        native = self._native
+        heads = np.repeat(np.arange(len(native.label), dtype=np.int32), np.diff(native.edge_start))
+        return Forest._of(
+            _core.forest(
+                native.labels,
+                native.label,
+                native.begin,
+                native.end,
+                heads,
+                native.tail_start,
+                native.tail,
+                logp,
+                native.root,
+            )
+        )
+
+    # --- trees --------------------------------------------------------------------------------------------------
+
+    def best(self) -> tuple[Tree, float]:
+        """The most probable tree, and its probability."""
+        return self._some(1)[0]
+
+    def kbest(self, k: int) -> list[tuple[Tree, float]]:
+        """The `k` most probable trees, best first, each with its probability: the product of its edges'."""
+        return self._some(check_count(k)) if self.root is not None else []
+
+    def _some(self, k: int) -> list[tuple[Tree, float]]:
+        if self.root is None:
+            raise TreeError("the forest holds no tree")
+        store, roots, logps = self._native.kbest(k)
+        trees = trees_of(Columns(store, roots))
+        return [(cast(Tree, tree), math.exp(logp)) for tree, logp in zip(trees, logps.tolist(), strict=True)]
+
+    def kbest_bank(self, k: int) -> tuple[Treebank, Vector]:
+        """The `k` most probable trees as a Treebank, and the logarithms of their probabilities."""
+        store, roots, logps = self._native.kbest(check_count(k))
+        return Treebank.from_columns(Columns(store, roots)), logps
+
+    def trees(self, limit: int = MAX_LISTED) -> list[tuple[Tree, float]]:
+        """All trees, best first, each with its probability; an error if there are more than `limit`."""
+        count = self.count_trees()
+        if count > limit:
+            raise TreeError(f"the forest holds {count:,} trees, more than limit={limit:,}: prune it, or take kbest(k)")
+        return self.kbest(count) if count else []
+
+    def count_trees(self) -> int:
+        """How many trees the forest holds, exactly."""
+        if self.root is None:
+            return 0
+        quick = float(self._native.count()[self.root])
+        if quick < 2**53:
+            return int(quick)
+        native = self._native
+        start, tail_start, tail = native.edge_start.tolist(), native.tail_start.tolist(), native.tail.tolist()
+        counts: list[int] = []
+        for node in range(len(start) - 1):
+            total = 0 if start[node] < start[node + 1] else 1
+            for edge in range(start[node], start[node + 1]):
+                product = 1
+                for below in tail[tail_start[edge] : tail_start[edge + 1]]:
+                    product *= counts[below]
+                total += product
+            counts.append(total)
+        return counts[self._native.root]
+
+    @overload
+    def sample(self, n: None = None, seed: int = 0) -> Tree: ...
+    @overload
+    def sample(self, n: int, seed: int = 0) -> list[Tree]: ...
+    def sample(self, n: int | None = None, seed: int = 0) -> Tree | list[Tree]:
+        """Trees drawn by their probability, one or a list of `n`; the same seed gives the same trees."""
+        if self.root is None:
+            raise TreeError("the forest holds no tree")
+        store, roots = self._native.sample(1 if n is None else check_count(n, "n"), check_count(seed, "seed", 0))
+        drawn = cast("list[Tree]", trees_of(Columns(store, roots)))
+        return drawn[0] if n is None else drawn
+
+    # --- parts --------------------------------------------------------------------------------------------------
+
+    def under(self, node: int) -> Forest:
+        """The sub-forest of everything below a node (by its number in `nodes`), with that node as root."""
+        if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or not 0 <= node < len(self._native.label):
+            raise ParameterError(f"there is no node {node!r}: the forest has {len(self._native.label)} nodes")
+        return Forest._of(self._native.below(int(node)))
+
+    def over(self, begin: int, end: int) -> Forest:
+        """The sub-forest over a span: all that stands over exactly the words ``begin..end``.
+
+        Its roots are the topmost nodes of that span, weighted by the probability of their surroundings, so that the
+        sub-forest's probability is that of the trees that have the span at all; it is empty if none has.
+        """
+        native = self._native
+        at = np.flatnonzero((native.begin == begin) & (native.end == end) & (np.diff(native.edge_start) > 0))
+        if self.root is None or not len(at):
+            return Forest([], [])
+        inside, outside = native.inside(), native.outside()
+        tail, tail_start = native.tail.tolist(), native.tail_start.tolist()
+        inner = {int(node) for node in at if native.labels[native.label[node]] != ""}
+        weight: dict[int, list[float]] = {}
+        if self.root in inner:
+            weight[self.root] = [0.0]
+        for head in range(len(native.label)):
+            if head in inner or outside[head] == -math.inf:
+                continue
+            for edge in range(int(native.edge_start[head]), int(native.edge_start[head + 1])):
+                tails = tail[tail_start[edge] : tail_start[edge + 1]]
+                for place, below in enumerate(tails):
+                    if below in inner:
+                        rest = sum(inside[other] for number, other in enumerate(tails) if number != place)
+                        weight.setdefault(below, []).append(outside[head] + native.logp[edge] + rest)
+        tops = sorted(weight)
+        logs = np.array([np.logaddexp.reduce(weight[node]) for node in tops])
+        heads = np.repeat(np.arange(len(native.label), dtype=np.int32), np.diff(native.edge_start))
+        count = len(native.label)
+        labels = native.labels
+        return Forest._of(
+            _core.forest(
+                [*labels, ""],
+                np.append(native.label, len(labels)).astype(np.int32),
+                np.append(native.begin, begin).astype(np.int32),
+                np.append(native.end, end).astype(np.int32),
+                np.append(heads, np.full(len(tops), count)).astype(np.int32),
+                np.append(native.tail_start, native.tail_start[-1] + 1 + np.arange(len(tops))).astype(np.int64),
+                np.append(native.tail, tops).astype(np.int32),
+                np.append(native.logp, logs),
+                count,
+            )
+        )
+
+    # --- JSON ---------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """One line of JSON: nodes, edges (head, tails, log probability) and the root."""
+        native = self._native
+        tail, start = native.tail.tolist(), native.tail_start.tolist()
+        heads = np.repeat(np.arange(len(native.label)), np.diff(native.edge_start)).tolist()
+        edges = [
+            [head, tail[start[e] : start[e + 1]], logp]
+            for e, (head, logp) in enumerate(zip(heads, native.logp.tolist(), strict=True))
+        ]
+        return json.dumps({"nodes": self.nodes, "edges": edges, "root": self.root}, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str | Mapping[str, Any]) -> Forest:
+        """A forest from what `to_json` wrote, or from the object that it stands for."""
+        try:
+            data = json.loads(text) if isinstance(text, str) else text
+            nodes, edges, root = data["nodes"], data["edges"], data["root"]
+            logs = np.array([float(edge[2]) for edge in edges], np.float64)
+            made = Forest(
+                [(node[0], node[1], node[2]) for node in nodes],
+                [(edge[0], edge[1], 1.0) for edge in edges],
+                -1 if root is None else root,
+            )
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            if isinstance(error, TreeError):
+                raise
+            raise FormatError(
+                f'a forest in JSON is {{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], '
+                f'log probability], ...], "root": number}} ({error})'
+            ) from None
+        if not np.all(np.isfinite(logs)):
+            raise TreeError("the log probability of an edge must be a number")
+        return _reweighted(nodes, edges, logs, root) if made else made
+
+
+def _reweighted(nodes: Any, edges: Any, logs: Vector, root: int) -> Forest:
+    """The checked parts again, with logarithms that need not fit a float as probabilities."""
+    labels: dict[str, int] = {}
+    label = [labels.setdefault(node[0], len(labels)) for node in nodes]
+    starts = np.cumsum([0, *(len(edge[1]) for edge in edges)])
+    return Forest._of(
+        _core.forest(
+            list(labels),
+            np.array(label, np.int32),
+            np.array([node[1] for node in nodes], np.int32),
+            np.array([node[2] for node in nodes], np.int32),
+            np.array([edge[0] for edge in edges], np.int32),
+            starts.astype(np.int64),
+            np.array([tail for edge in edges for tail in edge[1]], np.int32),
+            logs,
+            int(root),
+        )
+    )
+
+
+def check_count(value: object, name: str = "k", least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ParameterError(f"The {name!r} parameter must be an int of at least {least}. Got {value!r} instead.")
+    return int(value)

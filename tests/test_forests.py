@@ -1,0 +1,266 @@
+"""Packed forests, and the kernel between them, against the slow definitions."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treelet as tl
+from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
+from treelet.testing.derivations import expected_nodes, forest_kernel
+from treelet.testing.strategies import forests, trees
+
+TWO = [(0.6, "(S (A x) (B y))"), (0.4, "(S (A x) (C y))")]
+
+
+# --- the structure ----------------------------------------------------------------------------------------------
+
+
+def test_packing_by_hand():
+    forest = tl.Forest.from_trees(TWO)
+    assert [tuple(node) for node in forest.nodes if node.label == "S"] == [("S", 0, 2)]
+    assert forest.words == ["x", "y"]
+    assert forest.count_trees() == 2
+    assert forest.best() == (tl.Tree.parse("(S (A x) (B y))"), pytest.approx(0.6))
+    assert forest.probability() == pytest.approx(1)
+    by_label = {node.label: value for node, value in zip(forest.nodes, forest.posterior(), strict=True)}
+    assert by_label == pytest.approx({"S": 1, "A": 1, "B": 0.6, "C": 0.4, "x": 1, "y": 1})
+
+
+def test_packing_admits_mixtures_and_the_union_does_not():
+    items = [(0.5, "(S (A x) (B y))"), (0.5, "(S (C x) (D y))")]
+    mixed = [(0.5, "(S (N (A x)) (N (B y)))"), (0.5, "(S (N (C x)) (N (D y)))")]
+    assert tl.Forest.from_trees(items).count_trees() == 2  # productions differ, nothing to mix
+    packed = tl.Forest.from_trees(mixed)
+    assert packed.count_trees() == 4
+    assert sorted(p for _, p in packed.trees()) == pytest.approx([0.25] * 4)
+    exact = tl.Forest.from_trees(mixed, packing="union")
+    assert {str(tree): p for tree, p in exact.trees()} == pytest.approx({t: p for p, t in mixed})
+
+
+def test_packing_of_unary_cycles_is_acyclic():
+    forest = tl.Forest.from_trees([(1, "(A (B x))"), (1, "(B (A x))"), (1, "(A (A x))")])
+    assert {"(A (B x))", "(B (A x))", "(A (A x))"} <= {str(tree) for tree, _ in forest.trees()}
+
+
+@settings(max_examples=150, deadline=None)
+@given(forests())
+def test_inside_outside_and_kbest_are_those_of_the_trees(forest):
+    listed = forest.trees()
+    assert len(listed) == forest.count_trees()
+    probabilities = [p for _, p in listed]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert math.fsum(probabilities) == pytest.approx(forest.probability(), rel=1e-9)
+    inside, outside = forest.inside(), forest.outside()
+    for number in range(len(forest.nodes)):
+        assert inside[number] == pytest.approx(math.fsum(p for _, p in forest.under(number).trees()), rel=1e-9)
+    expected = expected_nodes(listed)
+    got = {}
+    heads = {edge.head for edge in forest.edges}
+    for number, (node, value) in enumerate(zip(forest.nodes, inside * outside / inside[forest.root], strict=True)):
+        if number in heads and node.label:
+            got[tuple(node)] = got.get(tuple(node), 0) + value
+    assert got == pytest.approx(expected, rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(forests(), st.floats(0, 4))
+def test_pruning_keeps_what_is_in_a_good_tree(forest, threshold):
+    listed = forest.trees()
+    best = listed[0][1]
+    pruned = forest.prune(threshold)
+    kept = {str(tree) for tree, p in listed if math.log(best / p) <= threshold}
+    assert kept <= {str(tree) for tree, _ in pruned.trees()}
+    assert pruned.best()[1] == pytest.approx(best)
+    good = expected_nodes([(tree, p) for tree, p in listed if math.log(best / p) <= threshold + 1e-6])
+    heads = {edge.head for edge in pruned.edges}
+    assert {tuple(node) for number, node in enumerate(pruned.nodes) if number in heads and node.label} <= set(good)
+    assert pruned.prune(threshold) == pruned
+
+
+def test_temperature():
+    sharp = tl.Forest.from_trees(TWO).temperature(0.5)
+    a, b = (p for _, p in sharp.kbest(2))
+    assert a / b == pytest.approx((0.6 / 0.4) ** 2)
+    flat = tl.Forest.from_trees(TWO).temperature(1e6)
+    a, b = (p for _, p in flat.kbest(2))
+    assert a / b == pytest.approx(1, rel=1e-5)
+
+
+def test_samples_follow_the_probabilities():
+    drawn = tl.Forest.from_trees(TWO).sample(4000, seed=3)
+    share = sum(str(tree) == TWO[0][1] for tree in drawn) / 4000
+    assert share == pytest.approx(0.6, abs=0.03)
+    assert tl.Forest.from_trees(TWO).sample(5, seed=1) == tl.Forest.from_trees(TWO).sample(5, seed=1)
+
+
+def test_over_a_span():
+    forest = tl.Forest.from_trees(
+        [(0.5, "(S (X (A x) (B y)) (C z))"), (0.3, "(S (A x) (Y (B y) (C z)))"), (0.2, "(S (T (X (A x) (B y))) (C z))")]
+    )
+    over = forest.over(0, 2)
+    assert {str(tree): p for tree, p in over.trees()} == pytest.approx(
+        {"(X (A x) (B y))": 0.5, "(T (X (A x) (B y)))": 0.2}
+    )
+    assert over.probability() == pytest.approx(0.7)
+    assert not forest.over(0, 1).over(0, 3)
+    assert forest.over(0, 3).count_trees() == forest.count_trees()
+    assert not forest.over(5, 6)
+
+
+def test_json_round_trip_and_pickle(tmp_path):
+    forest = tl.Forest.from_trees(TWO)
+    assert tl.Forest.from_json(forest.to_json()) == forest
+    assert tl.Forest.from_json(json.loads(forest.to_json())) == forest
+    assert pickle.loads(pickle.dumps(forest)) == forest
+    bank = tl.ForestBank([forest, "(S (A x))", None])
+    bank.write(tmp_path / "f.jsonl")
+    assert tl.read_forests(tmp_path / "f.jsonl") == bank
+    assert pickle.loads(pickle.dumps(bank)) == bank
+    (tmp_path / "bad.jsonl").write_text(forest.to_json() + "\n" + forest.to_json()[:40] + "\n")
+    with pytest.raises(FormatError, match=r"bad.jsonl:2"):
+        tl.read_forests(tmp_path / "bad.jsonl")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", "3", '{"nodes": [["A", 0, 1]], "edges": [[0, [0], 0.0]], "root": 0}', '{"nodes": [["A", 0, 1]], "edges": [], "root": 7}',
+     '{"nodes": [["A", 1, 1]], "edges": [], "root": 0}', '{"nodes": [["A", 0, 1], ["x", 0, 1]], "edges": [[0, [1], NaN]], "root": 0}',
+     '{"nodes": [["A", 0, 1], ["x", 0, 1]], "edges": [[0, [9], -1]], "root": 0}'],
+)  # fmt: skip
+def test_bad_json(text):
+    with pytest.raises((FormatError, TreeError)):
+        tl.Forest.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("items", "error"),
+    [
+        ([], TreeError),
+        ([(1, "(S (A x))"), (1, "(S (A y))")], TreeError),
+        ([(0, "(S (A x))")], TreeError),
+        ([(math.nan, "(S (A x))")], TreeError),
+        ([(1, None)], TreeError),
+        ([(1, tl.Tree("x"))], TreeError),
+        ([(1, "x")], FormatError),
+        (["(S (A x))"], InputTypeError),
+        ([("a", "(S (A x))")], InputTypeError),
+    ],
+)
+def test_bad_lists(items, error):
+    with pytest.raises(error):
+        tl.Forest.from_trees(items)
+
+
+def test_bad_parts_and_parameters():
+    forest = tl.Forest.from_trees(TWO)
+    for call in (
+        lambda: forest.prune(-1),
+        lambda: forest.prune(math.nan),
+        lambda: forest.temperature(0),
+        lambda: forest.kbest(0),
+        lambda: forest.kbest(1.5),
+        lambda: forest.under(99),
+        lambda: tl.Forest.from_trees(TWO, packing="x"),
+        lambda: tl.ForestKernel(lam=0),
+    ):
+        with pytest.raises(ParameterError):
+            call()
+    with pytest.raises(TreeError, match="cycle"):
+        tl.Forest([("A", 0, 1), ("B", 0, 1)], [(0, [1], 0.5), (1, [0], 0.5)], root=0)
+    with pytest.raises(TreeError, match="root"):
+        tl.Forest([("A", 0, 1), ("B", 0, 1)], [])
+    with pytest.raises(InputTypeError):
+        tl.ForestBank(forest)
+    with pytest.raises(TreeError, match="no tree"):
+        tl.Forest([], []).best()
+
+
+def test_a_deep_tree_is_a_forest():
+    depth = 100_000
+    tree = tl.Treebank(["(A " * depth + "x" + ")" * depth])[0]
+    forest = tl.Forest.from_tree(tree)
+    assert forest.count_trees() == 1
+    assert forest.best()[0] == tree
+    assert forest.sample() == tree
+
+
+def test_counts_beyond_a_double():
+    n = 200
+    items = (
+        [("x", i, i + 1) for i in range(n)] + [("A", i, i + 1) for i in range(n)] + [("B", i, i + 1) for i in range(n)]
+    )
+    nodes = [*items, *(("C", i, i + 1) for i in range(n)), ("S", 0, n)]
+    edges = [(n + i, [i], 0.5) for i in range(n)] + [(2 * n + i, [i], 0.5) for i in range(n)]
+    edges += [(3 * n + i, [n + i], 0.5) for i in range(n)] + [(3 * n + i, [2 * n + i], 0.5) for i in range(n)]
+    edges += [(4 * n, list(range(3 * n, 4 * n)), 1.0)]
+    assert tl.Forest(nodes, edges).count_trees() == 2**n
+    assert "very many" not in repr(tl.Forest(nodes, edges))
+
+
+# --- the kernel -------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=340, deadline=None)
+@given(st.lists(forests(), min_size=3, max_size=3), st.sampled_from([0.3, 0.4, 1.0]))
+def test_kernel_equals_the_sum_over_all_pairs_of_trees(bank, lam):
+    K = tl.ForestKernel(lam=lam)(bank)
+    slow = np.array([[forest_kernel(a, b, lam) for b in bank] for a in bank])
+    np.testing.assert_allclose(K, slow, rtol=1e-9)
+    np.testing.assert_allclose(tl.ForestKernel(lam=lam)(bank[:2], bank[1:]), slow[:2, 1:], rtol=1e-9)
+    np.testing.assert_allclose(tl.ForestKernel(lam=lam).diag(bank), np.diag(slow), rtol=1e-9)
+    np.testing.assert_array_equal(K, K.T)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(trees(), min_size=2, max_size=5), st.sampled_from([0.4, 1.0]))
+def test_forests_of_one_tree_give_the_subset_tree_kernel(bank, lam):
+    np.testing.assert_allclose(tl.ForestKernel(lam=lam)(bank), tl.SubsetTree(lam=lam)(bank), rtol=1e-13)
+
+
+def test_on_real_trees_it_is_the_subset_tree_kernel():
+    bank = tl.datasets.small_treebank()[:80]
+    np.testing.assert_allclose(tl.ForestKernel(lam=0.4)(bank), tl.SubsetTree(lam=0.4)(bank), rtol=1e-12)
+
+
+def test_algebra_threads_and_blocks():
+    bank = tl.ForestBank([tl.Forest.from_trees(TWO), "(S (A x) (B y))", "(S (A x))", None] * 9)
+    k = tl.ForestKernel(lam=0.5)
+    K = k(bank)
+    np.testing.assert_array_equal(K, k(bank, n_jobs=2))
+    np.testing.assert_allclose(K, tl.gram(k, bank, memory="20kB", out=np.empty(K.shape)), rtol=1e-13)
+    np.testing.assert_allclose(k.normalized()(bank), tl.ForestKernel(lam=0.5).normalized()(list(bank)), rtol=1e-13)
+    d = np.sqrt(np.diag(K))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(k.normalized()(bank), np.nan_to_num(K / np.outer(d, d)), rtol=1e-12)
+    np.testing.assert_allclose((0.5 * k + k * k)(bank), 0.5 * K + K * K, rtol=1e-12)
+    assert np.all(K[3] == 0)
+    np.testing.assert_allclose(k(bank[::2], bank[[1, 2]]), K[::2][:, [1, 2]])
+
+
+def test_gradient():
+    bank = tl.ForestBank([tl.Forest.from_trees(TWO), "(S (A x) (B y))", "(S (A x))"])
+    _, gradient = tl.ForestKernel(lam=0.5)(bank, eval_gradient=True)
+    h = 1e-6
+    up, down = (tl.ForestKernel(lam=0.5 * math.exp(step))(bank) for step in (h, -h))
+    np.testing.assert_allclose(gradient[:, :, 0], (up - down) / (2 * h), rtol=1e-6)
+
+
+def test_large_values_do_not_overflow_when_normalised():
+    tree = "(S " + "(A (B x))" * 800 + ")"
+    bank = tl.ForestBank([tree, tree.replace("x", "y", 3)])
+    with pytest.raises(tl.KernelOverflowError):
+        tl.ForestKernel(lam=1)(bank)
+    np.testing.assert_allclose(
+        tl.ForestKernel(lam=1).normalized()(bank), tl.SubsetTree(lam=1).normalized()(list(bank.best())), rtol=1e-9
+    )
+
+
+def test_repr_and_parameters():
+    assert eval(repr(tl.ForestKernel(lam=0.3)), {"ForestKernel": tl.ForestKernel}) == tl.ForestKernel(lam=0.3)
+    assert tl.ForestKernel().get_params() == {"lam": 0.4}
+    tl.testing.check_kernel(tl.ForestKernel(lam=0.4), ["(S (A x))", "(S (B x) (A y))", "(B x)"])
