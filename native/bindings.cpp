@@ -113,6 +113,10 @@ template <template <class> class Algorithm> class Columns {
         for (Id node : weights.node)
             if (static_cast<std::size_t>(node) >= store_->size()) refuse("weights do not belong to this store");
         nb::gil_scoped_release free;
+        if (size_ == 1) {
+            held_.assign(store_->size(), 0);
+            for (Id node : weights.node) held_[node] = 1;
+        }
         if (scaled)
             scaled_ = Make<Algorithm>::template columns<Scaled>(Targets{store_.get(), weights}, parameters...);
         else
@@ -141,6 +145,17 @@ template <template <class> class Algorithm> class Columns {
         }
         if (rows.overflow_row == none) return std::nullopt;
         return std::make_pair(rows.overflow_row, rows.overflow_column);
+    }
+
+    // The only target's weights grow by scale times a row of `trees`; not while other threads ask for rows.
+    void add(const NodeWeights &trees, std::size_t row, double scale) {
+        if (!plain_ || size_ != 1) refuse("only a single target in plain numbers can grow");
+        if (row >= trees.rows()) refuse("row out of range");
+        const auto first = static_cast<std::size_t>(trees.start[row]), last = static_cast<std::size_t>(trees.start[row + 1]);
+        for (std::size_t i = first; i < last; ++i)
+            if (static_cast<std::size_t>(trees.node[i]) >= held_.size() || !held_[trees.node[i]])
+                refuse("the target does not hold all nodes of this tree");
+        plain_->add(trees.node.data() + first, trees.weight.data() + first, last - first, scale);
     }
 
     // K(t, t) of every tree, inf where it does not fit a double; or its logarithm, -inf where K is 0.
@@ -196,6 +211,7 @@ template <template <class> class Algorithm> class Columns {
   private:
     StorePtr store_;
     std::size_t size_;
+    std::vector<char> held_; // by a single target
     std::unique_ptr<Algorithm<double>> plain_;
     std::unique_ptr<Algorithm<Scaled>> scaled_;
 };
@@ -206,6 +222,7 @@ void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... na
     nb::class_<C>(m, name, doc)
         .def(nb::init<StorePtr, const NodeWeights &, bool, Parameters...>(), "store"_a, "weights"_a, "scaled"_a, names...)
         .def("rows", &C::rows, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
+        .def("add", &C::add, "trees"_a, "row"_a, "scale"_a)
         .def_static("self_values", &C::template self_values<Parameters...>, "store"_a, "trees"_a, "logs"_a, names...)
         .def_static("gradient", &C::template gradient<Parameters...>, "store"_a, "trees"_a, "targets"_a, "out"_a, "by_lam"_a,
                     "by_mu"_a, names...)

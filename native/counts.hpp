@@ -253,6 +253,9 @@ struct Postings {
     }
     std::size_t bytes() const { return target.size() * 12 + start.size() * 8; }
 
+    // More weight for the only target of a key.
+    void grow(Id key, double more) { weight[start[key]] += more; }
+
     // sums[target] += factor * weight for the key's targets below `last`.
     template <class Num> void add(Id key, Num factor, std::size_t last, Num *sums) const {
         const std::int64_t end = start[static_cast<std::size_t>(key) + 1];
@@ -286,6 +289,10 @@ class DensePostings {
             add_scaled(sums, factor, row, last);
         else
             for (std::size_t j = 0; j < last; ++j) sums[j] += factor * Num(row[j]);
+    }
+    void grow(Id key, double more) {
+        sparse_.grow(key, more);
+        if (dense_[key] != none) values_[static_cast<std::size_t>(dense_[key]) * targets_] += more;
     }
     std::size_t length(Id key) const {
         return static_cast<std::size_t>(sparse_.start[static_cast<std::size_t>(key) + 1] - sparse_.start[key]);

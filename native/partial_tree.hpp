@@ -45,6 +45,10 @@ template <class Num> class PartialTreeColumns {
 
     void rows(Rows &rows, void (*check)()) {
         std::unique_ptr<Scratch> scratch = scratch_.take(rows.store->size());
+        if (scratch->planned_for != rows.store->serial()) { // in another store a production's number is another's
+            scratch->plans.clear(), scratch->planned = 0;
+            scratch->planned_for = rows.store->serial();
+        }
         Pulse pulse(check);
         for (std::size_t row = rows.begin; row < rows.end;) {
             scratch->block.build(*rows.store, *rows.trees, row, rows.end, scratch->index);
@@ -53,6 +57,26 @@ template <class Num> class PartialTreeColumns {
             scratch->block.forget(scratch->index);
         }
         scratch_.give(std::move(scratch));
+    }
+
+    // Adds to the weights of the only target, which must hold the nodes.
+    void add(const Id *node, const double *weight, std::size_t n, double scale) {
+        const Store &store = *targets_.store;
+        if (entry_of_.empty()) {
+            entry_of_.assign(column_node_.size(), none);
+            for (std::size_t k = 0; k < sum_entry_.size(); ++k) entry_of_[sum_entry_[k].column] = static_cast<Id>(k);
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            const double more = scale * weight[i];
+            const Id label = local_label(store.label(node[i])), column = column_of_[node[i]];
+            if (leaves_ || store.arity(node[i])) counts_.grow(label, more);
+            if (similar_.any() && store.arity(node[i]) == 0) words_.grow(label, more);
+            if (column == none) continue;
+            if (label_[label].sparse)
+                postings_.grow(column, more);
+            else
+                sum_entry_[entry_of_[column]].weight += more;
+        }
     }
 
     std::size_t bytes() const {
@@ -120,6 +144,7 @@ template <class Num> class PartialTreeColumns {
         std::vector<Meeting> meeting;
         std::unordered_map<std::uint64_t, Plan> plans;
         std::size_t planned = 0;
+        std::uint64_t planned_for = 0; // the store that the plans' row productions are of
         std::vector<Pair> triple_pair;
         std::vector<Id> triple_child, group_count, group_touched;
         std::vector<double> triple_sigma;
@@ -607,6 +632,7 @@ template <class Num> class PartialTreeColumns {
     std::vector<Pair> pairs_;
     std::vector<std::int64_t> sum_start_;
     std::vector<SumEntry> sum_entry_;
+    std::vector<Id> entry_of_; // column -> its entry, for the only target
     Postings postings_;
     std::vector<Num> power_;
     ScratchPool<Scratch> scratch_;

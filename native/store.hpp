@@ -5,6 +5,7 @@
 // stays valid in every store that was grown from this one.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -66,8 +67,26 @@ class IdTable {
     std::size_t used_ = 0;
 };
 
+// A number that no other object has, a copy included: by it, something kept for later knows what it was made from.
+class Serial {
+  public:
+    Serial() : value_(next()) {}
+    Serial(const Serial &) : value_(next()) {}
+    Serial &operator=(const Serial &) { return value_ = next(), *this; }
+    operator std::uint64_t() const { return value_; }
+
+  private:
+    static std::uint64_t next() {
+        static std::atomic<std::uint64_t> last{0};
+        return ++last;
+    }
+    std::uint64_t value_;
+};
+
 class Store {
   public:
+    std::uint64_t serial() const { return serial_; }
+
     // --- labels -------------------------------------------------------------------------------------------
     Id add_label(std::string_view text) {
         const std::uint64_t hash = hash_text(text);
@@ -199,6 +218,7 @@ class Store {
     std::vector<double> size_;
     std::vector<char> flat_;
     IdTable labels_, nodes_, productions_;
+    Serial serial_;
 };
 
 } // namespace treelet

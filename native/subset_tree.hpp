@@ -45,6 +45,17 @@ template <class Num> class SubsetTreeColumns {
         scratch_.give(std::move(scratch));
     }
 
+    // Adds to the weights of the only target, which must hold the nodes.
+    void add(const Id *node, const double *weight, std::size_t n, double scale) {
+        const Store &store = *targets_.store;
+        for (std::size_t i = 0; i < n; ++i) {
+            const Id production = store.production(node[i]);
+            if (production == none) continue;
+            productions_.grow(local_[production], scale * weight[i]);
+            if (const Id column = column_of_[node[i]]; column != none) first_[column].weight += scale * weight[i];
+        }
+    }
+
     std::size_t bytes() const {
         return column_.size() * (sizeof(Id) + sizeof(First)) + child_entry_.size() * sizeof(ChildEntry) + productions_.bytes() +
                postings_.bytes();

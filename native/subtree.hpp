@@ -43,6 +43,12 @@ template <class Num> class SubtreeColumns {
         }
     }
 
+    // Adds to the weights of the only target, which must hold the nodes.
+    void add(const Id *node, const double *weight, std::size_t n, double scale) {
+        for (std::size_t i = 0; i < n; ++i)
+            if (const Id local = local_[node[i]]; local != none) postings_.grow(local, scale * weight[i]);
+    }
+
     std::size_t bytes() const { return postings_.bytes() + local_.size() * sizeof(Id); }
 
   private:

@@ -308,3 +308,14 @@ def test_stats_count_what_is_there() -> None:
 def test_bad_coefficients(alpha: Any, message: str) -> None:
     with pytest.raises(tl.ParameterError, match=message):
         CompressedModel.of(SST, ["(A x)"], alpha)
+
+
+def test_scoring_one_batch_leaves_no_trace_in_the_next():
+    """Two batches are joined to the graph one after the other: numbers of their productions mean different ones."""
+    support = ["(S (A x) (B y))", "(S (B y) (A x) (A z))"]
+    batches = [["(S (A x) (A x) (B y))"], ["(S (B y) (A x))"], ["(S (A z))", "(S (B y) (B y) (A x))"]]
+    for kernel in (tl.PartialTree(), tl.SubsetTree(), tl.Subtree(), tl.PartialTree(leaves=False).normalized()):
+        model = CompressedModel.of(kernel, support, [[1.0, -0.5]])
+        for batch in batches:
+            want = kernel(batch, support) @ np.array([1.0, -0.5])
+            np.testing.assert_allclose(model.score(batch)[:, 0], want, rtol=1e-12)

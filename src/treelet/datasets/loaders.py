@@ -18,6 +18,8 @@ ORIGINS = {
     "atis_grammar": "the ATIS grammar that comes with NLTK (nltk.download('large_grammars'))",
 }
 
+MENDED = {"( )": "", "( -LRB-)": "(-LRB- -LRB-)", "( -RRB-)": "(-RRB- -RRB-)", "(? ?)": "(. ?)"}
+
 
 def data_folder() -> Path:
     """Where corpora are looked for."""
@@ -61,12 +63,8 @@ def question_bank() -> Treebank:
     trees = []
     with open_source(corpus("questionbank") / "4000qs.mrg.xz") as source:
         for _, line in source.text_lines():
-            for wrong, right in (
-                ("( )", ""),
-                ("( -LRB-)", "(-LRB- -LRB-)"),
-                ("( -RRB-)", "(-RRB- -RRB-)"),
-                ("(? ?)", "(. ?)"),
-            ):
-                line = line.replace(wrong, right)
-            trees.append(line)
+            mended = line
+            for wrong, right in MENDED.items():
+                mended = mended.replace(wrong, right)
+            trees.append(mended)
     return Treebank(trees)

@@ -2,7 +2,9 @@
 
 from treelet.learn.model import CompressedModel
 from treelet.learn.parts import linear_parts
+from treelet.learn.perceptron import VotedPerceptron
 from treelet.learn.persist import ModelFileError, load, save
+from treelet.learn.rank_svm import RankSVM
 from treelet.learn.svm import KernelSVC, KernelSVR
 from treelet.learn.transform import KernelMatrix
 
@@ -12,6 +14,8 @@ __all__ = [
     "KernelSVC",
     "KernelSVR",
     "ModelFileError",
+    "RankSVM",
+    "VotedPerceptron",
     "linear_parts",
     "load",
     "save",

@@ -22,7 +22,7 @@ def default_kernel() -> Kernel:
 class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator with a ``kernel``, whose examples are whatever that kernel takes."""
 
-    kernel: Kernel | None
+    kernel: Kernel | str | None
     _fitted: ClassVar[tuple[str, ...]] = ()
     """Attributes that a fit sets, and a model file keeps."""
 

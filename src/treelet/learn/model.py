@@ -20,7 +20,6 @@ import scipy.sparse as sp
 
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError
 from treelet.formats.base import Columns
-from treelet.gram.local import count_threads
 from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.kernels.values import LARGE
@@ -30,6 +29,7 @@ from treelet.learn.parts import COLLAPSING, Part, Path, Place, Roots, compact, k
 from treelet.learn.terms import ConstantTerm, SupportSum, Term, TreeTerm
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
+from treelet.work import count_threads
 
 ROOT_LARGE = LARGE / 2  # of the logarithm of a root
 SPREAD = 600.0  # logarithms that fit a float64 on either side of 1, with room for coefficients and counts
@@ -304,7 +304,9 @@ class _Builder:
                 return SupportSum(rest, shift, needs_scaling, sums, np.eye(len(sums)))
             return SupportSum(rest, shift, needs_scaling, data, coefficients.toarray())
         graph, which = self._graph(part.place)
-        return TreeTerm(rest, shift, needs_scaling, graph, sp.csr_array(coefficients @ which))
+        at_roots = sp.csr_array(coefficients @ which)
+        at_roots.sort_indices()  # as a file will have them: sums come out the same to the last bit
+        return TreeTerm(rest, shift, needs_scaling, graph, at_roots)
 
     def _graph(self, place: Place) -> tuple[Treebank, Any]:
         """The distinct trees of a column, and the matrix that says which example has which."""

@@ -37,7 +37,7 @@ def save(model: Any, path: PathLike) -> None:
     Parameters
     ----------
     model : estimator
-        `KernelSVC`, `KernelSVR`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a `Treebank`.
+        `KernelSVC`, `VotedPerceptron`, `RankSVM`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a `Treebank`.
     path : path
         By custom it ends in ``.treelet``.
 

@@ -21,12 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.errors import ParameterError
 from treelet.gram import gram
-from treelet.gram.local import count_threads
 from treelet.kernels.base import Kernel, Matrix, Vector, check_number
 from treelet.learn.base import KernelEstimator
 from treelet.learn.encoding import register
 from treelet.learn.model import CompressedModel
 from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
+from treelet.work import count_threads
 
 Codes = NDArray[np.intp]
 FOLDS = 5

@@ -1,0 +1,249 @@
+"""Linear functions in a kernel's space that grow by one example at a time, as online learners need them.
+
+There are several ways to the same scores. One, for sums of tree kernels, linear kernels and constants, keeps the
+function itself: one weighted graph of distinct subtrees (Collins & Duffy 2001, section 5), to which a tree is added
+in place. Any other kernel works through values among the training rows: all of them where they are few, otherwise those of
+the rows that come next, with what was learnt before as a `CompressedModel`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.errors import KernelOverflowError
+from treelet.gram import gram
+from treelet.kernels.algebra import Constant
+from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.tree import TreeKernel
+from treelet.kernels.vector import Linear
+from treelet.learn.model import ROOT_LARGE, CompressedModel
+from treelet.learn.parts import COLLAPSING, Roots, compact, linear_parts
+from treelet.structures.treebank import Treebank
+from treelet.structures.vectors import Vectors
+
+Rows = NDArray[np.intp]
+WHOLE = 1 << 25  # cells of a matrix of all training rows that is still held at once
+WIDTH = 1024  # rows of a block, where it is not
+
+
+class Growing(Protocol):
+    """The function f(x) = sum of weight * K(row, x) over what was added, on the training rows."""
+
+    width: int
+    """At most so many rows it wants to be told of at a time."""
+
+    def expect(self, rows: Rows) -> None:
+        """The rows that are asked for and added from now on, until the next call."""
+
+    def scores(self, rows: Rows) -> Vector:
+        """Values of the function; the caller may change them."""
+
+    def values(self, rows: Rows) -> Matrix:
+        """Kernel values among some rows."""
+
+    def add(self, row: int, weight: float) -> None:
+        """Add weight * K(row, .) to the function."""
+
+
+def growing(kernel: Kernel | None, data: Any, n_jobs: int | None) -> Growing:
+    """The fastest way there is for a kernel; without one, `data` is the matrix."""
+    if kernel is None:
+        return GrowingMatrix(data)
+    parts = GrowingParts.of(kernel, data, n_jobs)
+    if parts is not None:
+        return parts
+    if len(data) ** 2 <= WHOLE:
+        return GrowingMatrix(gram(kernel, data, n_jobs=n_jobs))
+    return GrowingBlocks(kernel, data, n_jobs)
+
+
+class GrowingMatrix:
+    """Through the matrix of all rows: scores of all are kept, and an addition adds a row of the matrix to them."""
+
+    width = sys.maxsize
+
+    def __init__(self, K: Matrix, scores: Vector | None = None) -> None:
+        self.K = K
+        self._scores = np.zeros(len(K)) if scores is None else scores
+
+    def expect(self, rows: Rows) -> None:
+        pass
+
+    def scores(self, rows: Rows) -> Vector:
+        return self._scores[rows]
+
+    def values(self, rows: Rows) -> Matrix:
+        return self.K[np.ix_(rows, rows)]
+
+    def add(self, row: int, weight: float) -> None:
+        self._scores += weight * self.K[row]
+
+
+class GrowingBlocks:
+    """Through the matrix of the rows that come next; what was added before them is a `CompressedModel`.
+
+    Memory is that of a block's matrix, whatever the number of rows.
+    """
+
+    def __init__(self, kernel: Kernel, data: Any, n_jobs: int | None, width: int = WIDTH) -> None:
+        self.kernel, self.data, self.n_jobs, self.width = kernel, data, n_jobs, width
+        self.weights = np.zeros(len(data))
+        self._place = np.zeros(len(data), np.intp)
+        self._block = GrowingMatrix(np.empty((0, 0)))
+
+    def expect(self, rows: Rows) -> None:
+        support = np.flatnonzero(self.weights)
+        here = self.data[rows]
+        before = np.zeros(len(rows))
+        if len(support):
+            model = CompressedModel.of(self.kernel, self.data[support], self.weights[None, support])
+            before = model.score(here, n_jobs=self.n_jobs)[:, 0]
+        self._place[rows] = np.arange(len(rows))
+        self._block = GrowingMatrix(gram(self.kernel, here, n_jobs=self.n_jobs), before)
+
+    def scores(self, rows: Rows) -> Vector:
+        return self._block.scores(self._place[rows])
+
+    def values(self, rows: Rows) -> Matrix:
+        return self._block.values(self._place[rows])
+
+    def add(self, row: int, weight: float) -> None:
+        self.weights[row] += weight
+        self._block.add(int(self._place[row]), weight)
+
+
+# --- the function itself ------------------------------------------------------------------------------------------
+
+
+class Summand(Protocol):
+    """A part of a function that is kept as weights of features, not of examples."""
+
+    def scores(self, rows: Rows) -> Vector: ...
+
+    def add(self, row: int, weight: float) -> None: ...
+
+
+class GrowingGraph:
+    """A tree kernel's function: one weight for each distinct subtree of a bank.
+
+    Adding a tree costs its nodes; scoring one costs the pairs that match between it and the graph.
+    """
+
+    def __init__(self, kernel: TreeKernel, bank: Treebank) -> None:
+        bank = compact(bank)
+        self.store, self.trees = bank.columns.store, bank.weights()
+        nodes = len(self.store)
+        start, node = np.array([0, nodes], np.int64), np.arange(nodes, dtype=np.int32)
+        empty = _core.NodeWeights.of(start, node, np.zeros(nodes))
+        self.native = kernel._native_columns(self.store, empty, False)
+
+    @staticmethod
+    def can(kernel: Kernel) -> bool:
+        """Whether the native core can let a graph of this kernel grow."""
+        return type(kernel) in COLLAPSING and hasattr(cast(TreeKernel, kernel)._algorithm, "add")
+
+    def scores(self, rows: Rows) -> Vector:
+        out = np.empty((len(rows), 1))
+        trees = self.trees.take(np.ascontiguousarray(rows, dtype=np.int64))
+        self.native.rows(self.store, trees, None, 0, len(rows), out)
+        return out[:, 0]
+
+    def add(self, row: int, weight: float) -> None:
+        self.native.add(self.trees, row, weight)
+
+
+class GrowingVector:
+    """A linear kernel's function: one weight for each feature."""
+
+    def __init__(self, data: Vectors) -> None:
+        self.values = data.values
+        self.weights = np.zeros(self.values.shape[1])
+
+    def scores(self, rows: Rows) -> Vector:
+        return np.asarray(self.values[rows] @ self.weights, dtype=np.float64)
+
+    def add(self, row: int, weight: float) -> None:
+        if isinstance(self.values, np.ndarray):
+            self.weights += weight * self.values[row]
+        else:
+            here = slice(self.values.indptr[row], self.values.indptr[row + 1])
+            np.add.at(self.weights, self.values.indices[here], weight * self.values.data[here])
+
+
+class GrowingConstant:
+    """A constant kernel's function: a number."""
+
+    def __init__(self, value: float) -> None:
+        self.value, self.total = value, 0.0
+
+    def scores(self, rows: Rows) -> Vector:
+        return np.full(len(rows), self.total)
+
+    def add(self, row: int, weight: float) -> None:
+        self.total += weight * self.value
+
+
+class GrowingParts:
+    """A sum of functions, one for each of a kernel's `linear_parts`, normalised where the part is."""
+
+    width = sys.maxsize
+
+    def __init__(
+        self, kernel: Kernel, data: Any, n_jobs: int | None, summands: list[tuple[float, Vector, Summand]]
+    ) -> None:
+        self.kernel, self.data, self.n_jobs, self.summands = kernel, data, n_jobs, summands
+
+    @classmethod
+    def of(cls, kernel: Kernel, data: Any, n_jobs: int | None) -> GrowingParts | None:
+        """None where a part is of another kind, or its self-values are too large for plain arithmetic."""
+        parts = [part for part in linear_parts(kernel) if part.factor != 0]
+        kinds = [part.place.kernel for part in parts]
+        if not any(GrowingGraph.can(kind) for kind in kinds):
+            return None
+        if not all(GrowingGraph.can(kind) or type(kind) in (Linear, Constant) for kind in kinds):
+            return None
+        roots, summands = Roots(data), []
+        for part in parts:
+            logs = roots.logs(part.roots)
+            if logs is not None and (logs > ROOT_LARGE).any():
+                return None
+            inverse = np.ones(len(data)) if logs is None else np.where(np.isfinite(logs), np.exp(-logs), 0.0)
+            summands.append((part.factor, inverse, _summand(part.place.kernel, part.place.data(data))))
+        return cls(kernel, data, n_jobs, summands)
+
+    def expect(self, rows: Rows) -> None:
+        pass
+
+    def scores(self, rows: Rows) -> Vector:
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.zeros(len(rows))
+            for factor, inverse, summand in self.summands:
+                total += factor * inverse[rows] * summand.scores(rows)
+        bad = np.flatnonzero(~np.isfinite(total))
+        if len(bad):
+            raise KernelOverflowError(
+                f"the score of example {rows[bad[0]]} does not fit a float64: values of {self.kernel!r} grow "
+                "exponentially with the tree. Use a smaller lam, or kernel.normalized(), which stays right"
+            )
+        return total
+
+    def values(self, rows: Rows) -> Matrix:
+        return gram(self.kernel, self.data[rows], n_jobs=1)
+
+    def add(self, row: int, weight: float) -> None:
+        for _, inverse, summand in self.summands:
+            if inverse[row]:
+                summand.add(row, weight * float(inverse[row]))
+
+
+def _summand(kernel: Kernel, data: Any) -> Summand:
+    if isinstance(kernel, Constant):
+        return GrowingConstant(float(kernel.value))
+    if isinstance(kernel, Linear):
+        return GrowingVector(data)
+    return GrowingGraph(cast(TreeKernel, kernel), data)
