@@ -42,26 +42,32 @@ class Chart {
     // The k best parses: trees in `store`, with log probabilities in descending order, no tree twice.
     void kbest(std::size_t k, Store &store, std::vector<Id> &roots, std::vector<double> &logps) {
         if (best_ == impossible) return;
-        Graph graph(*this, store);
-        LazyKBest<Graph> search(graph, check_);
-        std::set<Id> seen;
-        double score;
-        for (std::size_t i = 0; roots.size() < k && search.find(graph.root, i, score); ++i) {
-            const Id tree = search.value(graph.root, i)[0];
-            if (!seen.insert(tree).second) continue;
-            roots.push_back(tree), logps.push_back(score);
+        // All parses within a threshold of the best are made of edges within it: when k of them are, they are the k best.
+        for (double threshold = 10;; threshold = threshold < 50 ? 2 * threshold : std::numeric_limits<double>::infinity()) {
+            const Outside outside(*this, threshold);
+            Graph graph(*this, store, outside.edges);
+            LazyKBest<Graph> search(graph, check_);
+            std::set<Id> seen;
+            double score;
+            roots.clear(), logps.clear();
+            for (std::size_t i = 0; roots.size() < k && search.find(graph.root, i, score) && score >= outside.least; ++i) {
+                const Id tree = search.value(graph.root, i)[0];
+                if (!seen.insert(tree).second) continue;
+                roots.push_back(tree), logps.push_back(score);
+            }
+            if (roots.size() == k || std::isinf(threshold)) return;
         }
     }
 
     // What is left when edges in no tree within `threshold` of the best are taken out; all of it for infinity.
     Forest forest(double threshold, std::size_t max_edges) {
         Forest::Parts parts;
-        parts.labels = g_.labels;
         Id cycle = none;
         if (best_ == impossible) return Forest::make(parts, cycle);
         Unpacked unpacked(*this, threshold, max_edges, parts);
         Forest out = Forest::make(parts, cycle);
-        if (g_.cyclic) out = out.merged();
+        if (!g_.cyclic) return out; // nothing beyond the threshold was put in
+        out = out.merged();
         return std::isinf(threshold) ? out : out.pruned(threshold);
     }
 
@@ -104,7 +110,12 @@ class Chart {
                 here.score += best[i].score;
                 if (here.count < best[j].count || (here.count == best[j].count && here.score > best[j].score)) best[j] = here;
             }
-        Graph graph(*this, store);
+        std::vector<std::vector<Edge>> edges(cell_count());
+        for (std::size_t c = 0; c < cell_count(); ++c) {
+            const std::vector<double> least(static_cast<std::size_t>(last_[c] - first_[c]), impossible);
+            edges_of(span(c).first, span(c).second, least, edges[c]);
+        }
+        Graph graph(*this, store, edges);
         LazyKBest<Graph> search(graph, check_);
         std::vector<Id> out;
         for (std::size_t j = n; j > 0; j = best[j].from) {
@@ -138,7 +149,7 @@ class Chart {
 
     void fill(double beam, const std::vector<double> &prior, const Mask *mask) {
         const std::size_t n = size(), S = g_.size(), R = g_.right_symbol.size();
-        first_.assign(cell_count(), 0), last_.assign(cell_count(), 0);
+        first_.assign(cell_count(), 0), last_.assign(cell_count(), 0), most_.assign(cell_count(), impossible);
         std::vector<double> right(n * R, impossible), base(S, impossible), top(S, impossible);
         std::vector<Id> touched;
         Pulse pulse(check_);
@@ -221,6 +232,9 @@ class Chart {
             base[s] = top[s] = impossible;
         }
         last_[here] = static_cast<std::int64_t>(items_.size());
+        most_[here] = impossible;
+        for (std::int64_t k = first_[here]; k < last_[here]; ++k)
+            if (g_.right_number[items_[k].symbol] != none) most_[here] = std::max(most_[here], items_[k].top);
     }
 
     std::int64_t find(std::size_t c, Id symbol) const {
@@ -234,22 +248,46 @@ class Chart {
     void edges_of(std::size_t i, std::size_t j, const std::vector<double> &least, std::vector<Edge> &out) {
         out.clear();
         const std::size_t c = cell(i, j);
+        if (first_[c] == last_[c]) return;
         if (where_.size() < g_.size()) where_.resize(g_.size(), none), right_here_.resize(g_.right_symbol.size(), none);
-        for (std::int64_t k = first_[c]; k < last_[c]; ++k) where_[items_[k].symbol] = k;
+        for (std::int64_t k = first_[c]; k < last_[c]; ++k)
+            if (items_[k].base >= least[k - first_[c]]) where_[items_[k].symbol] = k;
         if (j == i + 1)
             for (std::int64_t k = sentence_.start[i]; k < sentence_.start[i + 1]; ++k) {
                 const std::int64_t head = where_[sentence_.symbol[k]];
                 if (head != none && sentence_.logp[k] >= least[head - first_[c]])
                     out.push_back({sentence_.symbol[k], none, none, sentence_.logp[k], sentence_.logp[k]});
             }
+        // The least that any head needs: left items from which no rule can reach it are passed over. A hidden head has few
+        // rules, so there it is quicker to look for their symbols.
+        double floor = std::numeric_limits<double>::infinity();
+        for (std::int64_t h = first_[c]; h < last_[c]; ++h) {
+            const Id head = items_[h].symbol;
+            if (where_[head] == none) continue;
+            if (!g_.hidden(head)) {
+                floor = std::min(floor, least[h - first_[c]]);
+                continue;
+            }
+            for (const Grammar::Rule *r = g_.by_hidden.begin(head); r < g_.by_hidden.end(head); ++r)
+                for (std::size_t k = i + 1; k < j; ++k) {
+                    const std::int64_t right = find(cell(k, j), r->b);
+                    const std::int64_t left = right == none ? none : find(cell(i, k), r->a);
+                    if (left == none) continue;
+                    const double score = items_[left].top + items_[right].top + r->logp;
+                    if (score >= least[h - first_[c]]) out.push_back({head, left, right, r->logp, score});
+                }
+        }
+        if (bound_.empty()) find_bounds();
         for (std::size_t k = i + 1; k < j; ++k) {
             const std::size_t lc = cell(i, k), rc = cell(k, j);
-            if (first_[lc] == last_[lc] || first_[rc] == last_[rc]) continue;
-            for (std::int64_t r = first_[rc]; r < last_[rc]; ++r)
-                if (const Id number = g_.right_number[items_[r].symbol]; number != none)
-                    right_here_[number] = static_cast<Id>(r - first_[rc]);
-            for (std::int64_t l = first_[lc]; l < last_[lc]; ++l)
-                for (const Grammar::Binary *r = g_.by_left.begin(items_[l].symbol); r < g_.by_left.end(items_[l].symbol); ++r) {
+            if (most_[rc] == impossible || farthest_[lc] + most_[rc] < floor) continue;
+            bool scattered = false;
+            for (std::int64_t l = first_[lc]; l < last_[lc]; ++l) {
+                if (!(bound_[l] + most_[rc] >= floor) || bound_[l] == impossible) continue;
+                const Id left = items_[l].symbol;
+                const Grammar::Binary *r = g_.by_left.begin(left), *end = r + g_.finishing[left].count;
+                if (!scattered) scatter(rc), scattered = true;
+                for (; r < end; ++r) {
                     const Id with = right_here_[r->right];
                     if (with == none) continue;
                     const std::int64_t head = where_[r->head];
@@ -257,11 +295,28 @@ class Chart {
                     const double score = items_[l].top + items_[first_[rc] + with].top + r->logp;
                     if (score >= least[head - first_[c]]) out.push_back({r->head, l, first_[rc] + with, r->logp, score});
                 }
-            for (std::int64_t r = first_[rc]; r < last_[rc]; ++r)
-                if (const Id number = g_.right_number[items_[r].symbol]; number != none) right_here_[number] = none;
+            }
+            if (scattered) unscatter(rc);
         }
         for (std::int64_t k = first_[c]; k < last_[c]; ++k) where_[items_[k].symbol] = none;
         std::stable_sort(out.begin(), out.end(), [](const Edge &a, const Edge &b) { return a.head < b.head; });
+    }
+    // For each item, the most that it can reach as the left child of a rule that ends, with a right one of score 0.
+    void find_bounds() {
+        bound_.reserve(items_.size());
+        for (const Item &item : items_) bound_.push_back(item.top + g_.finishing[item.symbol].best);
+        farthest_.assign(cell_count(), impossible);
+        for (std::size_t c = 0; c < cell_count(); ++c)
+            for (std::int64_t k = first_[c]; k < last_[c]; ++k) farthest_[c] = std::max(farthest_[c], bound_[k]);
+    }
+    void scatter(std::size_t cell) {
+        for (std::int64_t r = first_[cell]; r < last_[cell]; ++r)
+            if (const Id number = g_.right_number[items_[r].symbol]; number != none)
+                right_here_[number] = static_cast<Id>(r - first_[cell]);
+    }
+    void unscatter(std::size_t cell) {
+        for (std::int64_t r = first_[cell]; r < last_[cell]; ++r)
+            if (const Id number = g_.right_number[items_[r].symbol]; number != none) right_here_[number] = none;
     }
     static std::pair<std::size_t, std::size_t> of_head(const std::vector<Edge> &edges, Id head) {
         const auto range = std::equal_range(edges.begin(), edges.end(), Edge{head, 0, 0, 0, 0},
@@ -276,13 +331,11 @@ class Chart {
         using Value = std::vector<Id>; // a tree; the children of a hidden symbol; the symbols of a chain
         Id root;
 
-        Graph(Chart &chart, Store &store) : c_(chart), store_(store) {
+        Graph(Chart &chart, Store &store, const std::vector<std::vector<Edge>> &edges) : c_(chart), store_(store), edges_(edges) {
             nodes_.push_back({root_kind, none, 0, false, 0, 0, 0});
             root = 0;
             node_of_top_.assign(c_.items_.size(), none);
             node_of_base_.assign(c_.items_.size(), none);
-            cell_edges_.resize(c_.cell_count());
-            cell_known_.assign(c_.cell_count(), 0);
             label_here_.assign(c_.g_.size(), none);
         }
 
@@ -376,14 +429,15 @@ class Chart {
             } else if (node.kind == top_kind) {
                 const Id symbol = c_.items_[node.item].symbol;
                 for (std::int64_t k = c_.first_[node.cell]; k < c_.last_[node.cell]; ++k) {
-                    if (c_.items_[k].base == impossible) continue;
+                    const auto [first, last] = of_head(edges_[node.cell], c_.items_[k].symbol);
+                    if (first == last) continue; // it has no base, or none that is wanted
                     if (k == node.item)
                         add(0, {base(k, node.cell)});
                     else if (const double chain = g.chain(symbol, c_.items_[k].symbol); chain != impossible)
                         add(0, {chains(symbol, c_.items_[k].symbol, chain), base(k, node.cell)});
                 }
             } else {
-                const std::vector<Edge> &all = cell_edges(node.cell);
+                const std::vector<Edge> &all = edges_[node.cell];
                 const auto [first, last] = of_head(all, c_.items_[node.item].symbol);
                 for (std::size_t k = first; k < last; ++k) {
                     const Edge &edge = all[k];
@@ -402,15 +456,6 @@ class Chart {
             }
             return at->second;
         }
-        const std::vector<Edge> &cell_edges(std::size_t cell) {
-            if (!cell_known_[cell]) {
-                cell_known_[cell] = 1;
-                const auto [i, j] = c_.span(cell);
-                const std::vector<double> least(static_cast<std::size_t>(c_.last_[cell] - c_.first_[cell]), impossible);
-                c_.edges_of(i, j, least, cell_edges_[cell]);
-            }
-            return cell_edges_[cell];
-        }
         Id label(Id symbol) {
             Id &own = label_here_[symbol];
             if (own == none) own = store_.add_label(c_.g_.labels[symbol]);
@@ -423,8 +468,7 @@ class Chart {
         std::vector<double> weight_;
         std::vector<Tails> tail_;
         std::vector<Id> node_of_top_, node_of_base_, label_here_;
-        std::vector<std::vector<Edge>> cell_edges_;
-        std::vector<char> cell_known_;
+        const std::vector<std::vector<Edge>> &edges_; // per cell
         std::deque<Chains> chains_;
         std::map<std::pair<Id, Id>, Id> chain_node_;
         Value kids_;
@@ -459,19 +503,18 @@ class Chart {
                     for (std::int64_t k = a; k < b; ++k) any = any || out[k] + c.items_[k].top >= least;
                     if (!any) continue;
                     // Down the unary chains: the best of all above.
-                    need.assign(static_cast<std::size_t>(b - a), impossible);
-                    for (std::int64_t k = a; k < b; ++k) {
-                        double most = out[k];
-                        const Id s = c.items_[k].symbol;
-                        for (const Grammar::Unary *u = c.g_.by_child.begin(s); u < c.g_.by_child.end(s); ++u)
-                            if (const std::int64_t head = c.find(here, u->symbol); head != none)
-                                most = std::max(most, out[head] + u->logp);
-                        need[k - a] = most;
+                    need.assign(out.begin() + a, out.begin() + b);
+                    for (std::int64_t head = a; head < b; ++head) {
+                        if (out[head] + c.items_[head].top < least) continue;
+                        const Id s = c.items_[head].symbol;
+                        for (const Grammar::Unary *u = c.g_.below.begin(s); u < c.g_.below.end(s); ++u)
+                            if (const std::int64_t k = c.find(here, u->symbol); k != none)
+                                need[k - a] = std::max(need[k - a], out[head] + u->logp);
                     }
                     for (std::int64_t k = a; k < b; ++k) {
                         out[k] = need[k - a];
-                        need[k - a] = out[k] == impossible ? std::numeric_limits<double>::infinity() : least - out[k];
-                        if (c.items_[k].base == impossible) need[k - a] = std::numeric_limits<double>::infinity();
+                        const bool wanted = out[k] != impossible && c.items_[k].base != impossible;
+                        need[k - a] = wanted ? least - out[k] : std::numeric_limits<double>::infinity();
                     }
                     c.edges_of(i, i + length, need, edges[here]);
                     for (const Edge &e : edges[here]) {
@@ -491,7 +534,7 @@ class Chart {
         Unpacked(Chart &chart, double threshold, std::size_t max_edges, Forest::Parts &parts)
             : c_(chart), outside_(chart, threshold), max_edges_(max_edges), parts_(parts) {
             const std::size_t n = c_.size();
-            word_.assign(n, none);
+            word_.assign(n, none), label_of_.assign(c_.g_.size(), none);
             states_.resize(c_.cell_count());
             const std::size_t whole = cell(0, n);
             std::vector<std::pair<Id, double>> roots;
@@ -527,7 +570,9 @@ class Chart {
                 here.emplace(Key{-c_.g_.component[symbol], passed.size(), item, passed}, State{item, passed, out, none});
             if (fresh) {
                 const auto [i, j] = span(cell);
-                at->second.node = parts_.add_node(symbol, static_cast<Id>(i), static_cast<Id>(j), false);
+                Id &label = label_of_[symbol];
+                if (label == none) label = static_cast<Id>(parts_.labels.size()), parts_.labels.push_back(c_.g_.labels[symbol]);
+                at->second.node = parts_.add_node(label, static_cast<Id>(i), static_cast<Id>(j), false);
             } else
                 at->second.out = std::max(at->second.out, out);
             return at->second.node;
@@ -626,7 +671,7 @@ class Chart {
         Outside outside_;
         std::size_t max_edges_, work_ = 0;
         Forest::Parts &parts_;
-        std::vector<Id> word_;
+        std::vector<Id> word_, label_of_;
         std::vector<std::map<Key, State>> states_;
     };
 
@@ -636,8 +681,10 @@ class Chart {
     void (*check_)();
     std::vector<Item> items_;
     std::vector<std::int64_t> first_, last_; // of each cell
+    std::vector<double> most_;               // the best score in each cell of a symbol that can be a right child
     double best_ = impossible;
     std::vector<std::int64_t> where_;
+    std::vector<double> bound_, farthest_; // of each item; of each cell
     std::vector<Id> right_here_;
 };
 

@@ -19,6 +19,10 @@ struct Grammar {
         Id symbol; // the other one
         double logp;
     };
+    struct Rule {
+        Id a, b, head;
+        double logp;
+    };
     template <class T> struct Rows { // a list a symbol
         std::vector<std::int64_t> start;
         std::vector<T> item;
@@ -29,8 +33,15 @@ struct Grammar {
     std::vector<std::string> labels;
     Id first_word = 0;
     Rows<Binary> by_left;
+    struct Finishing { // of the rules with one left symbol: those whose head is not hidden come first
+        std::int64_t count;
+        double best; // log probability of the most probable of them
+    };
+    std::vector<Finishing> finishing;
+    Rows<Rule> by_hidden;                       // the rules of each hidden head
     std::vector<Id> right_number, right_symbol; // symbols that are right children, numbered compactly
     Rows<Unary> by_child;                       // child -> heads, best chain of one or more unary rules
+    Rows<Unary> below;                          // the same, head -> children
     Rows<Unary> by_head;                        // head -> children, single rules
     std::vector<std::pair<Id, double>> start;
     std::vector<Id> component;          // of the unary graph: strongly connected symbols have one number, heads larger ones
@@ -40,10 +51,6 @@ struct Grammar {
     std::size_t size() const { return labels.size(); }
     bool hidden(Id s) const { return labels[s].empty(); }
 
-    struct Rule {
-        Id a, b, head;
-        double logp;
-    };
     void build(std::vector<Rule> binary, const std::vector<Rule> &unary) { // unary: a is the child
         const std::size_t n = size();
         right_number.assign(n, none);
@@ -53,11 +60,20 @@ struct Grammar {
                 right_symbol.push_back(r.b);
             }
         std::stable_sort(binary.begin(), binary.end(), [&](const Rule &x, const Rule &y) {
-            return x.a != y.a ? x.a < y.a : right_number[x.b] < right_number[y.b];
+            if (x.a != y.a) return x.a < y.a;
+            if (hidden(x.head) != hidden(y.head)) return hidden(y.head);
+            return right_number[x.b] < right_number[y.b];
         });
         by_left.start.assign(n + 1, 0);
         for (const Rule &r : binary) ++by_left.start[r.a + 1], by_left.item.push_back({right_number[r.b], r.head, r.logp});
         for (std::size_t s = 0; s < n; ++s) by_left.start[s + 1] += by_left.start[s];
+        finishing.assign(n, {0, impossible});
+        for (const Rule &r : binary)
+            if (!hidden(r.head)) ++finishing[r.a].count, finishing[r.a].best = std::max(finishing[r.a].best, r.logp);
+        std::vector<std::vector<Rule>> lists(n);
+        for (const Rule &r : binary)
+            if (hidden(r.head)) lists[r.head].push_back(r);
+        fill(by_hidden, lists);
 
         std::vector<std::vector<Unary>> down(n), up(n);
         for (const Rule &r : unary)
@@ -65,6 +81,7 @@ struct Grammar {
         fill(by_head, down);
         find_components();
         for (Id s = 0; s < static_cast<Id>(n); ++s) best_chains(s, down[s]);
+        fill(below, down);
         for (Id s = 0; s < static_cast<Id>(n); ++s)
             for (const Unary &u : down[s]) up[u.symbol].push_back({s, u.logp});
         fill(by_child, up);
@@ -79,7 +96,7 @@ struct Grammar {
     }
 
   private:
-    static void fill(Rows<Unary> &rows, const std::vector<std::vector<Unary>> &lists) {
+    template <class T> static void fill(Rows<T> &rows, const std::vector<std::vector<T>> &lists) {
         rows.start.assign(1, 0);
         for (const auto &list : lists) {
             rows.item.insert(rows.item.end(), list.begin(), list.end());

@@ -121,6 +121,8 @@ def test_json_round_trip_and_pickle(tmp_path):
     bank.write(tmp_path / "f.jsonl")
     assert tl.read_forests(tmp_path / "f.jsonl") == bank
     assert pickle.loads(pickle.dumps(bank)) == bank
+    bank.write(tmp_path / "f.jsonl.gz")
+    assert tl.read_forests(tmp_path / "f.jsonl.gz") == bank
     (tmp_path / "bad.jsonl").write_text(forest.to_json() + "\n" + forest.to_json()[:40] + "\n")
     with pytest.raises(FormatError, match=r"bad.jsonl:2"):
         tl.read_forests(tmp_path / "bad.jsonl")

@@ -12,7 +12,10 @@ import typer
 from treelet.cli.options import JsonOption
 from treelet.errors import ParameterError
 
-EXPERIMENTS = {"questions": "question classification with SST, PT and bags of words (TREC questions)"}
+EXPERIMENTS = {
+    "parsing": "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
+    "questions": "question classification with SST, PT and bags of words (TREC questions)",
+}
 
 
 def command(

@@ -224,20 +224,20 @@ class Parser:
         Returns
         -------
         list of (Tree, float)
-            Trees with their log probabilities, best first, none twice. A node over another of the same label and span
-            does not occur. Where there is no parse, the list is empty; or, from a grammar of a treebank, it holds the
+            Trees with their log probabilities, best first, none twice. A symbol over itself, with the same span, does not
+            occur: unary cycles would give endlessly many trees. Where there is no parse, the list is empty; or, from a grammar of a treebank, it holds the
             likeliest pieces under a root that is labelled FALLBACK, with the log probability -inf.
 
         Examples
         --------
         >>> from treelet import PCFG
         >>> grammar = PCFG.from_rules(
-        ...     [("S", ("S", "S"), 0.4), ("S", ("a",), 0.6)], start="S"
+        ...     [("S", ("S", "S"), 0.3), ("S", ("A", "S"), 0.2), ("S", ("a",), 0.5), ("A", ("a",), 1.0)], start="S"
         ... )
-        >>> for tree, logp in grammar.parse(["a", "a", "a"], k=2):
+        >>> for tree, logp in grammar.parse(["a", "a"], k=2):
         ...     print(tree, round(logp, 3))
-        (S (S (S a) (S a)) (S a)) -3.365
-        (S (S a) (S (S a) (S a))) -3.365
+        (S (A a) (S a)) -2.303
+        (S (S a) (S a)) -2.59
         """
         columns, logps = self.charts().kbest(tokens, check_count(k), Pruning(beam, coarse, margin))
         return list(zip(cast("list[Tree]", trees_of(columns)), logps.tolist(), strict=True))

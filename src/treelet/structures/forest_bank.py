@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, cast, overload
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import FormatError, InputTypeError, TreeError
-from treelet.formats.base import PathLike, open_source, open_whole
+from treelet.formats.base import COMPRESSED, PathLike, open_source, open_whole
 from treelet.structures.forest import Forest
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Stats, Treebank, as_treebank
@@ -139,10 +141,11 @@ class ForestBank(Sequence[Forest]):
         return ForestBank([forest.temperature(temperature) for forest in self._forests])
 
     def write(self, file: PathLike) -> None:
-        """Write one forest a line, as JSON; the file appears whole or not at all."""
-        with open_whole(file) as stream:
+        """Write one forest a line, as JSON (packed, if the name says so); the file appears whole or not at all."""
+        pack = COMPRESSED.get(Path(file).suffix.lower())
+        with open_whole(file) as stream, pack(stream, "wb") if pack else nullcontext(stream) as lines:
             for forest in self._forests:
-                stream.write(forest.to_json().encode() + b"\n")
+                lines.write(forest.to_json().encode() + b"\n")
 
     def columns(self) -> tuple[_core.ForestStore, _core.NodeWeights]:
         """The native store of distinct sub-forests, and the probability of each in each forest."""

@@ -1,0 +1,345 @@
+"""``treelet parse``: sentences to trees, k-best lists or packed forests."""
+
+from __future__ import annotations
+
+import json as json_format
+import math
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from treelet.cli import files
+from treelet.cli.options import FormatOption
+from treelet.errors import ParameterError, TreeError
+
+if TYPE_CHECKING:
+    from treelet.parsing import PCFG
+    from treelet.parsing.chart import Candidates
+    from treelet.structures import ForestBank
+
+OUTPUTS = ("trees", "tsv", "json")
+SUFFIXES = {".tsv": "tsv", ".json": "json", ".jsonl": "json"}
+PARENTS: dict[str, bool | str] = {"off": False, "phrases": True, "tags": "tags"}
+PACKED = (".gz", ".xz", ".bz2")
+PRUNE = 8.0
+NO_PARSE = 1  # exit code
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Words, and the number of their line."""
+
+    line: int
+    words: list[str]
+
+
+def command(
+    sentences: Annotated[
+        str | None,
+        typer.Argument(metavar="SENTENCES", help="One a line, words separated by blanks; - is the standard input."),
+    ] = None,
+    *,
+    grammar: Annotated[
+        str | None,
+        typer.Option("--grammar", "-g", metavar="FILE", help="A grammar, as JSON (.json, .json.gz) or text."),
+    ] = None,
+    treebank: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Or trees to learn one from: relative frequencies.")
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option(metavar="WORDS", help="A sentence, instead of SENTENCES; may be repeated.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where the parses go; - is the standard output.")
+    ] = "-",
+    k: Annotated[int | None, typer.Option("--k", metavar="N", help="The N best trees of each.  [default: 1]")] = None,
+    forest: Annotated[
+        bool, typer.Option("--forest", help="A packed forest of each instead, one a line, as JSON.")
+    ] = False,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help="trees, tsv or json. By default what OUT suggests, else tsv if N > 1."),
+    ] = None,
+    prune: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="Forests: only trees so near to the best one, or none.  [default: 8.0]"),
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option(metavar="FILE.svg", help="Draw the first sentence's tree or, with --forest, forest.")
+    ] = None,
+    beam: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Cut the chart: faster, and no longer exact.")
+    ] = None,
+    markov: Annotated[
+        int | None, typer.Option(metavar="H", help="Treebank: children one at a time, given H before them.")
+    ] = None,
+    parent: Annotated[
+        str | None,
+        typer.Option(metavar="WHICH", help="Treebank: tell labels apart by the one above: off, phrases, tags."),
+    ] = None,
+    min_count: Annotated[
+        int | None, typer.Option(metavar="N", help="Treebank: words seen at most so often are rare.  [default: 1]")
+    ] = None,
+    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Treebank: leave out -NONE- elements.")] = False,
+    drop_function_tags: Annotated[
+        bool, typer.Option("--drop-function-tags", help="Treebank: NP-SBJ-1 becomes NP.")
+    ] = False,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Treebank: which trees, where a file has several a row.")
+    ] = None,
+    format: FormatOption = None,
+    save_grammar: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the grammar, as JSON (.json) or text; needs no sentences.")
+    ] = None,
+    skip_empty: Annotated[
+        bool, typer.Option("--skip-empty", help="Pass over empty lines; else they are errors.")
+    ] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
+    ] = None,
+) -> None:
+    """Parse sentences.
+
+    Output: trees (one a line), tsv (line of the sentence, rank from 1, log probability, tree) or json (an object a line).
+    The exit code is 1 if a sentence has no parse and the grammar no fallback: an empty line, rank 0 or an empty list.
+
+    Example: treelet parse --treebank wsj.mrg --markov 1 --text "What time is it ?" --k 10
+    """
+    if (grammar is None) == (treebank is None):
+        raise ParameterError("one of --grammar and --treebank is needed" + (", not both" if grammar else ""))
+    _check_options(k, forest, to, prune, picture, save_grammar)
+    learning = {
+        "--markov": markov, "--parent": parent, "--min-count": min_count, "--drop-empty": drop_empty or None,
+        "--drop-function-tags": drop_function_tags or None, "--column": column, "--format": format,
+    }  # fmt: skip
+    if grammar is not None and (given := [name for name, value in learning.items() if value is not None]):
+        hint = "; the output's is --to" if given == ["--format"] else ""
+        raise ParameterError(f"{given[0]} is for --treebank, not for --grammar{hint}")
+    if parent is not None and parent not in PARENTS:
+        raise ParameterError(f"--parent must be one of {', '.join(PARENTS)}, got {parent!r}")
+    if text and sentences is not None:
+        raise ParameterError("give SENTENCES or --text, not both")
+    parsing = bool(text) or sentences is not None or save_grammar is None
+    if not parsing and (k is not None or forest or picture is not None or output != "-"):
+        raise ParameterError("there is nothing to parse: name a file of sentences, - for the standard input, or --text")
+    if parsing and not text and sentences in (None, "-") and "-" in (grammar, treebank):
+        raise ParameterError("only one of the sentences and the grammar can be the standard input")
+
+    threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
+    show = sys.stderr.isatty() if progress is None else progress
+    with ExitStack() as stack:
+        temporary = stack.enter_context(files.whole_file(Path(output))) if parsing and output != "-" else None
+        drawing = stack.enter_context(files.whole_file(Path(picture))) if picture is not None else None
+        if grammar is not None:
+            chosen = _load(grammar)
+        else:
+            from treelet.parsing import PCFG
+            from treelet.structures import read_trees
+
+            options = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags}
+            bank = read_trees(
+                str(treebank), format, column=column, **{name: value for name, value in options.items() if value}
+            )
+            chosen = PCFG.from_treebank(
+                bank, markov=markov, parent=PARENTS[parent or "off"], min_count=1 if min_count is None else min_count
+            )
+        items = (_typed(text) if text else _read(sentences or "-", skip_empty)) if parsing else []
+        if drawing is not None and not items:
+            raise ParameterError("--picture needs a sentence to draw, and there is none")
+        if save_grammar is not None:
+            (chosen.save if _is_json(save_grammar) else chosen.write_text)(save_grammar)
+            print(f"grammar: {chosen.stats()}: {save_grammar}", file=sys.stderr)
+        if not parsing:
+            return
+        begin = time.perf_counter()
+        words = [item.words for item in items]
+        if drawing is not None:
+            _draw(chosen, words[0], forest, threshold, beam, drawing)
+        if forest:
+            forests = chosen.forests(words, threshold, beam=beam, n_jobs=jobs, progress=show)
+            lines: Iterable[str] = (found.to_json() for found in forests)
+            made = _number(len(forests), "forest")
+            without, pieces = _failed_forests(forests)
+        else:
+            found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=jobs, progress=show)
+            lines = _lines(items, found, to or _suggested(output, k or 1))
+            made = _number(len(found.trees), "tree")
+            pieces = int((found.logp == -math.inf).sum())
+            without = len(items) - len(set(found.qid.tolist()))
+        if temporary is None:
+            _write(sys.stdout, lines)
+        else:
+            with _opened(output, temporary) as stream:
+                _write(stream, lines)
+        seconds = time.perf_counter() - begin
+    _close(len(items), made, seconds, without, pieces)
+    if picture is not None:
+        which = "" if len(items) == 1 else f", of the first of {len(items):,} sentences"
+        print(f"picture: {picture}{which}", file=sys.stderr)
+    if without:
+        raise typer.Exit(NO_PARSE)
+
+
+def _check_options(
+    k: int | None, forest: bool, to: str | None, prune: str | None, picture: str | None, save_grammar: str | None
+) -> None:
+    if k is not None and k < 1:
+        raise ParameterError(f"--k must be at least 1, got {k}")
+    if to is not None and to not in OUTPUTS:
+        raise ParameterError(f"--to must be one of {', '.join(OUTPUTS)}, got {to!r}")
+    if forest and k is not None:
+        raise ParameterError("--k and --forest exclude each other: a forest holds all trees")
+    if forest and to not in (None, "json"):
+        raise ParameterError(f"a forest is written as JSON, not as {to}")
+    if to == "trees" and (k or 1) > 1:
+        raise ParameterError("with --to trees a line is a sentence: for several trees each, choose tsv or json")
+    if prune is not None:
+        if not forest:
+            raise ParameterError("--prune is for --forest")
+        try:
+            wrong = prune != "none" and not float(prune) >= 0
+        except ValueError:
+            wrong = True
+        if wrong:
+            raise ParameterError(f"--prune must be a number of at least 0, or none, got {prune!r}")
+    if picture is not None and Path(picture).suffix.lower() != ".svg":
+        raise ParameterError(f"{picture}: the name of a picture must end in .svg")
+    if save_grammar == "-":
+        raise ParameterError("--save-grammar needs the name of a file")
+
+
+# --- what comes in ------------------------------------------------------------------------------------------------
+
+
+def _is_json(file: str) -> bool:
+    path = Path(file)
+    return (Path(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower() == ".json"
+
+
+def _load(file: str) -> PCFG:
+    from treelet.parsing import PCFG
+
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        grammar = PCFG.load(file) if _is_json(file) else PCFG.read_text(file)
+    for note in noted:
+        print(f"treelet: note: {file}: {note.message}", file=sys.stderr)
+    return grammar
+
+
+def _typed(texts: list[str]) -> list[Sentence]:
+    found = []
+    for number, text in enumerate(texts, 1):
+        if not text.split():
+            raise TreeError("--text has no words in it")
+        _check_words(text, f"--text {text[:40]!r}")
+        found.append(Sentence(number, text.split()))
+    return found
+
+
+def _read(file: str, skip_empty: bool) -> list[Sentence]:
+    from treelet.formats.base import open_source
+
+    found = []
+    with open_source(file) as source:
+        for number, line in source.text_lines():
+            words = line.split()
+            if words:
+                _check_words(line, f"{source.name}:{number}")
+                found.append(Sentence(number, words))
+            elif not skip_empty:
+                raise source.error("an empty line has no parse: leave it out, or say --skip-empty", number)
+    return found
+
+
+def _check_words(text: str, where: str) -> None:
+    from treelet.formats.brackets import label_problem
+
+    for word in text.split():
+        if problem := label_problem(word):
+            raise TreeError(f"{where}: a word is {problem}; write brackets as -LRB- and -RRB-")
+
+
+# --- what goes out ------------------------------------------------------------------------------------------------
+
+
+def _suggested(output: str, k: int) -> str:
+    path = Path(output)
+    suffix = (Path(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower()
+    return SUFFIXES.get(suffix, "tsv" if k > 1 else "trees")
+
+
+def _lines(items: list[Sentence], found: Candidates, to: str) -> Iterator[str]:
+    """The parses of each sentence, in its place also where there is none."""
+    trees, logps, qids = found.trees.strings(), found.logp.tolist(), found.qid.tolist()
+    rows: list[list[tuple[float, str]]] = [[] for _ in items]
+    for qid, logp, tree in zip(qids, logps, trees, strict=True):
+        rows[qid].append((logp, tree))
+    for item, row in zip(items, rows, strict=True):
+        if to == "json":
+            nbest = [[logp if logp > -math.inf else None, tree] for logp, tree in row]
+            record = {"line": item.line, "sentence": " ".join(item.words), "nbest": nbest}
+            yield json_format.dumps(record, ensure_ascii=False)
+        elif to == "tsv":
+            for rank, (logp, tree) in enumerate(row, 1):
+                yield f"{item.line}\t{rank}\t{logp!r}\t{tree}"
+            if not row:
+                yield f"{item.line}\t0\t-inf\t"
+        else:
+            yield row[0][1] if row else ""
+
+
+def _write(stream: IO[str], lines: Iterable[str]) -> None:
+    stream.writelines(f"{line}\n" for line in lines)
+
+
+def _opened(output: str, temporary: Path) -> IO[str]:
+    """The temporary file, packed if the name of the output says so."""
+    from treelet.formats.base import COMPRESSED
+
+    opener = COMPRESSED.get(Path(output).suffix.lower(), open)
+    stream: IO[str] = opener(temporary, "wt", encoding="utf-8", newline="\n")
+    return stream
+
+
+def _draw(grammar: PCFG, words: list[str], forest: bool, prune: float | None, beam: float | None, file: Path) -> None:
+    from treelet.explain import forest_svg, tree_svg
+
+    if forest:
+        found = grammar.forest(words, prune, beam=beam)
+        svg = forest_svg(found) if found else None
+    else:
+        best = grammar.parse(words, beam=beam)
+        svg = tree_svg(best[0][0]) if best else None
+    if svg is None:
+        raise TreeError("the first sentence has no parse, so that there is nothing to draw: leave --picture out")
+    file.write_text(svg, encoding="utf-8")
+
+
+def _failed_forests(forests: ForestBank) -> tuple[int, int]:
+    """How many hold no tree, and how many only the pieces of a fallback."""
+    from treelet.parsing.chart import FALLBACK
+
+    pieces = sum(1 for found in forests if found.root is not None and found.nodes[found.root].label == FALLBACK)
+    return sum(1 for found in forests if not found), pieces
+
+
+def _close(count: int, made: str, seconds: float, without: int, pieces: int) -> None:
+    line = f"{_number(count, 'sentence')}, {made} in {seconds:.2f} s"
+    if pieces:
+        line += f"; {pieces:,} without a parse (pieces under the root FALLBACK)"
+    if without:
+        line += f"; {without:,} without a parse (nothing)"
+    print(line, file=sys.stderr)
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
