@@ -56,6 +56,7 @@ mutants: setup
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/parsing.py
 
 lint: setup
 	$(BIN)/ruff check .

@@ -84,8 +84,8 @@ std::shared_ptr<Forest> make_forest(std::vector<std::string> labels, IdArray lab
     if (root < none || root >= static_cast<Id>(n)) refuse("root out of range");
     for (std::size_t e = 0; e < m; ++e) {
         if (tail_start.data()[e] == tail_start.data()[e + 1]) refuse("edge " + std::to_string(e) + " has no tails");
-        if (std::isnan(logp.data()[e]) || logp.data()[e] == std::numeric_limits<double>::infinity())
-            refuse("edge " + std::to_string(e) + " has no probability");
+        if (!(std::fabs(logp.data()[e]) < 1e9))
+            refuse("the log probability of edge " + std::to_string(e) + " is not a number below 1e9");
     }
     parts.labels = std::move(labels);
     std::vector<char> heads(n, 0);
@@ -98,6 +98,13 @@ std::shared_ptr<Forest> make_forest(std::vector<std::string> labels, IdArray lab
     Id cycle;
     auto forest = std::make_shared<Forest>(Forest::make(parts, cycle));
     if (cycle != none) refuse("node " + std::to_string(cycle) + " is below itself: a forest has no cycles");
+    for (Id v = 0; v < static_cast<Id>(forest->nodes()); ++v) {
+        if (!forest->hidden(v)) continue;
+        bool choice = v == forest->root && !forest->is_word(v);
+        for (std::int64_t e = forest->edge_start[v]; e < forest->edge_start[v + 1]; ++e)
+            choice = choice && forest->tail_start[e + 1] == forest->tail_start[e] + 1;
+        if (!choice) refuse("only a root that is a choice between nodes may have an empty label");
+    }
     return forest;
 }
 

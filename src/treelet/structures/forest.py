@@ -73,54 +73,17 @@ class Forest:
         edges: Iterable[tuple[int, Sequence[int], float]],
         root: int | None = None,
     ) -> None:
-        labels: dict[str, int] = {}
-        columns: list[tuple[int, int, int]] = []
-        for number, node in enumerate(nodes):
-            try:
-                label, begin, end = node
-                begin, end = int(begin), int(end)
-            except (TypeError, ValueError):
-                raise TreeError(f"node {number} of a forest must be (label, begin, end), got {node!r}") from None
-            if label != "" and (problem := label_problem(label)):
-                raise TreeError(f"node {number} of a forest: a label is {problem}")
-            if not 0 <= begin < end < 2**31:
-                raise TreeError(f"node {number} of a forest ({label!r}) has the span {begin}..{end}")
-            columns.append((labels.setdefault(label, len(labels)), begin, end))
-        heads, tails, starts, logs = [], [], [0], []
+        weighted = []
         for number, edge in enumerate(edges):
             try:
-                head, below, probability = edge
-                head, below, probability = int(head), [int(tail) for tail in below], float(probability)
+                head, tails, probability = edge
+                probability = float(probability)
             except (TypeError, ValueError):
                 raise TreeError(f"edge {number} of a forest must be (head, tails, probability), got {edge!r}") from None
-            if not below or not all(0 <= node < len(columns) for node in (head, *below)):
-                raise TreeError(f"edge {number} of a forest joins nodes that are not there: {edge!r}")
             if not 0 < probability < math.inf:
                 raise TreeError(f"edge {number} of a forest must have a positive probability, got {probability!r}")
-            heads.append(head)
-            tails.extend(below)
-            starts.append(len(tails))
-            logs.append(math.log(probability))
-        if root is None:
-            tops = sorted(set(range(len(columns))) - set(tails))
-            if len(tops) != 1 and columns:
-                raise TreeError(f"which node is the root of the forest? {len(tops)} nodes are nobody's tail: say root=")
-            root = tops[0] if tops else -1
-        spans = np.array(columns, np.int32).reshape(-1, 3)
-        try:
-            self._native = _core.forest(
-                list(labels),
-                spans[:, 0].copy(),
-                spans[:, 1].copy(),
-                spans[:, 2].copy(),
-                np.array(heads, np.int32),
-                np.array(starts, np.int64),
-                np.array(tails, np.int32),
-                np.array(logs, np.float64),
-                root,
-            )
-        except ValueError as error:
-            raise TreeError(f"this is no forest: {error}") from None
+            weighted.append((head, tails, math.log(probability)))
+        self._native = _built(nodes, weighted, root)
 
     @classmethod
     def _of(cls, native: _core.Forest) -> Forest:
@@ -407,42 +370,68 @@ class Forest:
         try:
             data = json.loads(text) if isinstance(text, str) else text
             nodes, edges, root = data["nodes"], data["edges"], data["root"]
-            logs = np.array([float(edge[2]) for edge in edges], np.float64)
-            made = Forest(
-                [(node[0], node[1], node[2]) for node in nodes],
-                [(edge[0], edge[1], 1.0) for edge in edges],
-                -1 if root is None else root,
-            )
+            logs = [(edge[0], edge[1], float(edge[2])) for edge in edges]
+            parts = [(node[0], node[1], node[2]) for node in nodes]
         except (ValueError, KeyError, IndexError, TypeError) as error:
-            if isinstance(error, TreeError):
-                raise
             raise FormatError(
                 f'a forest in JSON is {{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], '
                 f'log probability], ...], "root": number}} ({error})'
             ) from None
-        if not np.all(np.isfinite(logs)):
-            raise TreeError("the log probability of an edge must be a number")
-        return _reweighted(nodes, edges, logs, root) if made else made
+        return Forest._of(_built(parts, logs, -1 if root is None else root))
 
 
-def _reweighted(nodes: Any, edges: Any, logs: Vector, root: int) -> Forest:
-    """The checked parts again, with logarithms that need not fit a float as probabilities."""
+def _built(
+    nodes: Iterable[tuple[str, int, int]], edges: list[tuple[int, Sequence[int], float]], root: int | None
+) -> _core.Forest:
+    """Checked nodes and edges (with log probabilities) as the native core has them."""
     labels: dict[str, int] = {}
-    label = [labels.setdefault(node[0], len(labels)) for node in nodes]
-    starts = np.cumsum([0, *(len(edge[1]) for edge in edges)])
-    return Forest._of(
-        _core.forest(
+    columns: list[tuple[int, int, int]] = []
+    for number, node in enumerate(nodes):
+        try:
+            label, begin, end = node
+            begin, end = int(begin), int(end)
+        except (TypeError, ValueError):
+            raise TreeError(f"node {number} of a forest must be (label, begin, end), got {node!r}") from None
+        if label != "" and (problem := label_problem(label)):
+            raise TreeError(f"node {number} of a forest: a label is {problem}")
+        if not 0 <= begin < end < 2**31:
+            raise TreeError(f"node {number} of a forest ({label!r}) has the span {begin}..{end}")
+        columns.append((labels.setdefault(label, len(labels)), begin, end))
+    heads: list[int] = []
+    tails: list[int] = []
+    starts = [0]
+    for number, edge in enumerate(edges):
+        try:
+            head, below = int(edge[0]), [int(tail) for tail in edge[1]]
+        except (TypeError, ValueError):
+            raise TreeError(f"edge {number} of a forest must be (head, tails, probability), got {edge!r}") from None
+        if not below or not all(0 <= node < len(columns) for node in (head, *below)):
+            raise TreeError(f"edge {number} of a forest joins nodes that are not there: {edge!r}")
+        heads.append(head)
+        tails.extend(below)
+        starts.append(len(tails))
+    if root is None:
+        tops = sorted(set(range(len(columns))) - set(tails))
+        if len(tops) != 1 and columns:
+            raise TreeError(f"which node is the root of the forest? {len(tops)} nodes are nobody's tail: say root=")
+        root = tops[0] if tops else -1
+    if isinstance(root, bool) or not isinstance(root, (int, np.integer)) or not -1 <= root < len(columns):
+        raise TreeError(f"the root of a forest must be the number of a node, got {root!r}")
+    spans = np.array(columns, np.int32).reshape(-1, 3)
+    try:
+        return _core.forest(
             list(labels),
-            np.array(label, np.int32),
-            np.array([node[1] for node in nodes], np.int32),
-            np.array([node[2] for node in nodes], np.int32),
-            np.array([edge[0] for edge in edges], np.int32),
-            starts.astype(np.int64),
-            np.array([tail for edge in edges for tail in edge[1]], np.int32),
-            logs,
+            spans[:, 0].copy(),
+            spans[:, 1].copy(),
+            spans[:, 2].copy(),
+            np.array(heads, np.int32),
+            np.array(starts, np.int64),
+            np.array(tails, np.int32),
+            np.array([edge[2] for edge in edges], np.float64),
             int(root),
         )
-    )
+    except ValueError as error:
+        raise TreeError(f"this is no forest: {error}") from None
 
 
 def check_count(value: object, name: str = "k", least: int = 1) -> int:
