@@ -39,6 +39,20 @@ MUTANTS = [
         "decay_.push_back(power(lam, store.productions_below(node)));",
         "decay_.push_back(power(lam, store.height(node)));",
     ),
+    ("partial_tree.hpp", "scratch->plans.clear(), scratch->planned = 0;", ""),
+    ("chart.hpp", "if (std::binary_search(s.passed.begin(), s.passed.end(), u->symbol)) continue;", ""),
+    ("chart.hpp", "const double score = p.score - left.top + inner.score;", "const double score = p.score;"),
+    ("chart.hpp", "&& score >= outside.least; ++i)", "; ++i)"),
+    ("grammar.hpp", "if (!best.count(u->symbol)) queue.push", "if (best.size() == 1) queue.push"),
+    (
+        "kbest.hpp",
+        "for (std::size_t i = std::max(s.tail, lowest); i < arity; ++i) {",
+        "for (std::size_t i = s.tail; i < arity; ++i) {",
+    ),
+    ("forest.hpp", "if (o != t) rest += in[tail[o]];", "rest += in[tail[o]];"),
+    ("forest_kernel.hpp", "sum = Num(1) + s.child[x->child];", "sum = Num(1);"),
+    ("forest_kernel.hpp", "sum += part * Num(x->p);", "sum += part;"),
+    ("forest_bank.hpp", "edges[n - 1].p += edges[i].p;", ""),
 ]
 
 
@@ -49,7 +63,9 @@ def caught(source: Path, site: Path) -> bool:
     subprocess.run([*python, str(source)], check=True, env=os.environ | {"PATH": path}, stderr=subprocess.DEVNULL)
     env = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{sysconfig.get_path('purelib')}"}
     env["TREELET_HYPOTHESIS"] = "mutants"  # that it fails is enough; no need for the smallest example
-    tests = [str(ROOT / "tests" / name) for name in ("test_tree_kernels.py", "native")]
+    tests = [
+        str(ROOT / "tests" / name) for name in ("test_tree_kernels.py", "test_parsing.py", "test_forests.py", "native")
+    ]
     run = subprocess.run(
         [sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", *tests],
         env=env,
