@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from treelet import datasets, explain, formats, gram, kernels, learn, metrics, parsing, structures, testing
+    from treelet import datasets, explain, formats, gram, kernels, learn, metrics, parsing, structures, tasks, testing
     from treelet.errors import (
         FileError,
         FormatError,
@@ -134,6 +134,7 @@ _PACKAGES = [
     "metrics",
     "parsing",
     "structures",
+    "tasks",
     "testing",
 ]
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
@@ -194,6 +195,7 @@ __all__ = [
     "read_trees",
     "save",
     "structures",
+    "tasks",
     "testing",
 ]
 

@@ -1,0 +1,327 @@
+"""Parse reranking (Collins & Duffy 2001): a parser proposes, a kernel machine chooses."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.formats.base import PathLike, open_source
+from treelet.kernels import Kernel, Linear, On, SubsetTree
+from treelet.learn import RankSVM, VotedPerceptron
+from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
+from treelet.parsing import PCFG
+from treelet.structures import Table, Treebank, as_treebank
+
+Rows = NDArray[np.int64]
+NO_PARSE = -1000.0  # log probability that stands for none
+
+Ranker = VotedPerceptron | RankSVM
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateParses:
+    """Sentences with their right trees, and for each the parses to choose from.
+
+    Parameters
+    ----------
+    gold : Treebank
+        The right tree of each sentence.
+    trees : Treebank
+        All candidates.
+    logp : ndarray
+        Log probability of each candidate, by the parser.
+    qid : ndarray of int
+        The sentence of each candidate, ascending; each sentence has at least one.
+
+    Attributes
+    ----------
+    counts : BracketCounts
+        Constituents of each candidate that are in the right tree, as the paper's parse score counts them.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> from treelet.tasks import CandidateParses
+    >>> train, _, test = tl.datasets.flights_split()
+    >>> found = CandidateParses.parsed(tl.PCFG.from_treebank(train), test[:20], k=10)
+    >>> found
+    <CandidateParses: 20 sentences, 196 candidates; parse score of the first 90.0, of the best 97.0>
+    """
+
+    gold: Treebank
+    trees: Treebank
+    logp: NDArray[np.float64]
+    qid: Rows
+    counts: BracketCounts = field(default=None)  # type: ignore[assignment]  # made below
+
+    def __post_init__(self) -> None:
+        qid = np.asarray(self.qid, dtype=np.int64)
+        object.__setattr__(self, "qid", qid)
+        object.__setattr__(self, "logp", np.asarray(self.logp, dtype=np.float64))
+        if not len(self.trees) == len(self.logp) == len(qid):
+            raise ParameterError(
+                f"trees, logp and qid must be of one length, got {len(self.trees)}, {len(self.logp)} and {len(qid)}"
+            )
+        if len(qid) and not (np.array_equal(np.unique(qid), np.arange(len(self.gold))) and (np.diff(qid) >= 0).all()):
+            raise ParameterError("qid must be ascending, and every sentence 0, 1, ... must have a candidate")
+        if self.counts is None:
+            object.__setattr__(self, "counts", candidate_scores(self.gold, self.trees, qid))
+
+    # --- where candidates come from -----------------------------------------------------------------------------
+
+    @classmethod
+    def parsed(cls, grammar: PCFG, gold: object, k: int = 100, *, n_jobs: int = 1, progress: bool = False) -> Self:
+        """The `k` best parses, by a grammar, of the words of each tree."""
+        bank = as_treebank(gold)
+        found = grammar.parse_all(_sentences(bank), k, n_jobs=n_jobs, progress=progress)
+        if not np.array_equal(np.unique(found.qid), np.arange(len(bank))):
+            missing = np.setdiff1d(np.arange(len(bank)), found.qid)
+            raise TreeError(
+                f"sentence {missing[0]} has no parse under this grammar: leave it out, or use PCFG.from_treebank, whose "
+                "grammars always give one"
+            )
+        return cls(bank, found.trees, found.logp, found.qid)
+
+    @classmethod
+    def jackknifed(
+        cls,
+        gold: object,
+        k: int = 100,
+        *,
+        folds: int = 10,
+        n_jobs: int = 1,
+        progress: bool = False,
+        **options: Any,
+    ) -> Self:
+        """The `k` best parses of each tree's words, by a grammar of the other folds' trees.
+
+        So a ranker is trained on the kind of candidates that it meets later: a grammar that was estimated from the
+        very sentences it parses looks better than it is. `options` go to `PCFG.from_treebank`.
+        """
+        bank = as_treebank(gold)
+        if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= len(bank):
+            raise ParameterError(
+                f"The 'folds' parameter must be an int from 2 to the {len(bank)} trees. Got {folds!r} instead."
+            )
+        order = np.arange(len(bank))
+        parts = []
+        for fold in range(int(folds)):
+            held = order % folds == fold
+            grammar = PCFG.from_treebank(bank[~held], **options)
+            found = cls.parsed(grammar, bank[held], k, n_jobs=n_jobs, progress=progress)
+            parts.append((order[held], found))
+        qid = np.concatenate([numbers[found.qid] for numbers, found in parts])
+        rows = np.argsort(qid, kind="stable")
+        counts = _joined([found.counts for _, found in parts])
+        return cls(
+            bank,
+            Treebank.concat([found.trees for _, found in parts])[rows],
+            np.concatenate([found.logp for _, found in parts])[rows],
+            qid[rows],
+            counts[rows],
+        )
+
+    @classmethod
+    def read(cls, file: PathLike) -> tuple[Self, list[str]]:
+        """Another parser's lists, and the document of each sentence.
+
+        One JSON object a line: ``{"gold": tree, "nbest": [[log probability, ..., tree], ...], "doc": name}``; what
+        stands between the log probability and the tree is passed over, and ``doc`` may be missing.
+        """
+        gold, trees, logp, qid, documents = [], [], [], [], []
+        with open_source(file) as source:
+            for number, line in source.text_lines():
+                if not line.strip():
+                    continue
+                try:
+                    data = json.loads(line)
+                    items = [(float(item[0]), str(item[-1])) for item in data["nbest"]]
+                    gold.append(str(data["gold"]))
+                except (ValueError, KeyError, IndexError, TypeError) as error:
+                    raise source.error(
+                        f'a line is {{"gold": tree, "nbest": [[log probability, tree], ...]}} ({error})', number
+                    ) from None
+                if not items:
+                    raise source.error("this sentence has no candidates: leave it out", number)
+                logp += [score for score, _ in items]
+                trees += [tree for _, tree in items]
+                qid += [len(gold) - 1] * len(items)
+                documents.append(str(data.get("doc", number)))
+        return cls(Treebank(gold), Treebank(trees), np.array(logp), np.array(qid, np.int64)), documents
+
+    # --- parts of it --------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "<CandidateParses: no sentences>"
+        return (
+            f"<CandidateParses: {len(self):,} sentences, {len(self.trees):,} candidates; parse score of the first "
+            f"{self.first_score:.1f}, of the best {self.oracle_score:.1f}>"
+        )
+
+    def sentences(self, which: Sequence[int] | NDArray[Any]) -> CandidateParses:
+        """Some of the sentences, in the given order, with their candidates."""
+        numbers = np.arange(len(self))[np.asarray(which)]
+        starts = np.searchsorted(self.qid, np.arange(len(self) + 1))
+        rows = [np.arange(starts[number], starts[number + 1]) for number in numbers]
+        qid = np.repeat(np.arange(len(numbers)), [len(part) for part in rows])
+        return self._rows(np.concatenate(rows) if rows else np.zeros(0, np.int64), self.gold[numbers], qid)
+
+    def sample(self, n: int = 20, seed: int = 0) -> CandidateParses:
+        """At most `n` random candidates a sentence, of which one is the best there is."""
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise ParameterError(f"The 'n' parameter must be an int of at least 1. Got {n!r} instead.")
+        random = np.random.default_rng(seed)
+        # A random order in which the best of each sentence comes first; then the first n of each.
+        key = random.random(len(self.qid))
+        key[best_of_group(self.counts.goodness, self.qid)] = -1.0
+        order = np.lexsort((key, self.qid))
+        place = np.arange(len(order)) - np.searchsorted(self.qid, self.qid[order])
+        rows = np.sort(order[place < n])
+        return self._rows(rows, self.gold, self.qid[rows])
+
+    def _rows(self, rows: Rows, gold: Treebank, qid: Rows) -> CandidateParses:
+        return CandidateParses(gold, self.trees[rows], self.logp[rows], qid, self.counts[rows])
+
+    @staticmethod
+    def concat(parts: Iterable[CandidateParses]) -> CandidateParses:
+        """The sentences of several, in order."""
+        parts = list(parts)
+        shift = np.cumsum([0, *(len(part) for part in parts[:-1])])
+        return CandidateParses(
+            Treebank.concat([part.gold for part in parts]),
+            Treebank.concat([part.trees for part in parts]),
+            np.concatenate([part.logp for part in parts]),
+            np.concatenate([part.qid + more for part, more in zip(parts, shift, strict=True)]),
+            _joined([part.counts for part in parts]),
+        )
+
+    def table(self) -> Table:
+        """What kernels see, one row a candidate: ``"tree"``, and ``"logp"`` as a feature.
+
+        The log probability is taken relative to that of the sentence's best candidate: only differences within a
+        sentence matter, and long sentences should not count for more.
+        """
+        return Table({"tree": self.trees, "logp": self.relative_logp()[:, None]})
+
+    def relative_logp(self) -> NDArray[np.float64]:
+        """Log probability of each candidate, less the best one's of the sentence; a fallback, which has none, counts as far below."""
+        logp = np.where(np.isfinite(self.logp), self.logp, NO_PARSE)
+        most = np.full(len(self), -math.inf)
+        np.maximum.at(most, self.qid, logp)
+        relative: NDArray[np.float64] = logp - most[self.qid]
+        return relative
+
+    # --- scores -------------------------------------------------------------------------------------------------
+
+    def first(self) -> Rows:
+        """The rows of the parser's first choices: the largest log probability of each sentence."""
+        return best_of_group(self.relative_logp(), self.qid)
+
+    def score(self, rows: Rows) -> float:
+        """The parse score of one chosen candidate a sentence, in percent."""
+        return self.counts[rows].parse_score
+
+    @property
+    def first_score(self) -> float:
+        """The parse score of the parser's first choices."""
+        return self.score(self.first())
+
+    @property
+    def oracle_score(self) -> float:
+        """The parse score of the best candidates: no choice can do better."""
+        return oracle(self.counts, self.qid).parse_score
+
+
+def _sentences(bank: Treebank) -> list[list[str]]:
+    out = []
+    for number, tree in enumerate(bank):
+        if tree is None or not tree.children:
+            raise TreeError(f"tree {number} is missing or a lone word: leave it out")
+        out.append(tree.words())
+    return out
+
+
+def _joined(parts: list[BracketCounts]) -> BracketCounts:
+    return BracketCounts(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("matched", "gold", "proposed"))
+    )
+
+
+def reranking_kernel(trees: Kernel | None = None, logp: float = 0.1) -> Kernel:
+    """A tree kernel on the candidates, and the parser's log probability as one more feature of weight `logp`.
+
+    >>> reranking_kernel()
+    On('tree', SubsetTree(lam=0.3)) + 0.1 * On('logp', Linear())
+    """
+    kernel: Kernel = On("tree", trees if trees is not None else SubsetTree(lam=0.3))
+    return kernel if logp == 0 else kernel + logp * On("logp", Linear())
+
+
+class Reranker:
+    """Learns to choose among a parser's candidates.
+
+    Parameters
+    ----------
+    ranker : VotedPerceptron or RankSVM, optional
+        What learns. By default a perceptron of three passes with `reranking_kernel`. Its kernel works on
+        `CandidateParses.table`, so trees are reached by ``On("tree", ...)``.
+    candidates : int, optional
+        How many of each sentence's candidates it is trained on: 20 random ones, the best among them, as in the paper;
+        None takes all.
+    seed : int
+        For the choice of these.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> from treelet.tasks import CandidateParses, Reranker
+    >>> train, _, test = tl.datasets.flights_split()
+    >>> learnt = CandidateParses.jackknifed(train[:200], k=20)
+    >>> found = CandidateParses.parsed(tl.PCFG.from_treebank(train[:200]), test[:100], k=20)
+    >>> reranker = Reranker().fit(learnt)
+    >>> found.score(reranker.choose(found)) > found.first_score
+    True
+    """
+
+    def __init__(self, ranker: Ranker | None = None, *, candidates: int | None = 20, seed: int = 0) -> None:
+        if ranker is not None and not isinstance(ranker, (VotedPerceptron, RankSVM)):
+            raise InputTypeError(f"a ranker is needed (VotedPerceptron or RankSVM), got {type(ranker).__name__}")
+        self.ranker = ranker if ranker is not None else VotedPerceptron(kernel=reranking_kernel(), epochs=3)
+        self.candidates, self.seed = candidates, seed
+
+    def fit(self, parses: CandidateParses) -> Self:
+        """Learn from sentences whose right trees are known."""
+        part = parses if self.candidates is None else parses.sample(self.candidates, self.seed)
+        self.ranker.fit(part.table(), part.counts.goodness, part.qid)
+        return self
+
+    def scores(self, parses: CandidateParses) -> NDArray[np.float64]:
+        """The score of every candidate: only comparisons within a sentence mean something."""
+        return np.asarray(self.ranker.predict(parses.table(), parses.qid), dtype=np.float64)
+
+    def choose(self, parses: CandidateParses) -> Rows:
+        """The row of the chosen candidate of each sentence; on a tie, the one with the larger log probability."""
+        scores = self.scores(parses)
+        order = np.lexsort((-parses.relative_logp(), -scores, parses.qid))
+        rows: Rows = order[np.searchsorted(parses.qid, np.arange(len(parses)))]
+        return rows
+
+
+def random_split(n: int, sizes: Sequence[int], seed: int) -> list[Rows]:
+    """Disjoint random parts of ``range(n)`` of the given sizes, each in ascending order."""
+    if sum(sizes) > n or min(sizes) < 1:
+        raise ParameterError(f"parts of {', '.join(map(str, sizes))} sentences cannot be made of {n:,}: choose sizes")
+    order = np.random.default_rng(seed).permutation(n)
+    ends = np.cumsum(sizes)
+    return [np.sort(order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]
