@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from treelet.cli.options import JsonOption
 from treelet.errors import ParameterError
 
 EXPERIMENTS = {
+    "collins-duffy": "reranking parses with the tree kernel and the voted perceptron (Collins & Duffy 2001)",
     "parsing": "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
     "questions": "question classification with SST, PT and bags of words (TREC questions)",
 }
@@ -27,6 +28,15 @@ def command(
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     seed: Annotated[int, typer.Option(metavar="N", help="For whatever is random.")] = 0,
+    treebank: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="collins-duffy: flights (generated), questionbank, wsj, wsj-markovised, or a file.",
+        ),
+    ] = None,
+    nbest: Annotated[str | None, typer.Option(metavar="FILE", help="collins-duffy: another parser's lists.")] = None,
+    splits: Annotated[int | None, typer.Option(metavar="N", min=1, help="collins-duffy: random splits.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Run an experiment from the literature again.
@@ -39,13 +49,24 @@ def command(
 
     from treelet.experiments import report
 
-    experiment = import_module(f"treelet.experiments.{name}")
+    experiment = import_module(f"treelet.experiments.{name.replace('-', '_')}")
+    known = getattr(experiment, "OPTIONS", ())
+    options: dict[str, Any] = {"treebank": treebank, "nbest": nbest, "splits": splits}
+    given = {key: value for key, value in options.items() if value is not None}
+    for key in given:
+        if key not in known:
+            raise ParameterError(f"the experiment {name} has no option --{key}")
+    if "folder" in known:
+        given["folder"] = out
     results = experiment.run(
-        quick=quick, n_jobs=jobs, seed=seed, say=lambda text: print(text, file=sys.stderr, flush=True)
+        quick=quick, n_jobs=jobs, seed=seed, say=lambda text: print(text, file=sys.stderr, flush=True), **given
     )
     page = experiment.page(results)
     if out is not None:
-        written = report.write(out, name, results, page)
-        experiment.picture(results, out / f"{name}.png")
+        stem = "-".join([name, *(Path(value).name.split(".")[0] for value in (treebank, nbest) if value)])
+        picture = out / f"{stem}.png"
+        page = page.replace(f"({name}.png)", f"({picture.name})")
+        experiment.picture(results, picture)
+        written = report.write(out, stem, results, page)
         print(f"written: {', '.join(str(path) for path in written)}", file=sys.stderr)
     print(json_format.dumps(results) if json else page)

@@ -138,7 +138,13 @@ def picture(results: dict[str, Any], path: Path) -> None:
     for place, r in zip(places, rows, strict=True):
         axes.text(r["f1"] - 0.3, float(place), f"{r['f1']:.1f}", va="center", ha="right", color="white", fontsize=8)
         axes.text(
-            r["oracle_f1"] - 0.3, float(place), f"{r['oracle_f1']:.1f}", va="center", ha="right", color="0.3", fontsize=8
+            r["oracle_f1"] - 0.3,
+            float(place),
+            f"{r['oracle_f1']:.1f}",
+            va="center",
+            ha="right",
+            color="0.3",
+            fontsize=8,
         )
     axes.set_yticks(places, [r["grammar"] for r in rows], fontsize=8)
     axes.set(xlim=(50, 100), xlabel="labelled F1")

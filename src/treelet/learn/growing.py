@@ -123,6 +123,8 @@ class GrowingBlocks:
 class Summand(Protocol):
     """A part of a function that is kept as weights of features, not of examples."""
 
+    def expect(self, rows: Rows) -> None: ...
+
     def scores(self, rows: Rows) -> Vector: ...
 
     def add(self, row: int, weight: float) -> None: ...
@@ -131,30 +133,66 @@ class Summand(Protocol):
 class GrowingGraph:
     """A tree kernel's function: one weight for each distinct subtree of a bank.
 
-    Adding a tree costs its nodes; scoring one costs the pairs that match between it and the graph.
+    Adding a tree costs its nodes; scoring one costs the pairs that match between it and the trees added so far. The
+    weights of the rows at hand grow in place. Those of earlier rows lie in graphs of their own, of which two of equal
+    age are made one, so that there are only as many as the logarithm of the blocks.
     """
 
     def __init__(self, kernel: TreeKernel, bank: Treebank) -> None:
         bank = compact(bank)
-        self.store, self.trees = bank.columns.store, bank.weights()
-        nodes = len(self.store)
-        start, node = np.array([0, nodes], np.int64), np.arange(nodes, dtype=np.int32)
-        empty = _core.NodeWeights.of(start, node, np.zeros(nodes))
-        self.native = kernel._native_columns(self.store, empty, False)
+        self.kernel, self.store, self.trees = kernel, bank.columns.store, bank.weights()
+        self.earlier: list[tuple[int, NDArray[np.int32], Vector, Any]] = []  # age, nodes, weights, graph
+        self.added: list[tuple[int, float]] = []
+        self.current: Any = None
 
     @staticmethod
     def can(kernel: Kernel) -> bool:
         """Whether the native core can let a graph of this kernel grow."""
-        return type(kernel) in COLLAPSING and hasattr(cast(TreeKernel, kernel)._algorithm, "add")
+        return type(kernel) in COLLAPSING
+
+    def expect(self, rows: Rows) -> None:
+        if self.added:
+            at, weights = (np.array(column) for column in zip(*self.added, strict=True))
+            self._put_away(*_weighted_nodes(self.trees.take(at.astype(np.int64)), weights))
+            self.added = []
+        nodes = np.unique(self.trees.take(np.ascontiguousarray(rows, dtype=np.int64)).node)
+        self.current = self._graph(nodes, np.zeros(len(nodes)))
 
     def scores(self, rows: Rows) -> Vector:
-        out = np.empty((len(rows), 1))
         trees = self.trees.take(np.ascontiguousarray(rows, dtype=np.int64))
-        self.native.rows(self.store, trees, None, 0, len(rows), out)
-        return out[:, 0]
+        total, out = np.zeros(len(rows)), np.empty((len(rows), 1))
+        for graph in (*(graph for *_, graph in self.earlier), self.current):
+            graph.rows(self.store, trees, None, 0, len(rows), out)
+            total += out[:, 0]
+        return total
 
     def add(self, row: int, weight: float) -> None:
-        self.native.add(self.trees, row, weight)
+        self.current.add(self.trees, row, weight)
+        self.added.append((row, weight))
+
+    def _put_away(self, nodes: NDArray[np.int32], weights: Vector) -> None:
+        age = 1
+        while self.earlier and self.earlier[-1][0] <= age:
+            older, its_nodes, its_weights, _ = self.earlier.pop()
+            age += older
+            both, where = np.unique(np.concatenate([its_nodes, nodes]), return_inverse=True)
+            nodes, weights = both, _sums(where, np.concatenate([its_weights, weights]), len(both))
+        self.earlier.append((age, nodes, weights, self._graph(nodes, weights)))
+
+    def _graph(self, nodes: NDArray[np.int32], weights: Vector) -> Any:
+        target = _core.NodeWeights.of(np.array([0, len(nodes)], np.int64), nodes, weights)
+        return self.kernel._native_columns(self.store, target, False)
+
+
+def _weighted_nodes(trees: _core.NodeWeights, weights: Vector) -> tuple[NDArray[np.int32], Vector]:
+    """The nodes of several trees and the sums of their weighted counts."""
+    counts = trees.weight * np.repeat(weights, np.diff(trees.start))
+    nodes, where = np.unique(trees.node, return_inverse=True)
+    return nodes, _sums(where, counts, len(nodes))
+
+
+def _sums(where: NDArray[np.intp], values: Vector, n: int) -> Vector:
+    return np.asarray(np.bincount(where, values, minlength=n), dtype=np.float64)
 
 
 class GrowingVector:
@@ -163,6 +201,9 @@ class GrowingVector:
     def __init__(self, data: Vectors) -> None:
         self.values = data.values
         self.weights = np.zeros(self.values.shape[1])
+
+    def expect(self, rows: Rows) -> None:
+        pass
 
     def scores(self, rows: Rows) -> Vector:
         return np.asarray(self.values[rows] @ self.weights, dtype=np.float64)
@@ -181,6 +222,9 @@ class GrowingConstant:
     def __init__(self, value: float) -> None:
         self.value, self.total = value, 0.0
 
+    def expect(self, rows: Rows) -> None:
+        pass
+
     def scores(self, rows: Rows) -> Vector:
         return np.full(len(rows), self.total)
 
@@ -191,7 +235,7 @@ class GrowingConstant:
 class GrowingParts:
     """A sum of functions, one for each of a kernel's `linear_parts`, normalised where the part is."""
 
-    width = sys.maxsize
+    width = WIDTH
 
     def __init__(
         self, kernel: Kernel, data: Any, n_jobs: int | None, summands: list[tuple[float, Vector, Summand]]
@@ -217,7 +261,8 @@ class GrowingParts:
         return cls(kernel, data, n_jobs, summands)
 
     def expect(self, rows: Rows) -> None:
-        pass
+        for _, _, summand in self.summands:
+            summand.expect(rows)
 
     def scores(self, rows: Rows) -> Vector:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -1,0 +1,304 @@
+"""Reranking from a treebank, or another parser's lists, to a measured result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from treelet.errors import ParameterError, TreeError
+from treelet.explain.compare import wrong_constituents
+from treelet.kernels import Kernel, SubsetTree
+from treelet.learn import VotedPerceptron
+from treelet.metrics import (
+    PARSEVAL,
+    BootstrapResult,
+    best_of_group,
+    bracket_counts,
+    candidate_scores,
+    oracle,
+    paired_bootstrap,
+    relative_improvement,
+)
+from treelet.structures import Tree, Treebank
+from treelet.tasks.rerank_parts import NAMES, Clock, Parts, Say, parts_of_lists, parts_of_treebank, quiet
+from treelet.tasks.reranking import CandidateParses, Reranker, Rows, reranking_kernel
+
+__all__ = ["Mended", "Outcome", "Parts", "Scores", "Setting", "grid", "parts_of_lists", "parts_of_treebank", "rerank"]
+
+
+# --- settings -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is chosen on the development part.
+
+    Parameters
+    ----------
+    lam : float
+        The decay of `SubsetTree`: how much less larger fragments count.
+    max_depth : int, optional
+        Fragments of at most this depth.
+    logp : float
+        The weight of the parser's log probability beside the fragments.
+    """
+
+    lam: float = 0.3
+    max_depth: int | None = None
+    logp: float = 0.0
+
+    def kernel(self) -> Kernel:
+        """The kernel over `CandidateParses.table`."""
+        trees = SubsetTree(lam=self.lam, max_depth=self.max_depth)
+        trees.validate()
+        if not 0 <= self.logp < math.inf:
+            raise ParameterError(f"The 'logp' parameter must be a number of at least 0. Got {self.logp!r} instead.")
+        return reranking_kernel(trees, self.logp)
+
+    def __str__(self) -> str:
+        depth = "" if self.max_depth is None else f", depth {self.max_depth}"
+        return f"lam {self.lam:g}{depth}, logp {self.logp:g}"
+
+
+def grid(
+    lam: Sequence[float] = (0.2, 0.3, 0.5),
+    max_depth: Sequence[int | None] = (None,),
+    logp: Sequence[float] = (0.0, 0.1),
+) -> list[Setting]:
+    """All combinations of some values.
+
+    >>> [str(setting) for setting in grid(lam=[0.3], max_depth=[2, None], logp=[0])]
+    ['lam 0.3, depth 2, logp 0', 'lam 0.3, logp 0']
+    """
+    settings = [Setting(*values) for values in product(lam, max_depth, logp)]
+    if not settings:
+        raise ParameterError("there is no setting to choose: give at least one value of each parameter")
+    for setting in settings:
+        setting.kernel()
+    return settings
+
+
+# --- learning and testing -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good one choice a sentence is, in percent."""
+
+    parse_score: float
+    f1: float
+    exact: float
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A sentence for which a better parse was chosen."""
+
+    number: int
+    gold: Tree
+    before: Tree
+    after: Tree
+    score_before: float
+    score_after: float
+
+    @property
+    def words(self) -> str:
+        return " ".join(self.gold.words())
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What reranking has brought.
+
+    Attributes
+    ----------
+    parts : Parts
+    reranker : Reranker
+        Trained on the training and development part.
+    setting : Setting
+        The one that was chosen.
+    tried : list of (Setting, float)
+        Parse scores on the development part; empty if there was nothing to choose.
+    first, reranked, best : Scores
+        On the test part: the parser's first choices, those of the reranker, the best candidates.
+    first_rows, chosen_rows : ndarray of int
+        Rows of the test part's candidates.
+    test : BootstrapResult
+        Of the parse scores of reranked and first choices.
+    changed, better, worse : int
+        Sentences for which another parse was chosen, and whether its score is higher or lower.
+    seconds : dict of float
+        By phase.
+    """
+
+    parts: Parts
+    reranker: Reranker
+    setting: Setting
+    tried: list[tuple[Setting, float]]
+    first: Scores
+    reranked: Scores
+    best: Scores
+    first_rows: Rows
+    chosen_rows: Rows
+    test: BootstrapResult
+    changed: int
+    better: int
+    worse: int
+    seconds: dict[str, float]
+
+    @property
+    def error_reduction(self) -> float:
+        """How many percent of what was missing to a parse score of 100 have been gained."""
+        return relative_improvement(self.first.parse_score, self.reranked.parse_score)
+
+    def mended(self, n: int = 3) -> list[Mended]:
+        """At most `n` sentences that were mended: wholly right ones first, short ones first, of different kinds."""
+        parses = self.parts.test
+        score = 100 * parses.counts.goodness
+        before, after = score[self.first_rows], score[self.chosen_rows]
+        gained = np.flatnonzero(after > before)
+        lengths = [len(_tree(parses.gold, number).words()) for number in gained]
+        order = sorted(range(len(gained)), key=lambda place: (after[gained[place]] < 100, lengths[place], place))
+        found: list[tuple[int, Mended]] = []
+        kinds: dict[frozenset[str], int] = {}
+        for rank, place in enumerate(order):
+            number = int(gained[place])
+            right = _tree(parses.gold, number)
+            old, new = (_tree(parses.trees, rows[number]) for rows in (self.first_rows, self.chosen_rows))
+            kind = frozenset(label for label, _, _ in wrong_constituents(old, right))
+            repeated = kinds.get(kind, 0)
+            kinds[kind] = repeated + 1
+            mended = Mended(number, right, old, new, float(before[number]), float(after[number]))
+            found.append((repeated * len(order) + rank, mended))
+        return [mended for _, mended in sorted(found, key=lambda item: item[0])[:n]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures, fit for JSON."""
+        return {
+            "sentences": {
+                name: len(part)
+                for name, part in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
+            },
+            "candidates": {
+                name: len(part.trees)
+                for name, part in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
+            },
+            "notes": self.parts.notes,
+            "setting": vars(self.setting),
+            "kernel": repr(self.reranker.ranker.kernel),
+            "tried": [{**vars(setting), "parse_score": score} for setting, score in self.tried],
+            "first": vars(self.first),
+            "reranked": vars(self.reranked),
+            "oracle": vars(self.best),
+            "error_reduction": self.error_reduction,
+            "p_value": self.test.p_value,
+            "interval": list(self.test.interval),
+            "changed": self.changed,
+            "better": self.better,
+            "worse": self.worse,
+            "seconds": self.seconds,
+        }
+
+
+def rerank(
+    parts: Parts,
+    settings: Sequence[Setting] | None = None,
+    *,
+    epochs: int = 3,
+    candidates: int | None = 20,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: bool = False,
+    say: Say = quiet,
+) -> Outcome:
+    """Choose a setting on the development part, train on both parts, and test once.
+
+    Parameters
+    ----------
+    parts : Parts
+        From `parts_of_treebank` or `parts_of_lists`.
+    settings : list of Setting, optional
+        To choose from, by default those of `grid`.
+    epochs : int
+        Passes of the averaged perceptron.
+    candidates : int, optional
+        How many of each sentence's candidates it is trained on; None for all.
+    seed : int
+        For the choice of these, and for the bootstrap.
+    n_jobs, progress, say
+        As in `parts_of_treebank`.
+
+    Returns
+    -------
+    Outcome
+
+    Examples
+    --------
+    >>> from treelet.datasets import flights
+    >>> outcome = rerank(parts_of_treebank(flights(300), k=20, folds=3), grid(lam=[0.3], logp=[0.1]))
+    >>> outcome.first.parse_score < outcome.reranked.parse_score < outcome.best.parse_score
+    True
+    """
+    clock = Clock(say)
+    choices = grid() if settings is None else list(settings)
+    if not choices:
+        raise ParameterError("there is no setting to choose: give at least one")
+
+    def trained(setting: Setting, parses: CandidateParses) -> Reranker:
+        machine = VotedPerceptron(kernel=setting.kernel(), epochs=epochs, n_jobs=n_jobs, progress=progress)
+        return Reranker(machine, candidates=candidates, seed=seed).fit(parses)
+
+    tried: list[tuple[Setting, float]] = []
+    for setting in choices if len(choices) > 1 else ():
+        score = parts.development.score(trained(setting, parts.train).choose(parts.development))
+        tried.append((setting, score))
+        clock.done("choosing", f"on the development part: {setting}: {score:.2f}")
+    setting = max(tried, key=lambda item: item[1])[0] if tried else choices[0]
+    reranker = trained(setting, CandidateParses.concat([parts.train, parts.development]))
+    clock.done("training", f"trained with {setting} on both parts")
+
+    parses = parts.test
+    first, chosen = parses.first(), reranker.choose(parses)
+    clock.done("reranking", f"test part: {len(parses):,} sentences reranked")
+    by_f1 = oracle(candidate_scores(parses.gold, parses.trees, parses.qid, PARSEVAL), parses.qid, "f1").f1
+    best = best_of_group(parses.counts.goodness, parses.qid)
+    before, after = parses.counts.goodness[first], parses.counts.goodness[chosen]
+    outcome = Outcome(
+        parts=parts,
+        reranker=reranker,
+        setting=setting,
+        tried=tried,
+        first=_scores(parses, first),
+        reranked=_scores(parses, chosen),
+        best=_scores(parses, best, by_f1),
+        first_rows=first,
+        chosen_rows=chosen,
+        test=paired_bootstrap(parses.counts[chosen], parses.counts[first], "parse_score", seed=seed),
+        changed=int((first != chosen).sum()),
+        better=int((after > before).sum()),
+        worse=int((after < before).sum()),
+        seconds=clock.seconds,
+    )
+    clock.done("scoring", "scored")
+    object.__setattr__(outcome, "seconds", {**parts.seconds, **clock.seconds})
+    reranker.ranker.set_params(progress=False, n_jobs=1)  # a model does not remember how it was made
+    return outcome
+
+
+def _scores(parses: CandidateParses, rows: Rows, f1: float | None = None) -> Scores:
+    counts = parses.counts[rows]
+    if f1 is None:
+        f1 = bracket_counts(parses.gold, parses.trees[rows], PARSEVAL).f1
+    return Scores(counts.parse_score, f1, counts.exact_match)
+
+
+def _tree(bank: Treebank, number: int) -> Tree:
+    tree = bank[int(number)]
+    if tree is None:
+        raise TreeError(f"tree {number} is missing")
+    return tree

@@ -1,0 +1,268 @@
+"""Sentences with candidates, split to train, develop and test on: from a treebank or another parser's lists."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import ParameterError
+from treelet.parsing import PCFG
+from treelet.structures import as_treebank
+from treelet.tasks.reranking import CandidateParses, Rows, random_split
+
+Say = Callable[[str], None]
+SIZES = (0.6, 0.15, 0.25)  # about the 800, 200 and 336 sentences of Collins & Duffy (2001)
+NAMES = ("training", "development", "test")
+
+
+def quiet(text: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Candidates to train, develop and test on.
+
+    Attributes
+    ----------
+    train, development, test : CandidateParses
+    notes : dict of int
+        What became of other sentences: ``long``, ``missing``, ``twins`` (same words as a sentence to develop or test
+        on), ``unused``; how many ``documents`` there were, if parts are made of whole ones.
+    seconds : dict of float
+        By phase.
+    """
+
+    train: CandidateParses
+    development: CandidateParses
+    test: CandidateParses
+    notes: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
+    """Three numbers of sentences, from numbers or from fractions of `n`.
+
+    >>> part_sizes(1000), part_sizes(1000, [0.5, 0.1, 0.2]), part_sizes(1000, [700, 100, 200])
+    ([600, 150, 250], [500, 100, 200], [700, 100, 200])
+    """
+    given = SIZES if sizes is None else tuple(sizes)
+    if len(given) != 3 or not all(0 < size < math.inf for size in given):
+        raise ParameterError(
+            "The 'sizes' parameter must be three numbers above 0: sentences to train, develop and test on. "
+            f"Got {', '.join(f'{size:g}' for size in given) or 'nothing'} instead."
+        )
+    if all(size < 1 for size in given):
+        if sum(given) > 1 + 1e-9:
+            raise ParameterError(f"The 'sizes' parameter must be fractions of at most 1 together, got {sum(given):g}.")
+        counts = [int(size * n + 1e-9) for size in given]
+    elif all(float(size).is_integer() for size in given):
+        counts = [int(size) for size in given]
+    else:
+        raise ParameterError(
+            "The 'sizes' parameter must be three whole numbers or three fractions. "
+            f"Got {', '.join(f'{size:g}' for size in given)} instead."
+        )
+    if min(counts) < 1 or sum(counts) > n:
+        raise ParameterError(
+            f"{n:,} sentences cannot be split into {', '.join(map(str, counts))} to train, develop and test on: "
+            "choose other sizes, or give more sentences"
+        )
+    return counts
+
+
+def parts_of_treebank(
+    bank: object,
+    sizes: Sequence[float] | None = None,
+    *,
+    k: int = 100,
+    folds: int = 10,
+    max_words: int | None = 40,
+    seed: int = 0,
+    n_jobs: int = 1,
+    progress: bool = False,
+    say: Say = quiet,
+    **options: Any,
+) -> Parts:
+    """Split a treebank at random, and let a grammar propose parses.
+
+    The grammar is read off the training part. For the training part itself, each fold is parsed by a grammar of
+    the others, so that its candidates are of the kind that a ranker meets later. A sentence with the same words as one of the
+    development or test part is taken out of the parts before it.
+
+    Parameters
+    ----------
+    bank : Treebank, list of trees, ...
+        Missing trees and single words are left out.
+    sizes : three numbers, optional
+        Sentences to train, develop and test on, or fractions of all.
+    k : int
+        Candidates a sentence, at most.
+    folds : int
+        Of the training part.
+    max_words : int, optional
+        Longer sentences are left out.
+    seed : int
+        Of the split.
+    n_jobs, progress
+        Threads; whether to show progress bars.
+    say : callable
+        Is told, in words, what has been done.
+    **options
+        Of `PCFG.from_treebank`: ``markov``, ``parent``, ...
+
+    Returns
+    -------
+    Parts
+
+    Examples
+    --------
+    >>> from treelet.datasets import flights
+    >>> parts = parts_of_treebank(flights(120), k=5, folds=2)
+    >>> len(parts.train), len(parts.development), len(parts.test)
+    (72, 18, 30)
+    """
+    clock = Clock(say)
+    whole = as_treebank(bank)
+    words = [tuple(tree.words()) if tree is not None and tree.children else () for tree in whole]
+    kept, notes = _kept(words, max_words)
+    if not len(kept):
+        raise ParameterError(
+            f"none of the {len(whole):,} trees is of use: single words, missing, or above {max_words} words"
+        )
+    split = random_split(len(kept), part_sizes(len(kept), sizes), seed)
+    parts, notes["twins"] = _without_twins([kept[part] for part in split], words)
+    notes["unused"] = len(kept) - sum(map(len, split))
+    clock.done("split", _split_text(parts, notes))
+    train, development, test = (whole[part] for part in parts)
+
+    grammar = PCFG.from_treebank(train, **options)
+    clock.done("grammar", f"grammar of the training part: {len(grammar.rules):,} rules")
+    learnt = CandidateParses.jackknifed(train, k, folds=folds, n_jobs=n_jobs, progress=progress, **options)
+    clock.done("training candidates", f"training part, parsed in {folds} folds: {len(learnt.trees):,} candidates")
+    tuned = CandidateParses.parsed(grammar, development, k, n_jobs=n_jobs, progress=progress)
+    tested = CandidateParses.parsed(grammar, test, k, n_jobs=n_jobs, progress=progress)
+    clock.done(
+        "other candidates",
+        f"development and test part, parsed: {len(tuned.trees):,} and {len(tested.trees):,} candidates",
+    )
+    return Parts(learnt, tuned, tested, notes, clock.seconds)
+
+
+def parts_of_lists(
+    parses: CandidateParses,
+    documents: Sequence[str] | None = None,
+    sizes: Sequence[float] | None = None,
+    *,
+    max_words: int | None = 40,
+    seed: int = 0,
+    say: Say = quiet,
+) -> Parts:
+    """Split another parser's lists at random, whole documents at a time.
+
+    Parameters
+    ----------
+    parses : CandidateParses
+    documents : sequence of str, optional
+        The document of each sentence. Sizes are then reached as nearly as whole documents allow.
+    sizes, max_words, seed, say
+        As in `parts_of_treebank`.
+
+    Returns
+    -------
+    Parts
+    """
+    clock = Clock(say)
+    words = [tuple(tree.words()) if tree is not None else () for tree in parses.gold]
+    kept, notes = _kept(words, max_words)
+    counts = part_sizes(len(kept), sizes)
+    names = [str(number) for number in range(len(words))] if documents is None else list(documents)
+    if len(names) != len(words):
+        raise ParameterError(f"there are {len(words):,} sentences and {len(names):,} documents: each needs one")
+    known = {name: code for code, name in enumerate(dict.fromkeys(names[row] for row in kept))}
+    of = np.array([known[names[row]] for row in kept])
+    split = [kept[part] for part in _whole_documents(of, counts, seed)]
+    if len(known) < len(kept):
+        notes["documents"] = len(known)
+    notes["unused"] = len(kept) - sum(map(len, split))
+    parts, notes["twins"] = _without_twins(split, words)
+    train, development, test = (parses.sentences(part) for part in parts)
+    clock.done("split", _split_text(parts, notes))
+    return Parts(train, development, test, notes, clock.seconds)
+
+
+def _kept(words: Sequence[tuple[str, ...]], max_words: int | None) -> tuple[Rows, dict[str, int]]:
+    if max_words is not None and max_words < 1:
+        raise ParameterError(f"The 'max_words' parameter must be at least 1, or None. Got {max_words!r} instead.")
+    lengths = np.array([len(sentence) for sentence in words], np.int64)
+    long = lengths > (math.inf if max_words is None else max_words)
+    notes = {"missing": int((lengths == 0).sum()), "long": int(long.sum())}
+    return np.flatnonzero((lengths > 0) & ~long), notes
+
+
+def _without_twins(parts: list[Rows], words: Sequence[tuple[str, ...]]) -> tuple[list[Rows], int]:
+    """From each part, what a later part has too is taken out."""
+    seen: set[tuple[str, ...]] = set()
+    out: list[Rows] = []
+    taken = 0
+    for name, part in zip(reversed(NAMES), reversed(parts), strict=True):
+        left = np.array([row for row in part if words[row] not in seen], np.int64)
+        if not len(left):
+            raise ParameterError(
+                f"every sentence of the {name} part has the same words as one that is tested on: nothing is left. "
+                "Take repeated sentences out of the data, or choose other sizes"
+            )
+        taken += len(part) - len(left)
+        seen |= {words[row] for row in part}
+        out.append(left)
+    return out[::-1], taken
+
+
+def _whole_documents(of: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Rows]:
+    counts = np.bincount(of)
+    order = np.random.default_rng(seed).permutation(len(counts))
+    begin = np.zeros(len(counts))
+    begin[order] = np.cumsum(counts[order]) - counts[order]
+    ends = np.cumsum(sizes)
+    part = np.searchsorted(ends, begin, side="right")
+    split = [np.flatnonzero(part[of] == number) for number in range(3)]
+    for name, rows in zip(NAMES, split, strict=True):
+        if not len(rows):
+            raise ParameterError(
+                f"with {len(counts):,} whole documents, no sentence is left for the {name} part: "
+                "choose other sizes or another seed"
+            )
+    return split
+
+
+def _split_text(parts: Sequence[Rows], notes: dict[str, int]) -> str:
+    sizes = ", ".join(f"{len(part):,} {name}" for name, part in zip(NAMES, parts, strict=True))
+    more = [
+        f"{notes['twins']:,} taken out of training because the same words are tested on" * (notes["twins"] > 0),
+        f"{notes['long']:,} too long" * (notes["long"] > 0),
+        f"{notes['missing']:,} missing or of one word" * (notes["missing"] > 0),
+        f"{notes['unused']:,} in no part" * (notes["unused"] > 0),
+        f"{notes.get('documents', 0):,} documents kept whole" * ("documents" in notes),
+    ]
+    return "; ".join([f"sentences: {sizes}", *filter(None, more)])
+
+
+class Clock:
+    """Seconds by phase, each told when it is done."""
+
+    def __init__(self, say: Say) -> None:
+        self.say, self.seconds = say, dict[str, float]()
+        self.last = time.perf_counter()
+
+    def done(self, phase: str, text: str) -> None:
+        """A phase ends here."""
+        now = time.perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.last
+        self.say(f"{text} ({now - self.last:.1f} s)")
+        self.last = now
