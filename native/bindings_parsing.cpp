@@ -87,6 +87,16 @@ std::shared_ptr<Forest> make_forest(std::vector<std::string> labels, IdArray lab
         if (!(std::fabs(logp.data()[e]) < 1e9))
             refuse("the log probability of edge " + std::to_string(e) + " is not a number below 1e9");
     }
+    for (std::size_t e = 0; e < m; ++e) {
+        Id at = begin.data()[head.data()[e]];
+        for (std::int64_t t = tail_start.data()[e]; t < tail_start.data()[e + 1]; ++t) {
+            if (begin.data()[tail.data()[t]] != at) at = none;
+            if (at == none) break;
+            at = end.data()[tail.data()[t]];
+        }
+        if (at != end.data()[head.data()[e]])
+            refuse("the tails of edge " + std::to_string(e) + " do not cover the span of its head, one after the other");
+    }
     parts.labels = std::move(labels);
     std::vector<char> heads(n, 0);
     for (std::size_t e = 0; e < m; ++e) heads[head.data()[e]] = 1;
@@ -338,7 +348,7 @@ void treelet::python::bind_parsing(nb::module_ &m) {
                 std::vector<Id> roots;
                 {
                     nb::gil_scoped_release free;
-                    roots = f.sample(n, seed, *store);
+                    roots = f.sample(n, seed, *store, check_signals);
                 }
                 return std::make_pair(store, to_numpy(std::move(roots)));
             },

@@ -50,12 +50,15 @@ class Chart {
             std::set<Id> seen;
             double score;
             roots.clear(), logps.clear();
-            for (std::size_t i = 0; roots.size() < k && search.find(graph.root, i, score) && score >= outside.least; ++i) {
+            // Where symbols share labels, derivations can be many more than trees: there is an end to looking for others.
+            const std::size_t most = 100 * k + 10000;
+            std::size_t i = 0;
+            for (; i < most && roots.size() < k && search.find(graph.root, i, score) && score >= outside.least; ++i) {
                 const Id tree = search.value(graph.root, i)[0];
                 if (!seen.insert(tree).second) continue;
                 roots.push_back(tree), logps.push_back(score);
             }
-            if (roots.size() == k || std::isinf(threshold)) return;
+            if (roots.size() == k || i == most || std::isinf(threshold)) return;
         }
     }
 
@@ -110,19 +113,16 @@ class Chart {
                 here.score += best[i].score;
                 if (here.count < best[j].count || (here.count == best[j].count && here.score > best[j].score)) best[j] = here;
             }
-        std::vector<std::vector<Edge>> edges(cell_count());
-        for (std::size_t c = 0; c < cell_count(); ++c) {
-            const std::vector<double> least(static_cast<std::size_t>(last_[c] - first_[c]), impossible);
-            edges_of(span(c).first, span(c).second, least, edges[c]);
-        }
-        Graph graph(*this, store, edges);
-        LazyKBest<Graph> search(graph, check_);
         std::vector<Id> out;
         for (std::size_t j = n; j > 0; j = best[j].from) {
+            check_();
             if (best[j].item == none) {
                 out.push_back(store.add_node(store.add_label(sentence_.words[j - 1]), nullptr, 0));
                 continue;
             }
+            const Outside outside(*this, 0, {{best[j].item, 0.0}}, items_[best[j].item].top);
+            Graph graph(*this, store, outside.edges);
+            LazyKBest<Graph> search(graph, check_);
             const Id node = graph.top(best[j].item, cell(best[j].from, j));
             double score;
             search.find(node, 0, score);
@@ -188,7 +188,7 @@ class Chart {
                         if (mask->number[s] != none &&
                             !mask->allowed[here * mask->width + static_cast<std::size_t>(mask->number[s])])
                             base[s] = impossible;
-                close(here, touched, base, top, beam, prior, mask, j == n);
+                close(here, touched, base, top, beam, prior, j == n);
                 for (std::int64_t k = first_[here]; k < last_[here]; ++k)
                     if (const Id number = g_.right_number[items_[k].symbol]; number != none) right[i * R + number] = items_[k].top;
             }
@@ -201,7 +201,14 @@ class Chart {
 
     // Unary rules, the beam, and the items of a finished cell in the order of their symbols.
     void close(std::size_t here, std::vector<Id> &touched, std::vector<double> &base, std::vector<double> &top, double beam,
-               const std::vector<double> &prior, const Mask *mask, bool at_end) {
+               const std::vector<double> &prior, bool at_end) {
+        // What is cut goes before unary rules apply, so that chains of them stay whole.
+        if (!std::isinf(beam)) {
+            double most = impossible;
+            for (Id s : touched) most = std::max(most, base[s] + prior[s]);
+            for (Id s : touched)
+                if (base[s] + prior[s] < most - beam) base[s] = impossible;
+        }
         const std::size_t own = touched.size();
         for (std::size_t t = 0; t < own; ++t) top[touched[t]] = base[touched[t]];
         for (std::size_t t = 0; t < own; ++t) {
@@ -210,25 +217,16 @@ class Chart {
             for (const Grammar::Unary *u = g_.by_child.begin(s); u < g_.by_child.end(s); ++u) {
                 const double score = base[s] + u->logp;
                 if (!(score > top[u->symbol])) continue;
-                if (mask && mask->number[u->symbol] != none &&
-                    !mask->allowed[here * mask->width + static_cast<std::size_t>(mask->number[u->symbol])])
-                    continue;
-                if (top[u->symbol] == impossible && base[u->symbol] == impossible) touched.push_back(u->symbol);
+                if (top[u->symbol] == impossible) touched.push_back(u->symbol);
                 top[u->symbol] = score;
             }
-        }
-        double least = impossible;
-        if (!std::isinf(beam)) {
-            for (Id s : touched) least = std::max(least, top[s] + prior[s]);
-            least -= beam;
         }
         std::sort(touched.begin(), touched.end());
         touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
         first_[here] = static_cast<std::int64_t>(items_.size());
         for (Id s : touched) {
             // A hidden symbol needs a right sibling, and there is none behind the last word.
-            if (top[s] != impossible && !(at_end && g_.hidden(s)) && (std::isinf(beam) || top[s] + prior[s] >= least))
-                items_.push_back({s, static_cast<Id>(here), top[s], base[s]});
+            if (top[s] != impossible && !(at_end && g_.hidden(s))) items_.push_back({s, static_cast<Id>(here), top[s], base[s]});
             base[s] = top[s] = impossible;
         }
         last_[here] = static_cast<std::int64_t>(items_.size());
@@ -452,7 +450,7 @@ class Chart {
             const auto [at, fresh] = chain_node_.emplace(std::make_pair(head, child), static_cast<Id>(nodes_.size()));
             if (fresh) {
                 nodes_.push_back({chain_kind, static_cast<std::int64_t>(chains_.size()), 0, false, 0, 0, best});
-                chains_.emplace_back(c_.g_, head, child);
+                chains_.emplace_back(c_.g_, head, child, c_.check_);
             }
             return at->second;
         }
@@ -474,6 +472,13 @@ class Chart {
         Value kids_;
     };
 
+    std::vector<std::pair<std::int64_t, double>> roots() const {
+        std::vector<std::pair<std::int64_t, double>> out;
+        for (const auto &[symbol, logp] : g_.start)
+            if (const std::int64_t k = find(cell(0, size()), symbol); k != none) out.push_back({k, logp});
+        return out;
+    }
+
     static std::pair<std::size_t, std::size_t> span(std::size_t cell) {
         auto j = static_cast<std::size_t>((1 + std::sqrt(1.0 + 8.0 * static_cast<double>(cell))) / 2);
         while (j * (j - 1) / 2 > cell) --j;
@@ -489,11 +494,13 @@ class Chart {
         std::vector<double> out;              // per item
         std::vector<std::vector<Edge>> edges; // per cell, grouped by head
 
-        Outside(Chart &c, double threshold) : out(c.items_.size(), impossible), edges(c.cell_count()) {
+        Outside(Chart &c, double threshold) : Outside(c, threshold, c.roots(), c.best_) {}
+        // Of the trees below some items, each with a log probability of its own.
+        Outside(Chart &c, double threshold, const std::vector<std::pair<std::int64_t, double>> &roots, double best)
+            : out(c.items_.size(), impossible), edges(c.cell_count()) {
             const std::size_t n = c.size();
-            least = c.best_ - threshold - 1e-9 * (1 + std::fabs(c.best_));
-            for (const auto &[symbol, logp] : c.g_.start)
-                if (const std::int64_t k = c.find(cell(0, n), symbol); k != none) out[k] = std::max(out[k], logp);
+            least = best - threshold - 1e-9 * (1 + std::fabs(best));
+            for (const auto &[item, logp] : roots) out[item] = std::max(out[item], logp);
             std::vector<double> need;
             for (std::size_t length = n; length > 0; --length)
                 for (std::size_t i = 0; i + length <= n; ++i) {

@@ -291,7 +291,7 @@ class Forest {
     };
 
     // Trees drawn from P(tree | forest).
-    std::vector<Id> sample(std::size_t n, std::uint64_t seed, Store &store) const {
+    std::vector<Id> sample(std::size_t n, std::uint64_t seed, Store &store, void (*check)()) const {
         std::vector<Id> roots;
         if (root == none) return roots;
         std::mt19937_64 random(seed);
@@ -301,6 +301,7 @@ class Forest {
             Id node;
             std::int64_t edge, next;
         };
+        std::size_t work = 0;
         std::vector<Frame> stack;
         std::vector<Id> done;
         std::vector<const Id *> children;
@@ -308,6 +309,7 @@ class Forest {
             stack.assign(1, {root, none, 0});
             done.clear();
             while (!stack.empty()) {
+                if ((++work & 0xFFFF) == 0) check();
                 Frame &f = stack.back();
                 if (f.edge == none && !is_word(f.node)) {
                     double at = static_cast<double>(random() >> 11) * 0x1p-53, sum = 0;

@@ -165,7 +165,7 @@ struct Grammar {
 // All chains of unary rules from one symbol down to another that pass no symbol twice, best first.
 class Chains {
   public:
-    Chains(const Grammar &grammar, Id head, Id child) : grammar_(grammar), child_(child) {
+    Chains(const Grammar &grammar, Id head, Id child, void (*check)()) : grammar_(grammar), child_(child), check_(check) {
         paths_.push_back({{head}, 0});
         queue_.push({grammar.chain(head, child), 0});
     }
@@ -174,6 +174,10 @@ class Chains {
         while (found_.size() <= k && !queue_.empty()) {
             const auto [bound, at] = queue_.top();
             queue_.pop();
+            if ((++work_ & 0xFFF) == 0) check_();
+            if (paths_.size() > max_paths)
+                throw std::length_error("more than " + std::to_string(max_paths) +
+                                        " chains of unary rules between two symbols: ask for fewer parses");
             const Path path = paths_[-at];
             const Id last = path.symbols.back();
             if (last == child_) {
@@ -201,8 +205,11 @@ class Chains {
         std::vector<Id> symbols;
         double score;
     };
+    static constexpr std::size_t max_paths = 5'000'000;
     const Grammar &grammar_;
     Id child_;
+    void (*check_)();
+    std::size_t work_ = 0;
     std::vector<Path> paths_, found_;
     std::priority_queue<std::pair<double, std::int64_t>> queue_;
 };

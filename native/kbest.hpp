@@ -6,6 +6,7 @@
 #pragma once
 #include "store.hpp"
 #include <deque>
+#include <stdexcept>
 #include <unordered_map>
 
 namespace treelet {
@@ -61,7 +62,8 @@ template <class Graph> class LazyKBest {
                 continue;
             }
             double score;
-            if (state(f.node).found.size() <= f.k) find(f.node, f.k, score); // so far only its score was needed
+            if (state(f.node).found.size() <= f.k && !find(f.node, f.k, score)) // so far only its score was needed
+                throw std::logic_error("a derivation that was promised is not there");
             const Derivation d = state(f.node).found[f.k];
             if (d.edge == none) {
                 values_.push_back(graph_.compose_list(f.node, f.k));

@@ -266,3 +266,50 @@ def test_repr_and_parameters():
     assert eval(repr(tl.ForestKernel(lam=0.3)), {"ForestKernel": tl.ForestKernel}) == tl.ForestKernel(lam=0.3)
     assert tl.ForestKernel().get_params() == {"lam": 0.4}
     tl.testing.check_kernel(tl.ForestKernel(lam=0.4), ["(S (A x))", "(S (B x) (A y))", "(B x)"])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "edges", "root"),
+    [
+        ([("", 0, 1)], [], 0),
+        ([("", 0, 1), ("A", 0, 1)], [(1, [0], 1.0)], 1),
+        ([("S", 0, 5), ("w", 3, 4), ("v", 1, 2)], [(0, [1, 2], 1.0)], 0),
+        ([("S", 0, 2), ("w", 0, 1)], [(0, [1, 1], 1.0)], 0),
+        ([("S", 0, 1)], [], -1),
+        ([("S", 0, math.inf)], [], 0),
+        ([("S", 0, 1), ("w", 0, 1)], [(math.inf, [1], 1.0)], 0),
+    ],
+)
+def test_what_is_no_forest(nodes, edges, root):
+    with pytest.raises(TreeError):
+        tl.Forest(nodes, edges, root)
+
+
+def test_extremes():
+    forest = tl.Forest.from_trees(TWO)
+    with pytest.raises(ParameterError, match="temperature"):
+        forest.temperature(1e-320)
+    with pytest.raises(TreeError, match="improbable"):
+        tl.Forest.from_trees([(1e-300, "(S x)"), (1e300, "(T x)")])
+    huge = tl.Forest([("S", 0, 1), ("A", 0, 1), ("x", 0, 1)], [(0, [1], 1e308), (1, [2], 1e308)])
+    assert huge.probability() == math.inf
+    assert huge.best()[1] == math.inf
+    with pytest.raises(FormatError):
+        tl.Forest.from_json("[" * 100_000)
+    for call in (lambda: forest.kbest(10**30), lambda: forest.sample(10**30), lambda: forest.trees("a")):
+        with pytest.raises(ParameterError):
+            call()
+    assert forest.prune(np.int64(3)) == forest.prune(3)
+    with pytest.raises(ParameterError):
+        forest.prune(True)
+
+
+def test_with_scikit_learn():
+    from sklearn.model_selection import GridSearchCV
+
+    bank = tl.ForestBank([tl.Forest.from_trees(TWO), "(S (A x) (B y))", "(T (A x))", "(T (B x))"] * 6)
+    y = ["s", "s", "t", "t"] * 6
+    search = GridSearchCV(tl.KernelSVC(kernel=tl.ForestKernel()), {"C": [1, 10]}, cv=3).fit(bank, y)
+    assert search.predict(bank).tolist() == y
+    with pytest.raises(InputTypeError, match="Forest"):
+        tl.SubsetTree()(bank)

@@ -273,3 +273,52 @@ def test_forest_kernel_on_real_forests_is_positive_semi_definite(data_dir, monke
         np.testing.assert_array_equal(K, K.T)
         values = np.linalg.eigvalsh(K)
         assert values[0] > -1e-9 * values[-1]
+
+
+# --- what once went wrong ---------------------------------------------------------------------------------------
+
+
+CHAIN = PCFG.from_rules([("S", ("S", "S"), 0.9), ("S", ("B",), 0.1), ("B", ("A",), 1.0), ("A", ("a",), 1.0)], start="S")
+
+
+@pytest.mark.parametrize("beam", [0.01, 1.0, 8.0])
+def test_a_beam_does_not_cut_chains_in_two(beam):
+    assert [str(tree) for tree, _ in CHAIN.parse(["a"], beam=beam)] == ["(S (B (A a)))"]
+    assert CHAIN.forest(["a"], beam=beam).count_trees() == 1
+    grammar = PCFG.from_treebank(tl.datasets.small_treebank(), markov=1)
+    for tree in tl.datasets.small_treebank()[:60]:
+        words = tree.words()
+        found = grammar.parse(words, k=3, beam=beam)
+        assert found[0][0].words() == words
+        assert grammar.forest(words, prune=2.0, beam=beam).best()[0] == found[0][0]
+
+
+def test_a_coarse_pass_does_not_cut_chains_or_words():
+    fine = PCFG.from_rules([("S", ("B",), 1.0), ("B", ("A",), 1.0), ("A", ("a",), 1.0)], start="S")
+    coarse = PCFG.from_rules([("S", ("A",), 1.0), ("A", ("a",), 1.0)], start="S")
+    assert [tree for tree, _ in fine.parse(["a"], coarse=coarse)] == [fine.forest(["a"], coarse=coarse).best()[0]]
+    rules = [("S", ("D", "N"), 0.99), ("D", ("the",), 0.001), ("D", ("a",), 0.999), ("N", ("x",), 1.0)]
+    mixed = PCFG.from_rules([("S", ("the", "N"), 0.01), *rules], start="S")
+    plain = PCFG.from_rules(rules, start="S")
+    assert str(mixed.parse(["the", "x"], coarse=plain, margin=100.0)[0][0]) == "(S the (N x))"
+    with pytest.raises(InputTypeError, match="coarse"):
+        mixed.parse(["the", "x"], coarse="plain")
+
+
+def test_symbols_that_share_a_label_do_not_take_for_ever():
+    word = tl.parsing.Word("a")
+    rules = [("S", (x, "S"), 0.25) for x in ("X1", "X2")] + [("S", (x,), 0.25) for x in ("X1", "X2")]
+    grammar = PCFG([*rules, ("X1", (word,), 1.0), ("X2", (word,), 1.0)], "S", labels={"X1": "X", "X2": "X"})
+    assert len(grammar.parse(["a"] * 24, k=2)) == 1
+
+
+def test_pieces_of_a_long_sentence_take_little_memory():
+    words = ["zzz"] + [word for tree in tl.datasets.flights(30) for word in tree.words()]
+    tree, logp = PCFG.from_treebank(tl.datasets.flights(400), unknown=None).parse(words)[0]
+    assert tree.label == "FALLBACK"
+    assert tree.words() == words
+
+
+def test_a_sentence_can_be_too_long():
+    with pytest.raises(TreeError, match="is it several"):
+        CHAIN.parse(["a"] * 20_001)

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import treelet
-from treelet.cli import compare, convert, doctor, evaluate, gram, parse, predict, reproduce, train
+from treelet.cli import compare, convert, doctor, evaluate, gram, parse, predict, reproduce, rerank, train
 from treelet.errors import TreeletError
 
 FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
@@ -95,6 +95,7 @@ app.command("predict")(predict.command)
 app.command("evaluate")(evaluate.command)
 app.command("compare")(compare.command)
 app.command("parse")(parse.command)
+app.command("rerank")(rerank.command)
 app.command("convert")(convert.command)
 app.command("reproduce")(reproduce.command)
 app.command("doctor")(doctor.command)

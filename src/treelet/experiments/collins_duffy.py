@@ -472,7 +472,7 @@ def page(results: dict[str, Any]) -> str:
                 for key, row in test.items()
             ],
             right=(1, 2, 3, 4, 5, 6, 7),
-        ),  # fmt: skip
+        ),
         f"Chosen as best of all: {', '.join(sorted(set(test['best']['settings'])))}.",
         "![scores](collins-duffy.png)",
     ]

@@ -14,7 +14,7 @@ from treelet.structures import Forest, Tree
 WRONG, NEW = "*", "+"
 COLOURS = {WRONG: "\x1b[1;31m", NEW: "\x1b[1;32m"}
 RESET = "\x1b[0m"
-SHADES = {WRONG: ("#fbdcd6", "#c0341d"), NEW: ("#d8f0dc", "#1d7a3a")}
+SHADES = {WRONG: ("#fbdcd6", "#c0341d"), NEW: ("#d8f0dc", "#1d7a3a"), "": ("#f4f5f7", "#7a838c")}
 DRAWN = 500  # levels: each line of a drawing is as long as its node is deep
 
 Span = tuple[str, int, int]  # label, first word, word behind the last
@@ -142,8 +142,8 @@ class _MarkedPicture(_Picture):
 
     def _node(self, node: int) -> list[str]:
         lines = super()._node(node)
-        if mark := self.marks.get(node):
-            fill, line = SHADES[mark]
+        if node in self.marks:
+            fill, line = SHADES[self.marks[node]]
             shape = next(k for k, text in enumerate(lines) if text.startswith("<rect "))
             head = lines[shape].partition(' fill="')[0]
             lines[shape] = f'{head} fill="{fill}" stroke="{line}" stroke-width="2.2"/>'

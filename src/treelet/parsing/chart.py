@@ -14,19 +14,21 @@ from treelet import _core
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
-from treelet.structures.forest import Forest, check_count
+from treelet.structures.forest import Forest, check_count, is_number
 from treelet.structures.forest_bank import ForestBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
 from treelet.work import count_threads, progress_bar, run
 
 if TYPE_CHECKING:
+    from treelet.parsing.compiled import CompiledGrammar
     from treelet.parsing.grammar import PCFG
 
 FALLBACK = "FALLBACK"
 """Label of the root of what stands in for a parse where there is none."""
 
 MAX_EDGES = 20_000_000
+LONGEST = 5000  # words
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,10 @@ class Pruning:
     margin: float = 12.0
 
     def __post_init__(self) -> None:
+        if self.coarse is not None and not isinstance(self.coarse, Parser):
+            raise InputTypeError(f"coarse must be a PCFG, got {type(self.coarse).__name__}")
         for name, value in (("beam", self.beam), ("margin", self.margin)):
-            if value is not None and (not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0):
+            if value is not None and not (is_number(value) and value > 0):
                 raise ParameterError(f"The {name!r} parameter must be a positive number. Got {value!r} instead.")
 
 
@@ -109,9 +113,7 @@ class Charts:
         if chart.best == -math.inf:
             return None
         numbers: dict[str, int] = {}
-        hidden = ""
-        own = [-1 if label == hidden else numbers.setdefault(label, len(numbers)) for label in first.compiled.labels]
-        fine = [-1 if label == hidden else numbers.setdefault(label, len(numbers)) for label in self.compiled.labels]
+        own, fine = ([_number(numbers, c, n) for n in range(len(c.labels))] for c in (first.compiled, self.compiled))
         mask: _core.Mask = chart.mask(margin, np.array(own, np.int32), len(numbers), np.array(fine, np.int32))
         return mask
 
@@ -137,13 +139,19 @@ class Charts:
             raise TreeError(f"the forest of {len(tokens)} words: {error}") from None
 
 
+def _number(numbers: dict[str, int], compiled: CompiledGrammar, symbol: int) -> int:
+    """The number of a symbol's label; -1, which is no restriction, for hidden symbols and words."""
+    label = compiled.labels[symbol]
+    return -1 if label == "" or symbol >= compiled.first_word else numbers.setdefault(label, len(numbers))
+
+
 def _pieces(chart: _core.Chart) -> tuple[Columns, NDArray[np.float64]]:
     store, pieces = chart.pieces()
     trees = cast("list[Tree]", trees_of(Columns(store, pieces)))
     return Treebank([Tree(FALLBACK, trees)]).columns, np.array([-math.inf])
 
 
-def _priors(compiled: Any) -> NDArray[np.float64]:
+def _priors(compiled: CompiledGrammar) -> NDArray[np.float64]:
     """The logarithm of how often a symbol is met in trees of the grammar, roughly: what a beam adds to inside scores."""
     size = len(compiled.labels)
     mass = np.zeros(size)
@@ -172,6 +180,8 @@ def checked_sentence(tokens: Sequence[str]) -> list[str]:
     words = list(tokens)
     if not words:
         raise TreeError("a sentence without words has no parse: leave it out")
+    if len(words) > LONGEST:
+        raise TreeError(f"a sentence of {len(words):,} words, more than {LONGEST:,}: is it several?")
     for number, word in enumerate(words):
         if problem := label_problem(word):
             raise TreeError(f"word {number} of the sentence is {problem}; write brackets as -LRB- and -RRB-")
@@ -182,7 +192,7 @@ def checked_threshold(prune: float | None) -> float:
     """A number of at least 0, or infinity for None."""
     if prune is None:
         return math.inf
-    if not isinstance(prune, (int, float)) or isinstance(prune, bool) or not prune >= 0:
+    if not is_number(prune) or not prune >= 0:
         raise ParameterError(f"The 'prune' parameter must be None or a number of at least 0. Got {prune!r} instead.")
     return float(prune)
 
@@ -225,7 +235,8 @@ class Parser:
         -------
         list of (Tree, float)
             Trees with their log probabilities, best first, none twice. A symbol over itself, with the same span, does not
-            occur: unary cycles would give endlessly many trees. Where there is no parse, the list is empty; or, from a grammar of a treebank, it holds the
+            occur: unary cycles would give endlessly many trees. (Where symbols of a grammar of yours share labels, so
+            that a tree has many derivations, the search for others ends at 100 k.) Where there is no parse, the list is empty; or, from a grammar of a treebank, it holds the
             likeliest pieces under a root that is labelled FALLBACK, with the log probability -inf.
 
         Examples

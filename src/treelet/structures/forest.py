@@ -78,7 +78,7 @@ class Forest:
             try:
                 head, tails, probability = edge
                 probability = float(probability)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise TreeError(f"edge {number} of a forest must be (head, tails, probability), got {edge!r}") from None
             if not 0 < probability < math.inf:
                 raise TreeError(f"edge {number} of a forest must have a positive probability, got {probability!r}")
@@ -141,7 +141,7 @@ class Forest:
         tail, start, counts = native.tail.tolist(), native.tail_start.tolist(), np.diff(native.edge_start)
         heads = np.repeat(np.arange(len(counts)), counts).tolist()
         return [
-            ForestEdge(head, tuple(tail[start[e] : start[e + 1]]), math.exp(logp))
+            ForestEdge(head, tuple(tail[start[e] : start[e + 1]]), _power(logp))
             for e, (head, logp) in enumerate(zip(heads, native.logp.tolist(), strict=True))
         ]
 
@@ -172,8 +172,8 @@ class Forest:
     def __repr__(self) -> str:
         if self.root is None:
             return "<Forest: no trees>"
-        trees = self.count_trees()
-        count = f"{trees:,}" if trees < 10**15 else f"{trees:.3g}" if trees < 10**300 else "very many"
+        trees = float(self._native.count()[self.root])
+        count = f"{trees:,.0f}" if trees < 1e15 else f"{trees:.3g}" if trees < math.inf else "very many"
         return (
             f"<Forest: {len(self.words)} words, {count} trees, {len(self._native.label):,} nodes, "
             f"{len(self._native.logp):,} edges>"
@@ -197,7 +197,7 @@ class Forest:
     def probability(self, *, log: bool = False) -> float:
         """Of all trees together: the inside probability of the root; 0 if there are none."""
         total = float(self._native.inside()[self.root]) if self.root is not None else -math.inf
-        return total if log else math.exp(total)
+        return total if log else _power(total)
 
     def posterior(self) -> Vector:
         """For each node, the probability that a tree of the forest has it."""
@@ -209,7 +209,7 @@ class Forest:
 
     def prune(self, threshold: float = 8.0) -> Forest:
         """Without the edges that are in no tree within `threshold` (natural logarithm) of the best one."""
-        if not isinstance(threshold, (int, float)) or not threshold >= 0:
+        if not is_number(threshold) or not threshold >= 0:
             raise ParameterError(
                 f"The 'threshold' parameter must be a number of at least 0. Got {threshold!r} instead."
             )
@@ -217,9 +217,15 @@ class Forest:
 
     def temperature(self, temperature: float) -> Forest:
         """With every tree's probability to the power 1 / temperature: below 1 sharper, above 1 flatter."""
-        if not isinstance(temperature, (int, float)) or not 0 < temperature < math.inf:
+        if not is_number(temperature) or not 0 < temperature < math.inf:
             raise ParameterError(f"The 'temperature' parameter must be a positive number. Got {temperature!r} instead.")
-        return self._with(self._native.logp / temperature)
+        with np.errstate(over="ignore"):
+            logp = self._native.logp / float(temperature)
+        if not (np.abs(logp) < 1e9).all():
+            raise ParameterError(
+                f"The 'temperature' parameter is so small, {temperature!r}, that only the best tree is left: take best()."
+            )
+        return self._with(logp)
 
     def _with(self, logp: Vector) -> Forest:
         native = self._native
@@ -253,7 +259,7 @@ class Forest:
             raise TreeError("the forest holds no tree")
         store, roots, logps = self._native.kbest(k)
         trees = trees_of(Columns(store, roots))
-        return [(cast(Tree, tree), math.exp(logp)) for tree, logp in zip(trees, logps.tolist(), strict=True)]
+        return [(cast(Tree, tree), _power(logp)) for tree, logp in zip(trees, logps.tolist(), strict=True)]
 
     def kbest_bank(self, k: int) -> tuple[Treebank, Vector]:
         """The `k` most probable trees as a Treebank, and the logarithms of their probabilities."""
@@ -262,6 +268,7 @@ class Forest:
 
     def trees(self, limit: int = MAX_LISTED) -> list[tuple[Tree, float]]:
         """All trees, best first, each with its probability; an error if there are more than `limit`."""
+        check_count(limit, "limit")
         count = self.count_trees()
         if count > limit:
             raise TreeError(f"the forest holds {count:,} trees, more than limit={limit:,}: prune it, or take kbest(k)")
@@ -372,12 +379,14 @@ class Forest:
             nodes, edges, root = data["nodes"], data["edges"], data["root"]
             logs = [(edge[0], edge[1], float(edge[2])) for edge in edges]
             parts = [(node[0], node[1], node[2]) for node in nodes]
-        except (ValueError, KeyError, IndexError, TypeError) as error:
+        except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
             raise FormatError(
                 f'a forest in JSON is {{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], '
                 f'log probability], ...], "root": number}} ({error})'
             ) from None
-        return Forest._of(_built(parts, logs, -1 if root is None else root))
+        if root is None and not parts:
+            return Forest([], [])
+        return Forest._of(_built(parts, logs, root))
 
 
 def _built(
@@ -390,7 +399,7 @@ def _built(
         try:
             label, begin, end = node
             begin, end = int(begin), int(end)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise TreeError(f"node {number} of a forest must be (label, begin, end), got {node!r}") from None
         if label != "" and (problem := label_problem(label)):
             raise TreeError(f"node {number} of a forest: a label is {problem}")
@@ -403,19 +412,21 @@ def _built(
     for number, edge in enumerate(edges):
         try:
             head, below = int(edge[0]), [int(tail) for tail in edge[1]]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise TreeError(f"edge {number} of a forest must be (head, tails, probability), got {edge!r}") from None
         if not below or not all(0 <= node < len(columns) for node in (head, *below)):
             raise TreeError(f"edge {number} of a forest joins nodes that are not there: {edge!r}")
         heads.append(head)
         tails.extend(below)
         starts.append(len(tails))
-    if root is None:
+    if root is None and columns:
         tops = sorted(set(range(len(columns))) - set(tails))
-        if len(tops) != 1 and columns:
+        if len(tops) != 1:
             raise TreeError(f"which node is the root of the forest? {len(tops)} nodes are nobody's tail: say root=")
-        root = tops[0] if tops else -1
-    if isinstance(root, bool) or not isinstance(root, (int, np.integer)) or not -1 <= root < len(columns):
+        root = tops[0]
+    if not columns:
+        root = -1
+    elif isinstance(root, bool) or not isinstance(root, (int, np.integer)) or not 0 <= root < len(columns):
         raise TreeError(f"the root of a forest must be the number of a node, got {root!r}")
     spans = np.array(columns, np.int32).reshape(-1, 3)
     try:
@@ -434,8 +445,18 @@ def _built(
         raise TreeError(f"this is no forest: {error}") from None
 
 
+def is_number(value: object) -> bool:
+    """A real number, NumPy's included, and no bool."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _power(logarithm: float) -> float:
+    """Its exponential; inf where that is beyond a float."""
+    return math.exp(logarithm) if logarithm < 709.78 else math.inf
+
+
 def check_count(value: object, name: str = "k", least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+    """A whole number of at least `least`, and not absurdly large."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value < 2**62:
         raise ParameterError(f"The {name!r} parameter must be an int of at least {least}. Got {value!r} instead.")
     return int(value)

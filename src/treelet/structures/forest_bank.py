@@ -14,6 +14,7 @@ from treelet import _core
 from treelet.errors import FormatError, InputTypeError, TreeError
 from treelet.formats.base import COMPRESSED, PathLike, open_source, open_whole
 from treelet.structures.forest import Forest
+from treelet.structures.table import row_index
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Stats, Treebank, as_treebank
 
@@ -81,17 +82,10 @@ class ForestBank(Sequence[Forest]):
     @overload
     def __getitem__(self, index: slice | Sequence[int] | NDArray[Any]) -> ForestBank: ...
     def __getitem__(self, index: Any) -> Forest | ForestBank:
-        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"forest {index} of a bank of {len(self)}")
-            return self._forests[int(index)]
-        if not isinstance(index, slice):
-            index = np.asarray(index)
-            if index.size == 0:
-                index = index.astype(np.int64)
-            if index.ndim != 1 or index.dtype.kind not in "iub":
-                raise InputTypeError("a ForestBank is indexed by an integer, a slice, integers or a mask of booleans")
-        order = np.ascontiguousarray(np.arange(len(self), dtype=np.int64)[index])
+        rows = row_index(index, len(self), "ForestBank")
+        if isinstance(rows, int):
+            return self._forests[rows]
+        order = np.ascontiguousarray(np.arange(len(self), dtype=np.int64)[rows])
         bank = ForestBank.__new__(ForestBank)
         joint = None if self._joint is None else (self._joint[0], self._joint[1].take(order))
         bank._set([self._forests[number] for number in order], joint)

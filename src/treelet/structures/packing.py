@@ -39,7 +39,10 @@ def weighted(items: Iterable[tuple[float, object]]) -> tuple[Vector, list[Tree]]
             raise TreeError(f"tree {number} has other words than tree 0: a forest is of one sentence")
         words = own
         trees.append(tree)
-    return weights / weights.sum(), trees
+    share = weights / weights.max()
+    if share.min() < 1e-300:
+        raise TreeError(f"tree {int(share.argmin())} is too improbable beside the others: leave it out")
+    return share / share.sum(), trees
 
 
 class _Visit(NamedTuple):

@@ -243,7 +243,7 @@ def _columns_of(trees: Iterable[object]) -> Columns:
             f"a collection of trees is needed, got one {type(trees).__name__}: put it in a list"
             + (", or read a file with treelet.read_trees" if isinstance(trees, str) else "")
         )
-    if isinstance(trees, Mapping) or hasattr(trees, "columns"):
+    if isinstance(trees, Mapping) or (hasattr(trees, "columns") and not callable(trees.columns)):
         raise InputTypeError(
             f"a collection of trees is needed, got a {type(trees).__name__} with columns: give one of them, or say which "
             'to the kernel: On("column", kernel)'

@@ -30,6 +30,8 @@ from treelet.tasks.reranking import CandidateParses, Reranker, Rows, reranking_k
 
 __all__ = ["Mended", "Outcome", "Parts", "Scores", "Setting", "grid", "parts_of_lists", "parts_of_treebank", "rerank"]
 
+READABLE = 8  # words of a sentence that is drawn
+
 
 # --- settings -----------------------------------------------------------------------------------------------------
 
@@ -157,13 +159,15 @@ class Outcome:
         return relative_improvement(self.first.parse_score, self.reranked.parse_score)
 
     def mended(self, n: int = 3) -> list[Mended]:
-        """At most `n` sentences that were mended: wholly right ones first, short ones first, of different kinds."""
+        """At most `n` sentences that were mended: wholly right ones first, of a length easily read, of different kinds."""
         parses = self.parts.test
         score = 100 * parses.counts.goodness
         before, after = score[self.first_rows], score[self.chosen_rows]
         gained = np.flatnonzero(after > before)
-        lengths = [len(_tree(parses.gold, number).words()) for number in gained]
-        order = sorted(range(len(gained)), key=lambda place: (after[gained[place]] < 100, lengths[place], place))
+        lengths = [len(_tree(parses.gold, int(number)).words()) for number in gained]
+        order = sorted(
+            range(len(gained)), key=lambda place: (after[gained[place]] < 100, abs(lengths[place] - READABLE), place)
+        )
         found: list[tuple[int, Mended]] = []
         kinds: dict[frozenset[str], int] = {}
         for rank, place in enumerate(order):
@@ -195,7 +199,7 @@ class Outcome:
             "first": vars(self.first),
             "reranked": vars(self.reranked),
             "oracle": vars(self.best),
-            "error_reduction": self.error_reduction,
+            "error_reduction": self.error_reduction if math.isfinite(self.error_reduction) else None,
             "p_value": self.test.p_value,
             "interval": list(self.test.interval),
             "changed": self.changed,

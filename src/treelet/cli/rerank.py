@@ -1,0 +1,278 @@
+"""``treelet rerank``: choose anew among a parser's proposals, and measure what that brings."""
+
+from __future__ import annotations
+
+import json as json_format
+import math
+import os
+import shlex
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treelet.cli import files
+from treelet.cli.options import FormatOption, JsonOption
+from treelet.cli.parse import PARENTS
+from treelet.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from treelet.tasks.rerank_job import Mended, Outcome, Parts
+
+FLIGHTS = (800, 200, 336)
+GENERATED = (
+    "The sentences are from a generator (treelet.datasets.flights): nobody has said them, and scores on them are no scores "
+    "on English."
+)
+
+
+def command(
+    treebank: Annotated[
+        str | None, typer.Argument(metavar="TREEBANK", help="Trees. By default 1,336 generated travel questions.")
+    ] = None,
+    *,
+    nbest: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help='Another parser\'s lists instead: {"gold": ..., "nbest": [[logp, tree], ...]} a line.'
+        ),
+    ] = None,
+    format: FormatOption = None,
+    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Leave out -NONE- elements.")] = False,
+    drop_function_tags: Annotated[bool, typer.Option("--drop-function-tags", help="NP-SBJ-1 becomes NP.")] = False,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C", help="To train, develop, test on: sentences, or fractions.  [default: 0.6,0.15,0.25]"
+        ),
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", metavar="N", help="Candidates a sentence, at most.  [default: 100]")
+    ] = None,
+    train_candidates: Annotated[
+        int, typer.Option(metavar="N", help="Train on so many a sentence, at random with the best one; 0: all.")
+    ] = 20,
+    folds: Annotated[
+        int | None, typer.Option(metavar="N", help="In which the training part is parsed.  [default: 10]")
+    ] = None,
+    lam: Annotated[
+        str, typer.Option(metavar="LIST", help="Decays of larger fragments to choose from, in (0, 1].")
+    ] = "0.2,0.3,0.5",
+    depth: Annotated[
+        str, typer.Option(metavar="LIST", help="Largest depths of fragments to choose from; none: any.")
+    ] = "none",
+    logp: Annotated[
+        str, typer.Option(metavar="LIST", help="Weights of the log probability to choose from; 0: trees only.")
+    ] = "0,0.1",
+    epochs: Annotated[int, typer.Option(metavar="N", help="Passes of the perceptron.")] = 3,
+    markov: Annotated[
+        int | None, typer.Option(metavar="H", help="Grammar: children one at a time, given H before them.")
+    ] = None,
+    parent: Annotated[
+        str | None,
+        typer.Option(metavar="WHICH", help="Grammar: tell labels apart by the one above: off, phrases, tags."),
+    ] = None,
+    max_words: Annotated[int, typer.Option(metavar="N", help="Leave out longer sentences.")] = 40,
+    show: Annotated[int, typer.Option(metavar="N", help="Mended sentences to draw.")] = 3,
+    seed: Annotated[int, typer.Option(metavar="N", help="For whatever is random.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    progress: Annotated[
+        bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Write report.html and report.md there.")
+    ] = None,
+    save: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Keep the ranker in a file, such as m.treelet.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Parse reranking (Collins & Duffy 2001): a parser proposes, a perceptron with a tree kernel chooses.
+
+    Sentences are split at random. A grammar of the training part proposes parses; settings are chosen on the development
+    part, and the test part is used once, at the end.
+
+    Example: treelet rerank trees.mrg --drop-empty --drop-function-tags --jobs 2 -o report
+    """
+    _check(treebank, nbest, format, drop_empty, drop_function_tags, k, folds, markov, parent)
+    _check_numbers(train_candidates, epochs, max_words, show, seed, save)
+    lams, logps = _numbers("--lam", lam), _numbers("--logp", logp)
+    depths = [None if item == "none" else _whole("--depth", item) for item in _items("--depth", depth)]
+    wanted = None if sizes is None else _numbers("--sizes", sizes)
+
+    from treelet.tasks import rerank_job, rerank_report
+
+    settings = rerank_job.grid(lams, depths, logps)
+    bars = sys.stderr.isatty() if progress is None else progress
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    with ExitStack() as stack:
+        model = stack.enter_context(files.whole_file(Path(save))) if save is not None else None
+        folder = None if output is None else _folder(output)
+        options: dict[str, Any] = {"max_words": max_words, "seed": seed, "say": say}
+        if nbest is not None:
+            title, source = "Parse reranking", f"The proposals are another parser's, from {nbest}."
+            parts = _lists(nbest, wanted, options)
+        else:
+            options |= {"k": 100 if k is None else k, "folds": 10 if folds is None else folds, "n_jobs": jobs}
+            options |= {"progress": bars, "markov": markov, "parent": PARENTS[parent or "off"]}
+            if treebank is None:
+                title, source = "Parse reranking on generated travel questions", GENERATED
+                say("no treebank was named: these are generated travel questions, not a corpus")
+            else:
+                title, source = "Parse reranking", f"The trees are from {treebank}."
+            parts = _treebank(treebank, format, drop_empty, drop_function_tags, wanted, options)
+        outcome = rerank_job.rerank(
+            parts,
+            settings,
+            epochs=epochs,
+            candidates=train_candidates or None,
+            seed=seed,
+            n_jobs=jobs,
+            progress=bars,
+            say=say,
+        )
+        mended = outcome.mended(show)
+        if model is not None:
+            from treelet.learn import save as save_model
+
+            save_model(outcome.reranker.ranker, model)
+        if folder is not None:
+            _report(outcome, mended, folder, title, source)
+    if json:
+        print(json_format.dumps({"source": nbest or treebank or "flights (generated)", **outcome.as_dict()}))
+        return
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    print(rerank_report.text(outcome, mended, title, source, colour=coloured))
+    if save is not None:
+        print(f"Model: {save}")
+    if folder is not None:
+        print(f"Report: {folder / 'report.html'}")
+
+
+# --- options ------------------------------------------------------------------------------------------------------
+
+
+def _check(
+    treebank: str | None,
+    nbest: str | None,
+    format: str | None,
+    drop_empty: bool,
+    drop_function_tags: bool,
+    k: int | None,
+    folds: int | None,
+    markov: int | None,
+    parent: str | None,
+) -> None:
+    if treebank is not None and nbest is not None:
+        raise ParameterError("give TREEBANK or --nbest, not both: the lists have their right trees with them")
+    reading = {
+        "--format": format, "--drop-empty": drop_empty or None, "--drop-function-tags": drop_function_tags or None,
+    }  # fmt: skip
+    parsing = {"--k": k, "--folds": folds, "--markov": markov, "--parent": parent}
+    given = [name for name, value in {**reading, **parsing}.items() if value is not None]
+    if nbest is not None and given:
+        raise ParameterError(f"{given[0]} is for a treebank that is parsed here, not for --nbest")
+    if treebank is None and (given := [name for name, value in reading.items() if value is not None]):
+        raise ParameterError(f"{given[0]} is for a treebank: name its file")
+    if k is not None and k < 2:
+        raise ParameterError(f"--k must be at least 2, or there is nothing to choose; got {k}")
+    if folds is not None and folds < 2:
+        raise ParameterError(f"--folds must be at least 2, got {folds}")
+    if parent is not None and parent not in PARENTS:
+        raise ParameterError(f"--parent must be one of {', '.join(PARENTS)}, got {parent!r}")
+
+
+def _check_numbers(train_candidates: int, epochs: int, max_words: int, show: int, seed: int, save: str | None) -> None:
+    if train_candidates < 0 or train_candidates == 1:
+        raise ParameterError(f"--train-candidates must be at least 2, or 0 for all; got {train_candidates}")
+    for name, value, least in (("--epochs", epochs, 1), ("--max-words", max_words, 1), ("--show", show, 0)):
+        if value < least:
+            raise ParameterError(f"{name} must be at least {least}, got {value}")
+    if not 0 <= seed < 2**32:
+        raise ParameterError(f"--seed must be from 0 to 2^32 - 1, got {seed}")
+    if save == "-":
+        raise ParameterError("a model cannot go to the standard output: name a file, such as --save m.treelet")
+
+
+def _items(name: str, text: str) -> list[str]:
+    items = [item.strip() for item in text.split(",")]
+    if not all(items):
+        raise ParameterError(f"{name} must be values separated by commas, got {text!r}")
+    return list(dict.fromkeys(items)) if name != "--sizes" else items
+
+
+def _numbers(name: str, text: str) -> list[float]:
+    try:
+        values = [float(item) for item in _items(name, text)]
+    except ValueError:
+        raise ParameterError(f"{name} must be numbers separated by commas, got {text!r}") from None
+    if not all(map(math.isfinite, values)):
+        raise ParameterError(f"{name} must be finite numbers, got {text!r}")
+    return values
+
+
+def _whole(name: str, item: str) -> int:
+    try:
+        return int(item)
+    except ValueError:
+        raise ParameterError(f"{name} must be whole numbers or none, separated by commas, got {item!r}") from None
+
+
+# --- in and out ---------------------------------------------------------------------------------------------------
+
+
+def _treebank(
+    file: str | None,
+    format: str | None,
+    drop_empty: bool,
+    drop_function_tags: bool,
+    sizes: list[float] | None,
+    options: dict[str, Any],
+) -> Parts:
+    from treelet.tasks.rerank_job import parts_of_treebank
+
+    if file is None:
+        from treelet.datasets import flights
+
+        return parts_of_treebank(flights(sum(FLIGHTS)), sizes or FLIGHTS, **options)
+    from treelet.structures import read_trees
+
+    given: dict[str, Any] = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags}
+    bank = read_trees(file, format, **{name: value for name, value in given.items() if value})
+    return parts_of_treebank(bank, sizes, **options)
+
+
+def _lists(file: str, sizes: list[float] | None, options: dict[str, Any]) -> Parts:
+    from treelet.tasks import CandidateParses
+    from treelet.tasks.rerank_job import parts_of_lists
+
+    parses, documents = CandidateParses.read(file)
+    return parts_of_lists(parses, documents, sizes, **options)
+
+
+def _folder(output: Path) -> Path:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{output}: cannot be made a folder ({error.strerror or error})") from error
+    return output
+
+
+def _report(outcome: Outcome, mended: list[Mended], folder: Path, title: str, source: str) -> None:
+    from treelet.tasks import rerank_report
+
+    made_by = shlex.join(["treelet", *sys.argv[1:]])
+    contents = {
+        **rerank_report.pictures(mended),
+        "report.json": json_format.dumps(outcome.as_dict(), indent=1) + "\n",
+        "report.md": rerank_report.markdown(outcome, mended, title, source, made_by),
+        "report.html": rerank_report.html(outcome, mended, title, source, made_by),
+    }
+    for name, content in contents.items():
+        with files.whole_file(folder / name) as temporary:
+            temporary.write_text(content, encoding="utf-8")

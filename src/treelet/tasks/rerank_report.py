@@ -1,0 +1,320 @@
+"""A reranking result in plain words: for a terminal, as Markdown, and as one HTML page."""
+
+from __future__ import annotations
+
+import textwrap
+from html import escape
+
+from treelet.explain.compare import marked, marked_svg
+from treelet.tasks.rerank_job import Mended, Outcome, Scores
+
+WIDTH = 100
+HEADER = ("", "parse score", "labelled F1", "wholly right")
+STYLE = """
+body { font: 16px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color: #1f2328; background: #ffffff;
+  max-width: 62rem; margin: 2rem auto 4rem; padding: 0 1.25rem; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3rem; }
+h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; border-bottom: 1px solid #e1e4e8; padding-bottom: .25rem; }
+p { max-width: 46rem; margin: .6rem 0; }
+.source { color: #57606a; margin-top: 0; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+th, td { padding: .35rem .9rem; text-align: right; border-bottom: 1px solid #e1e4e8; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; }
+th { font-weight: 600; color: #57606a; }
+tr.chosen td { font-weight: 600; background: #eef5fc; }
+.bars { width: 100%; max-width: 46rem; height: auto; display: block; margin: 1rem 0; }
+.sentence { font-size: 1.05rem; font-style: italic; margin-bottom: .2rem; }
+.pair { display: flex; flex-wrap: wrap; gap: 1rem; margin: .8rem 0 1.8rem; }
+figure { flex: 1 1 auto; min-width: 0; margin: 0; padding: .6rem .8rem .8rem; border: 1px solid #e1e4e8; border-radius: 8px;
+  overflow-x: auto; }
+figure svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
+figcaption { color: #57606a; font-size: .9rem; margin-bottom: .4rem; }
+.key { display: inline-block; padding: 0 .4rem; border-radius: 4px; border: 1.5px solid; }
+.wrong { background: #fbdcd6; border-color: #c0341d; }
+.new { background: #d8f0dc; border-color: #1d7a3a; }
+code { font-size: .92em; }
+"""
+
+
+# --- words that all three share -----------------------------------------------------------------------------------
+
+
+def rows(outcome: Outcome) -> list[tuple[str, Scores]]:
+    """The three lines of the table."""
+    return [
+        ("parser's first choice", outcome.first),
+        ("reranked", outcome.reranked),
+        ("best of the proposals (oracle)", outcome.best),
+    ]
+
+
+def proposals(outcome: Outcome) -> str:
+    """What the task is."""
+    test = outcome.parts.test
+    who = "A grammar, read off the training trees," if "grammar" in outcome.parts.seconds else "A parser"
+    most = _most(outcome)
+    return (
+        f"{who} proposes up to {most:,} parses a sentence, {len(test.trees) / len(test):.0f} on average, and gives each a "
+        f"probability. Its own first choice gets {outcome.first.parse_score:.1f} of 100 points on {len(test):,} sentences "
+        f"that were kept for this test. Always taking the best of its proposals would get {outcome.best.parse_score:.1f}: "
+        "the right parse is mostly there, but not in front."
+    )
+
+
+def learning(outcome: Outcome) -> str:
+    """What was done about it."""
+    train = len(outcome.parts.train) + len(outcome.parts.development)
+    return (
+        f"treelet has looked at {train:,} other sentences, learnt which pieces of trees are typical of right parses, and "
+        f"chosen anew among the same proposals: {outcome.reranked.parse_score:.1f} points."
+    )
+
+
+def verdict(outcome: Outcome) -> str:
+    """Whether it is better, and by how much."""
+    gain = outcome.test.difference
+    low, high = outcome.test.interval
+    missing = outcome.error_reduction
+    if gain > 0:
+        first = f"Reranking gains {gain:.1f} points: {missing:.0f} % of what the first choice lacked."
+    elif gain < 0:
+        first = f"Reranking loses {-gain:.1f} points: it does not help here."
+    else:
+        first = "Reranking gains nothing here."
+    sure = (
+        f"The 95 % interval of the difference is {low:+.1f} to {high:+.1f} points (paired bootstrap over sentences, "
+        f"p {_p(outcome.test.p_value)}{'' if outcome.test.p_value < 0.05 else ': this may well be chance'})."
+    )
+    return (
+        f"{first} {sure} Another parse was chosen for {outcome.changed:,} of {len(outcome.parts.test):,} sentences: "
+        f"{outcome.better:,} are better now, {outcome.worse:,} worse, {outcome.changed - outcome.better - outcome.worse:,} "
+        "as good as before."
+    )
+
+
+MEASURES = (
+    "Points are the parse score of Collins & Duffy (2001): the mean of how many phrases of the parse are right, and how "
+    "many phrases of the right tree were found, longer sentences counting for more. F1 is the other common mean of the two. "
+    "Wholly right: sentences without any wrong or missing phrase."
+)
+
+
+LABELS = {
+    "NP": "a noun phrase",
+    "VP": "a verb phrase",
+    "PP": "a phrase with a preposition",
+    "S": "a clause",
+    "SBAR": "a subordinate clause",
+    "SQ": "a question",
+}
+
+
+def labels(mended: list[Mended]) -> str:
+    """What the usual labels of English treebanks mean, as far as they occur."""
+    found = {node.label for item in mended for tree in (item.before, item.after) for node in tree.nodes()}
+    return ", ".join(f"{label} is {meaning}" for label, meaning in LABELS.items() if label in found)
+
+
+def settings(outcome: Outcome) -> str:
+    """How the setting was chosen."""
+    chosen = outcome.setting
+    depth = "" if chosen.max_depth is None else f" and are at most {chosen.max_depth} levels deep"
+    logp = (
+        f"the grammar's log probability counts with weight {chosen.logp:g}"
+        if chosen.logp
+        else "the grammar's log probability does not count"
+    )
+    how = f"Chosen on the development sentences among {len(outcome.tried)} settings" if outcome.tried else "As given"
+    return f"{how}: larger pieces count less by {chosen.lam:g} a step (lam){depth}; {logp}."
+
+
+def sizes(outcome: Outcome) -> str:
+    """How the sentences were split."""
+    parts, notes = outcome.parts, outcome.parts.notes
+    text = (
+        f"{len(parts.train):,} sentences to learn from, {len(parts.development):,} to choose settings on, "
+        f"{len(parts.test):,} to test; drawn at random"
+    )
+    if "documents" in notes:
+        text += f", whole documents ({notes['documents']:,}) at a time"
+    said = {
+        "twins": "{} more had the same words as a sentence kept for choosing or testing, and were taken out of training",
+        "long": "{} were too long and left out",
+        "missing": "{} were missing or a single word",
+    }
+    more = [said[name].format(f"{notes[name]:,}") for name in said if notes.get(name)]
+    return ". ".join([text, *more]) + "."
+
+
+def phases(outcome: Outcome) -> str:
+    """Where the time went."""
+    total = sum(outcome.seconds.values())
+    return f"{total:.1f} seconds: " + ", ".join(f"{name} {value:.1f}" for name, value in outcome.seconds.items()) + "."
+
+
+def _most(outcome: Outcome) -> int:
+    counts = [0] * len(outcome.parts.test)
+    for sentence in outcome.parts.test.qid.tolist():
+        counts[sentence] += 1
+    return max(counts)
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
+
+
+def _cells(scores: Scores) -> list[str]:
+    return [f"{scores.parse_score:.2f}", f"{scores.f1:.2f}", f"{scores.exact:.1f} %"]
+
+
+def _said(item: Mended) -> str:
+    now = "now wholly right" if item.score_after == 100 else f"now {item.score_after:.0f}"
+    return f"first choice {item.score_before:.0f} of 100 points, {now}"
+
+
+# --- for a terminal -----------------------------------------------------------------------------------------------
+
+
+def text(outcome: Outcome, mended: list[Mended], title: str, source: str, *, colour: bool = False) -> str:
+    """The result for a terminal, with some mended sentences (`Outcome.mended`)."""
+
+    def wrapped(*paragraphs: str) -> list[str]:
+        return [line for part in paragraphs for line in (*textwrap.wrap(part, WIDTH), "")]
+
+    out = [title, "", *wrapped(source, sizes(outcome), proposals(outcome), learning(outcome))]
+    out.append(f"{HEADER[0]:<32}" + "".join(f"{name:>14}" for name in HEADER[1:]))
+    out += [f"{name:<32}" + "".join(f"{cell:>14}" for cell in _cells(scores)) for name, scores in rows(outcome)]
+    out += ["", *wrapped(verdict(outcome), MEASURES, settings(outcome))]
+    if mended:
+        key = "* is a wrong phrase, + one that was missing and is now there"
+        out += wrapped(
+            f"{_count(mended)} {key}. What is right in both is in one line, with its words. {labels(mended)}."
+        )
+    for number, item in enumerate(mended, 1):
+        out += [f"{number}. {item.words}", f"   {_said(item)}", ""]
+        for name, drawn in (
+            ("first choice", marked(item.before, item.gold, item.after, colour=colour)),
+            ("reranked", marked(item.after, item.gold, item.before, colour=colour)),
+        ):
+            out += [f"   {name}", *(f"     {line}" for line in drawn.splitlines()), ""]
+    return "\n".join([*out, *textwrap.wrap(phases(outcome), WIDTH)])
+
+
+def _count(mended: list[Mended]) -> str:
+    return "A mended sentence:" if len(mended) == 1 else f"{len(mended)} mended sentences:"
+
+
+# --- as Markdown --------------------------------------------------------------------------------------------------
+
+
+def markdown(outcome: Outcome, mended: list[Mended], title: str, source: str, command: str) -> str:
+    """The report as Markdown; pictures are those of `pictures`."""
+    lines = [f"# {title}", "", source, "", sizes(outcome), "", proposals(outcome), "", learning(outcome), ""]
+    lines += [f"| {' | '.join(HEADER)} |", "|---|---:|---:|---:|"]
+    lines += [f"| {name} | {' | '.join(_cells(scores))} |" for name, scores in rows(outcome)]
+    lines += ["", verdict(outcome), "", MEASURES, ""]
+    if mended:
+        lines += [
+            "## Mended sentences",
+            "",
+            f"Red: a wrong phrase. Green: one that was missing and is now there. {labels(mended)}.",
+            "",
+        ]
+    for number, item in enumerate(mended, 1):
+        lines += [f"### {number}. {item.words}", "", f"{_said(item).capitalize()}.", ""]
+        for name in ("first", "reranked"):
+            lines += [f"![{name}](mended-{number}-{name}.svg)", ""]
+    lines += ["## Settings", "", settings(outcome), ""]
+    if outcome.tried:
+        lines += ["| setting | parse score, development |", "|---|---:|"]
+        lines += [f"| {setting} | {score:.2f} |" for setting, score in outcome.tried]
+        lines.append("")
+    return "\n".join([*lines, phases(outcome), "", f"Made by `{command}`.", ""])
+
+
+def pictures(mended: list[Mended]) -> dict[str, str]:
+    """The SVG documents that the Markdown page shows, by file name."""
+    found = {}
+    for number, item in enumerate(mended, 1):
+        found[f"mended-{number}-first.svg"] = marked_svg(item.before, item.gold, item.after)
+        found[f"mended-{number}-reranked.svg"] = marked_svg(item.after, item.gold, item.before)
+    return found
+
+
+# --- as HTML ------------------------------------------------------------------------------------------------------
+
+
+def html(outcome: Outcome, mended: list[Mended], title: str, source: str, command: str) -> str:
+    """The report as one HTML page that needs nothing else."""
+
+    def paragraphs(*given: str) -> str:
+        return "\n".join(f"<p>{escape(text)}</p>" for text in given)
+
+    head = "".join(f"<th>{name}</th>" for name in HEADER)
+    body = "\n".join(
+        f"<tr{' class=chosen' * (name == 'reranked')}><td>{escape(name)}</td>"
+        + "".join(f"<td>{cell}</td>" for cell in _cells(scores))
+        + "</tr>"
+        for name, scores in rows(outcome)
+    )
+    out = [
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
+        f'<h1>{escape(title)}</h1>\n<p class="source">{escape(source)}</p>',
+        paragraphs(sizes(outcome), proposals(outcome), learning(outcome)),
+        _bars(outcome),
+        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>",
+        paragraphs(verdict(outcome), MEASURES),
+    ]
+    drawn = pictures(mended)
+    if mended:
+        out.append(
+            '<h2>Mended sentences</h2>\n<p><span class="key wrong">NP</span> is a wrong phrase, '
+            '<span class="key new">NP</span> one that was missing and is now there. '
+            f"{labels(mended)}.</p>"
+        )
+    for number, item in enumerate(mended, 1):
+        out.append(f'<p class="sentence">{number}. {escape(item.words)}</p>\n<p>{_said(item).capitalize()}.</p>')
+        out.append('<div class="pair">')
+        for name, said in (("first", "The parser’s first choice"), ("reranked", "Reranked")):
+            picture = drawn[f"mended-{number}-{name}.svg"]
+            out.append(f"<figure><figcaption>{said}</figcaption>\n{picture}</figure>")
+        out.append("</div>")
+    out.append(f"<h2>Settings</h2>\n{paragraphs(settings(outcome))}")
+    if outcome.tried:
+        tried = "\n".join(
+            f"<tr{' class=chosen' * (setting == outcome.setting)}><td>{setting}</td><td>{score:.2f}</td></tr>"
+            for setting, score in outcome.tried
+        )
+        out.append(
+            "<table>\n<thead><tr><th>setting</th><th>parse score, development</th></tr></thead>\n"
+            f"<tbody>\n{tried}\n</tbody>\n</table>"
+        )
+    out.append(f"<p>{escape(phases(outcome))}</p>\n<p>Made by <code>{escape(command)}</code>.</p>\n</body>\n</html>\n")
+    return "\n".join(out)
+
+
+def _bars(outcome: Outcome) -> str:
+    """The three parse scores as bars."""
+    left, width, high = 120, 5.2, 30  # pixels: of the names, of a point, of a row
+    lines = [
+        f'<svg class="bars" viewBox="0 0 720 {3 * high + 34}" role="img" aria-label="parse scores" font-size="14" '
+        'font-family="Helvetica, Arial, sans-serif">'
+    ]
+    lines += [
+        f'<path d="M{left + width * score:.1f} 2V{3 * high + 6}" stroke="#e1e4e8"/><text x="{left + width * score:.1f}" '
+        f'y="{3 * high + 24}" text-anchor="middle" fill="#57606a" font-size="12">{score}</text>'
+        for score in range(0, 101, 20)
+    ]
+    named = zip(
+        ("first choice", "reranked", "best possible"), ("#9aa3ad", "#2f6fb0", "#d4dae0"), rows(outcome), strict=True
+    )
+    for row, (name, colour, (_, scores)) in enumerate(named):
+        y, long = 6 + row * high, width * scores.parse_score
+        lines.append(
+            f'<text x="{left - 8}" y="{y + 16}" text-anchor="end">{name}</text>'
+            f'<rect x="{left}" y="{y}" width="{long:.1f}" height="{high - 8}" rx="3" fill="{colour}"/>'
+            f'<text x="{left + long + 8:.1f}" y="{y + 16}" font-weight="600">{scores.parse_score:.1f}</text>'
+        )
+    return "\n".join([*lines, "</svg>"])
