@@ -23,11 +23,9 @@ $(VENV)/.stamp-installed: $(VENV)/.stamp-tools $(CORE)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --editable .
 	@touch $@
 
+# About a minute: a grammar proposes parses of generated questions, a ranker chooses, and a report says what that brings.
 demo: setup
-	@mkdir -p build/demo
-	@$(BIN)/python -c "from treelet.datasets import small_treebank; small_treebank().write('build/demo/questions.mrg')"
-	$(BIN)/treelet gram build/demo/questions.mrg -o build/demo/K.npy --kernel sst --lam 0.4 --normalize --jobs 2
-	$(BIN)/python examples/nearest.py build/demo/questions.mrg --matrix build/demo/K.npy
+	$(BIN)/treelet rerank --jobs $(JOBS) --no-progress --output build/demo
 
 test: setup sanitize
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"

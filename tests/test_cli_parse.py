@@ -131,12 +131,33 @@ def test_forests(grammar: Path, sentences: Path, tmp_path: Path) -> None:
 def test_pictures(grammar: Path, sentences: Path, tmp_path: Path) -> None:
     picture = tmp_path / "picture.svg"
     result = succeed("parse", "-g", grammar, sentences, "--forest", "--picture", picture)
-    assert f"picture: {picture}, of the first of 2 sentences" in result.stderr
+    assert f"picture: {picture}, of sentence 1 of 2\n" in result.stderr
     assert picture.read_text() == tl.explain.forest_svg(tl.PCFG.read_text(grammar).forest(SENTENCES[0].split(), 8.0))
     ElementTree.fromstring(picture.read_text())
     result = succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--picture", picture)
     assert result.stderr.endswith(f"picture: {picture}\n")
     assert picture.read_text() == tl.explain.tree_svg(result.stdout)
+
+
+def test_the_first_sentence_that_has_a_parse_is_drawn(grammar: Path, tmp_path: Path) -> None:
+    picture, output = tmp_path / "p.svg", tmp_path / "out.mrg"
+    arguments = [
+        "parse",
+        "-g",
+        grammar,
+        "--text",
+        "saw John",
+        "--text",
+        SENTENCES[1],
+        "--picture",
+        picture,
+        "-o",
+        output,
+    ]
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert f"picture: {picture}, of sentence 2 of 2" in result.stderr
+    assert len(output.read_text().splitlines()) == 2
 
 
 def test_the_picture_in_the_docs(grammar: Path, tmp_path: Path) -> None:
@@ -151,7 +172,8 @@ def test_a_picture_that_is_too_large_or_of_nothing(grammar: Path, tmp_path: Path
     message = fail("parse", "-g", grammar, "--text", long, "--forest", "--picture", picture, "-o", output)
     assert "more than can be drawn" in message
     assert "prune it closer" in message
-    assert "no parse" in fail("parse", "-g", grammar, "--text", "saw John", "--picture", picture, "-o", output)
+    assert "nothing to draw" in fail("parse", "-g", grammar, "--text", "saw John", "--picture", picture, "-o", output)
+    assert "overwritten" in fail("parse", "-g", grammar, "--text", "John saw", "-o", grammar)
     assert "needs a sentence" in fail("parse", "-g", grammar, "-", "--picture", picture, input="")
     assert os.listdir(tmp_path) == ["g.txt"]
 

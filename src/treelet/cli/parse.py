@@ -133,6 +133,10 @@ def command(
     if parsing and not text and sentences in (None, "-") and "-" in (grammar, treebank):
         raise ParameterError("only one of the sentences and the grammar can be the standard input")
 
+    for written in (output, picture, save_grammar):
+        for read in (sentences, grammar, treebank):
+            if written not in (None, "-") and read not in (None, "-") and _same(str(written), str(read)):
+                raise ParameterError(f"{written} would be overwritten while it is read: choose another name")
     threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
     show = sys.stderr.isatty() if progress is None else progress
     with ExitStack() as stack:
@@ -162,7 +166,7 @@ def command(
         begin = time.perf_counter()
         words = [item.words for item in items]
         if drawing is not None:
-            _draw(chosen, words[0], forest, threshold, beam, drawing)
+            drawn = _draw(chosen, words, forest, threshold, beam, drawing)
         if forest:
             forests = chosen.forests(words, threshold, beam=beam, n_jobs=jobs, progress=show)
             lines: Iterable[str] = (found.to_json() for found in forests)
@@ -182,7 +186,7 @@ def command(
         seconds = time.perf_counter() - begin
     _close(len(items), made, seconds, without, pieces)
     if picture is not None:
-        which = "" if len(items) == 1 else f", of the first of {len(items):,} sentences"
+        which = "" if len(items) == 1 else f", of sentence {drawn + 1} of {len(items):,}"
         print(f"picture: {picture}{which}", file=sys.stderr)
     if without:
         raise typer.Exit(NO_PARSE)
@@ -310,18 +314,30 @@ def _opened(output: str, temporary: Path) -> IO[str]:
     return stream
 
 
-def _draw(grammar: PCFG, words: list[str], forest: bool, prune: float | None, beam: float | None, file: Path) -> None:
+def _same(first: str, second: str) -> bool:
+    try:
+        return Path(first).samefile(second)
+    except OSError:
+        return False
+
+
+def _draw(
+    grammar: PCFG, sentences: list[list[str]], forest: bool, prune: float | None, beam: float | None, file: Path
+) -> int:
+    """Draw the first sentence that has a parse, and say which one that is."""
     from treelet.explain import forest_svg, tree_svg
 
-    if forest:
-        found = grammar.forest(words, prune, beam=beam)
-        svg = forest_svg(found) if found else None
-    else:
-        best = grammar.parse(words, beam=beam)
-        svg = tree_svg(best[0][0]) if best else None
-    if svg is None:
-        raise TreeError("the first sentence has no parse, so that there is nothing to draw: leave --picture out")
-    file.write_text(svg, encoding="utf-8")
+    for number, words in enumerate(sentences):
+        if forest:
+            found = grammar.forest(words, prune, beam=beam)
+            svg = forest_svg(found) if found else None
+        else:
+            best = grammar.parse(words, beam=beam)
+            svg = tree_svg(best[0][0]) if best else None
+        if svg is not None:
+            file.write_text(svg, encoding="utf-8")
+            return number
+    raise TreeError("no sentence has a parse, so that there is nothing to draw: leave --picture out")
 
 
 def _failed_forests(forests: ForestBank) -> tuple[int, int]:

@@ -106,5 +106,5 @@ def load(cls: type[PCFG], path: PathLike) -> PCFG:
                 error.lineno,
                 error.colno,
             ) from None
-        except (ParameterError, RecursionError, UnicodeDecodeError) as error:
+        except (ValueError, OverflowError, RecursionError) as error:
             raise source.error(f"{error}") from None

@@ -127,6 +127,8 @@ class UnknownWords:
         tables = document["signatures"]
         if not isinstance(tables, Mapping) or not all(map(_is_counts, [document["totals"], *tables.values()])):
             raise ParameterError("the model of unknown words must hold positive counts")
+        if not all(1 <= total < 1e15 for total in document["totals"].values()):
+            raise ParameterError("the totals of the model of unknown words must be counts of at least 1")
         if any(set(table) - set(tables.get("", ())) for table in tables.values()):
             raise ParameterError("a signature of unknown words has a label that is not open to new words")
         return cls(document["min_count"], document["totals"], tables)

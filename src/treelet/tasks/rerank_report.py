@@ -9,6 +9,7 @@ from treelet.explain.compare import marked, marked_svg
 from treelet.tasks.rerank_job import Mended, Outcome, Scores
 
 WIDTH = 100
+BESIDE = 640  # pixels: pictures up to this width may stand side by side
 HEADER = ("", "parse score", "labelled F1", "wholly right")
 STYLE = """
 body { font: 16px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color: #1f2328; background: #ffffff;
@@ -24,8 +25,9 @@ th { font-weight: 600; color: #57606a; }
 tr.chosen td { font-weight: 600; background: #eef5fc; }
 .bars { width: 100%; max-width: 46rem; height: auto; display: block; margin: 1rem 0; }
 .sentence { font-size: 1.05rem; font-style: italic; margin-bottom: .2rem; }
+.beside figure { flex-basis: 24rem; }
 .pair { display: flex; flex-wrap: wrap; gap: 1rem; margin: .8rem 0 1.8rem; }
-figure { flex: 1 1 auto; min-width: 0; margin: 0; padding: .6rem .8rem .8rem; border: 1px solid #e1e4e8; border-radius: 8px;
+figure { flex: 1 1 100%; min-width: 0; margin: 0; padding: .6rem .8rem .8rem; border: 1px solid #e1e4e8; border-radius: 8px;
   overflow-x: auto; }
 figure svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
 figcaption { color: #57606a; font-size: .9rem; margin-bottom: .4rem; }
@@ -112,7 +114,8 @@ LABELS = {
 def labels(mended: list[Mended]) -> str:
     """What the usual labels of English treebanks mean, as far as they occur."""
     found = {node.label for item in mended for tree in (item.before, item.after) for node in tree.nodes()}
-    return ", ".join(f"{label} is {meaning}" for label, meaning in LABELS.items() if label in found)
+    named = [f"{label} is {meaning}" for label, meaning in LABELS.items() if label in found]
+    return f" In the trees, {', '.join(named)}." if named else ""
 
 
 def settings(outcome: Outcome) -> str:
@@ -187,9 +190,7 @@ def text(outcome: Outcome, mended: list[Mended], title: str, source: str, *, col
     out += ["", *wrapped(verdict(outcome), MEASURES, settings(outcome))]
     if mended:
         key = "* is a wrong phrase, + one that was missing and is now there"
-        out += wrapped(
-            f"{_count(mended)} {key}. What is right in both is in one line, with its words. {labels(mended)}."
-        )
+        out += wrapped(f"{_count(mended)} {key}. What is right in both is in one line, with its words.{labels(mended)}")
     for number, item in enumerate(mended, 1):
         out += [f"{number}. {item.words}", f"   {_said(item)}", ""]
         for name, drawn in (
@@ -217,7 +218,7 @@ def markdown(outcome: Outcome, mended: list[Mended], title: str, source: str, co
         lines += [
             "## Mended sentences",
             "",
-            f"Red: a wrong phrase. Green: one that was missing and is now there. {labels(mended)}.",
+            f"Red: a wrong phrase. Green: one that was missing and is now there.{labels(mended)}",
             "",
         ]
     for number, item in enumerate(mended, 1):
@@ -270,13 +271,14 @@ def html(outcome: Outcome, mended: list[Mended], title: str, source: str, comman
     drawn = pictures(mended)
     if mended:
         out.append(
-            '<h2>Mended sentences</h2>\n<p><span class="key wrong">NP</span> is a wrong phrase, '
-            '<span class="key new">NP</span> one that was missing and is now there. '
-            f"{labels(mended)}.</p>"
+            '<h2>Mended sentences</h2>\n<p><span class="key wrong">Red</span> is a wrong phrase, '
+            '<span class="key new">green</span> one that was missing and is now there.'
+            f"{labels(mended)}</p>"
         )
     for number, item in enumerate(mended, 1):
         out.append(f'<p class="sentence">{number}. {escape(item.words)}</p>\n<p>{_said(item).capitalize()}.</p>')
-        out.append('<div class="pair">')
+        wide = any(_width(drawn[f"mended-{number}-{name}.svg"]) > BESIDE for name in ("first", "reranked"))
+        out.append(f'<div class="{"pair" if wide else "pair beside"}">')
         for name, said in (("first", "The parser’s first choice"), ("reranked", "Reranked")):
             picture = drawn[f"mended-{number}-{name}.svg"]
             out.append(f"<figure><figcaption>{said}</figcaption>\n{picture}</figure>")
@@ -293,6 +295,10 @@ def html(outcome: Outcome, mended: list[Mended], title: str, source: str, comman
         )
     out.append(f"<p>{escape(phases(outcome))}</p>\n<p>Made by <code>{escape(command)}</code>.</p>\n</body>\n</html>\n")
     return "\n".join(out)
+
+
+def _width(svg: str) -> float:
+    return float(svg.partition('width="')[2].partition('"')[0])
 
 
 def _bars(outcome: Outcome) -> str:
