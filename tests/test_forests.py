@@ -304,12 +304,15 @@ def test_extremes():
         forest.prune(True)
 
 
-def test_with_scikit_learn():
+def test_with_scikit_learn(tmp_path):
     from sklearn.model_selection import GridSearchCV
 
     bank = tl.ForestBank([tl.Forest.from_trees(TWO), "(S (A x) (B y))", "(T (A x))", "(T (B x))"] * 6)
     y = ["s", "s", "t", "t"] * 6
     search = GridSearchCV(tl.KernelSVC(kernel=tl.ForestKernel()), {"C": [1, 10]}, cv=3).fit(bank, y)
     assert search.predict(bank).tolist() == y
+    tl.save(search.best_estimator_, tmp_path / "m.treelet")
+    loaded = tl.load(tmp_path / "m.treelet")
+    np.testing.assert_array_equal(loaded.decision_function(bank), search.best_estimator_.decision_function(bank))
     with pytest.raises(InputTypeError, match="Forest"):
         tl.SubsetTree()(bank)

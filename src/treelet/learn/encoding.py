@@ -16,6 +16,7 @@ from treelet.formats.base import Columns
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
 from treelet.kernels.smoothed import Smoothed
+from treelet.structures.forest_bank import ForestBank
 from treelet.structures.table import Table
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
@@ -45,6 +46,9 @@ def register(cls: Class) -> Class:
     """Let objects of a class with the methods of `Saved` be saved and loaded; for use as a decorator."""
     CLASSES[cls.__name__] = cls
     return cls
+
+
+register(ForestBank)
 
 
 def known_kernels() -> dict[str, type[Kernel]]:

@@ -112,6 +112,16 @@ class ForestBank(Sequence[Forest]):
     def __reduce__(self) -> tuple[Any, ...]:
         return _bank_from_json, ([forest.to_json() for forest in self._forests],)
 
+    def _to_state(self) -> dict[str, Any]:
+        return {"forests": [forest.to_json() for forest in self._forests]}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> ForestBank:
+        lines = state["forests"]
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            raise TreeError("forests are kept as lines of JSON")
+        return _bank_from_json(lines)
+
     def stats(self) -> Stats:
         """How many forests, nodes and edges, and distinct sub-forests."""
         store, _ = self.columns()
