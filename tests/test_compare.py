@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
@@ -96,6 +96,7 @@ def parses(draw: st.DrawFn) -> tl.Tree:
     return nodes[0]
 
 
+@settings(max_examples=60)
 @given(parses(), parses(), parses())
 def test_marks_agree_with_the_metrics(tree: tl.Tree, gold: tl.Tree, before: tl.Tree) -> None:
     counts = bracket_counts([gold], [tree])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import treelet as tl
+from test_cli import run as run_command
 from treelet.datasets import loaders
 from treelet.learn.selection import select
 
@@ -66,3 +67,68 @@ def test_selection_errors_and_order() -> None:
         select([tl.Subtree()], bank, [0, 1, 0, 2])
     with pytest.raises(tl.TreeletError):
         select([tl.Subtree()], bank, [0, 1, 0])
+
+
+# --- Collins & Duffy ----------------------------------------------------------------------------------------------
+
+
+def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
+    from treelet.experiments import collins_duffy
+
+    class Enough(Exception):
+        pass
+
+    def interrupt(text: str) -> None:
+        if text.startswith("split"):
+            raise Enough
+
+    with pytest.raises(Enough):
+        collins_duffy.run(quick=True, say=interrupt, folder=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 1
+    said: list[str] = []
+    results = collins_duffy.run(quick=True, say=said.append, folder=tmp_path)
+    assert said[0] == "1 of 2 splits were done before and are kept"
+    assert sum(line.startswith("split") for line in said) == 1
+    assert not list(tmp_path.iterdir()), "nothing is left behind when all is done"
+    whole = collins_duffy.run(quick=True)
+    for key in ("pcfg", "reranked", "oracle", "relative_improvement", "depth", "scale", "more", "deviations"):
+        assert results[key] == whole[key]
+    assert whole["pcfg"] < whole["reranked"] < whole["oracle"]
+    assert set(whole["depth"]["3"]) == {"score", "improvement"}
+    assert whole["depth"]["1"]["score"]["mean"] < whole["depth"]["3"]["score"]["mean"]
+    page = collins_duffy.page(whole)
+    assert "GENERATED" in page
+    assert "Quick run" in page
+
+
+def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
+    bank = tl.datasets.flights(260, seed=5)
+    bank.write(tmp_path / "bank.mrg")
+    result = run_command("reproduce", "collins-duffy", "--quick", "--splits", "1", "--treebank", tmp_path / "bank.mrg", "--json", "-o", tmp_path)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert {"pcfg", "reranked", "oracle", "relative_improvement", "depth", "scale", "seconds"} <= set(data)
+    names = {path.name for path in tmp_path.iterdir()}
+    stem = "collins-duffy-bank"
+    assert names == {"bank.mrg", *(f"{stem}.{suffix}" for suffix in ("json", "md", "html", "png"))}
+    assert "data:image/png;base64" in (tmp_path / f"{stem}.html").read_text()
+    result = run_command("reproduce", "questions", "--splits", "3")
+    assert result.exit_code != 0
+    assert "has no option --splits" in result.stderr
+
+
+def test_collins_duffy_on_lists(tmp_path: Path) -> None:
+    bank = tl.datasets.flights(150, seed=2)
+    grammar = tl.PCFG.from_treebank(bank[:100])
+    with open(tmp_path / "lists.jsonl", "w", encoding="utf-8") as stream:
+        for number, tree in enumerate(bank):
+            found = grammar.parse(tree.words(), k=5)
+            line = {"doc": f"d{number // 3}", "gold": str(tree), "nbest": [[logp, 0.5, str(t)] for t, logp in found]}
+            stream.write(json.dumps(line) + "\n")
+    from treelet.experiments import collins_duffy
+
+    results = collins_duffy.run(quick=True, nbest=str(tmp_path / "lists.jsonl"))
+    assert results["kind"] == "nbest"
+    assert results["oracle"] >= results["pcfg"]
+    with pytest.raises(tl.ParameterError, match="not both"):
+        collins_duffy.run(quick=True, nbest="a", treebank="b")

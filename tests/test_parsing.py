@@ -315,7 +315,7 @@ def test_symbols_that_share_a_label_do_not_take_for_ever():
 
 def test_pieces_of_a_long_sentence_take_little_memory():
     words = ["zzz"] + [word for tree in tl.datasets.flights(30) for word in tree.words()]
-    tree, logp = PCFG.from_treebank(tl.datasets.flights(400), unknown=None).parse(words)[0]
+    tree, _ = PCFG.from_treebank(tl.datasets.flights(400), unknown=None).parse(words)[0]
     assert tree.label == "FALLBACK"
     assert tree.words() == words
 

@@ -64,8 +64,11 @@ def command(
         str, typer.Option(metavar="LIST", help="Largest depths of fragments to choose from; none: any.")
     ] = "none",
     logp: Annotated[
-        str, typer.Option(metavar="LIST", help="Weights of the log probability to choose from; 0: trees only.")
-    ] = "0,0.1",
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Weights of the log probability to choose from.  [default: 0,0.1; --nbest: 0.1,1,10]"
+        ),
+    ] = None,
     epochs: Annotated[int, typer.Option(metavar="N", help="Passes of the perceptron.")] = 3,
     markov: Annotated[
         int | None, typer.Option(metavar="H", help="Grammar: children one at a time, given H before them.")
@@ -98,7 +101,8 @@ def command(
     """
     _check(treebank, nbest, format, drop_empty, drop_function_tags, k, folds, markov, parent)
     _check_numbers(train_candidates, epochs, max_words, show, seed, save)
-    lams, logps = _numbers("--lam", lam), _numbers("--logp", logp)
+    lams = _numbers("--lam", lam)
+    logps = _numbers("--logp", logp if logp is not None else "0,0.1" if nbest is None else "0.1,1,10")
     depths = [None if item == "none" else _whole("--depth", item) for item in _items("--depth", depth)]
     wanted = None if sizes is None else _numbers("--sizes", sizes)
 

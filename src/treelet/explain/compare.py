@@ -80,7 +80,7 @@ def marked(tree: object, gold: object, before: object = None, *, colour: bool = 
     parse, marks, same = _compared(tree, gold, before)
     lines: list[str] = []
     stack: list[tuple[Place, str, str]] = [(_root(parse), "", "")]
-    wrong_below = _wrong_below(parse, marks)
+    marks_below = _marks_below(parse, marks)
     number = -1
     while stack:
         place, ahead, below = stack.pop()
@@ -92,7 +92,7 @@ def marked(tree: object, gold: object, before: object = None, *, colour: bool = 
             label = f"{COLOURS[mark]}{label}{RESET}" if colour else label
         if not node.children:
             lines.append(ahead + label)
-        elif node.is_preterminal or ((node, place.start) in same and not wrong_below[number] and ahead):
+        elif node.is_preterminal or ((node, place.start) in same and not marks_below[number] and ahead):
             lines.append(ahead + " ".join([label, *node.words()]))
             number += sum(1 for _ in node.nodes()) - 1
         else:
@@ -219,7 +219,7 @@ def _places(tree: Tree) -> Iterator[Place]:
         stack.extend(reversed(list(_kids(place))))
 
 
-def _wrong_below(tree: Tree, marks: list[str]) -> list[bool]:
-    """For each node, parents first, whether it or a node below it is wrong."""
+def _marks_below(tree: Tree, marks: list[str]) -> list[bool]:
+    """For each node, parents first, whether it or a node below it has a mark."""
     sizes = [sum(1 for _ in place.node.nodes()) for place in _places(tree)]
-    return [WRONG in marks[number : number + size] for number, size in enumerate(sizes)]
+    return [any(marks[number : number + size]) for number, size in enumerate(sizes)]

@@ -58,8 +58,9 @@ def proposals(outcome: Outcome) -> str:
     return (
         f"{who} proposes up to {most:,} parses a sentence, {len(test.trees) / len(test):.0f} on average, and gives each a "
         f"probability. Its own first choice gets {outcome.first.parse_score:.1f} of 100 points on {len(test):,} sentences "
-        f"that were kept for this test. Always taking the best of its proposals would get {outcome.best.parse_score:.1f}: "
-        "the right parse is mostly there, but not in front."
+        f"that were kept for this test, and is wholly right for {outcome.first.exact:.0f} % of them. But for "
+        f"{outcome.best.exact:.0f} % the right parse is somewhere among the proposals: always taking the best one would get "
+        f"{outcome.best.parse_score:.1f} points."
     )
 
 
@@ -123,9 +124,9 @@ def settings(outcome: Outcome) -> str:
     chosen = outcome.setting
     depth = "" if chosen.max_depth is None else f" and are at most {chosen.max_depth} levels deep"
     logp = (
-        f"the grammar's log probability counts with weight {chosen.logp:g}"
+        f"the parser's log probability counts with weight {chosen.logp:g}"
         if chosen.logp
-        else "the grammar's log probability does not count"
+        else "the parser's log probability does not count"
     )
     how = f"Chosen on the development sentences among {len(outcome.tried)} settings" if outcome.tried else "As given"
     return f"{how}: larger pieces count less by {chosen.lam:g} a step (lam){depth}; {logp}."
@@ -141,9 +142,9 @@ def sizes(outcome: Outcome) -> str:
     if "documents" in notes:
         text += f", whole documents ({notes['documents']:,}) at a time"
     said = {
-        "twins": "{} more had the same words as a sentence kept for choosing or testing, and were taken out of training",
-        "long": "{} were too long and left out",
-        "missing": "{} were missing or a single word",
+        "twins": "Taken out, because the same words are kept for choosing or testing: {}",
+        "long": "Left out as too long: {}",
+        "missing": "Missing, or a single word: {}",
     }
     more = [said[name].format(f"{notes[name]:,}") for name in said if notes.get(name)]
     return ". ".join([text, *more]) + "."
