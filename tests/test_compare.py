@@ -33,21 +33,23 @@ def test_a_wrong_phrase_is_marked_and_what_is_right_is_short() -> None:
 
 
 def test_a_new_phrase_is_marked() -> None:
-    assert marked(PARSE, PARSE, before=GOLD).splitlines()[4] == "    └── + NP"
-    assert "+" not in marked(GOLD, GOLD, before=PARSE)
-    assert "*" not in marked(GOLD, GOLD, before=PARSE)
-    assert "V book" in marked(GOLD, GOLD, before=PARSE), "what differs is drawn in full"
+    assert marked(PARSE, PARSE, other=GOLD).splitlines()[4] == "    └── + NP"
+    assert marked(PARSE, PARSE, other=GOLD, new=False) == marked(PARSE, PARSE, other=GOLD).replace("+ ", "")
+    assert marked_svg(PARSE, PARSE, other=GOLD, new=False).count("#1d7a3a") == 0
+    assert "+" not in marked(GOLD, GOLD, other=PARSE)
+    assert "*" not in marked(GOLD, GOLD, other=PARSE)
+    assert "V book" in marked(GOLD, GOLD, other=PARSE), "what differs is drawn in full"
 
 
 def test_what_is_wrong_in_both_is_drawn() -> None:
     one, other = "(S (A (B x) (C y)) (D (E z)))", "(S (A (B x) (C y)) (E z))"
-    drawn = marked(other, "(S (B x) (C y) (E z))", before=one)
+    drawn = marked(other, "(S (B x) (C y) (E z))", other=one)
     assert drawn.splitlines() == ["S", "├── * A", "│   ├── B x", "│   └── C y", "└── E z"]
 
 
 def test_one_of_two_equal_spans_may_be_wrong() -> None:
     assert marked("(S (A (A (B x))))", "(S (A (B x)))").count("*") == 1
-    assert marked("(S (A (A (B x))))", "(S (A (A (B x))))", before="(S (A (B x)))").count("+") == 1
+    assert marked("(S (A (A (B x))))", "(S (A (A (B x))))", other="(S (A (B x)))").count("+") == 1
     assert marked_svg("(S (A (A (B x))))", "(S (A (B x)))").count("#c0341d") == 1
 
 
@@ -68,16 +70,16 @@ def test_pictures() -> None:
     ElementTree.fromstring(svg)
     assert svg.count("#c0341d") == 1
     assert svg.count("#1d7a3a") == 0
-    assert marked_svg(PARSE, PARSE, before=GOLD).count("#1d7a3a") == 1
+    assert marked_svg(PARSE, PARSE, other=GOLD).count("#1d7a3a") == 1
     assert svg.count("<rect ") == tl.explain.tree_svg(PARSE).count("<rect ")
 
 
 def test_what_cannot_be_compared() -> None:
     with pytest.raises(TreeError, match=r"'tree' and 'gold' must be over the same words, got 'a' and 'b'"):
         marked("(S (A a))", "(S (A b))")
-    with pytest.raises(TreeError, match="'before' and 'gold'"):
-        marked("(S (A a))", "(S (A a))", before="(S (A b))")
-    with pytest.raises(InputTypeError, match="'gold' parameter must be a Tree or its brackets. Got int"):
+    with pytest.raises(TreeError, match="'other' and 'gold'"):
+        marked("(S (A a))", "(S (A a))", other="(S (A b))")
+    with pytest.raises(InputTypeError, match="'gold' parameter must be a Tree or its brackets"):
         marked("(S (A a))", 3)
     deep = "(A " * 600 + "x" + ")" * 600
     with pytest.raises(TreeError, match="levels deep"):

@@ -141,7 +141,8 @@ def test_candidates_that_do_not_fit_together() -> None:
             CandidateParses(gold, trees, np.array(LOGP), np.array(qid))
     with pytest.raises(TreeError, match="same words"):
         CandidateParses(gold, trees[[3, 4, 4, 0, 1]], np.array(LOGP), np.array(QID))
-    grammar = tl.PCFG([("S", ("a",), 1.0)], "S") if False else tl.PCFG.from_treebank(["(S a)"], unknown=None)
+    with pytest.raises(TreeError, match="sentence 1 has no parse under this grammar"):
+        CandidateParses.parsed(tl.PCFG.from_rules([("S", ["a"], 1.0)], "S"), ["(S a)", "(S b)"])
     with pytest.raises(TreeError, match="tree 1 is missing or a lone word"):
         CandidateParses.parsed(tl.PCFG.from_treebank(GOLD), [GOLD[0], None])
 

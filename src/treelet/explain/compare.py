@@ -38,12 +38,12 @@ class Place:
         return bool(self.node.children) and not self.node.is_preterminal
 
 
-def marked(tree: object, gold: object, before: object = None, *, colour: bool = False) -> str:
+def marked(tree: object, gold: object, other: object = None, *, new: bool = True, colour: bool = False) -> str:
     """A parse drawn for a terminal, its wrong constituents marked.
 
     A constituent is a label over certain words, as in the parse score of Collins & Duffy (2001). Before one that is
-    not in the right tree stands ``*``; with `before`, an earlier parse, ``+`` stands before one that is right and
-    that the earlier parse did not have. What is right, and the same in the tree that it is compared with, is drawn in one line.
+    not in the right tree stands ``*``; before one that is right, and that another parse lacks, ``+``. What is right, and the
+    same in the tree that it is compared with, is drawn in one line.
 
     Parameters
     ----------
@@ -51,8 +51,10 @@ def marked(tree: object, gold: object, before: object = None, *, colour: bool = 
         The parse.
     gold : Tree or str
         The right tree, over the same words.
-    before : Tree or str, optional
-        Another parse to compare with; by default the right tree.
+    other : Tree or str, optional
+        Another parse to compare with, such as an earlier one; by default the right tree.
+    new : bool
+        False to leave out ``+``.
     colour : bool
         Also show wrong constituents in red and new ones in green, by ANSI codes.
 
@@ -71,13 +73,13 @@ def marked(tree: object, gold: object, before: object = None, *, colour: bool = 
     └── * NP
         ├── NP a seat
         └── PP by phone
-    >>> print(marked(gold, gold, before=parse))
+    >>> print(marked(gold, gold, other=parse))
     VP
     ├── V book
     ├── NP a seat
     └── PP by phone
     """
-    parse, marks, same = _compared(tree, gold, before)
+    parse, marks, same = _compared(tree, gold, other, new)
     lines: list[str] = []
     stack: list[tuple[Place, str, str]] = [(_root(parse), "", "")]
     marks_below = _marks_below(parse, marks)
@@ -104,12 +106,12 @@ def marked(tree: object, gold: object, before: object = None, *, colour: bool = 
     return "\n".join(lines)
 
 
-def marked_svg(tree: object, gold: object, before: object = None) -> str:
+def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = True) -> str:
     """A parse as `tree_svg` draws it, with wrong constituents in red and new right ones in green.
 
     Parameters
     ----------
-    tree, gold, before
+    tree, gold, other, new
         As in `marked`.
 
     Returns
@@ -123,7 +125,7 @@ def marked_svg(tree: object, gold: object, before: object = None) -> str:
     >>> marked_svg("(S (A (B x)) (C y))", gold="(S (B x) (C y))").count("#c0341d")
     1
     """
-    parse, marks, _ = _compared(tree, gold, before)
+    parse, marks, _ = _compared(tree, gold, other, new)
     shades: dict[Span, list[str]] = {}
     for place, mark in zip(_places(parse), marks, strict=True):
         if place.node.children:
@@ -159,15 +161,15 @@ def wrong_constituents(tree: object, gold: object) -> list[Span]:
     >>> wrong_constituents("(S (A (B x)) (C y))", gold="(S (B x) (C y))")
     [('A', 0, 1)]
     """
-    parse, marks, _ = _compared(tree, gold, None)
+    parse, marks, _ = _compared(tree, gold, None, False)
     return [place.span for place, mark in zip(_places(parse), marks, strict=True) if mark == WRONG]
 
 
-def _compared(tree: object, gold: object, before: object) -> tuple[Tree, list[str], set[tuple[Tree, int]]]:
+def _compared(tree: object, gold: object, beside: object, new: bool) -> tuple[Tree, list[str], set[tuple[Tree, int]]]:
     """The parse; a mark for each node, parents first; and the subtrees, with their places, of what it is compared with."""
     parse, right = _tree(tree, "tree"), _tree(gold, "gold")
-    other = right if before is None else _tree(before, "before")
-    for name, one in (("tree", parse), ("before", other)):
+    other = right if beside is None else _tree(beside, "other")
+    for name, one in (("tree", parse), ("other", other)):
         if one.words() != right.words():
             raise TreeError(
                 f"'{name}' and 'gold' must be over the same words, got {' '.join(one.words())[:60]!r} and "
@@ -181,7 +183,7 @@ def _compared(tree: object, gold: object, before: object) -> tuple[Tree, list[st
         if place.counts:
             if wanted[place.span] <= 0:
                 mark = WRONG
-            elif had[place.span] <= 0:
+            elif new and had[place.span] <= 0:
                 mark = NEW
             wanted[place.span] -= 1
             had[place.span] -= 1

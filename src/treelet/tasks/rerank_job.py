@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -163,23 +164,21 @@ class Outcome:
         parses = self.parts.test
         score = 100 * parses.counts.goodness
         before, after = score[self.first_rows], score[self.chosen_rows]
-        gained = np.flatnonzero(after > before)
-        lengths = [len(_tree(parses.gold, int(number)).words()) for number in gained]
-        order = sorted(
-            range(len(gained)), key=lambda place: (after[gained[place]] < 100, abs(lengths[place] - READABLE), place)
-        )
-        found: list[tuple[int, Mended]] = []
-        kinds: dict[frozenset[str], int] = {}
-        for rank, place in enumerate(order):
-            number = int(gained[place])
+        found = []
+        for number in np.flatnonzero(after > before).tolist():
             right = _tree(parses.gold, number)
             old, new = (_tree(parses.trees, rows[number]) for rows in (self.first_rows, self.chosen_rows))
-            kind = frozenset(label for label, _, _ in wrong_constituents(old, right))
-            repeated = kinds.get(kind, 0)
-            kinds[kind] = repeated + 1
-            mended = Mended(number, right, old, new, float(before[number]), float(after[number]))
-            found.append((repeated * len(order) + rank, mended))
-        return [mended for _, mended in sorted(found, key=lambda item: item[0])[:n]]
+            found.append(Mended(number, right, old, new, float(before[number]), float(after[number])))
+        found.sort(
+            key=lambda item: (item.score_after < 100, item.after != item.gold, abs(len(item.gold.words()) - READABLE))
+        )
+        kinds: Counter[frozenset[str]] = Counter()
+        turns = []  # how many of the same kind come before
+        for item in found:
+            kind = frozenset(label for label, _, _ in wrong_constituents(item.before, item.gold))
+            turns.append(kinds[kind])
+            kinds[kind] += 1
+        return [found[place] for place in sorted(range(len(found)), key=lambda place: turns[place])[:n]]
 
     def as_dict(self) -> dict[str, Any]:
         """The figures, fit for JSON."""
@@ -272,26 +271,26 @@ def rerank(
     by_f1 = oracle(candidate_scores(parses.gold, parses.trees, parses.qid, PARSEVAL), parses.qid, "f1").f1
     best = best_of_group(parses.counts.goodness, parses.qid)
     before, after = parses.counts.goodness[first], parses.counts.goodness[chosen]
-    outcome = Outcome(
+    scores = _scores(parses, first), _scores(parses, chosen), _scores(parses, best, by_f1)
+    test = paired_bootstrap(parses.counts[chosen], parses.counts[first], "parse_score", seed=seed)
+    clock.done("scoring", "scored")
+    reranker.ranker.set_params(progress=False, n_jobs=1)  # a model does not remember how it was made
+    return Outcome(
         parts=parts,
         reranker=reranker,
         setting=setting,
         tried=tried,
-        first=_scores(parses, first),
-        reranked=_scores(parses, chosen),
-        best=_scores(parses, best, by_f1),
+        first=scores[0],
+        reranked=scores[1],
+        best=scores[2],
         first_rows=first,
         chosen_rows=chosen,
-        test=paired_bootstrap(parses.counts[chosen], parses.counts[first], "parse_score", seed=seed),
+        test=test,
         changed=int((first != chosen).sum()),
         better=int((after > before).sum()),
         worse=int((after < before).sum()),
-        seconds=clock.seconds,
+        seconds={**parts.seconds, **clock.seconds},
     )
-    clock.done("scoring", "scored")
-    object.__setattr__(outcome, "seconds", {**parts.seconds, **clock.seconds})
-    reranker.ranker.set_params(progress=False, n_jobs=1)  # a model does not remember how it was made
-    return outcome
 
 
 def _scores(parses: CandidateParses, rows: Rows, f1: float | None = None) -> Scores:

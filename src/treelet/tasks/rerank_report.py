@@ -195,7 +195,7 @@ def text(outcome: Outcome, mended: list[Mended], title: str, source: str, *, col
     for number, item in enumerate(mended, 1):
         out += [f"{number}. {item.words}", f"   {_said(item)}", ""]
         for name, drawn in (
-            ("first choice", marked(item.before, item.gold, item.after, colour=colour)),
+            ("first choice", marked(item.before, item.gold, item.after, new=False, colour=colour)),
             ("reranked", marked(item.after, item.gold, item.before, colour=colour)),
         ):
             out += [f"   {name}", *(f"     {line}" for line in drawn.splitlines()), ""]
@@ -238,7 +238,7 @@ def pictures(mended: list[Mended]) -> dict[str, str]:
     """The SVG documents that the Markdown page shows, by file name."""
     found = {}
     for number, item in enumerate(mended, 1):
-        found[f"mended-{number}-first.svg"] = marked_svg(item.before, item.gold, item.after)
+        found[f"mended-{number}-first.svg"] = marked_svg(item.before, item.gold, item.after, new=False)
         found[f"mended-{number}-reranked.svg"] = marked_svg(item.after, item.gold, item.before)
     return found
 

@@ -1,0 +1,193 @@
+"""``treelet rerank``, as it is run."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+import treelet as tl
+from test_cli import run, succeed
+from test_reranking import lines
+from treelet.datasets import flights
+from treelet.tasks import CandidateParses
+from treelet.tasks.rerank_job import Outcome, grid, parts_of_treebank, rerank
+from treelet.tasks.rerank_report import html, labels, markdown, text
+
+QUICK = ["--k", 10, "--folds", 3, "--epochs", 1, "--lam", "0.3", "--logp", "0.1", "--train-candidates", 8]
+
+
+@pytest.fixture(scope="module")
+def outcome() -> Outcome:
+    return rerank(parts_of_treebank(flights(300), [180, 30, 90], k=20, folds=4), grid([0.3], [None], [0.1]))
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("rerank") / "bank.mrg"
+    flights(200).write(file)
+    return file
+
+
+def fail(*args: object) -> str:
+    """The last line of a failing command: notes may come before it."""
+    result = run("rerank", *args)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("treelet: error: ")
+    return last
+
+
+# --- what it prints and writes ------------------------------------------------------------------------------------
+
+
+def test_generated_questions_by_default() -> None:
+    result = succeed("rerank", "--sizes", "100,20,40", *QUICK)
+    assert "generated travel questions, not a corpus" in result.stderr
+    assert "nobody has said them" in " ".join(result.stdout.split())
+    assert "40 to test; drawn at random" in result.stdout
+    for name in ("parser's first choice", "reranked", "best of the proposals (oracle)", "p ", "seconds: split"):
+        assert name in result.stdout
+    assert "\x1b" not in result.stdout
+    assert "Report:" not in result.stdout
+
+
+def test_a_treebank_as_json(bank: Path) -> None:
+    result = json.loads(succeed("rerank", bank, "--json", *QUICK, "--lam", "0.2,0.4", "--markov", 1).stdout)
+    assert result["source"] == str(bank)
+    assert sum(result["sentences"].values()) + result["notes"]["twins"] == 200
+    assert len(result["tried"]) == 2
+    assert result["setting"]["lam"] in (0.2, 0.4)
+    assert result["first"]["parse_score"] < result["oracle"]["parse_score"]
+    assert result["better"] + result["worse"] <= result["changed"] <= result["sentences"]["test"]
+    parts = parts_of_treebank(tl.read_trees(bank), k=10, folds=3, markov=1)
+    mine = rerank(parts, grid([0.2, 0.4], [None], [0.1]), epochs=1, candidates=8)
+    assert result["reranked"]["parse_score"] == mine.reranked.parse_score
+    assert result["p_value"] == mine.test.p_value
+    again = json.loads(succeed("rerank", bank, "--json", *QUICK, "--seed", 1).stdout)
+    assert again["first"] != result["first"]
+
+
+def test_report_and_model(bank: Path, tmp_path: Path) -> None:
+    folder, model = tmp_path / "a" / "report", tmp_path / "m.treelet"
+    result = succeed("rerank", bank, *QUICK, "-o", folder, "--save", model, "--show", 2)
+    assert result.stdout.endswith(f"Model: {model}\nReport: {folder / 'report.html'}\n")
+    pictures = [f"mended-{number}-{name}.svg" for number in (1, 2) for name in ("first", "reranked")]
+    assert sorted(file.name for file in folder.iterdir()) == [*pictures, "report.html", "report.json", "report.md"]
+    for name in pictures:
+        ElementTree.parse(folder / name)
+        assert f"({name})" in (folder / "report.md").read_text()
+    page = (folder / "report.html").read_text()
+    assert page.count("<figure>") == 4
+    assert "src=" not in page
+    assert "href=" not in page
+    ranker = tl.load(model)
+    assert isinstance(ranker, tl.VotedPerceptron)
+    found = CandidateParses.parsed(tl.PCFG.from_treebank(flights(100)), flights(5), 3)
+    assert ranker.predict(found.table()).shape == (len(found.trees),)
+
+
+def test_lists_of_another_parser(tmp_path: Path) -> None:
+    bank = flights(160)
+    parses = CandidateParses.jackknifed(bank, 8, folds=4)
+    file = tmp_path / "nbest.jsonl"
+    file.write_text("\n".join(lines(parses, [str(number // 4) for number in range(160)])))
+    result = succeed("rerank", "--nbest", file, "--epochs", 1, "--lam", "0.3", "--logp", "0.1")
+    assert "another parser's" in result.stdout
+    assert "40 documents kept whole" in result.stderr
+    assert "A parser proposes up to 8 parses a sentence" in result.stdout
+    assert "grammar" not in result.stdout
+
+
+# --- in words -----------------------------------------------------------------------------------------------------
+
+
+def test_a_person_is_told_what_happened(outcome: Outcome) -> None:
+    mended = outcome.mended(2)
+    shown = text(outcome, mended, "Title", "Source.")
+    flat = " ".join(shown.split())
+    assert flat.startswith("Title Source. ")
+    assert f"first choice gets {outcome.first.parse_score:.1f} of 100 points on 90 sentences" in flat
+    assert f"Reranking gains {outcome.test.difference:.1f} points" in flat
+    assert f"{outcome.better} are better now, {outcome.worse} worse" in flat
+    assert max(map(len, shown.splitlines())) <= 100
+    for item in mended:
+        assert item.words in shown
+    assert "\x1b[1;31m" in text(outcome, mended, "Title", "Source.", colour=True)
+    assert "mended" not in text(outcome, [], "Title", "Source.")
+
+
+def test_a_loss_is_called_a_loss(outcome: Outcome) -> None:
+    from dataclasses import replace
+
+    test = replace(outcome.test, difference=-1.0, p_value=0.4)
+    worse = replace(outcome, reranked=replace(outcome.first, parse_score=outcome.first.parse_score - 1), test=test)
+    flat = " ".join(text(worse, [], "Title", "Source.").split())
+    assert "Reranking loses 1.0 points: it does not help here." in flat
+    assert "p = 0.400: this may well be chance" in flat
+
+
+def test_pages(outcome: Outcome) -> None:
+    mended = outcome.mended(3)
+    page = html(outcome, mended, "A & B", "<source>", "treelet rerank 'a<b'")
+    assert "<h1>A &amp; B</h1>" in page
+    assert "&lt;source&gt;" in page
+    assert "a&lt;b" in page
+    assert page.count("<svg ") == 7
+    assert "Mended" not in html(outcome, [], "A", "B", "C")
+    assert f"| reranked | {outcome.reranked.parse_score:.2f} |" in markdown(outcome, mended, "A", "B", "C")
+    assert "NP is a noun phrase" in labels(mended)
+    assert labels([]) == ""
+
+
+# --- errors -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--sizes", "1,2"], "three numbers above 0"),
+        (["--sizes", "1,x,3"], "--sizes must be numbers separated by commas"),
+        (["--sizes", "1000,200,336"], "1,336 sentences cannot be split into 1000, 200, 336"),
+        (["--sizes", "0.5,0.5,0.5"], "at most 1 together"),
+        (["--sizes", "12,4,4", "--folds", 20], "'folds' parameter must be an int from 2 to the 12 trees"),
+        (["--lam", "2"], "'lam' parameter of SubsetTree must be a number in (0, 1]"),
+        (["--lam", "0.2,,0.3"], "--lam must be numbers separated by commas"),
+        (["--lam", "nan"], "--lam must be finite"),
+        (["--depth", "0"], "'max_depth' parameter"),
+        (["--depth", "deep"], "--depth must be whole numbers or none"),
+        (["--logp", "-1"], "'logp' parameter must be a number of at least 0"),
+        (["--k", 1], "--k must be at least 2"),
+        (["--folds", 1], "--folds must be at least 2"),
+        (["--epochs", 0], "--epochs must be at least 1"),
+        (["--max-words", 0], "--max-words must be at least 1"),
+        (["--train-candidates", 1], "--train-candidates must be at least 2, or 0 for all"),
+        (["--parent", "child"], "--parent must be one of off, phrases, tags"),
+        (["--seed", -1], "--seed must be from 0"),
+        (["--save", "-"], "cannot go to the standard output"),
+        (["--drop-empty"], "--drop-empty is for a treebank: name its file"),
+        (["a.mrg", "--nbest", "b.jsonl"], "give TREEBANK or --nbest, not both"),
+        (["--nbest", "b.jsonl", "--k", 5], "--k is for a treebank that is parsed here, not for --nbest"),
+        (["nowhere.mrg"], "nowhere.mrg"),
+    ],
+)
+def test_errors(options: list[object], said: str) -> None:
+    assert said in fail(*options)
+
+
+def test_errors_of_files(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    assert "none of the 0 trees" in fail(file)
+    assert "0 sentences cannot be split" in fail("--nbest", file)
+    assert "cannot be made a folder" in fail("-o", file)
+    file.write_text('{"gold": 1')
+    assert f"{file}:1: a line is" in fail("--nbest", file)
+    model = tmp_path / "m.treelet"
+    fail("--save", model, "--sizes", "1000,200,336")
+    assert not model.exists()
+    file.write_text("\n".join(["(S (A a) (B b))"] * 20))
+    assert "nothing is left" in fail(file)
