@@ -8,7 +8,7 @@
 // position. So equal suffixes are one node, and as for trees K = F C F' over distinct suffixes.
 //
 // Where the next tags differ, C = lam * (1 + [same word]): that part is a product of counts of tags, and of tags with
-// words. The other pairs agree in two tags at least; suffixes that begin with these two lie side by side in the index.
+// words. The other pairs agree in two tags at least; suffixes that begin with these two are in one bucket.
 #pragma once
 #include "counts.hpp"
 
@@ -47,19 +47,24 @@ template <class Num> class TaggingColumns {
         scratch_.give(std::move(scratch));
     }
 
-    // Adds to the weights of the only target, which must hold the nodes.
+    // Adds to the weights of the only target, which must hold the nodes. Suffixes become columns when they are first added:
+    // what has no weight yet costs nothing.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
+        const Store &store = *targets_.store;
         for (std::size_t i = 0; i < n; ++i) {
-            const Position at(*targets_.store, node[i]);
+            const Position at(store, node[i]);
             if (at.tag == none) continue;
             tags_.grow(local_tag(at.tag), scale * weight[i]);
             words_.grow(word_keys_.find({at.tag, at.word}), scale * weight[i]);
-            if (const Id column = column_of_[node[i]]; column != none) first_[column].weight += scale * weight[i];
+            if (at.next == none) continue;
+            if (rank_of_[node[i]] == none) add_column(store, node[i], at), grown_ = true;
+            Bucket &bucket = bucket_[pair_keys_.find({at.tag, store.label(at.next)})];
+            bucket.first[rank_of_[node[i]]].weight += scale * weight[i];
         }
     }
 
     std::size_t bytes() const {
-        return node_.size() * (5 * sizeof(Id) + sizeof(First)) + tags_.bytes() + words_.bytes() + postings_.bytes();
+        return columns_ * (5 * sizeof(Id) + sizeof(First)) + tags_.bytes() + words_.bytes() + postings_.bytes();
     }
 
   private:
@@ -94,8 +99,15 @@ template <class Num> class TaggingColumns {
         double weight;
         Id target, more;
     };
-    struct RowValues { // C(u, v) without its constant part, for the columns from `first` on
-        Id first = 0;
+    struct Bucket {             // the columns with the same first two tags; ascending ids, but for those that were added later
+        std::int64_t start = 0; // number of the first column
+        std::vector<Id> node, word, next_word;  // the first two words
+        std::vector<Id> next_bucket, next_rank; // the column of what follows the first tag; none if it is none
+        std::vector<First> first;
+        Id size() const { return static_cast<Id>(node.size()); }
+    };
+    struct RowValues { // C(u, v) without its constant part, for the columns of a bucket
+        Id bucket = none;
         std::vector<Num> value;
     };
     struct Scratch {
@@ -151,47 +163,49 @@ template <class Num> class TaggingColumns {
         }
     }
 
-    // Columns are the distinct suffixes of two positions or more, ordered by (their first two tags, id).
+    // Columns are the distinct suffixes of two positions or more that have a weight, or that one of those goes on with.
     void index_suffixes() {
         const Store &store = *targets_.store;
         const NodeWeights &w = targets_.weights;
-        std::vector<Id> pair(store.size(), none);
         std::vector<char> present(store.size(), 0);
-        for (Id node : w.node) present[node] = 1;
-        bucket_.assign(1, 0);
-        for (Id v = 0; v < static_cast<Id>(store.size()); ++v) {
-            if (!present[v]) continue;
-            const Position at(store, v);
-            if (at.next == none) continue;
-            pair[v] = pair_keys_.add({at.tag, store.label(at.next)});
-            if (bucket_.size() <= static_cast<std::size_t>(pair[v]) + 1) bucket_.push_back(0);
-            ++bucket_[pair[v] + 1];
-        }
-        for (std::size_t p = 1; p < bucket_.size(); ++p) bucket_[p] += bucket_[p - 1];
-        const auto n = static_cast<std::size_t>(bucket_.back());
-        node_.resize(n), word_.resize(n), next_word_.resize(n), next_.resize(n);
-        column_of_.assign(store.size(), none);
-        std::vector<Id> place(bucket_.begin(), bucket_.end() - 1);
+        for (std::size_t i = 0; i < w.node.size(); ++i)
+            if (w.weight[i] != 0) present[w.node[i]] = 1;
+        for (Id v = static_cast<Id>(store.size()) - 1; v >= 0; --v)
+            if (present[v])
+                if (const Id next = Position(store, v).next; next != none) present[next] = 1;
+        rank_of_.assign(store.size(), none);
         for (Id v = 0; v < static_cast<Id>(store.size()); ++v)
-            if (pair[v] != none) {
-                const Id c = place[pair[v]]++;
-                const Position at(store, v);
-                column_of_[v] = c;
-                node_[c] = v;
-                word_[c] = at.word;
-                next_word_[c] = Position(store, at.next).word;
-                next_[c] = column_of_[at.next]; // smaller ids come first
-            }
+            if (present[v])
+                if (const Position at(store, v); at.next != none) add_column(store, v, at);
+        std::int64_t start = 0;
+        for (Bucket &bucket : bucket_) bucket.start = start, start += bucket.size();
         std::vector<Postings::Triple> triples;
         for (std::size_t t = 0; t < w.rows(); ++t)
-            for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i)
-                if (const Id c = column_of_[w.node[i]]; c != none) triples.push_back({c, static_cast<Id>(t), w.weight[i]});
-        postings_.build(triples, n);
-        for (std::size_t c = 0; c < n; ++c) {
-            const auto at = static_cast<std::size_t>(postings_.start[c]);
-            first_.push_back(
-                {postings_.weight[at], postings_.target[at], static_cast<Id>(postings_.start[c + 1] - postings_.start[c] - 1)});
-        }
+            for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i) {
+                if (w.weight[i] == 0 || rank_of_[w.node[i]] == none) continue;
+                const Position at(store, w.node[i]);
+                const Bucket &bucket = bucket_[pair_keys_.find({at.tag, store.label(at.next)})];
+                triples.push_back({static_cast<Id>(bucket.start + rank_of_[w.node[i]]), static_cast<Id>(t), w.weight[i]});
+            }
+        postings_.build(triples, columns_);
+        for (Bucket &bucket : bucket_)
+            for (Id r = 0; r < bucket.size(); ++r) {
+                const std::int64_t at = postings_.start[bucket.start + r], end = postings_.start[bucket.start + r + 1];
+                if (at < end) bucket.first[r] = {postings_.weight[at], postings_.target[at], static_cast<Id>(end - at - 1)};
+            }
+    }
+
+    void add_column(const Store &store, Id v, const Position &at) {
+        const Id p = pair_keys_.add({at.tag, store.label(at.next)});
+        if (bucket_.size() <= static_cast<std::size_t>(p)) bucket_.emplace_back();
+        Bucket &bucket = bucket_[p];
+        const Position next(store, at.next);
+        rank_of_[v] = bucket.size();
+        bucket.node.push_back(v), bucket.word.push_back(at.word), bucket.next_word.push_back(next.word);
+        bucket.next_rank.push_back(rank_of_[at.next]); // smaller ids come first
+        bucket.next_bucket.push_back(rank_of_[at.next] == none ? none : pair_keys_.find({next.tag, store.label(next.next)}));
+        bucket.first.push_back({0, 0, 0});
+        ++columns_;
     }
 
     void block(Rows &rows, Scratch &s, Pulse &pulse) {
@@ -249,36 +263,38 @@ template <class Num> class TaggingColumns {
                  std::size_t last, Pulse &pulse) {
         const Id p = pair_keys_.find({at.tag, store.label(at.next)});
         if (p == none) return;
-        const Id first = bucket_[p];
+        const Bucket &bucket = bucket_[p];
         const Id size =
-            static_cast<Id>(std::upper_bound(node_.begin() + first, node_.begin() + bucket_[p + 1], limit) - node_.begin() - first);
+            grown_ ? bucket.size()
+                   : static_cast<Id>(std::upper_bound(bucket.node.begin(), bucket.node.end(), limit) - bucket.node.begin());
         if (size == 0) return;
         pulse.add(static_cast<std::size_t>(size));
         RowValues &row = s.row[i];
         if (!s.pool.empty()) row = std::move(s.pool.back()), s.pool.pop_back();
-        row.first = first;
+        row.bucket = p;
         row.value.resize(static_cast<std::size_t>(size));
         Num *const value = row.value.data();
 
         const Id word = at.word, next_word = Position(store, at.next).word;
-        const Id *const words = word_.data() + first, *const next_words = next_word_.data() + first;
-        const Id *const nexts = next_.data() + first;
-        const auto known_size = static_cast<std::uint32_t>(known.value.size());
-        for (Id r = 0; r < size; ++r) {
-            Num inner = factor_[next_words[r] == next_word];
-            const auto k = static_cast<std::uint32_t>(nexts[r]) - static_cast<std::uint32_t>(known.first);
-            if (k < known_size) inner += known.value[k];
-            value[r] = factor_[words[r] == word] * inner;
-        }
+        const Id *const words = bucket.word.data(), *const next_words = bucket.next_word.data();
+        const Id *const ranks = bucket.next_rank.data(), *const buckets = bucket.next_bucket.data();
+        if (known.value.empty())
+            for (Id r = 0; r < size; ++r) value[r] = factor_[words[r] == word] * factor_[next_words[r] == next_word];
+        else
+            for (Id r = 0; r < size; ++r) {
+                Num inner = factor_[next_words[r] == next_word];
+                if (buckets[r] == known.bucket) inner += known.value[ranks[r]];
+                value[r] = factor_[words[r] == word] * inner;
+            }
 
         const RowBlock &b = s.block;
-        const First *const posting = first_.data() + first;
+        const First *const posting = bucket.first.data();
         for (std::int64_t o = b.start[i]; o < b.start[i + 1]; ++o) {
             Num *const sums = s.sums.data() + static_cast<std::size_t>(b.occurrence[o].row) * targets_.size();
             const Num count(b.occurrence[o].count);
             for (Id r = 0; r < size; ++r) {
                 if (posting[r].more)
-                    postings_.add(first + r, count * value[r], last, sums);
+                    postings_.add(static_cast<Id>(bucket.start + r), count * value[r], last, sums);
                 else // beyond `last` it is never read
                     sums[posting[r].target] += count * value[r] * Num(posting[r].weight);
             }
@@ -290,13 +306,12 @@ template <class Num> class TaggingColumns {
     std::vector<Id> local_; // label -> local tag, none if no column has it
     PairNumbers word_keys_; // (tag, word)
     DensePostings tags_, words_;
-    PairNumbers pair_keys_;                   // (tag, next tag)
-    std::vector<Id> bucket_;                  // pair -> its columns
-    std::vector<Id> node_;                    // of a column
-    std::vector<Id> word_, next_word_, next_; // its first two words; the column of what follows the first, or none
-    std::vector<Id> column_of_;               // node -> column, none if it is none
+    PairNumbers pair_keys_; // (tag, next tag)
+    std::vector<Bucket> bucket_;
+    std::vector<Id> rank_of_; // node -> its place in its bucket, none if it is no column
+    std::size_t columns_ = 0;
+    bool grown_ = false; // ids no longer ascend
     Postings postings_;
-    std::vector<First> first_;
     ScratchPool<Scratch> scratch_;
 };
 
