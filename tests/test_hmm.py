@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import re
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +18,7 @@ import treelet as tl
 from treelet.parsing import HMM
 from treelet.testing.strategies import tagged
 
+ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ["the/D dog/N barks/V", "the/D cat/N sleeps/V", "dogs/N bark/V", "a/D dog/N sleeps/V", "she/P barks/V"]
 
 
@@ -83,3 +89,17 @@ def test_refusals() -> None:
         hmm.tag([])
     with pytest.raises(tl.TreeError, match="word 1"):
         hmm.tag(["a", "b c"])
+
+
+def test_the_example_runs_quickly(data_dir: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "rerank_tags.py"), "--quick"],
+        env=os.environ | {"TREELET_DATA": str(data_dir)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = re.search(r"test: ([\d.]+)% .* -> ([\d.]+)% reranked -> ([\d.]+)% at best", run.stdout)
+    assert found is not None, run.stdout
+    first, reranked, oracle = map(float, found.groups())
+    assert 85 < first < reranked < oracle < 100
