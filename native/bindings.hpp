@@ -1,4 +1,4 @@
-// What both files of bindings share: array types, argument checks, interrupts.
+// What all files of bindings share: array types, argument checks, interrupts.
 #pragma once
 #include "store.hpp"
 
@@ -52,5 +52,6 @@ inline void check_signals() {
 }
 
 void bind_parsing(nb::module_ &m);
+void bind_sequences(nb::module_ &m);
 
 } // namespace treelet::python

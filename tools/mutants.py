@@ -32,6 +32,9 @@ MUTANTS = [
         "if (match[y].a >= match[x].a) continue;",
     ),
     ("partial_tree.hpp", "E *= lam;", ""),
+    ("tagging.hpp", "factor_{lam, lam + lam}", "factor_{lam, lam + lam + lam}"),
+    ("tagging.hpp", "if (buckets[r] == known.bucket) inner", "inner"),
+    ("tagging.hpp", "each_total(*seen,", "if (postings == &tags_) each_total(*seen,"),
     ("store.hpp", "height_.push_back(n ? height + 1 : 0);", "height_.push_back(height);"),
     ("counts.hpp", "count[kids[k]] += count[found[i]];", "count[kids[k]] = count[found[i]];"),
     (
@@ -63,9 +66,8 @@ def caught(source: Path, site: Path) -> bool:
     subprocess.run([*python, str(source)], check=True, env=os.environ | {"PATH": path}, stderr=subprocess.DEVNULL)
     env = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{sysconfig.get_path('purelib')}"}
     env["TREELET_HYPOTHESIS"] = "mutants"  # that it fails is enough; no need for the smallest example
-    tests = [
-        str(ROOT / "tests" / name) for name in ("test_tree_kernels.py", "test_parsing.py", "test_forests.py", "native")
-    ]
+    names = ("test_tree_kernels.py", "test_parsing.py", "test_forests.py", "test_tagging.py", "native")
+    tests = [str(ROOT / "tests" / name) for name in names]
     run = subprocess.run(
         [sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", *tests],
         env=env,

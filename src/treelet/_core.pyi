@@ -297,5 +297,23 @@ class ForestColumns:
     @property
     def matched(self) -> int: ...
 
+class TaggingColumns:
+    """Columns of a tagging-kernel matrix."""
+
+    def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float) -> None: ...
+
+    def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
+
+    def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
+
+    @staticmethod
+    def self_values(store: Store, trees: NodeWeights, logs: bool, lam: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @staticmethod
+    def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float) -> tuple[int, int] | None: ...
+
+    @property
+    def bytes(self) -> int: ...
+
 def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int) -> None:
     """Completes rows of a symmetric matrix of which the lower half is there."""

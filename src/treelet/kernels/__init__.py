@@ -5,6 +5,7 @@ from treelet.kernels.bag import Bag
 from treelet.kernels.base import Evaluator, Kernel
 from treelet.kernels.forest import ForestKernel
 from treelet.kernels.on import On
+from treelet.kernels.sequence import Tagging
 from treelet.kernels.smoothed import Smoothed
 from treelet.kernels.tree import PartialTree, SubsetTree, Subtree
 from treelet.kernels.vector import Linear, Polynomial
@@ -29,4 +30,5 @@ __all__ = [
     "SubsetTree",
     "Subtree",
     "Sum",
+    "Tagging",
 ]

@@ -13,10 +13,10 @@ from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number
 from treelet.structures.treebank import Treebank, as_treebank
 
 
-class TreeEvaluator(Evaluator):
-    """A tree kernel bound to two banks, through the native core."""
+class StoreEvaluator(Evaluator):
+    """A kernel over hash-consed structures bound to two banks of them, through the native core."""
 
-    def __init__(self, kernel: TreeKernel, rows: Treebank, columns: Treebank | None, logs: bool) -> None:
+    def __init__(self, kernel: StoreKernel, rows: Any, columns: Any | None, logs: bool) -> None:
         self.kernel, self.logs = kernel, logs
         if columns is None:
             columns = rows
@@ -38,13 +38,16 @@ class TreeEvaluator(Evaluator):
         return int(self.native.bytes)
 
 
-class TreeKernel(Kernel):
-    """A convolution kernel over trees, computed by the native core."""
+class StoreKernel(Kernel):
+    """A convolution kernel over trees, or what is held as trees in a store, computed by the native core.
+
+    `coerce` gives a bank: something like a Treebank, with ``columns``, ``weights()`` and ``joined()``.
+    """
 
     _algorithm: ClassVar[Any]
 
     compressible = True
-    """Whether a model of this kernel can be one weighted graph that any later tree is scored against."""
+    """Whether a model of this kernel can be one weighted graph that any later example is scored against."""
 
     @abstractmethod
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
@@ -53,12 +56,9 @@ class TreeKernel(Kernel):
     def _native_columns(self, store: _core.Store, weights: _core.NodeWeights, logs: bool) -> Any:
         return self._algorithm(store, weights, logs, *self._native_parameters(store))
 
-    def coerce(self, X: Any) -> Treebank:
-        return as_treebank(X)
-
-    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> TreeEvaluator:
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> StoreEvaluator:
         self.validate()
-        return TreeEvaluator(self, self.coerce(X), None if Y is None else self.coerce(Y), logs)
+        return StoreEvaluator(self, self.coerce(X), None if Y is None else self.coerce(Y), logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         self.validate()
@@ -79,6 +79,13 @@ class TreeKernel(Kernel):
         if large is not None:
             raise overflow(self, *large)
         return K, [by_lam, by_mu][: len(self._tunable)]
+
+
+class TreeKernel(StoreKernel):
+    """A convolution kernel over trees."""
+
+    def coerce(self, X: Any) -> Treebank:
+        return as_treebank(X)
 
 
 class Subtree(TreeKernel):

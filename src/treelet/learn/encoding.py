@@ -17,7 +17,9 @@ from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
 from treelet.kernels.smoothed import Smoothed
 from treelet.structures.forest_bank import ForestBank
+from treelet.structures.sequence import Tagged
 from treelet.structures.table import Table
+from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
@@ -91,8 +93,12 @@ class Encoder:
             return {"sparse": [*parts, [int(size) for size in rows.shape]]}
         if isinstance(value, Treebank):
             return {"treebank": self.bank(value)}
+        if isinstance(value, TaggedBank):
+            return {"taggedbank": self.bank(value.chains)}
         if isinstance(value, Tree):
             return {"tree": str(value)}
+        if isinstance(value, Tagged):
+            return {"tagged": str(value)}
         if isinstance(value, Vectors):
             return {"vectors": [self.value(value.values), self.value(value.names)]}
         if isinstance(value, Bags):
@@ -158,7 +164,7 @@ class Decoder:
 
     def model(self) -> Any:
         model = self.value(self.header["model"])
-        if CLASSES.get(type(model).__name__) is not type(model) and type(model) is not Treebank:
+        if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in (Treebank, TaggedBank):
             raise ValueError("there is no model in it")
         return model
 
@@ -205,10 +211,14 @@ class Decoder:
                 return rows
             case "treebank":
                 return self._banks[_index(inner)]
+            case "taggedbank":
+                return TaggedBank.from_chains(self._banks[_index(inner)])
             case "words":
                 return self._vectors[_index(inner)]
             case "tree":
                 return Tree.parse(inner)
+            case "tagged":
+                return Tagged.parse(inner)
             case "vectors":
                 return _vectors(*(self.value(part) for part in inner))
             case "bags":
@@ -302,8 +312,10 @@ def _whole(values: Any, dtype: Any) -> Array:
     return np.ascontiguousarray(values, dtype=dtype)
 
 
-def packed_bank(bank: Treebank) -> dict[str, Array]:
+def packed_bank(bank: Treebank | TaggedBank) -> dict[str, Array]:
     """A bank's trees, distinct subtrees once, as arrays of small whole numbers."""
+    if isinstance(bank, TaggedBank):
+        bank = bank.chains
     if len(bank.columns.store):
         bank = Treebank().joined(bank)[1]  # only what these trees need
     store, roots = bank.columns

@@ -19,11 +19,10 @@ from treelet.errors import KernelOverflowError
 from treelet.gram import gram
 from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel, Matrix, Vector
-from treelet.kernels.tree import TreeKernel
+from treelet.kernels.tree import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE, CompressedModel
 from treelet.learn.parts import COLLAPSING, Roots, compact, linear_parts
-from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
 
 Rows = NDArray[np.intp]
@@ -131,14 +130,14 @@ class Summand(Protocol):
 
 
 class GrowingGraph:
-    """A tree kernel's function: one weight for each distinct subtree of a bank.
+    """A tree kernel's function, or a tagging kernel's: one weight for each distinct subtree of a bank.
 
     Adding a tree costs its nodes; scoring one costs the pairs that match between it and the trees added so far. The
     weights of the rows at hand grow in place. Those of earlier rows lie in graphs of their own, of which two of equal
     age are made one, so that there are only as many as the logarithm of the blocks.
     """
 
-    def __init__(self, kernel: TreeKernel, bank: Treebank) -> None:
+    def __init__(self, kernel: StoreKernel, bank: Any) -> None:
         bank = compact(bank)
         self.kernel, self.store, self.trees = kernel, bank.columns.store, bank.weights()
         self.earlier: list[tuple[int, NDArray[np.int32], Vector, Any]] = []  # age, nodes, weights, graph
@@ -273,7 +272,7 @@ class GrowingParts:
         if len(bad):
             raise KernelOverflowError(
                 f"the score of example {rows[bad[0]]} does not fit a float64: values of {self.kernel!r} grow "
-                "exponentially with the tree. Use a smaller lam, or kernel.normalized(), which stays right"
+                "exponentially with the size of the example. Use a smaller lam, or kernel.normalized(), which stays right"
             )
         return total
 
@@ -291,4 +290,4 @@ def _summand(kernel: Kernel, data: Any) -> Summand:
         return GrowingConstant(float(kernel.value))
     if isinstance(kernel, Linear):
         return GrowingVector(data)
-    return GrowingGraph(cast(TreeKernel, kernel), data)
+    return GrowingGraph(cast(StoreKernel, kernel), data)

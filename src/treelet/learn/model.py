@@ -22,12 +22,13 @@ from treelet.errors import InputTypeError, KernelOverflowError, ParameterError
 from treelet.formats.base import Columns
 from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.sequence import Tagging
 from treelet.kernels.values import LARGE
 from treelet.kernels.vector import Linear
 from treelet.learn.encoding import array_bytes, packed_bank, packed_weights, register
 from treelet.learn.parts import COLLAPSING, Part, Path, Place, Roots, compact, kept, linear_parts
-from treelet.learn.terms import ConstantTerm, SupportSum, Term, TreeTerm
-from treelet.structures.treebank import Treebank
+from treelet.learn.terms import ConstantTerm, Graph, SupportSum, Term, TreeTerm
+from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.vectors import Vectors
 from treelet.work import count_threads
 
@@ -150,7 +151,7 @@ class CompressedModel:
         if not len(X):
             return out
         roots = Roots(X)
-        joined: list[tuple[Treebank, Path, Treebank]] = []
+        joined: list[tuple[Graph, Path, Graph]] = []
         for term in self.terms:
             data = term.part.place.data(X)
             if len(data) != len(X):
@@ -247,7 +248,7 @@ def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix) ->
 def _overflow(term: Term, example: int) -> KernelOverflowError:
     return KernelOverflowError(
         f"the score of example {example} does not fit a float64: values of {term.part.place.kernel!r} grow exponentially "
-        "with the tree. Train with a smaller lam, or with kernel.normalized(), which stays right"
+        "with the size of the example. Train with a smaller lam, or with kernel.normalized(), which stays right"
     )
 
 
@@ -267,7 +268,7 @@ class _Builder:
     def __init__(self, X: Any, alpha: Any) -> None:
         self.X, self.alpha, self.roots = X, alpha, Roots(X)
         self.nodes = self.loose_bytes = 0
-        self._graphs: list[tuple[Path, Treebank, Any]] = []
+        self._graphs: list[tuple[Path, Graph, Any]] = []
 
     def terms(self, parts: Sequence[Part]) -> list[Term] | None:
         found = []
@@ -308,16 +309,16 @@ class _Builder:
         at_roots.sort_indices()  # as a file will have them: sums come out the same to the last bit
         return TreeTerm(rest, shift, needs_scaling, graph, at_roots)
 
-    def _graph(self, place: Place) -> tuple[Treebank, Any]:
+    def _graph(self, place: Place) -> tuple[Graph, Any]:
         """The distinct trees of a column, and the matrix that says which example has which."""
         for path, graph, which in self._graphs:
-            if path == place.path:
+            if path == place.path and isinstance(graph, TaggedBank) == isinstance(place.kernel, Tagging):
                 return graph, which
-        bank = compact(place.data(self.X))
+        bank: Graph = compact(place.data(self.X))
         store, roots = bank.columns
         there = np.flatnonzero(roots >= 0)
         distinct, number = np.unique(roots[there], return_inverse=True)
-        graph = Treebank.from_columns(Columns(store, distinct))
+        graph = type(bank).from_columns(Columns(store, distinct))
         which = sp.csr_array((np.ones(len(there)), (there, number)), shape=(len(bank), len(distinct)))
         nodes = int(bank.weights().weight.sum())
         texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in store.labels)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from treelet.kernels.algebra import Scale, Sum
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel, Vector
 from treelet.kernels.on import On
+from treelet.kernels.sequence import Tagging
 from treelet.kernels.tree import PartialTree, SubsetTree, Subtree
 from treelet.kernels.wrapped import Normalized
 from treelet.structures.table import Table
+from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.treebank import Treebank
 
-COLLAPSING: tuple[type[Kernel], ...] = (PartialTree, SubsetTree, Subtree)
-"""Kernels under which many trees become one weighted graph."""
+COLLAPSING: tuple[type[Kernel], ...] = (PartialTree, SubsetTree, Subtree, Tagging)
+"""Kernels under which many trees, or sequences held as trees, become one weighted graph."""
+Bank = TypeVar("Bank", Treebank, TaggedBank)
 Path = tuple[str | int, ...]
 
 
@@ -96,6 +99,8 @@ def kept(kernel: Kernel, data: Any) -> Any:
     """Examples as a model keeps them: only the columns that the kernel looks at, in its form; trees without others."""
     if isinstance(data, Treebank):
         return compact(data)
+    if isinstance(data, TaggedBank):
+        return compact(data)
     if isinstance(data, Bags):
         return Bags(kept(kernel, data.members), data.start)
     if not isinstance(data, Table):
@@ -109,9 +114,9 @@ def kept(kernel: Kernel, data: Any) -> Any:
     return Table({name: kept(kernel, column) for name, column in columns.items()})
 
 
-def compact(bank: Treebank) -> Treebank:
+def compact(bank: Bank) -> Bank:
     """The same trees over a store that holds nothing else; doing it again changes nothing."""
-    return Treebank().joined(bank)[1]
+    return type(bank)().joined(bank)[1]
 
 
 def _kernels(kernel: Kernel) -> Iterator[Kernel]:

@@ -19,6 +19,7 @@ from treelet.errors import FileError, InputTypeError, ParameterError, TreeletErr
 from treelet.formats.base import PathLike, open_whole
 from treelet.kernels.base import Kernel
 from treelet.learn.encoding import CLASSES, Decoder, Encoder, known_kernels
+from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.treebank import Treebank
 
 MAGIC = b"treelet\0"
@@ -37,7 +38,7 @@ def save(model: Any, path: PathLike) -> None:
     Parameters
     ----------
     model : estimator
-        `KernelSVC`, `VotedPerceptron`, `RankSVM`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a `Treebank`.
+        `KernelSVC`, `VotedPerceptron`, `RankSVM`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a `Treebank` or `TaggedBank`.
     path : path
         By custom it ends in ``.treelet``.
 
@@ -50,10 +51,10 @@ def save(model: Any, path: PathLike) -> None:
     ...     tl.load(folder + "/model.treelet").predict(["(VP (V sleep))"]).tolist()
     ['deed']
     """
-    if CLASSES.get(type(model).__name__) is not type(model) and type(model) is not Treebank:
+    if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in (Treebank, TaggedBank):
         estimators = sorted(name for name, cls in CLASSES.items() if hasattr(cls, "fit"))
         raise InputTypeError(
-            f"a {type(model).__name__} cannot be saved; what can: {', '.join(estimators)}, CompressedModel, Treebank"
+            f"a {type(model).__name__} cannot be saved; what can: {', '.join(estimators)}, CompressedModel, Treebank, TaggedBank"
         )
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}

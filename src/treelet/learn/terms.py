@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.kernels.base import Kernel, Matrix, Vector
-from treelet.kernels.tree import TreeKernel
+from treelet.kernels.sequence import Tagging
+from treelet.kernels.tree import StoreKernel
 from treelet.learn.encoding import packed_weights, register, unpacked_weights
 from treelet.learn.graph import NodeRows, spread, with_all_nodes
 from treelet.learn.parts import COLLAPSING, Part, Place
+from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.treebank import Treebank
 
 BAND = 64  # powers of 2 in a band of weights
+Graph = Treebank | TaggedBank
 STRIP = 1 << 23  # cells of a kernel matrix that a sum over support examples holds at once
 
 
@@ -117,17 +120,17 @@ class SupportSum(Term):
 
 @register
 class TreeTerm(Term):
-    """A tree kernel's share: one weighted graph of distinct subtrees.
+    """A tree kernel's share, or a tagging kernel's: one weighted graph of distinct subtrees.
 
     Parameters
     ----------
-    graph : Treebank
-        The distinct support trees; equal subtrees are one node.
+    graph : Treebank or TaggedBank
+        The distinct support examples; equal subtrees are one node.
     at_roots : sparse matrix of output x tree
         Their coefficients. A subtree's weight is that of the trees it is part of, as often as it is.
     """
 
-    def __init__(self, part: Part, shift: float, needs_scaling: bool, graph: Treebank, at_roots: Any) -> None:
+    def __init__(self, part: Part, shift: float, needs_scaling: bool, graph: Graph, at_roots: Any) -> None:
         super().__init__(part, shift, needs_scaling)
         self.graph, self.at_roots = graph, at_roots
         self._plain: Any = None
@@ -164,15 +167,15 @@ class TreeTerm(Term):
         return self._scaled
 
     def _bound(self, rows: NodeRows, scaled: bool) -> Any:
-        kernel = cast(TreeKernel, self.part.place.kernel)
+        kernel = cast(StoreKernel, self.part.place.kernel)
         return kernel._native_columns(self.graph.columns.store, _core.NodeWeights.of(*rows), scaled)
 
-    def plain(self, data: Treebank, out: Matrix) -> None:
+    def plain(self, data: Graph, out: Matrix) -> None:
         values = np.empty((len(data), self.outputs))
         self.native().rows(data.columns.store, data.weights(), None, 0, len(data), values)
         out += values
 
-    def scaled(self, data: Treebank, log_roots: Vector, out: Matrix) -> None:
+    def scaled(self, data: Graph, log_roots: Vector, out: Matrix) -> None:
         native, units = self.scaled_native()
         values = np.empty((len(data), 2 * self.outputs * len(units)))
         native.rows(data.columns.store, data.weights(), None, 0, len(data), values)
@@ -188,7 +191,8 @@ class TreeTerm(Term):
     def _from_state(cls, state: dict[str, Any]) -> TreeTerm:
         part, shift, needs_scaling = _state_term(state)
         graph = state["graph"]
-        if not isinstance(graph, Treebank) or type(part.place.kernel) not in COLLAPSING:
+        kernel = type(part.place.kernel)
+        if kernel not in COLLAPSING or type(graph) is not (TaggedBank if kernel is Tagging else Treebank):
             raise ValueError("a tree term needs a tree kernel and a graph")
         at_roots = unpacked_weights(state["at_roots"], len(graph))
         if len(graph) and graph.columns.roots.min() < 0:

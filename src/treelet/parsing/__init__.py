@@ -1,9 +1,10 @@
-"""Parsing: probabilistic context-free grammars, from rules or from a treebank."""
+"""Parsing and tagging: probabilistic context-free grammars, hidden Markov models of tags."""
 
 from treelet.parsing.checks import GrammarWarning
 from treelet.parsing.compiled import CompiledGrammar
 from treelet.parsing.grammar import PCFG
+from treelet.parsing.hmm import HMM
 from treelet.parsing.rules import Rule, Word
 from treelet.parsing.unknown import UnknownWords
 
-__all__ = ["PCFG", "CompiledGrammar", "GrammarWarning", "Rule", "UnknownWords", "Word"]
+__all__ = ["HMM", "PCFG", "CompiledGrammar", "GrammarWarning", "Rule", "UnknownWords", "Word"]

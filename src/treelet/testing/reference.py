@@ -11,7 +11,7 @@ from itertools import combinations, product
 from math import prod
 from typing import NamedTuple
 
-from treelet.structures import Tree
+from treelet.structures import Tagged, Tree
 
 Fragment = str | tuple[str, tuple["Fragment", ...]]
 """A label on the fragment's edge (a word, or a node that is not expanded), or a label over its children."""
@@ -135,3 +135,25 @@ def smoothed_partial_tree(
         return mu * total
 
     return sum(delta(a, b) for a in first.nodes() for b in second.nodes() if leaves or (a.children and b.children))
+
+
+# --- tagged sequences (Collins & Duffy 2001) --------------------------------------------------------------------
+
+Piece = tuple[tuple[str, str | None], ...]
+"""Tags one after the other, each with its word or without."""
+
+
+def tagging_features(sequence: Tagged) -> list[Piece]:
+    """All pieces of a sequence: from each position on, of each length, each tag with its word or without."""
+    pairs = list(sequence)
+    found: list[Piece] = []
+    for begin in range(len(pairs)):
+        for end in range(begin + 1, len(pairs) + 1):
+            found += product(*(((tag, None), (tag, word)) for word, tag in pairs[begin:end]))
+    return found
+
+
+def tagging(first: Tagged, second: Tagged, lam: float = 0.4) -> float:
+    """Sum over pieces f of lam^length(f) * count in first * count in second."""
+    a, b = Counter(tagging_features(first)), Counter(tagging_features(second))
+    return sum(lam ** len(f) * a[f] * b[f] for f in a)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for trees."""
+"""Hypothesis strategies for trees, forests, grammars and tagged sequences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from treelet.structures import Forest, Tree
+from treelet.structures import Forest, Tagged, Tree
 
 LABELS = ("A", "B", "C")
 WORDS = ("x", "y", "A")  # one word is also a label: equal strings are equal labels
@@ -95,3 +95,11 @@ def forests(draw: st.DrawFn, max_trees: int = 4, words: Sequence[str] = ("x", "y
 
     items = [(draw(st.integers(1, 5)) / 5, grow(0, len(sentence), 0)) for _ in range(draw(st.integers(1, max_trees)))]
     return Forest.from_trees(items, packing=draw(st.sampled_from(("nodes", "union"))))
+
+
+def tagged(
+    tags: Sequence[str] = ("N", "V"), words: Sequence[str] = ("x", "y", "N"), max_size: int = 7
+) -> st.SearchStrategy[Tagged]:
+    """Short random tagged sequences over few tags and words; one word is also a tag."""
+    pairs = st.tuples(st.sampled_from(list(words)), st.sampled_from(list(tags)))
+    return st.lists(pairs, min_size=1, max_size=max_size).map(lambda found: Tagged(*zip(*found, strict=True)))

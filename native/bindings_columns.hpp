@@ -1,0 +1,143 @@
+// A Gram algorithm over hash-consed chains or trees, as a class for Python: shared by the files of bindings.
+#pragma once
+#include "bindings.hpp"
+#include "counts.hpp"
+
+namespace treelet::python {
+
+// A kernel's real parameter number `which`, as the algorithm's numbers; other parameters as they are.
+template <class Num> Num as_parameter(double value, int which) {
+    if constexpr (std::is_same_v<Num, Dual>)
+        return Dual::parameter(value, which);
+    else
+        return Num(value);
+}
+
+// How an algorithm is made from a kernel's parameters; specialised beside its binding.
+template <template <class> class Algorithm> struct Make;
+
+// Both ways of one kernel: doubles, or (scaled) logarithms of values too large for them.
+template <template <class> class Algorithm> class Columns {
+  public:
+    template <class... Parameters> Columns(StorePtr store, const NodeWeights &weights, bool scaled, Parameters... parameters)
+        : store_(std::move(store)), size_(weights.rows()) {
+        for (Id node : weights.node)
+            if (static_cast<std::size_t>(node) >= store_->size()) refuse("weights do not belong to this store");
+        nb::gil_scoped_release free;
+        if (size_ == 1) {
+            held_.assign(store_->size(), 0);
+            for (Id node : weights.node) held_[node] = 1;
+        }
+        if (scaled)
+            scaled_ = Make<Algorithm>::template columns<Scaled>(Targets{store_.get(), weights}, parameters...);
+        else
+            plain_ = Make<Algorithm>::template columns<double>(Targets{store_.get(), weights}, parameters...);
+    }
+
+    // Fills out; returns the first (row, column) whose value does not fit a double, or None.
+    // With limit (one a row, ascending) only columns 0..row of each row.
+    std::optional<std::pair<std::int64_t, std::int64_t>>
+    rows(StorePtr store, const NodeWeights &trees, std::optional<IdArray> limit, std::size_t begin, std::size_t end, Matrix out) {
+        if (begin > end || end > trees.rows()) refuse("rows out of range");
+        const std::size_t columns = limit ? end : size_;
+        if (out.shape(0) != end - begin || out.shape(1) != columns || columns > size_ || (out.stride(1) != 1 && columns > 1))
+            refuse("out has the wrong shape or layout");
+        if (limit && (limit->shape(0) != trees.rows() || !std::is_sorted(limit->data(), limit->data() + limit->shape(0))))
+            refuse("limit must be ascending, one a row");
+        for (std::int64_t i = trees.start[begin]; i < trees.start[end]; ++i)
+            if (static_cast<std::size_t>(trees.node[i]) >= store->size()) refuse("trees do not belong to this store");
+        Rows rows{store.get(), &trees, limit ? limit->data() : nullptr, begin, end, out.data(), out.stride(0)};
+        {
+            nb::gil_scoped_release free;
+            if (plain_)
+                plain_->rows(rows, check_signals);
+            else
+                scaled_->rows(rows, check_signals);
+        }
+        if (rows.overflow_row == none) return std::nullopt;
+        return std::make_pair(rows.overflow_row, rows.overflow_column);
+    }
+
+    // The only target's weights grow by scale times a row of `trees`; not while other threads ask for rows.
+    void add(const NodeWeights &trees, std::size_t row, double scale) {
+        if (!plain_ || size_ != 1) refuse("only a single target in plain numbers can grow");
+        if (row >= trees.rows()) refuse("row out of range");
+        const auto first = static_cast<std::size_t>(trees.start[row]), last = static_cast<std::size_t>(trees.start[row + 1]);
+        for (std::size_t i = first; i < last; ++i)
+            if (static_cast<std::size_t>(trees.node[i]) >= held_.size() || !held_[trees.node[i]])
+                refuse("the target does not hold all nodes of this tree");
+        plain_->add(trees.node.data() + first, trees.weight.data() + first, last - first, scale);
+    }
+
+    // K(t, t) of every tree, inf where it does not fit a double; or its logarithm, -inf where K is 0.
+    template <class... Parameters> static nb::ndarray<nb::numpy, double, nb::ndim<1>>
+    self_values(StorePtr store, const NodeWeights &trees, bool logs, Parameters... parameters) {
+        for (Id node : trees.node)
+            if (static_cast<std::size_t>(node) >= store->size()) refuse("trees do not belong to this store");
+        std::vector<double> values(trees.rows());
+        {
+            nb::gil_scoped_release free;
+            std::vector<Id> scratch;
+            for (std::size_t t = 0; t < trees.rows(); ++t) {
+                Store small;
+                NodeWeights weights;
+                isolate(*store, trees, t, scratch, small, weights);
+                double value = 0;
+                Rows rows{&small, &weights, nullptr, 0, 1, &value, 1};
+                Make<Algorithm>::template columns<double>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
+                if (logs) value = std::log(value);
+                if (rows.overflow_row != none && !logs) value = std::numeric_limits<double>::infinity();
+                if (rows.overflow_row != none && logs)
+                    Make<Algorithm>::template columns<Scaled>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
+                values[t] = value;
+            }
+        }
+        return to_numpy(std::move(values));
+    }
+
+    // K and its derivatives by the logarithms of lam and (PT) mu: row trees x targets, three matrices.
+    template <class... Parameters>
+    static std::optional<std::pair<std::int64_t, std::int64_t>> gradient(StorePtr store, const NodeWeights &trees,
+                                                                         const NodeWeights &targets, Matrix out, Matrix by_lam,
+                                                                         Matrix by_mu, Parameters... parameters) {
+        for (const NodeWeights *w : {&trees, &targets})
+            for (Id node : w->node)
+                if (static_cast<std::size_t>(node) >= store->size()) refuse("trees do not belong to this store");
+        for (const Matrix *m : {&out, &by_lam, &by_mu})
+            if (m->shape(0) != trees.rows() || m->shape(1) != targets.rows() || m->stride(1) != 1 ||
+                m->stride(0) != static_cast<std::int64_t>(targets.rows()))
+                refuse("the three matrices must be contiguous, one row a tree, one column a target");
+        Rows rows{store.get(), &trees, nullptr, 0, trees.rows(), out.data(), static_cast<std::int64_t>(targets.rows())};
+        rows.gradient[0] = by_lam.data(), rows.gradient[1] = by_mu.data();
+        {
+            nb::gil_scoped_release free;
+            Make<Algorithm>::template columns<Dual>(Targets{store.get(), targets}, parameters...)->rows(rows, check_signals);
+        }
+        if (rows.overflow_row == none) return std::nullopt;
+        return std::make_pair(rows.overflow_row, rows.overflow_column);
+    }
+
+    std::size_t bytes() const { return plain_ ? plain_->bytes() : scaled_->bytes(); }
+
+  private:
+    StorePtr store_;
+    std::size_t size_;
+    std::vector<char> held_; // by a single target
+    std::unique_ptr<Algorithm<double>> plain_;
+    std::unique_ptr<Algorithm<Scaled>> scaled_;
+};
+
+template <template <class> class Algorithm, class... Parameters, class... Names>
+void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... names) {
+    using C = Columns<Algorithm>;
+    nb::class_<C>(m, name, doc)
+        .def(nb::init<StorePtr, const NodeWeights &, bool, Parameters...>(), "store"_a, "weights"_a, "scaled"_a, names...)
+        .def("rows", &C::rows, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
+        .def("add", &C::add, "trees"_a, "row"_a, "scale"_a)
+        .def_static("self_values", &C::template self_values<Parameters...>, "store"_a, "trees"_a, "logs"_a, names...)
+        .def_static("gradient", &C::template gradient<Parameters...>, "store"_a, "trees"_a, "targets"_a, "out"_a, "by_lam"_a,
+                    "by_mu"_a, names...)
+        .def_prop_ro("bytes", &C::bytes);
+}
+
+} // namespace treelet::python

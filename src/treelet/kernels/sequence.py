@@ -1,0 +1,58 @@
+"""Kernels between sequences."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from treelet import _core
+from treelet.kernels.base import check_number
+from treelet.kernels.tree import StoreKernel
+from treelet.structures.tagged_bank import TaggedBank, as_taggedbank
+
+
+class Tagging(StoreKernel):
+    r"""The tagging kernel of Collins & Duffy (2001): pieces of tag sequences in common.
+
+    .. math:: K(s_1, s_2) = \sum_f \lambda^{\mathrm{length}(f)} h_f(s_1) h_f(s_2)
+
+    over the features `f` that are a contiguous sub-sequence of tags, each with its word or without: "Lou/SP Gerstner/CP
+    is/N" has "SP CP", "SP Gerstner/CP N" and 20 others. Computed by
+
+    .. math:: C(i, j) = \lambda \, (1 + [w_i = w_j]) \, (1 + C(i + 1, j + 1))
+
+    for equal tags, 0 for others, summed over all pairs of positions.
+
+    Parameters
+    ----------
+    lam : float in (0, 1]
+        Decay a tag.
+
+    Notes
+    -----
+    Costs the pairs of distinct suffixes that begin with the same two tags; where only one tag is equal, counts of tags
+    and of tags with words do. Examples are whatever `TaggedBank` takes.
+
+    Examples
+    --------
+    >>> from treelet import Tagging
+    >>> Tagging(lam=1)(["the/D dog/N", "a/D dog/N"])
+    array([[8., 5.],
+           [5., 8.]])
+    """
+
+    _algorithm = _core.TaggingColumns
+    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _always_shown = ("lam",)
+
+    def __init__(self, lam: float = 0.4) -> None:
+        self.lam = lam
+        self.validate()
+
+    def validate(self) -> None:
+        check_number(self, "lam", 0, 1)
+
+    def coerce(self, X: Any) -> TaggedBank:
+        return as_taggedbank(X)
+
+    def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
+        return (float(self.lam),)

@@ -1,0 +1,240 @@
+"""A hidden Markov model of tags: sentences to their k best tag sequences."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import ParameterError, TreeError
+from treelet.parsing.unknown import GUESS, UnknownWords
+from treelet.structures.sequence import Tagged, word_problem
+from treelet.structures.tagged_bank import as_taggedbank
+
+Table = NDArray[np.float64]
+EDGE = ""
+"""Stands before and after a sentence; no tag is empty."""
+
+
+class HMM:
+    """A tagger: P(tags, words) is a product of P(tag | one or two tags before) and P(word | tag).
+
+    Made by `HMM.from_tagged`. Transitions from no, one and two tags are interpolated, with weights by deleted
+    interpolation (Brants 2000). Words that are rare or new have P(word | tag) from what they look like: `UnknownWords`.
+
+    Attributes
+    ----------
+    order : int
+        How many tags before a tag count.
+    tags : tuple of str
+    words : dict
+        ``{word: {tag: how often}}``.
+    weights : tuple of float
+        Of the transitions from no, one, two tags before.
+    unknown : UnknownWords or None
+
+    Examples
+    --------
+    >>> from treelet.parsing import HMM
+    >>> hmm = HMM.from_tagged(["the/D dog/N barks/V", "the/D cat/N sleeps/V", "dogs/N bark/V"], order=1)
+    >>> [(tagged, logp)] = hmm.tag(["the", "cat", "barks"])
+    >>> print(tagged)
+    the/D cat/N barks/V
+    >>> len(hmm.tag(["the", "cow", "barks"], k=3))
+    3
+    """
+
+    def __init__(
+        self,
+        order: int,
+        transitions: Table,
+        words: dict[str, dict[str, float]],
+        tags: tuple[str, ...],
+        weights: tuple[float, ...],
+        unknown: UnknownWords | None,
+    ) -> None:
+        self.order, self.words, self.tags, self.weights, self.unknown = order, words, tags, weights, unknown
+        self._log = transitions  # [before..., tag]: the last number stands for the edge
+        self._number = {tag: number for number, tag in enumerate(tags)}
+        totals: Counter[str] = Counter()
+        for counts in words.values():
+            totals.update(counts)
+        self._totals = totals
+
+    @classmethod
+    def from_tagged(cls, bank: Any, order: int = 2, *, unknown: str | None = "signature", min_count: int = 5) -> HMM:
+        """Count a collection of tagged sequences.
+
+        Parameters
+        ----------
+        bank : TaggedBank or what it takes
+            Missing sequences are left out.
+        order : {1, 2}
+            How many tags before a tag count.
+        unknown : {"signature", None}
+            How to tag words that were never seen: by what they look like; None refuses them.
+        min_count : int
+            Words seen at most so often are what new words are judged by.
+        """
+        if order not in (1, 2) or isinstance(order, bool):
+            raise ParameterError(f"The 'order' parameter of HMM must be 1 or 2. Got {order!r} instead.")
+        if unknown not in ("signature", None):
+            raise ParameterError(
+                f"The 'unknown' parameter of HMM must be 'signature' or None. Got {unknown!r} instead."
+            )
+        if not isinstance(min_count, int) or isinstance(min_count, bool) or min_count < 1:
+            raise ParameterError(
+                f"The 'min_count' parameter of HMM must be an int of at least 1. Got {min_count!r} instead."
+            )
+        sequences = [item for item in as_taggedbank(bank) if item is not None]
+        if not sequences:
+            raise TreeError("there are no tagged sequences to learn from")
+        tags = tuple(sorted({tag for item in sequences for tag in item.tags}))
+        words: dict[str, dict[str, float]] = {}
+        sightings: Counter[tuple[str, str, bool]] = Counter()
+        for item in sequences:
+            for place, (word, tag) in enumerate(item):
+                seen = words.setdefault(word, {})
+                seen[tag] = seen.get(tag, 0) + 1
+                sightings[tag, word, place == 0] += 1
+        model = None
+        if unknown is not None:
+            totals: Counter[str] = Counter(tag for item in sequences for tag in item.tags)
+            model = UnknownWords.learn(((*key, float(n)) for key, n in sightings.items()), totals, min_count)
+        log, weights = _transitions(sequences, tags, order)
+        return cls(order, log, words, tags, weights, model)
+
+    def __repr__(self) -> str:
+        return f"<HMM of order {self.order}: {len(self.tags)} tags, {len(self.words):,} words>"
+
+    # --- tagging ------------------------------------------------------------------------------------------------
+
+    def tag(self, words: Iterable[str], k: int = 1) -> list[tuple[Tagged, float]]:
+        """The k best tag sequences of a sentence, best first, each with its log probability.
+
+        Exact: there are fewer than k only where the model has no more that are possible.
+
+        Parameters
+        ----------
+        words : iterable of str
+            At least one.
+        k : int
+            How many.
+        """
+        if isinstance(words, str):
+            raise TreeError(f"the words must be a list of strings, got the string {words!r}: split it")
+        sentence = tuple(words)
+        if not sentence:
+            raise TreeError("there are no words to tag")
+        for number, word in enumerate(sentence):
+            if problem := word_problem(word):
+                raise TreeError(f"word {number}: a word is {problem}")
+        if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
+            raise ParameterError(f"The 'k' parameter of HMM.tag must be an int of at least 1. Got {k!r} instead.")
+        choices = [self._emissions(word, place == 0) for place, word in enumerate(sentence)]
+        found = self._best_first(choices, int(k))
+        return [
+            (Tagged._trusted(sentence, tuple(self.tags[number] for number in numbers)), logp) for logp, numbers in found
+        ]
+
+    def _emissions(self, word: str, first: bool) -> tuple[NDArray[np.intp], Table]:
+        """The tags that a word may have, and log P(word | tag)."""
+        seen = self.words.get(word, {})
+        count = sum(seen.values())
+        share = dict(seen)
+        if self.unknown is not None and count <= self.unknown.min_count:
+            times = GUESS if seen else 1.0  # a new word counts as one that was seen once
+            for tag, p in self.unknown.tags(word, first).items():
+                share[tag] = share.get(tag, 0.0) + times * p
+        if not share:
+            raise TreeError(
+                f"the word {word!r} was never seen: learn with unknown='signature', or tag known words only"
+            )
+        numbers = np.array([self._number[tag] for tag in share])
+        return numbers, np.log([n / (self._totals[tag] + 1.0) for tag, n in share.items()])
+
+    def _best_first(self, choices: list[tuple[NDArray[np.intp], Table]], k: int) -> list[tuple[float, tuple[int, ...]]]:
+        """The k best paths: the best score from every state to the end, then a search from the start guided by it.
+
+        The guide is exact, so that only prefixes of the k best paths are opened; a prefix's brothers wait until it is
+        taken itself.
+        """
+        n, edge = len(choices), np.array([len(self.tags)])
+        at = [edge, edge, *(numbers for numbers, _ in choices), edge]  # at[i + 2]: the tags of place i
+        steps: list[Table] = []  # [two before, before, now]: the best score from there to the end
+        for i in range(n, -1, -1):
+            if self.order == 1:
+                step = self._log[np.ix_(at[i + 1], at[i + 2])][None]
+            else:
+                step = self._log[np.ix_(at[i], at[i + 1], at[i + 2])]
+            if i < n:
+                step = step + choices[i][1] + steps[-1].max(axis=2)
+            steps.append(step)
+        steps.reverse()
+        sorted_rows: dict[tuple[int, int, int], tuple[list[int], list[float]]] = {}
+
+        def ahead(path: tuple[int, ...]) -> tuple[list[int], list[float]]:
+            """What may come after a path, best first, and the best scores from there on."""
+            i = len(path)
+            key = (i, path[-2] if self.order == 2 and i > 1 else 0, path[-1] if i > 0 else 0)
+            if key not in sorted_rows:
+                row = steps[i][key[1], key[2]]
+                order = np.argsort(-row, kind="stable")
+                sorted_rows[key] = order.tolist(), row[order].tolist()
+            return sorted_rows[key]
+
+        heap: list[tuple[float, tuple[int, ...], float, int]] = []
+
+        def push(path: tuple[int, ...], before: float, rank: int) -> None:
+            order, scores = ahead(path)
+            if rank < len(order) and scores[rank] > -math.inf:
+                heapq.heappush(heap, (-(before + scores[rank]), (*path, order[rank]), before, rank))
+
+        found: list[tuple[float, tuple[int, ...]]] = []
+        push((), 0.0, 0)
+        while heap and len(found) < k:
+            cost, path, before, rank = heapq.heappop(heap)
+            push(path[:-1], before, rank + 1)
+            if len(path) > n:
+                found.append((-cost, tuple(int(at[i + 2][p]) for i, p in enumerate(path[:-1]))))
+            else:
+                push(path, -cost - ahead(path)[1][0], 0)
+        return found
+
+
+def _transitions(sequences: list[Tagged], tags: tuple[str, ...], order: int) -> tuple[Table, tuple[float, ...]]:
+    """Log P(tag | tags before), the last number being the edge, and the weights of the orders (Brants 2000)."""
+    number = {tag: k for k, tag in enumerate(tags)} | {EDGE: len(tags)}
+    n = len(number)
+    edge = n - 1
+    counts = np.zeros((n,) * (order + 1))
+    for item in sequences:
+        chain = [edge] * order + [number[tag] for tag in item.tags] + [edge]
+        places = tuple(np.array(chain[k : len(chain) - order + k]) for k in range(order + 1))
+        np.add.at(counts, places, 1)
+    # counts of each order: [tag], [before, tag], [two before, before, tag]
+    levels = [counts.sum(axis=tuple(range(order - k))) for k in range(order + 1)]
+    weights = np.zeros(order + 1)
+    for place in np.argwhere(counts > 0):
+        times = counts[tuple(place)]
+        shares = []
+        for k, level in enumerate(levels):
+            own = level[tuple(place[order - k :])]
+            context = level[tuple(place[order - k : -1])].sum()
+            shares.append((own - 1) / (context - 1) if context > 1 else 0.0)
+        weights[int(np.argmax(shares[::-1]))] += times  # the longest of those that tie
+    weights = weights[::-1] / weights.sum()
+    weights = 0.999 * weights + 0.001 * np.eye(order + 1)[0]  # no tag is impossible after another
+    p = np.zeros_like(counts)
+    for weight, level in zip(weights, levels, strict=True):
+        context = level.sum(axis=-1, keepdims=True)
+        p += weight * np.divide(level, context, out=np.zeros_like(level), where=context > 0)
+    total = p.sum(axis=-1, keepdims=True)  # less than 1 where a context was never seen
+    p = np.divide(p, total, out=np.zeros_like(p), where=total > 0)
+    with np.errstate(divide="ignore"):
+        return np.log(p), tuple(float(weight) for weight in weights)

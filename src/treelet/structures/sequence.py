@@ -1,0 +1,131 @@
+"""A tagged sequence: words, each with its tag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from treelet.errors import FormatError, TreeError
+
+
+def word_problem(word: object) -> str | None:
+    """Why a string cannot be a word: it is written between blanks."""
+    if not isinstance(word, str):
+        return f"a string, not a {type(word).__name__}"
+    if not word or any(char.isspace() for char in word):
+        return f"not empty and has no white space; this one is {word!r}"
+    return None
+
+
+def tag_problem(tag: object) -> str | None:
+    """Why a string cannot be a tag: it is written after the last slash."""
+    if isinstance(tag, str) and "/" in tag:
+        return f"without slashes, since the last slash separates word and tag; this one is {tag!r}"
+    return word_problem(tag)
+
+
+class Tagged:
+    """Words with their tags, one each: what a tagger says of a sentence.
+
+    Immutable and hashable. Iterating gives (word, tag) pairs; it is no list, so that NumPy takes it for one value.
+
+    Parameters
+    ----------
+    words : iterable of str
+        At least one; not empty, without white space.
+    tags : iterable of str
+        As many; without slashes too.
+
+    Examples
+    --------
+    >>> from treelet import Tagged
+    >>> tagged = Tagged(["Lou", "Gerstner", "is"], ["SP", "CP", "N"])
+    >>> print(tagged)
+    Lou/SP Gerstner/CP is/N
+    >>> tagged == Tagged.parse("Lou/SP Gerstner/CP is/N"), len(tagged), next(iter(tagged))
+    (True, 3, ('Lou', 'SP'))
+    """
+
+    __slots__ = ("__weakref__", "tags", "words")
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+    def __init__(self, words: Iterable[str], tags: Iterable[str]) -> None:
+        for name, given in (("words", words), ("tags", tags)):
+            if isinstance(given, str):
+                raise TreeError(f"{name} must be a list of strings, got the string {given!r}: split it")
+        words, tags = tuple(words), tuple(tags)
+        if len(words) != len(tags):
+            raise TreeError(f"a tagged sequence needs one tag a word, got {len(words)} words and {len(tags)} tags")
+        if not words:
+            raise TreeError("a tagged sequence needs at least one word; None stands for a missing one")
+        for number, (word, tag) in enumerate(zip(words, tags, strict=True)):
+            if problem := word_problem(word):
+                raise TreeError(f"word {number}: a word is {problem}")
+            if problem := tag_problem(tag):
+                raise TreeError(f"tag {number}: a tag is {problem}")
+        self._set(words, tags)
+
+    def _set(self, words: tuple[str, ...], tags: tuple[str, ...]) -> None:
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "tags", tags)
+
+    @classmethod
+    def _trusted(cls, words: tuple[str, ...], tags: tuple[str, ...]) -> Tagged:
+        tagged = cls.__new__(cls)
+        tagged._set(words, tags)
+        return tagged
+
+    @classmethod
+    def parse(cls, text: str) -> Tagged:
+        """The sequence that ``word/tag word/tag ...`` spells; the last slash of each separates.
+
+        >>> Tagged.parse("1/2/CD of/IN").words
+        ('1/2', 'of')
+        """
+        if not isinstance(text, str):
+            raise TreeError(f"Tagged.parse takes a string, got {type(text).__name__}")
+        return parse_slashes(text, "<text>", None)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return zip(self.words, self.tags, strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tagged):
+            return NotImplemented
+        return self.words == other.words and self.tags == other.tags
+
+    def __hash__(self) -> int:
+        return hash((self.words, self.tags))
+
+    def __str__(self) -> str:
+        return " ".join(f"{word}/{tag}" for word, tag in self)
+
+    def __repr__(self) -> str:
+        return f"Tagged.parse({str(self)!r})"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Tagged cannot be changed; make another")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tagged, (self.words, self.tags)
+
+
+def parse_slashes(text: str, source: str, line: int | None) -> Tagged:
+    """A sequence in the slash form; FormatError with the place of what is wrong."""
+    words, tags = [], []
+    for match in re.finditer(r"\S+", text):
+        word, slash, tag = match[0].rpartition("/")
+        if not (slash and word and tag):
+            message = f"{match[0]!r} is not word/tag: write each word with a slash and its tag"
+            raise FormatError(message, source, line, match.start() + 1)
+        words.append(word)
+        tags.append(tag)
+    if not words:
+        raise FormatError("there are no words here: write word/tag word/tag ...", source, line)
+    return Tagged._trusted(tuple(words), tuple(tags))

@@ -1,0 +1,371 @@
+"""Collections of tagged sequences, hash-consed: equal suffixes anywhere in one are one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, Any, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.formats.base import COMPRESSED, Columns, PathLike, Source, open_source, open_whole
+from treelet.structures.sequence import Tagged, parse_slashes, tag_problem
+from treelet.structures.treebank import Stats, Treebank
+
+FORMATS = ("columns", "slashes")
+
+
+class TaggedBank(Sequence[Tagged | None]):
+    """Tagged sequences, for kernels: a collection like `Treebank`.
+
+    Within, a sequence is a chain: a tree in which a tag stands over its word and the rest of the sequence. So equal
+    suffixes are stored once, and slicing costs next to nothing.
+
+    Parameters
+    ----------
+    sequences : iterable
+        `Tagged`, strings in the slash form, lists of (word, tag) pairs, mixed as you like. None is a missing sequence,
+        whose kernel with anything is 0. A string is one item, not a file: see `read_tagged`.
+
+    Examples
+    --------
+    >>> from treelet import TaggedBank
+    >>> bank = TaggedBank(["the/DT dog/NN barks/VBZ", "a/DT dog/NN barks/VBZ"])
+    >>> len(bank), bank.shape
+    (2, (2,))
+    >>> print(bank[1])
+    a/DT dog/NN barks/VBZ
+    >>> print(bank.stats())
+    2 sequences, 6 positions, 4 distinct suffixes, 4 words, 3 tags
+    """
+
+    __slots__ = ("_cached", "_chains")
+
+    _chains: Treebank
+    _cached: list[Tagged | None] | None
+
+    def __init__(self, sequences: Iterable[object] = ()) -> None:
+        if isinstance(sequences, TaggedBank):
+            self._chains, self._cached = sequences._chains, sequences._cached
+        else:
+            items = _items(sequences)
+            self._chains, self._cached = Treebank.from_columns(_columns_of(items)), items
+
+    @classmethod
+    def from_columns(cls, columns: Columns) -> TaggedBank:
+        """A bank over chains that are in a store already."""
+        return cls._of(Treebank.from_columns(columns))
+
+    @classmethod
+    def from_chains(cls, chains: Treebank) -> TaggedBank:
+        """A bank of trees that are chains, as `chains` gives them; TreeError if they are not."""
+        _check_chains(chains)
+        return cls._of(chains)
+
+    @classmethod
+    def _of(cls, chains: Treebank, cached: list[Tagged | None] | None = None) -> TaggedBank:
+        bank = cls.__new__(cls)
+        bank._chains, bank._cached = chains, cached
+        return bank
+
+    # --- the collection -----------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._chains)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(len(bank),)``, as scikit-learn likes to know it."""
+        return (len(self),)
+
+    def __iter__(self) -> Iterator[Tagged | None]:
+        return iter(self._sequences())
+
+    @overload
+    def __getitem__(self, index: int) -> Tagged | None: ...
+    @overload
+    def __getitem__(self, index: slice | Sequence[int] | NDArray[Any] | tuple[Any, ...]) -> TaggedBank: ...
+    def __getitem__(self, index: Any) -> Tagged | TaggedBank | None:
+        if isinstance(index, tuple):
+            if len(index) != 2 or index[1] is not Ellipsis:
+                raise IndexError("a TaggedBank has one dimension")
+            index = index[0]
+        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"sequence {index} of a bank of {len(self)}")
+            return self._sequences()[int(index)]
+        if not isinstance(index, slice):
+            index = np.asarray(index)
+            if index.size == 0:
+                index = index.astype(np.int64)
+            if index.ndim != 1 or index.dtype.kind not in "iub":
+                raise InputTypeError("a TaggedBank is indexed by an integer, a slice, integers or a mask of booleans")
+        order = np.arange(len(self))[index]
+        return TaggedBank._of(self._chains[index], self._cached and [self._cached[number] for number in order])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
+        out = np.empty(len(self), dtype=object)
+        out[:] = self._sequences()
+        return out
+
+    def __add__(self, other: object) -> TaggedBank:
+        return TaggedBank.concat([self, other])
+
+    def __radd__(self, other: object) -> TaggedBank:
+        return TaggedBank.concat([other, self])
+
+    @staticmethod
+    def concat(banks: Iterable[object]) -> TaggedBank:
+        """One bank of all the sequences of several, in order."""
+        parts = [as_taggedbank(bank) for bank in banks]
+        return TaggedBank._of(Treebank.concat([part._chains for part in parts]))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TaggedBank):
+            return NotImplemented
+        return self._chains == other._chains
+
+    __hash__ = None  # type: ignore[assignment]  # a collection is compared by content, like a list
+
+    def __repr__(self) -> str:
+        return f"<TaggedBank: {self.stats()}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._chains,)
+
+    # --- what it holds ------------------------------------------------------------------------------------------
+
+    def stats(self) -> Stats:
+        """How many sequences, positions, distinct suffixes, distinct words and tags."""
+        weights, store = self.weights(), self.columns.store
+        distinct = np.unique(weights.node)
+        inner = store.production >= 0
+        positions = distinct[inner[distinct]]
+        return Stats(
+            sequences=len(self),
+            positions=int(weights.weight[inner[weights.node]].sum()),
+            distinct_suffixes=len(positions),
+            words=len(distinct) - len(positions),
+            tags=len(np.unique(store.label[positions])),
+        )
+
+    def strings(self) -> list[str]:
+        """Each sequence in the slash form (a missing one: an empty string)."""
+        return ["" if item is None else str(item) for item in self._sequences()]
+
+    def write(self, file: PathLike | IO[str], format: str = "slashes") -> None:
+        """Write the sequences; the file appears whole or not at all, packed if its name says so.
+
+        ``"slashes"`` is one sequence a line, an empty line for a missing one; ``"columns"`` one word and tag a line, an
+        empty line after each sequence.
+        """
+        _check_format(format)
+        if format == "columns" and (missing := [n for n, item in enumerate(self._sequences()) if item is None]):
+            raise TreeError(f"sequence {missing[0]} is missing, which columns cannot say: write format='slashes'")
+        if format == "slashes":
+            lines = (text + "\n" for text in self.strings())
+        else:
+            lines = ("".join(f"{w} {t}\n" for w, t in item) + "\n" for item in self._sequences() if item is not None)
+        if file == "-":
+            file = sys.stdout
+        if hasattr(file, "write"):
+            cast("IO[str]", file).writelines(lines)
+            return
+        pack = COMPRESSED.get(Path(file).suffix.lower())
+        with open_whole(file) as stream, pack(stream, "wb") if pack else nullcontext(stream) as out:
+            for line in lines:
+                out.write(line.encode("utf-8", "surrogatepass"))
+
+    # --- for the kernels ----------------------------------------------------------------------------------------
+
+    @property
+    def chains(self) -> Treebank:
+        """The sequences as trees: ``a/X b/Y`` is ``(X a (Y b))``."""
+        return self._chains
+
+    @property
+    def columns(self) -> Columns:
+        """The native store and this bank's chains in it."""
+        return self._chains.columns
+
+    def weights(self) -> _core.NodeWeights:
+        """The sparse matrix of sequence x distinct suffix (and word) counts."""
+        return self._chains.weights()
+
+    def joined(self, other: TaggedBank) -> tuple[TaggedBank, TaggedBank]:
+        """Both banks over one store, in which this bank's suffixes keep their numbers."""
+        mine, others = self._chains.joined(other._chains)
+        return TaggedBank._of(mine, self._cached), TaggedBank._of(others, other._cached)
+
+    def _sequences(self) -> list[Tagged | None]:
+        if self._cached is None:
+            store, roots = self._chains.columns
+            label, start, child = store.label.tolist(), store.child_start.tolist(), store.child.tolist()
+            texts, found = store.labels, []
+            for root in roots.tolist():
+                words, tags, node = [], [], root
+                while node >= 0:
+                    tags.append(texts[label[node]])
+                    words.append(texts[label[child[start[node]]]])
+                    node = child[start[node] + 1] if start[node + 1] - start[node] == 2 else -1
+                found.append(Tagged._trusted(tuple(words), tuple(tags)) if words else None)
+            self._cached = found
+        return self._cached
+
+
+def _rebuild(chains: Treebank) -> TaggedBank:
+    return TaggedBank.from_chains(chains)
+
+
+def _check_chains(chains: Treebank) -> None:
+    store, roots = chains.columns
+    start, child = store.child_start, store.child
+    arity = np.diff(start)
+    positions = np.flatnonzero(arity > 0)
+    first = child[start[positions]]
+    longer = positions[arity[positions] == 2]
+    good = arity.max(initial=0) <= 2 and not arity[first].any() and arity[child[start[longer] + 1]].all()
+    if not good or not arity[roots[roots >= 0]].all():
+        raise TreeError("these trees are no chains of tags, words and what follows: they were not made by a TaggedBank")
+    tags = np.unique(store.label[positions])
+    texts = store.labels
+    if any(tag_problem(texts[tag]) for tag in tags):
+        raise TreeError("a tag of these chains is none: they were not made by a TaggedBank")
+
+
+def _items(sequences: Iterable[object]) -> list[Tagged | None]:
+    if isinstance(sequences, (str, bytes, Tagged)):
+        hint = ", or read a file with treelet.read_tagged" if isinstance(sequences, str) else ""
+        raise InputTypeError(
+            f"a collection of tagged sequences is needed, got one {type(sequences).__name__}: put it in a list{hint}"
+        )
+    if isinstance(sequences, (Mapping, Treebank)) or hasattr(sequences, "columns"):
+        raise InputTypeError(
+            f"a collection of tagged sequences is needed, got a {type(sequences).__name__}"
+            + ("" if isinstance(sequences, Treebank) else ': say which column to the kernel: On("column", kernel)')
+        )
+    try:
+        items = list(sequences)
+    except TypeError:
+        raise InputTypeError(f"a collection of tagged sequences is needed, got {type(sequences).__name__}") from None
+    return [_item(item, number) for number, item in enumerate(items)]
+
+
+def _item(item: object, number: int) -> Tagged | None:
+    if item is None or isinstance(item, Tagged):
+        return item
+    if isinstance(item, str):
+        return parse_slashes(item, f"item {number}", None)
+    try:
+        pairs = [(word, tag) for word, tag in cast("Iterable[tuple[str, str]]", item)]
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"item {number} is a {type(item).__name__}, not a tagged sequence: give Tagged, 'word/tag word/tag', or a "
+            "list of (word, tag) pairs"
+        ) from None
+    try:
+        return Tagged([word for word, _ in pairs], [tag for _, tag in pairs])
+    except TreeError as error:
+        raise TreeError(f"item {number}: {error}") from None
+
+
+def _columns_of(items: list[Tagged | None]) -> Columns:
+    """Chains in post-order: all words, then the tags from the last to the first, each over its word and the rest."""
+    numbers: dict[str, int] = {}
+    label: list[int] = []
+    arity: list[int] = []
+    ends: list[int] = []
+    there = []
+    for number, item in enumerate(items):
+        if item is None:
+            continue
+        label += [numbers.setdefault(text, len(numbers)) for text in (*item.words, *reversed(item.tags))]
+        arity += [0] * len(item) + [1] + [2] * (len(item) - 1)
+        ends.append(len(label))
+        there.append(number)
+    store, found = _core.build(
+        list(numbers), np.array(label, np.int32), np.array(arity, np.int32), np.array(ends, np.int64)
+    )
+    roots = np.full(len(items), -1, np.int32)
+    roots[there] = found
+    return Columns(store, roots)
+
+
+def as_taggedbank(sequences: object) -> TaggedBank:
+    """A TaggedBank of whatever holds tagged sequences; a TaggedBank is returned as it is."""
+    return sequences if isinstance(sequences, TaggedBank) else TaggedBank(cast("Iterable[object]", sequences))
+
+
+def _check_format(format: object) -> None:
+    if format not in FORMATS:
+        raise ParameterError(f"The 'format' parameter must be 'columns' or 'slashes'. Got {format!r} instead.")
+
+
+def read_tagged(
+    file: PathLike | IO[bytes] | IO[str],
+    format: str = "columns",
+    *,
+    word: int = 0,
+    tag: int = 1,
+    encoding: str = "utf-8",
+) -> TaggedBank:
+    r"""Read a file of tagged sequences.
+
+    Parameters
+    ----------
+    file : path or open file
+        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
+    format : {"columns", "slashes"}
+        ``"columns"``: a word a line with what belongs to it, in columns between blanks, and an empty line between
+        sentences, as in the CoNLL shared tasks; lines that begin with ``-DOCSTART-`` are left out. ``"slashes"``:
+        a sentence a line, ``word/tag word/tag``; an empty line is a missing one.
+    word, tag : int
+        Which columns, counted from 0; negative ones from the last.
+    encoding : str
+        Of the text.
+
+    Examples
+    --------
+    >>> import io, treelet
+    >>> text = "He PRP B-NP\nsleeps VBZ B-VP\n\nGo VB B-VP\n"
+    >>> print(treelet.read_tagged(io.StringIO(text), tag=2)[0])
+    He/B-NP sleeps/B-VP
+    """
+    _check_format(format)
+    for name, column in (("word", word), ("tag", tag)):
+        if not isinstance(column, int) or isinstance(column, bool):
+            raise ParameterError(f"The {name!r} parameter of read_tagged must be an int. Got {column!r} instead.")
+    with open_source(file, encoding) as source:
+        if format == "columns":
+            return TaggedBank(_read_columns(source, word, tag))
+        lines = source.text_lines()
+        return TaggedBank([parse_slashes(text, source.name, n) if text.strip() else None for n, text in lines])
+
+
+def _read_columns(source: Source, word: int, tag: int) -> list[Tagged]:
+    found: list[Tagged] = []
+    words: list[str] = []
+    tags: list[str] = []
+    for number, line in source.text_lines():
+        cells = line.split()
+        if cells and cells[0] != "-DOCSTART-":
+            for name, column in (("word", word), ("tag", tag)):
+                if not -len(cells) <= column < len(cells):
+                    raise source.error(
+                        f"there are {len(cells)} columns here, and no column {column} for {name}=", number
+                    )
+            if problem := tag_problem(cells[tag]):
+                raise source.error(f"a tag is {problem}", number)
+            words.append(cells[word])
+            tags.append(cells[tag])
+        elif words:
+            found.append(Tagged._trusted(tuple(words), tuple(tags)))
+            words, tags = [], []
+    if words:
+        found.append(Tagged._trusted(tuple(words), tuple(tags)))
+    return found
