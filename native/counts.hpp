@@ -132,7 +132,11 @@ struct RowBlock {
         start.push_back(static_cast<std::int64_t>(occurrence.size()));
         uses.assign(node.size(), 0);
         for (Id u : node)
-            for (std::size_t k = 0; k < store.arity(u); ++k) ++uses[index[store.children(u)[k]]];
+            for (std::size_t k = 0; k < store.arity(u); ++k) {
+                const Id child = index[store.children(u)[k]];
+                if (child == none) throw std::invalid_argument("a row lacks a child of one of its nodes");
+                ++uses[child];
+            }
     }
     void forget(std::vector<Id> &index) const {
         for (Id u : node) index[u] = none;

@@ -77,7 +77,7 @@ def test_pictures() -> None:
 def test_what_cannot_be_compared() -> None:
     with pytest.raises(TreeError, match=r"'tree' and 'gold' must be over the same words, got 'a' and 'b'"):
         marked("(S (A a))", "(S (A b))")
-    with pytest.raises(TreeError, match="'other' and 'gold'"):
+    with pytest.raises(TreeError, match=r"'other' and 'gold'"):
         marked("(S (A a))", "(S (A a))", other="(S (A b))")
     with pytest.raises(InputTypeError, match="'gold' parameter must be a Tree or its brackets"):
         marked("(S (A a))", 3)

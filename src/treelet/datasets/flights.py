@@ -280,16 +280,15 @@ def flights(n: int = 1336, seed: int = 0) -> Treebank:
     for the reranking experiment of Collins & Duffy (2001), in place of the ATIS treebank, and made so that a grammar
     read off the trees, which knows single productions only, often errs where larger fragments tell what is right:
 
-    - A modifier belongs to the nearest phrase on its left whose head may have it: "book a seat by the window", but
-      "book a seat by phone";"
-      " "list fares on the flight", but "list fares on monday". The head may be several levels up.
-    - Of two nouns with "and", both have a modifier if both may: "fares and meals on the flight", but "hotels and "
-    "flights
+    - A modifier belongs to the nearest phrase on its left whose head may have it: "book a seat by the window", but "book
+      a seat by phone"; "list fares on the flight", but "list fares on monday". The head may be several levels up.
+    - Of two nouns with "and", both have a modifier if both may: "fares and meals on the flight", but "hotels and flights
       to denver". Likewise "cheap flights and hotels", but "nonstop flights and hotels".
     - Compounds are phrases, lists of modifiers are not: "a first class fare", "a cheap coach fare".
     - Verbs differ in what follows: "ask the agent to go" has three parts, "want the agent to go" two.
-    - "from boston to denver", "six in the morning" and "the fifth of may" are phrases, "to denver from boston" "
-    "is not.
+    - "from boston to denver", "six in the morning" and "the fifth of may" are phrases, "to denver from boston" is not.
+
+    The generator was written so that fragments help, and adjusted while looking at how much they do.
 
     Six modifiers in a hundred are attached at random, so that nobody can be right everywhere. Few words and patterns
     are frequent and many are rare; some words of a test part are new.

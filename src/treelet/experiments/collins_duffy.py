@@ -419,7 +419,13 @@ def page(results: dict[str, Any]) -> str:
         f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {results['seconds']:.0f} s of wall time.",
         f"**{results['title']}**; {results['splits']} random splits of {sizes[0]}/{sizes[1]}/{sizes[2]} sentences for training, "
         "development and test (training sentences whose words are also in the other parts are left out)."
-        + (" **Quick run: small parts, few settings.**" if results["quick"] else ""),
+        + (" **Quick run: small parts, few settings.**" if results["quick"] else "")
+        + (
+            " The generator was written so that fragments help, and adjusted while looking at how much they do: read these figures as a "
+            "check that everything works as in the paper, not as a result about language."
+            if results["kind"] == "flights"
+            else ""
+        ),
         (
             "A PCFG of the training part proposes the 100 best parses of a sentence; for the training sentences themselves, "
             "grammars of nine tenths of the part parse the other tenth. "

@@ -17,7 +17,8 @@ from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
 from treelet.parsing import PCFG
-from treelet.structures import Table, Treebank, as_treebank
+from treelet.structures import Table, Tree, Treebank, as_treebank
+from treelet.work import progress_bar
 
 Rows = NDArray[np.int64]
 NO_PARSE = -1000.0  # log probability that stands for none
@@ -112,11 +113,12 @@ class CandidateParses:
             )
         order = np.arange(len(bank))
         parts = []
-        for fold in range(int(folds)):
-            held = order % folds == fold
-            grammar = PCFG.from_treebank(bank[~held], **options)
-            found = cls.parsed(grammar, bank[held], k, n_jobs=n_jobs, progress=progress)
-            parts.append((order[held], found))
+        with progress_bar(progress, "sentences", len(bank)) as advance:
+            for fold in range(int(folds)):
+                held = order % folds == fold
+                grammar = PCFG.from_treebank(bank[~held], **options)
+                parts.append((order[held], cls.parsed(grammar, bank[held], k, n_jobs=n_jobs)))
+                advance(int(held.sum()))
         qid = np.concatenate([numbers[found.qid] for numbers, found in parts])
         rows = np.argsort(qid, kind="stable")
         counts = _joined([found.counts for _, found in parts])
@@ -142,14 +144,19 @@ class CandidateParses:
                     continue
                 try:
                     data = json.loads(line)
-                    items = [(float(item[0]), str(item[-1])) for item in data["nbest"]]
-                    gold.append(str(data["gold"]))
-                except (ValueError, KeyError, IndexError, TypeError) as error:
+                    items = [(float(item[0]), Tree.parse(item[-1])) for item in data["nbest"]]
+                    right = Tree.parse(data["gold"])
+                except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
                     raise source.error(
                         f'a line is {{"gold": tree, "nbest": [[log probability, tree], ...]}} ({error})', number
                     ) from None
                 if not items:
                     raise source.error("this sentence has no candidates: leave it out", number)
+                words = right.words()
+                for place, (_, tree) in enumerate(items):
+                    if tree.words() != words:
+                        raise source.error(f"candidate {place} has other words than the gold tree", number)
+                gold.append(right)
                 logp += [score for score, _ in items]
                 trees += [tree for _, tree in items]
                 qid += [len(gold) - 1] * len(items)
