@@ -36,6 +36,11 @@ PAPER = {
 }  # fmt: skip
 """Parse score, relative improvement and its deviation, as printed."""
 MARKOVISED = {"markov": 2, "parent": "tags"}
+FEWER: dict[str, Any] = {  # depths, scales; scales and weights of the log probability together with it
+    "wsj": ((2, 3), (0.3, 0.5), (0.3,), (0.01, 0.1, 1.0)),
+    "wsj-markovised": ((), (0.3,), (0.3,), (0.1, 1.0)),
+    "nbest": ((), (0.3,), (0.3,), (0.3, 3.0, 30.0)),
+}
 
 
 class Setting(NamedTuple):
@@ -55,20 +60,19 @@ class Setting(NamedTuple):
 
 def settings(kind: str, quick: bool) -> list[Setting]:
     """The paper's two tables, and what was not in it: the log probability as a feature, more passes."""
-    depths = range(1, 7) if not quick else (1, 3)
-    scales = [k / 10 for k in range(1, 10)] if not quick else [0.3, 0.6]
-    if kind in ("wsj", "nbest") and not quick:  # larger: fewer settings
-        depths, scales = range(2, 4), [0.3, 0.5]
+    depths: Iterable[int] = range(1, 7) if not quick else (1, 3)
+    scales: Iterable[float] = [k / 10 for k in range(1, 10)] if not quick else [0.3, 0.6]
+    weights: tuple[float, ...] = (0.1,) if quick else (0.01, 0.1, 1.0)
+    lams: tuple[float, ...] = (0.3,) if quick else (0.3, 0.5)
+    if not quick and kind in FEWER:  # larger data: fewer settings
+        depths, scales, lams, weights = FEWER[kind]
     out = [Setting("depth", str(d), 1.0, d) for d in depths]
     out += [Setting("scale", f"{lam:g}", lam) for lam in scales]
-    weights = (0.1,) if quick else (0.1, 1.0, 10.0) if kind == "nbest" else (0.01, 0.1, 1.0)
-    lams = (0.3,) if quick or kind in ("wsj", "nbest") else (0.3, 0.5)
-    for lam in lams:
-        out += [
-            Setting("more", f"scale {lam:g}, {w:g} x log probability, {e} passes", lam, None, w, e)
-            for w in weights
-            for e in ((3,) if kind != "nbest" else (1, 3))
-        ]
+    out += [
+        Setting("more", f"scale {lam:g}, {w:g} x log probability, 3 passes", lam, None, w, 3)
+        for lam in lams
+        for w in weights
+    ]
     return out
 
 
@@ -96,11 +100,14 @@ def load(treebank: str | None, grammar: dict[str, Any], quick: bool) -> Data:
     elif treebank in ("wsj", "wsj-markovised"):
         bank, _ = wsj_sample()
         short = bank[[n for n, tree in enumerate(bank) if tree is not None and len(tree.words()) <= 40]]
-        if treebank == "wsj-markovised":
+        annotated = treebank == "wsj-markovised"
+        if annotated:
             grammar = MARKOVISED | grammar
         n = len(short)
-        title = f"Penn Treebank sample (WSJ), sentences of at most 40 words{', annotated grammar' if grammar else ''}"
-        data = Data("wsj", title, short, (int(0.7 * n), int(0.1 * n), n - int(0.7 * n) - int(0.1 * n)), 5, grammar)
+        title = f"Penn Treebank sample (WSJ), sentences of at most 40 words{', annotated grammar' if annotated else ''}"
+        data = Data(
+            str(treebank), title, short, (int(0.7 * n), int(0.1 * n), n - int(0.7 * n) - int(0.1 * n)), 5, grammar
+        )
     else:
         bank = read_trees(str(treebank))
         n = len(bank)
@@ -159,7 +166,8 @@ def one_split(
         if inside:
             chosen[table] = tried[max(inside, key=lambda n: rows[n]["score"])]
     chosen["best"] = tried[max(range(len(tried)), key=lambda n: rows[n]["score"])]
-    chosen["two_passes"] = Setting("depth", "3, two passes", 1.0, 3, 0.0, 2)
+    if "depth" in chosen:
+        chosen["two_passes"] = Setting("depth", "3, two passes", 1.0, 3, 0.0, 2)
     first = test.counts[test.first()]
     for name, setting in chosen.items():
         twin = next((other for other in tested.values() if other["setting"] == setting._asdict()), None)
@@ -440,8 +448,7 @@ def page(results: dict[str, Any]) -> str:
         f"{results['deviations']['oracle']:.1f}. Relative improvement **{results['relative_improvement']:.1f} %** ± "
         f"{results['deviations']['relative_improvement']:.1f}.",
         f"## Development: {parser} {pm(results['dev_pcfg'])}" + (" (the paper's PCFG: 74, on ATIS)" if real else ""),
-        "Maximum depth of fragments, one pass, scale 1:",
-        table("depth", "depth"),
+        *(["Maximum depth of fragments, one pass, scale 1:", table("depth", "depth")] if results["depth"] else []),
         "Scale λ, fragments of any depth, one pass:",
         table("scale", "λ"),
         "Not in the paper: the parser's log probability as a feature, and more passes:",

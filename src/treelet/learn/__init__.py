@@ -4,16 +4,22 @@ from treelet.learn.model import CompressedModel
 from treelet.learn.parts import linear_parts
 from treelet.learn.perceptron import VotedPerceptron
 from treelet.learn.persist import ModelFileError, load, save
+from treelet.learn.rank_rls import RankRLS
 from treelet.learn.rank_svm import RankSVM
+from treelet.learn.rls import RLS
+from treelet.learn.rls_path import RLSPath
 from treelet.learn.svm import KernelSVC, KernelSVR
 from treelet.learn.transform import KernelMatrix
 
 __all__ = [
+    "RLS",
     "CompressedModel",
     "KernelMatrix",
     "KernelSVC",
     "KernelSVR",
     "ModelFileError",
+    "RLSPath",
+    "RankRLS",
     "RankSVM",
     "VotedPerceptron",
     "linear_parts",

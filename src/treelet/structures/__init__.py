@@ -1,5 +1,9 @@
-"""Trees, forests, tagged sequences, feature vectors, and collections of them."""
+"""Trees, forests, tagged sequences, dependency parses, feature vectors, and collections of them."""
 
+from treelet.structures.dependency import Dependencies, Link
+from treelet.structures.dependency_bank import DependencyBank, as_dependencybank, read_conllu
+from treelet.structures.dependency_trees import dependency_tree, dependency_trees
+from treelet.structures.feature_sequences import feature_sequences
 from treelet.structures.forest import Forest, ForestEdge, ForestNode
 from treelet.structures.forest_bank import ForestBank, as_forestbank, read_forests
 from treelet.structures.sequence import Tagged
@@ -11,10 +15,13 @@ from treelet.structures.vectors import Vectors, as_vectors, bag_of_words
 from treelet.structures.word_vectors import WordVectors
 
 __all__ = [
+    "Dependencies",
+    "DependencyBank",
     "Forest",
     "ForestBank",
     "ForestEdge",
     "ForestNode",
+    "Link",
     "Table",
     "Tagged",
     "TaggedBank",
@@ -22,11 +29,16 @@ __all__ = [
     "Treebank",
     "Vectors",
     "WordVectors",
+    "as_dependencybank",
     "as_forestbank",
     "as_taggedbank",
     "as_treebank",
     "as_vectors",
     "bag_of_words",
+    "dependency_tree",
+    "dependency_trees",
+    "feature_sequences",
+    "read_conllu",
     "read_examples",
     "read_forests",
     "read_tagged",

@@ -1,0 +1,112 @@
+"""CoNLL-U, the files of Universal Dependencies: a word a line in ten columns, an empty line after each sentence.
+
+Only the layout is known here; `treelet.read_conllu` makes `Dependencies` of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from treelet.formats.base import Source
+
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+_BESIDE = re.compile(r"[0-9]+-[0-9]+|[0-9]+\.[0-9]+")  # multiword tokens and empty nodes
+
+
+class Row(NamedTuple):
+    """A syntactic word, and the line it stands in."""
+
+    line: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    head: int
+    relation: str
+
+
+class Sentence(NamedTuple):
+    """A sentence as the file has it: its words, and all its lines without the empty one."""
+
+    rows: tuple[Row, ...]
+    lines: tuple[str, ...]
+
+
+def read_sentences(source: Source) -> Iterator[Sentence]:
+    """The sentences of a file, one after the other.
+
+    Multiword tokens (``3-4``) and empty nodes (``3.1``) are no syntactic words: they stay in `lines` only.
+
+    Raises
+    ------
+    FormatError
+        With the line: other than ten columns, words not numbered 1, 2, 3, ..., a head that is no number or outside the
+        sentence, an empty field, comments without a sentence.
+    """
+    rows: list[Row] = []
+    lines: list[str] = []
+    number = 0
+    for number, line in source.text_lines():
+        if line.strip():
+            if not line.startswith("#") and (row := _row(source, number, line, len(rows) + 1)) is not None:
+                rows.append(row)
+            lines.append(line)
+        elif lines:
+            yield _sentence(source, number, rows, lines)
+            rows, lines = [], []
+    if lines:
+        yield _sentence(source, number + 1, rows, lines)
+
+
+def _row(source: Source, number: int, line: str, expected: int) -> Row | None:
+    cells = line.split("\t")
+    if len(cells) != len(COLUMNS):
+        hint = "; they look separated by blanks" if len(cells) == 1 and len(line.split()) >= len(COLUMNS) else ""
+        raise source.error(
+            f"a line of CoNLL-U has {len(COLUMNS)} columns with tabs between them, this one has {len(cells)}{hint}",
+            number,
+        )
+    for name, cell in zip(COLUMNS, cells, strict=True):
+        if not cell.strip():
+            raise source.error(f"the column {name} is empty: write _ for what is not known", number)
+    if _BESIDE.fullmatch(cells[0]):
+        return None
+    if cells[0] != str(expected):
+        raise source.error(
+            f"the words of a sentence are numbered 1, 2, 3, ...: {expected} is next, not {cells[0]!r}", number
+        )
+    if not (cells[6].isascii() and cells[6].isdigit()):
+        raise source.error(
+            f"the head of a word is the number of another, or 0 for a root, not {cells[6][:40]!r}", number
+        )
+    return Row(number, cells[1], cells[2], cells[3], cells[4], int(cells[6]), cells[7])
+
+
+def _sentence(source: Source, after: int, rows: list[Row], lines: list[str]) -> Sentence:
+    if not rows:
+        raise source.error("there are no words here: a sentence follows its comments without an empty line", after)
+    for position, row in enumerate(rows, 1):
+        if row.head > len(rows):
+            raise source.error(f"the head {row.head} is no word of this sentence, which has {len(rows)}", row.line)
+        if row.head == position:
+            raise source.error(f"word {position} is its own head: a root has the head 0", row.line)
+    return Sentence(tuple(rows), tuple(lines))
+
+
+def sentence_lines(
+    words: Sequence[str],
+    lemmas: Sequence[str] | None,
+    tags: Sequence[str],
+    heads: Sequence[int],
+    relations: Sequence[str],
+    tag: str,
+) -> list[str]:
+    """The lines of a sentence; tags go into the column that `tag` names, ``"upos"`` or ``"xpos"``."""
+    lines = []
+    for k, word in enumerate(words):
+        upos, xpos = (tags[k], "_") if tag == "upos" else ("_", tags[k])
+        cells = (str(k + 1), word, lemmas[k] if lemmas else "_", upos, xpos, "_", str(heads[k]), relations[k], "_", "_")
+        lines.append("\t".join(cells))
+    return lines

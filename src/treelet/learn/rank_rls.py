@@ -1,0 +1,285 @@
+"""Least squares on the differences between candidates of a group, over any kernel."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from treelet.errors import ParameterError
+from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.learn.encoding import register
+from treelet.learn.ranking import checked_goodness, checked_groups, nothing_to_learn
+from treelet.learn.rls import LeastSquares, Problem
+from treelet.learn.rls_path import Cube, Rows, Spectrum, features, finite, solve, times
+from treelet.metrics import mean_kendall_tau
+
+
+@register
+class RankRLS(LeastSquares):
+    r"""Learns to order the candidates of each group, by least squares on the differences between any two of them.
+
+    .. math:: \min_f \; \sum_q w_q \sum_{i < j \in q} \big((y_i - y_j) - (f(x_i) - f(x_j))\big)^2 + \lambda \|f\|^2
+
+    that is :math:`(L K + \lambda I) a = L y`, with :math:`w_q (|q| I - 1 1^T)` the block of :math:`L` for group q.
+
+    Parameters
+    ----------
+    kernel : Kernel or "precomputed", optional
+        By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
+    alpha : float
+        The strength of regularisation, :math:`\lambda`.
+    alphas : sequence of numbers, optional
+        Choose among these instead: the one with the smallest squared error of differences within groups, as predicted
+        by what is fitted without the group.
+    weights : {"pairs", "groups"}
+        ``"pairs"``: :math:`w_q = 1`, each pair counts the same, as in the paper, and :math:`L` is the Laplacian of all
+        pairs. ``"groups"``: :math:`w_q = 1/|q|`, so that :math:`L` takes off each group's mean, and large groups weigh
+        by their candidates, not by their pairs. With groups of one size q both are the same up to a factor q of `alpha`.
+    basis, random_state, memory, n_jobs, progress
+        As for `RLS`.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength that was used.
+    leave_query_out_predictions_ : ndarray of shape (examples,)
+        For each training example, the score under what is fitted without its group.
+    loo_predictions_ : ndarray of shape (examples,)
+        For each training example, the score under what is fitted without it but with the others of its group.
+    path_ : RLSPath
+        Errors and predictions under each of `alphas`; only if there were some.
+    smallest_eigenvalue_ : float
+        Of the matrix of differences, :math:`L^{1/2} K L^{1/2}` without its directions in which all of a group are equal;
+        or of the basis's kernel values.
+    support_, dual_coef_, model_, fit_seconds_
+        As for `RLS`.
+
+    Notes
+    -----
+    A rotation of each group, to its mean and to directions in which it differs, leaves n less one a group rows to
+    decompose. Scores have no level of their own: what is compared are those within a group. A group of one candidate
+    teaches nothing.
+
+    References
+    ----------
+    Pahikkala et al., "Learning to rank with pairwise regularized least-squares", SIGIR workshop LR4IR 2007; and "An
+    efficient algorithm for learning to rank from preference graphs", Machine Learning 75 (2009).
+
+    Examples
+    --------
+    >>> from treelet.learn import RankRLS
+    >>> parses = ["(VP (V saw) (NP (N her)) (PP (P with)))", "(VP (V saw) (NP (N her) (PP (P with))))"]
+    >>> parses += ["(VP (V ate) (NP (N it)) (PP (P with)))", "(VP (V ate) (NP (N it) (PP (P with))))"]
+    >>> ranker = RankRLS(alpha=0.1).fit(parses, y=[1.0, 0.5, 1.0, 0.5], qid=[1, 1, 2, 2])
+    >>> ranker.rank(parses, qid=[1, 1, 2, 2]).tolist()
+    [0, 2]
+    >>> ranker.leave_query_out_predictions_.round(2).tolist()
+    [0.17, -0.11, 0.17, -0.11]
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | str | None = None,
+        alpha: float = 1.0,
+        *,
+        alphas: Any = None,
+        weights: str = "pairs",
+        basis: Any = None,
+        random_state: Any = None,
+        memory: int | float | str = "2GiB",
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.alphas = alphas
+        self.weights = weights
+        self.basis = basis
+        self.random_state = random_state
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
+        """Fit to groups of candidates.
+
+        Parameters
+        ----------
+        X : collection
+            Whatever the kernel takes; with ``kernel="precomputed"``, the matrix of the examples with themselves.
+        y : array-like of numbers
+            How good each example is.
+        qid : array-like
+            The group of each example: numbers or texts. Rows of a group need not be neighbours.
+        """
+        self._check_parameters()
+        if self.weights not in ("pairs", "groups"):
+            raise self._refuse("weights", "'pairs' or 'groups'")
+        kernel, data = self._kernel_and_data(X)
+        goodness, groups = checked_goodness(y, len(data)), checked_groups(qid, len(data))
+        useful = sum(bool(np.ptp(goodness[rows])) for rows in groups)
+        if not useful:
+            raise nothing_to_learn(len(groups))
+        if self.alphas is not None and sum(len(rows) > 1 for rows in groups) < 2:
+            raise ParameterError(
+                "alphas needs at least two groups with several candidates, since each is predicted by the others: "
+                "give alpha= instead"
+            )
+        return self._fit(kernel, data, goodness[:, None], groups, True)
+
+    def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
+        turn = Turn(groups or [], len(y), self.weights == "pairs")
+        if basis is not None:
+            phi, back, smallest = features(K, basis, self._name)
+            phi = turn(phi)
+            spectrum = Spectrum.of_features(turn.scale[:, None] * phi[turn.rest], back, smallest)
+            return PairProblem(spectrum, phi[turn.first] @ spectrum.axes, y, turn)
+        K = turn(turn(K).T)
+        level = K[np.ix_(turn.first, turn.rest)] * turn.scale
+        K = K[np.ix_(turn.rest, turn.rest)] * turn.scale
+        K *= turn.scale[:, None]
+        spectrum = Spectrum.of(K, self._name)
+        return PairProblem(spectrum, (level @ spectrum.axes) * spectrum.kept, y, turn)
+
+    def score(self, X: Any, y: Any, qid: Any = None) -> float:
+        """Kendall's tau_b between scores and goodness, averaged over groups in which goodness differs."""
+        scores = self.predict(X, qid)
+        if qid is None:
+            raise ParameterError("to compare candidates within their groups qid is needed: give qid=")
+        goodness = checked_goodness(y, len(scores))
+        if not len(scores):
+            raise ParameterError("there is no score of no examples: X is empty")
+        names = np.empty(len(scores), np.intp)
+        for number, rows in enumerate(checked_groups(qid, len(scores))):
+            names[rows] = number
+        return mean_kendall_tau(scores, goodness, names)
+
+
+class Turn:
+    r"""A rotation of the rows of each group: the first becomes its mean, times :math:`-\sqrt{|q|}`; the rest, how it differs.
+
+    The reflection :math:`I - 2 v v^T / v^T v` with :math:`v = 1/\sqrt{|q|} + e_1` for each group, its own inverse. With
+    :math:`H` its columns of the rest and :math:`s` their `scale`, :math:`L = H s s H^T`.
+    """
+
+    def __init__(self, groups: list[Rows], n: int, every_pair: bool) -> None:
+        self.groups, self.every_pair = groups, every_pair
+        sizes = np.array([len(rows) for rows in groups])
+        self.first = np.array([rows[0] for rows in groups], np.intp)
+        self.rest = np.concatenate([rows[1:] for rows in groups])
+        self.start = np.concatenate([[0], np.cumsum(sizes - 1)])
+        self.scale = np.sqrt(np.repeat(sizes if every_pair else np.ones(len(sizes)), sizes - 1))
+        self.pairs = float(np.sum((sizes if every_pair else 1) * (sizes - 1)) / 2)
+        along = np.repeat(1 / np.sqrt(sizes), sizes)
+        along[np.cumsum(sizes) - sizes] += 1
+        along /= np.repeat(np.sqrt(1 + 1 / np.sqrt(sizes)), sizes)
+        which = np.repeat(np.arange(len(groups)), sizes)
+        self.along = sp.csr_array((along, (which, np.concatenate(groups))), shape=(len(groups), n))
+
+    def __call__(self, X: Matrix) -> Matrix:
+        turned: Matrix = X - self.along.T @ (self.along @ X)
+        return turned
+
+    def within(self, number: int) -> Matrix:
+        """The columns of a group's own rotation that are its rest."""
+        along = self.along[[number]].toarray()[0, self.groups[number]]
+        return np.eye(len(along))[:, 1:] - np.outer(along, along[1:])
+
+
+class PairProblem(Problem):
+    r"""Groups of candidates, rotated: :math:`S = s H^T K H s`, values :math:`z = s H^T y`, coefficients :math:`a = H s b`.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of S.
+    level : ndarray of shape (groups, rank)
+        From directions of the spectrum to the first row of each group.
+    y : ndarray of shape (examples, 1)
+    turn : Turn
+    """
+
+    def __init__(self, spectrum: Spectrum, level: Matrix, y: Matrix, turn: Turn) -> None:
+        super().__init__(spectrum, y, turn.groups)
+        self.level, self.turn = level, turn
+        self.turned = turn(y)
+        self.z = turn.scale[:, None] * self.turned[turn.rest]
+
+    def coefficients(self, alpha: float) -> Matrix:
+        found = finite(self.spectrum.coefficients(self.z, alpha))
+        if self.spectrum.thin:
+            return found
+        whole = np.zeros_like(self.y)
+        whole[self.turn.rest] = self.turn.scale[:, None] * found
+        return self.turn(whole)
+
+    def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
+        turn, solution, level = self.turn, self._solved(alphas), self._levels(alphas)
+        found = np.empty((len(self.y), len(alphas)))
+        for numbers in self._queries(groups):
+            where = np.concatenate([np.arange(turn.start[k], turn.start[k + 1]) for k in numbers])
+            rows = self.spectrum.vectors[where]
+            away = solve(self.spectrum.block(rows, alphas), solution[:, where, None])
+            found[turn.rest[where]] = (self.z[where] - away[:, :, 0].T) / turn.scale[where, None]
+            change = (self.spectrum.ridge(alphas)[:, None, :] * (away.transpose(0, 2, 1) @ rows)) @ self.level[numbers].T
+            found[turn.first[numbers]] = (level[:, numbers] - change[:, 0]).T
+        return finite(turn(found)).T[:, :, None]
+
+    def left_one_out(self, alphas: Vector) -> Cube:
+        """Without one of q candidates the block of L changes, within the rest, by c I + d h h^T, h its row of H."""
+        turn, solution, level = self.turn, self._solved(alphas), self._levels(alphas)
+        ridge, found = self.spectrum.ridge(alphas), np.empty((len(alphas), len(self.y)))
+        for number, members in enumerate(turn.groups):
+            where, q = slice(turn.start[number], turn.start[number + 1]), len(members)
+            if q == 1:
+                found[:, members[0]] = -level[:, number]
+                continue
+            rows, H, scale = self.spectrum.vectors[where], turn.within(number), turn.scale[where][0]
+            M = alphas[:, None, None] * self.spectrum.block(rows, alphas)
+            across = ((ridge * self.level[number]) @ rows.T) / scale
+            e = -alphas[:, None] * solution[:, where] / scale
+            if turn.every_pair:
+                W = q * np.linalg.inv((q - 1) * np.eye(q - 1) + M)
+                M, e = M @ W, (W @ e[:, :, None])[:, :, 0]
+            XH = M @ H.T
+            t = (e @ H.T) * (q - 1) / (q * np.einsum("ij,aji->ai", H, XH))
+            c, d = (1, q) if turn.every_pair else (0, q / (q - 1))
+            WZH = (H.T - XH) / (q - 1 if turn.every_pair else 1)
+            moved = np.einsum("aj,aji->ai", across, c * WZH) + across @ H.T
+            change = c * (across * e).sum(axis=1, keepdims=True) + d * t * moved
+            here = self.turned[turn.rest[where], 0]
+            found[:, members] = -(level[:, [number]] + change) / np.sqrt(q) + t + H @ here
+        return finite(found)[:, :, None]
+
+    def errors(self, loo: Cube, left_out: Cube | None) -> Vector:
+        """The mean squared error of differences within groups, each with its weight."""
+        wrong = self.turn((self.y - (loo if left_out is None else left_out))[:, :, 0].T)
+        return np.asarray(np.square(self.turn.scale[:, None] * wrong[self.turn.rest]).sum(axis=0) / self.turn.pairs)
+
+    def _solved(self, alphas: Vector) -> Matrix:
+        solution: Matrix = self.spectrum.solved(self.z, alphas)[:, :, 0]
+        return solution
+
+    def _levels(self, alphas: Vector) -> Matrix:
+        """First rows of all groups under the whole fit, alphas x groups."""
+        inner = self.spectrum.ridge(alphas)[:, :, None] * (self.spectrum.vectors.T @ self.z)
+        level: Matrix = times(self.level, inner)[:, :, 0]
+        return level
+
+    def _queries(self, groups: list[Rows]) -> list[Rows]:
+        """The numbers of the queries that make up each group."""
+        if groups is self.groups:
+            return list(np.arange(len(groups))[:, None])
+        query = np.empty(len(self.y), np.intp)
+        for number, rows in enumerate(self.turn.groups):
+            query[rows] = number
+        found = [np.unique(query[rows]) for rows in groups]
+        for rows, numbers in zip(groups, found, strict=True):
+            if sum(len(self.turn.groups[number]) for number in numbers) != len(rows):
+                raise ParameterError(
+                    f"the candidates of one query are in several groups, that of example {rows[0]} among others: each "
+                    "group must hold whole queries"
+                )
+        return found

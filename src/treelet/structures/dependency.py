@@ -1,0 +1,436 @@
+"""Dependency parses: words, their tags, and typed links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.formats.conllu import sentence_lines
+
+UNKNOWN = "_"
+TAGS = ("upos", "xpos")
+
+
+class Link(NamedTuple):
+    """A link between two words, `left` before `right`; positions are counted from 0."""
+
+    left: int
+    right: int
+    type: str
+
+
+class Dependencies:
+    """A dependency parse: words with tags, and typed links between the words.
+
+    There are two kinds. This constructor makes undirected links, as of Link Grammar; `from_heads` makes directed ones,
+    as of Universal Dependencies, where each word has a head and a relation to it. Immutable and hashable.
+
+    Parameters
+    ----------
+    words : iterable of str
+        At least one; not empty, without tabs and line ends.
+    tags : iterable of str, optional
+        As many; ``"_"`` stands for none.
+    links : iterable of (int, int, str)
+        Two different positions, counted from 0, in either order, and a type. They may cross, and two words may have
+        several links of different types.
+    lemmas : iterable of str, optional
+        One a word; ``"_"`` stands for none.
+
+    Attributes
+    ----------
+    words, tags : tuple of str
+    lemmas : tuple of str or None
+    links : tuple of Link
+        In the order of their left words, then their right ones. Of a directed parse: one a word that is no root.
+    heads : tuple of int or None
+        Of a directed parse: for each word the number of its head, counted from 1; 0 for a root.
+    relations : tuple of str or None
+        Of a directed parse: each word's relation to its head.
+
+    Examples
+    --------
+    >>> from treelet import Dependencies
+    >>> parse = Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (1, 2, "MVa")])
+    >>> print(parse)
+    Sp(dogs-1, bark-2)
+    MVa(bark-2, loudly-3)
+    >>> len(parse), parse.links[0].type, parse.directed
+    (3, 'Sp', False)
+    """
+
+    __slots__ = ("__weakref__", "_kept", "heads", "lemmas", "links", "relations", "tags", "words")
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    lemmas: tuple[str, ...] | None
+    links: tuple[Link, ...]
+    heads: tuple[int, ...] | None
+    relations: tuple[str, ...] | None
+    _kept: tuple[str, ...]
+
+    def __init__(
+        self,
+        words: Iterable[str],
+        tags: Iterable[str] | None = None,
+        links: Iterable[tuple[int, int, str]] = (),
+        *,
+        lemmas: Iterable[str] | None = None,
+    ) -> None:
+        texts = _columns(words, tags, lemmas)
+        self._set(*texts, _links(links, len(texts[0])), None, None)
+
+    @classmethod
+    def from_heads(
+        cls,
+        words: Iterable[str],
+        tags: Iterable[str] | None,
+        heads: Iterable[int | None],
+        relations: Iterable[str] | None = None,
+        *,
+        lemmas: Iterable[str] | None = None,
+    ) -> Dependencies:
+        """A directed parse: for each word its head and its relation to it.
+
+        Parameters
+        ----------
+        words, tags, lemmas
+            As in the constructor.
+        heads : iterable of int or None
+            The number of each word's head, counted from 1; 0 or None for a root. There may be several roots, and no
+            cycles, so that every word is below a root.
+        relations : iterable of str, optional
+            As many; by default ``"root"`` for roots and ``"_"`` for others.
+
+        Examples
+        --------
+        >>> parse = Dependencies.from_heads(["dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"])
+        >>> print(parse)
+        nsubj(bark-2, dogs-1)
+        root(ROOT-0, bark-2)
+        """
+        texts = _columns(words, tags, lemmas)
+        number = len(texts[0])
+        found = tuple(0 if head is None else head for head in _listed("heads", heads))
+        if len(found) != number:
+            raise TreeError(f"a parse needs one head a word, got {number} words and {len(found)} heads")
+        if problem := heads_problem(found):
+            raise TreeError(f"word {problem[0] + 1}: {problem[1]}")
+        if relations is None:
+            relations = [UNKNOWN if head else "root" for head in found]
+        types = _texts("relation", relations, number)
+        self = cls.__new__(cls)
+        self._set(*texts, _links_of(found, types), found, types)
+        return self
+
+    def _set(
+        self,
+        words: tuple[str, ...],
+        tags: tuple[str, ...],
+        lemmas: tuple[str, ...] | None,
+        links: tuple[Link, ...],
+        heads: tuple[int, ...] | None,
+        relations: tuple[str, ...] | None,
+        kept: tuple[str, ...] = (),
+    ) -> None:
+        values = (words, tags, lemmas, links, heads, relations, kept)
+        names = ("words", "tags", "lemmas", "links", "heads", "relations", "_kept")
+        for name, value in zip(names, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    # --- other libraries' parses: nothing is imported, only what they can do is used ------------------------------
+
+    @classmethod
+    def from_spacy(cls, tokens: Iterable[Any], *, tag: str = "upos") -> Dependencies:
+        """A spaCy ``Doc`` or ``Span`` that has been parsed.
+
+        A word whose head lies outside is a root. Tokens of white space are left out. ``tag="xpos"`` takes ``tag_``
+        instead of ``pos_``.
+        """
+        check_tag(tag)
+        try:
+            found = [token for token in tokens if not getattr(token, "is_space", False)]
+            place = {token.i: number for number, token in enumerate(found, 1)}
+            heads = []
+            for token in found:
+                head = token.head
+                while getattr(head, "is_space", False) and head.head.i != head.i:
+                    head = head.head
+                heads.append(0 if head.i == token.i else place.get(head.i, 0))
+            return cls.from_heads(
+                [token.text for token in found],
+                [(token.pos_ if tag == "upos" else token.tag_) or UNKNOWN for token in found],
+                heads,
+                [token.dep_ or UNKNOWN for token in found],
+                lemmas=_known([token.lemma_ for token in found]),
+            )
+        except (AttributeError, TypeError) as error:
+            raise InputTypeError(
+                f"a parsed spaCy Doc or Span is needed, got {type(tokens).__name__} ({error})"
+            ) from None
+
+    @classmethod
+    def from_stanza(cls, sentence: Any, *, tag: str = "upos") -> Dependencies:
+        """A stanza ``Sentence``, that is one of ``document.sentences``."""
+        check_tag(tag)
+        try:
+            words = list(sentence.words)
+            return cls.from_heads(
+                [word.text for word in words],
+                [(word.upos if tag == "upos" else word.xpos) or UNKNOWN for word in words],
+                [int(word.head) for word in words],
+                [word.deprel or UNKNOWN for word in words],
+                lemmas=_known([word.lemma for word in words]),
+            )
+        except (AttributeError, TypeError) as error:
+            raise InputTypeError(
+                f"a parsed sentence of stanza is needed, as in document.sentences, got {type(sentence).__name__} ({error})"
+            ) from None
+
+    @classmethod
+    def from_conllu(cls, tokens: Iterable[Mapping[str, Any]], *, tag: str = "upos") -> Dependencies:
+        """A ``TokenList`` of the conllu package; multiword tokens and empty nodes are left out."""
+        check_tag(tag)
+        try:
+            found = [token for token in tokens if isinstance(token["id"], int)]
+            if headless := [token["id"] for token in found if token["head"] is None]:
+                raise TreeError(f"word {headless[0]} has no head: write 0 for a root")
+            return cls.from_heads(
+                [token["form"] for token in found],
+                [token[tag] or UNKNOWN for token in found],
+                [token["head"] for token in found],
+                [token["deprel"] or UNKNOWN for token in found],
+                lemmas=_known([token["lemma"] for token in found]),
+            )
+        except (KeyError, TypeError) as error:
+            raise InputTypeError(f"a TokenList of conllu is needed, got {type(tokens).__name__} ({error!r})") from None
+
+    # --- what it holds ------------------------------------------------------------------------------------------
+
+    @property
+    def directed(self) -> bool:
+        """Whether the words have heads."""
+        return self.heads is not None
+
+    @property
+    def comments(self) -> tuple[str, ...]:
+        """Comment lines that were kept when a file was read. They do not count when parses are compared."""
+        return tuple(line for line in self._kept if line.startswith("#"))
+
+    def rooted(self, root: int = 0) -> Dependencies:
+        """The links directed away from one word, so that undirected parses can become trees.
+
+        A word's head is its neighbour on a shortest way to the root, of several the leftmost; other links are left out.
+        What no link leads to has roots of its own, each the leftmost word of its part.
+
+        Parameters
+        ----------
+        root : int
+            A position, counted from 0. In Link Grammar's parses the first word is the left wall.
+
+        Examples
+        --------
+        >>> print(Dependencies(["dogs", "bark"], ["n", "v"], [(0, 1, "Sp")]).rooted(1))
+        Sp(bark-2, dogs-1)
+        root(ROOT-0, bark-2)
+        """
+        number = len(self.words)
+        if isinstance(root, bool) or not isinstance(root, int) or not 0 <= root < number:
+            raise ParameterError(
+                f"The 'root' parameter of rooted must be a position from 0 to {number - 1}. Got {root!r} instead."
+            )
+        near: list[list[tuple[int, str]]] = [[] for _ in self.words]
+        for left, right, kind in self.links:
+            near[left].append((right, kind))
+            near[right].append((left, kind))
+        heads, relations = [-1] * number, ["root"] * number
+        for start in (root, *range(number)):
+            if heads[start] >= 0:
+                continue
+            heads[start], level = 0, [start]
+            while level:
+                following = []
+                for here in sorted(level):
+                    for there, kind in sorted(near[here]):
+                        if heads[there] < 0:
+                            heads[there], relations[there] = here + 1, kind
+                            following.append(there)
+                level = following
+        return Dependencies.from_heads(self.words, self.tags, heads, relations, lemmas=self.lemmas)
+
+    def to_conllu(self, tag: str = "upos") -> str:
+        r"""The parse in CoNLL-U, with an empty line at its end; tags go into the column that `tag` names.
+
+        Lines that were kept on reading are given back as they were.
+
+        >>> print(Dependencies.from_heads(["Go"], ["VERB"], [0]).to_conllu().replace("\t", " "), end="")
+        1 Go _ VERB _ _ 0 root _ _
+        <BLANKLINE>
+        """
+        check_tag(tag)
+        if self.heads is None or self.relations is None:
+            raise TreeError("CoNLL-U needs a head a word, and undirected links have none: see Dependencies.rooted")
+        lines = self._kept
+        if len(lines) == len(self.comments):
+            lines += tuple(sentence_lines(self.words, self.lemmas, self.tags, self.heads, self.relations, tag))
+        return "\n".join((*lines, "", ""))
+
+    # --- value semantics ----------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def _value(self) -> tuple[object, ...]:
+        return self.words, self.tags, self.lemmas, self.links, self.heads, self.relations
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dependencies):
+            return NotImplemented
+        return self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("Dependencies cannot be changed; make others")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("Dependencies cannot be changed; make others")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (*self._value(), self._kept)
+
+    def __str__(self) -> str:
+        if self.heads is None or self.relations is None:
+            return "\n".join(
+                f"{kind}({self.words[left]}-{left + 1}, {self.words[right]}-{right + 1})"
+                for left, right, kind in self.links
+            )
+        return "\n".join(
+            f"{kind}({self.words[head - 1] if head else 'ROOT'}-{head}, {word}-{number})"
+            for number, (word, head, kind) in enumerate(zip(self.words, self.heads, self.relations, strict=True), 1)
+        )
+
+    def __repr__(self) -> str:
+        lemmas = f", lemmas={list(self.lemmas)}" if self.lemmas else ""
+        if self.heads is None or self.relations is None:
+            links = [tuple(link) for link in self.links]
+            return f"Dependencies({list(self.words)}, {list(self.tags)}, {links}{lemmas})"
+        return (
+            f"Dependencies.from_heads({list(self.words)}, {list(self.tags)}, {list(self.heads)}, {list(self.relations)}"
+            f"{lemmas})"
+        )
+
+
+def restored(
+    words: tuple[str, ...],
+    tags: tuple[str, ...],
+    lemmas: tuple[str, ...] | None,
+    links: tuple[Link, ...],
+    heads: tuple[int, ...] | None,
+    relations: tuple[str, ...] | None,
+    kept: tuple[str, ...],
+) -> Dependencies:
+    """A parse from its parts, with lines that were kept."""
+    if heads is None:
+        parse = Dependencies(words, tags, links, lemmas=lemmas)
+    else:
+        parse = Dependencies.from_heads(words, tags, heads, relations, lemmas=lemmas)
+    object.__setattr__(parse, "_kept", kept)
+    return parse
+
+
+def check_tag(tag: object) -> None:
+    """Which of CoNLL-U's two tags."""
+    if tag not in TAGS:
+        raise ParameterError(f"The 'tag' parameter must be 'upos' or 'xpos'. Got {tag!r} instead.")
+
+
+def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
+    """The first word whose head is wrong, and why."""
+    number = len(heads)
+    for place, head in enumerate(heads):
+        if isinstance(head, bool) or not isinstance(head, int):
+            return place, f"a head is a number, not {head!r}"
+        if not 0 <= head <= number:
+            return place, f"the head {head} is no word: there are {number}, counted from 1, and 0 is for a root"
+        if head == place + 1:
+            return place, "it is its own head: a root has the head 0"
+    seen = [0] * (number + 1)  # by which walk
+    for start in range(1, number + 1):
+        here = start
+        while here and not seen[here]:
+            seen[here] = start
+            here = cast("int", heads[here - 1])
+        if here and seen[here] == start:
+            return here - 1, "following the heads from here leads back here: one word of the cycle needs another head"
+    return None
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str):
+        raise TreeError(f"{name} must be a list, got the string {values!r}: split it")
+    try:
+        return list(values)
+    except TypeError:
+        raise InputTypeError(f"{name} must be a list, got {type(values).__name__}") from None
+
+
+def _texts(name: str, values: Any, number: int | None = None) -> tuple[str, ...]:
+    found = _listed(name + "s", values)
+    if number is not None and len(found) != number:
+        raise TreeError(f"a parse needs one {name} a word, got {number} words and {len(found)} {name}s")
+    for place, text in enumerate(found, 1):
+        if problem := _text_problem(text):
+            raise TreeError(f"{name} {place}: a {name} is {problem}")
+    return tuple(found)
+
+
+def _text_problem(text: object) -> str | None:
+    if not isinstance(text, str):
+        return f"a string, not a {type(text).__name__}"
+    if not text.strip() or any(char in text for char in "\t\n\r"):
+        return f"not empty and has no tabs or line ends; this one is {text!r}"
+    return None
+
+
+def _columns(words: Any, tags: Any, lemmas: Any) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...] | None]:
+    forms = _texts("word", words)
+    if not forms:
+        raise TreeError("a parse needs at least one word; None stands for a missing one")
+    number = len(forms)
+    found = (UNKNOWN,) * number if tags is None else _texts("tag", tags, number)
+    return forms, found, None if lemmas is None else _texts("lemma", lemmas, number)
+
+
+def _links(links: Any, number: int) -> tuple[Link, ...]:
+    found: set[Link] = set()
+    for place, link in enumerate(_listed("links", links)):
+        try:
+            one, other, kind = link
+        except (TypeError, ValueError):
+            raise TreeError(f"link {place}: a link is (position, position, type), not {link!r}") from None
+        for end in (one, other):
+            if isinstance(end, bool) or not isinstance(end, int) or not 0 <= end < number:
+                raise TreeError(f"link {place}: {end!r} is no position of a word: there are {number}, counted from 0")
+        if one == other:
+            raise TreeError(f"link {place} links word {one} to itself")
+        if problem := _text_problem(kind):
+            raise TreeError(f"link {place}: a type is {problem}")
+        new = Link(min(one, other), max(one, other), kind)
+        if new in found:
+            raise TreeError(f"link {place} is there twice: {tuple(new)!r}")
+        found.add(new)
+    return tuple(sorted(found))
+
+
+def _links_of(heads: tuple[int, ...], relations: tuple[str, ...]) -> tuple[Link, ...]:
+    pairs = ((place, head - 1, kind) for place, (head, kind) in enumerate(zip(heads, relations, strict=True)) if head)
+    return tuple(sorted(Link(min(one, other), max(one, other), kind) for one, other, kind in pairs))
+
+
+def _known(lemmas: list[str | None]) -> list[str] | None:
+    """Lemmas with what is missing written as such; None if all are."""
+    found = [lemma or UNKNOWN for lemma in lemmas]
+    return None if all(lemma == UNKNOWN for lemma in found) else found
