@@ -400,6 +400,8 @@ def test_banks() -> None:
     assert bank[[2, 0]] == DependencyBank([DOGS, CAT])
     assert bank[np.array([True, False, True])] == DependencyBank([CAT, DOGS])
     assert bank[-1] is DOGS
+    assert bank != bank[:2]
+    assert bank != DependencyBank([DOGS, None, CAT])
     assert bank + [CAT] == DependencyBank([*bank, CAT])
     assert [CAT] + bank == DependencyBank([CAT, *bank])
     assert pickle.loads(pickle.dumps(bank)) == bank

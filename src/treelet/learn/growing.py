@@ -23,6 +23,9 @@ from treelet.kernels.tree import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE, CompressedModel
 from treelet.learn.parts import COLLAPSING, Roots, compact, linear_parts
+from treelet.structures.table import Table
+from treelet.structures.tagged_bank import TaggedBank
+from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
 
 Rows = NDArray[np.intp]
@@ -240,6 +243,8 @@ class GrowingParts:
         self, kernel: Kernel, data: Any, n_jobs: int | None, summands: list[tuple[float, Vector, Summand]]
     ) -> None:
         self.kernel, self.data, self.n_jobs, self.summands = kernel, data, n_jobs, summands
+        self._place = np.zeros(len(data), np.intp)
+        self._block: Any = data
 
     @classmethod
     def of(cls, kernel: Kernel, data: Any, n_jobs: int | None) -> GrowingParts | None:
@@ -262,6 +267,9 @@ class GrowingParts:
     def expect(self, rows: Rows) -> None:
         for _, _, summand in self.summands:
             summand.expect(rows)
+        # Kernel values are asked for group by group: in a store of their own, so that each costs its own trees only.
+        self._block = _compacted(self.data[rows])
+        self._place[rows] = np.arange(len(rows))
 
     def scores(self, rows: Rows) -> Vector:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -277,12 +285,20 @@ class GrowingParts:
         return total
 
     def values(self, rows: Rows) -> Matrix:
-        return gram(self.kernel, self.data[rows], n_jobs=1)
+        return gram(self.kernel, self._block[self._place[rows]], n_jobs=1)
 
     def add(self, row: int, weight: float) -> None:
         for _, inverse, summand in self.summands:
             if inverse[row]:
                 summand.add(row, weight * float(inverse[row]))
+
+
+def _compacted(data: Any) -> Any:
+    if isinstance(data, Treebank):
+        return compact(data)
+    if isinstance(data, TaggedBank):
+        return compact(data)
+    return Table({name: _compacted(data.column(name)) for name in data.names}) if isinstance(data, Table) else data
 
 
 def _summand(kernel: Kernel, data: Any) -> Summand:

@@ -59,8 +59,8 @@ def dependency_tree(
     -----
     After Croce, Moschitti & Basili (2011), *Structured lexical similarity via convolution kernels on dependency trees*.
     GRCT, LCT and LOCT are those of KeLP, with ``lemmas=True, lowercase=True, letters=True, prefixes=True`` to the letter.
-    KeLP has no PCT; here it is LCT with word and tag exchanged. In GRCT and PCT words are leaves, where
-    `Smoothed` compares them by their vectors; in LCT they are not.
+    KeLP has no PCT; here it is LCT with word and tag exchanged. `Smoothed` compares words that are leaves by their vectors:
+    all of them in GRCT and PCT, in LOCT those without dependents, in LCT none.
 
     Examples
     --------
@@ -131,8 +131,8 @@ def dependency_trees(
     >>> from treelet import Dependencies, PartialTree, dependency_trees
     >>> parses = [Dependencies.from_heads([who, "bark"], ["NNS", "VBP"], [2, 0], ["nsubj", "root"]) for who in ("dogs", "cats")]
     >>> PartialTree(lam=1, mu=1)(dependency_trees(parses))
-    array([[18., 14.],
-           [14., 18.]])
+    array([[21., 15.],
+           [15., 21.]])
     """
     trees: list[Tree | None] = []
     for number, parse in enumerate(as_dependencybank(parses)):

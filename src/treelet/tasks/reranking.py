@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -11,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.formats.base import PathLike, open_source
+from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
+from treelet.formats.base import PathLike, Source, open_source
 from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
@@ -21,6 +22,7 @@ from treelet.structures import Table, Tree, Treebank, as_treebank
 from treelet.work import progress_bar
 
 Rows = NDArray[np.int64]
+LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # of each bracket that ends in a word
 NO_PARSE = -1000.0  # log probability that stands for none
 
 Ranker = VotedPerceptron | RankSVM
@@ -137,31 +139,39 @@ class CandidateParses:
         One JSON object a line: ``{"gold": tree, "nbest": [[log probability, ..., tree], ...], "doc": name}``; what
         stands between the log probability and the tree is passed over, and ``doc`` may be missing.
         """
-        gold, trees, logp, qid, documents = [], [], [], [], []
+        gold, trees, logp, qid, documents, lines = [], [], [], [], [], []
         with open_source(file) as source:
             for number, line in source.text_lines():
                 if not line.strip():
                     continue
                 try:
                     data = json.loads(line)
-                    items = [(float(item[0]), Tree.parse(item[-1])) for item in data["nbest"]]
-                    right = Tree.parse(data["gold"])
+                    items = [(float(item[0]), str(item[-1])) for item in data["nbest"]]
+                    right = str(data["gold"])
                 except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
                     raise source.error(
                         f'a line is {{"gold": tree, "nbest": [[log probability, tree], ...]}} ({error})', number
                     ) from None
                 if not items:
                     raise source.error("this sentence has no candidates: leave it out", number)
-                words = right.words()
+                words = LAST_WORDS.findall(right)
                 for place, (_, tree) in enumerate(items):
-                    if tree.words() != words:
-                        raise source.error(f"candidate {place} has other words than the gold tree", number)
+                    if LAST_WORDS.findall(tree) != words:  # in haste; they may be equal all the same
+                        _check_words(source, number, place, right, tree)
                 gold.append(right)
+                lines.append(number)
                 logp += [score for score, _ in items]
                 trees += [tree for _, tree in items]
                 qid += [len(gold) - 1] * len(items)
                 documents.append(str(data.get("doc", number)))
-        return cls(Treebank(gold), Treebank(trees), np.array(logp), np.array(qid, np.int64)), documents
+            try:
+                return cls(Treebank(gold), Treebank(trees), np.array(logp), np.array(qid, np.int64)), documents
+            except TreeletError:
+                for number, right in zip(lines, gold, strict=True):
+                    _check_words(source, number, None, right, right)
+                for row, tree in enumerate(trees):
+                    _check_words(source, lines[qid[row]], row - qid.index(qid[row]), gold[qid[row]], tree)
+                raise
 
     # --- parts of it --------------------------------------------------------------------------------------------
 
@@ -248,6 +258,17 @@ class CandidateParses:
     def oracle_score(self) -> float:
         """The parse score of the best candidates: no choice can do better."""
         return oracle(self.counts, self.qid).parse_score
+
+
+def _check_words(source: Source, line: int, place: int | None, gold: str, tree: str) -> None:
+    """Raise the error of a tree that cannot be read, or has other words than the gold one."""
+    what = "the gold tree" if place is None else f"candidate {place}"
+    try:
+        own, right = Tree.parse(tree).words(), Tree.parse(gold).words()
+    except FormatError as error:
+        raise source.error(f"{what}: {error.message}", line) from None
+    if own != right:
+        raise source.error(f"{what} has other words than the gold tree", line)
 
 
 def _sentences(bank: Treebank) -> list[list[str]]:
