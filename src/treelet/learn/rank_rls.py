@@ -76,7 +76,7 @@ class RankRLS(LeastSquares):
     >>> ranker.rank(parses, qid=[1, 1, 2, 2]).tolist()
     [0, 2]
     >>> ranker.leave_query_out_predictions_.round(2).tolist()
-    [0.17, -0.11, 0.17, -0.11]
+    [0.15, -0.15, 0.15, -0.15]
     """
 
     def __init__(
@@ -182,10 +182,12 @@ class Turn:
         turned: Matrix = X - self.along.T @ (self.along @ X)
         return turned
 
-    def within(self, number: int) -> Matrix:
-        """The columns of a group's own rotation that are its rest."""
-        along = self.along[[number]].toarray()[0, self.groups[number]]
-        return np.eye(len(along))[:, 1:] - np.outer(along, along[1:])
+
+def own_turn(q: int) -> Matrix:
+    """The rotation of a group of q: its columns that are the rest."""
+    along = np.full(q, 1 / np.sqrt(q))
+    along[0] += 1
+    return np.eye(q)[:, 1:] - np.outer(along, along[1:] / (1 + 1 / np.sqrt(q)))
 
 
 class PairProblem(Problem):
@@ -217,14 +219,14 @@ class PairProblem(Problem):
 
     def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
         turn, solution, level = self.turn, self._solved(alphas), self._levels(alphas)
-        found = np.empty((len(self.y), len(alphas)))
+        ridge, found = self.spectrum.ridge(alphas), np.empty((len(self.y), len(alphas)))
         for numbers in self._queries(groups):
             where = np.concatenate([np.arange(turn.start[k], turn.start[k + 1]) for k in numbers])
             rows = self.spectrum.vectors[where]
             away = solve(self.spectrum.block(rows, alphas), solution[:, where, None])
             found[turn.rest[where]] = (self.z[where] - away[:, :, 0].T) / turn.scale[where, None]
-            change = (self.spectrum.ridge(alphas)[:, None, :] * (away.transpose(0, 2, 1) @ rows)) @ self.level[numbers].T
-            found[turn.first[numbers]] = (level[:, numbers] - change[:, 0]).T
+            change = (ridge * (away[:, :, 0] @ rows)) @ self.level[numbers].T
+            found[turn.first[numbers]] = (level[:, numbers] - change).T
         return finite(turn(found)).T[:, :, None]
 
     def left_one_out(self, alphas: Vector) -> Cube:
@@ -236,7 +238,7 @@ class PairProblem(Problem):
             if q == 1:
                 found[:, members[0]] = -level[:, number]
                 continue
-            rows, H, scale = self.spectrum.vectors[where], turn.within(number), turn.scale[where][0]
+            rows, H, scale = self.spectrum.vectors[where], own_turn(q), turn.scale[where][0]
             M = alphas[:, None, None] * self.spectrum.block(rows, alphas)
             across = ((ridge * self.level[number]) @ rows.T) / scale
             e = -alphas[:, None] * solution[:, where] / scale

@@ -2,10 +2,10 @@
 
 from treelet.structures.dependency import Dependencies, Link
 from treelet.structures.dependency_bank import DependencyBank, as_dependencybank, read_conllu
-from treelet.structures.dependency_trees import dependency_tree, dependency_trees
-from treelet.structures.feature_sequences import feature_sequences
+from treelet.structures.dependency_forms import dependency_tree, dependency_trees
 from treelet.structures.forest import Forest, ForestEdge, ForestNode
 from treelet.structures.forest_bank import ForestBank, as_forestbank, read_forests
+from treelet.structures.link_features import feature_sequences
 from treelet.structures.sequence import Tagged
 from treelet.structures.table import Table, read_examples
 from treelet.structures.tagged_bank import TaggedBank, as_taggedbank, read_tagged
