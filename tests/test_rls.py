@@ -347,6 +347,17 @@ def test_negative_eigenvalues(make: Any, alpha: float) -> None:
         close(model.predict(K), alone.predict(nearest), 1e-7)
         close(model.loo_predictions_, refits(model, nearest, y, None, np.arange(len(y))), 1e-7)
         close(model.leave_query_out_predictions_, refits(model, nearest, y, qid, qid), 1e-7)
+    else:
+        D, _ = differences(y, qid, "pairs")
+        values, vectors = np.linalg.eigh(D.T @ D)
+        root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+        values, vectors = np.linalg.eigh(root @ K @ root)
+        nearest = (vectors * np.maximum(values, 0)) @ vectors.T
+        left_out = root @ model.leave_query_out_predictions_
+        close(left_out, refits(RLS("precomputed", alpha), nearest, root @ y, None, qid), 1e-7)
+        close(root @ model.predict(K), RLS("precomputed", alpha).fit(nearest, root @ y).predict(nearest), 1e-7)
+        alone = qid == "q1"
+        close(model.leave_query_out_predictions_[alone], model.predict(K)[alone])
     with pytest.warns(UserWarning, match="not positive semi-definite"):
         few = make("precomputed", alpha, basis=12, random_state=0).fit(K, y, qid)
     assert np.isfinite(few.loo_predictions_).all()
@@ -365,8 +376,13 @@ def test_no_warning_for_rounding_and_one_for_noise() -> None:
             with pytest.warns(UserWarning, match="below the rounding errors") as caught:
                 call()
             assert caught[0].filename == __file__
+    broken = RLS("precomputed", 1e-300)
     with pytest.warns(UserWarning, match="below the rounding"), pytest.raises(tl.ParameterError, match="larger alpha"):
-        RLS("precomputed", 1e-300).fit(K, 1e200 * y)
+        broken.fit(K, 1e200 * y)
+    with pytest.raises(NotFittedError):
+        broken.predict(K)
+    with pytest.raises(tl.ParameterError, match="scale y and the kernel"), np.errstate(over="ignore", invalid="ignore"):
+        RankRLS("precomputed").fit(1e308 * (K / np.abs(K).max()), y, qid)
     zero = RLS("precomputed").fit(np.zeros((3, 3)), [1.0, 2.0, 3.0])
     assert zero.predict(np.ones((1, 3))).tolist() == [6.0]
     assert zero.loo_predictions_.tolist() == [0, 0, 0]

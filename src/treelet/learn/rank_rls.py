@@ -11,8 +11,8 @@ from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.encoding import register
 from treelet.learn.ranking import checked_goodness, checked_groups, nothing_to_learn
-from treelet.learn.rls import LeastSquares, Problem
-from treelet.learn.rls_path import Cube, Rows, Spectrum, features, finite, solve, times
+from treelet.learn.rls import LeastSquares
+from treelet.learn.rls_path import Cube, Problem, Rows, Spectrum, features, finite, solve, times
 from treelet.metrics import mean_kendall_tau
 
 
@@ -119,8 +119,7 @@ class RankRLS(LeastSquares):
             raise self._refuse("weights", "'pairs' or 'groups'")
         kernel, data = self._kernel_and_data(X)
         goodness, groups = checked_goodness(y, len(data)), checked_groups(qid, len(data))
-        useful = sum(bool(np.ptp(goodness[rows])) for rows in groups)
-        if not useful:
+        if not any(np.ptp(goodness[rows]) for rows in groups):
             raise nothing_to_learn(len(groups))
         if self.alphas is not None and sum(len(rows) > 1 for rows in groups) < 2:
             raise ParameterError(
@@ -179,8 +178,8 @@ class Turn:
         self.along = sp.csr_array((along, (which, np.concatenate(groups))), shape=(len(groups), n))
 
     def __call__(self, X: Matrix) -> Matrix:
-        turned: Matrix = X - self.along.T @ (self.along @ X)
-        return turned
+        turned: Matrix = self.along.T @ (self.along @ X)
+        return np.subtract(X, turned, out=turned)
 
 
 def own_turn(q: int) -> Matrix:
@@ -223,7 +222,7 @@ class PairProblem(Problem):
         for numbers in self._queries(groups):
             where = np.concatenate([np.arange(turn.start[k], turn.start[k + 1]) for k in numbers])
             rows = self.spectrum.vectors[where]
-            away = solve(self.spectrum.block(rows, alphas), solution[:, where, None])
+            away = solve(self.spectrum.block(rows, alphas, ridge), solution[:, where, None])
             found[turn.rest[where]] = (self.z[where] - away[:, :, 0].T) / turn.scale[where, None]
             change = (ridge * (away[:, :, 0] @ rows)) @ self.level[numbers].T
             found[turn.first[numbers]] = (level[:, numbers] - change).T
@@ -239,7 +238,7 @@ class PairProblem(Problem):
                 found[:, members[0]] = -level[:, number]
                 continue
             rows, H, scale = self.spectrum.vectors[where], own_turn(q), turn.scale[where][0]
-            M = alphas[:, None, None] * self.spectrum.block(rows, alphas)
+            M = alphas[:, None, None] * self.spectrum.block(rows, alphas, ridge)
             across = ((ridge * self.level[number]) @ rows.T) / scale
             e = -alphas[:, None] * solution[:, where] / scale
             if turn.every_pair:

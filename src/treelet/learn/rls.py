@@ -14,11 +14,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.errors import ParameterError
 from treelet.gram import gram, parse_memory
-from treelet.kernels.base import Kernel, Matrix, Vector, check_number
+from treelet.kernels.base import Kernel, Matrix, check_number
 from treelet.learn.encoding import register
 from treelet.learn.model import CompressedModel
 from treelet.learn.ranking import KernelRanker, MatrixModel, are_floats, checked_goodness, checked_groups, whole_numbers
-from treelet.learn.rls_path import Cube, RLSPath, Rows, Spectrum, by_parts, check_strength, features, finite, held_out
+from treelet.learn.rls_path import (
+    Problem,
+    RLSPath,
+    Rows,
+    Spectrum,
+    check_strength,
+    checked_alphas,
+    features,
+    found_path,
+    left_out,
+)
 
 
 class Fitted(NamedTuple):
@@ -28,36 +38,6 @@ class Fitted(NamedTuple):
     data: Any
     basis: Rows | None
     problem: Problem
-
-
-class Problem:
-    """Examples with values, decomposed: what does not depend on the strength of regularisation.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    y : ndarray of shape (examples, outputs)
-    groups : list of rows, optional
-    """
-
-    def __init__(self, spectrum: Spectrum, y: Matrix, groups: list[Rows] | None) -> None:
-        self.spectrum, self.y, self.groups = spectrum, y, groups
-
-    def coefficients(self, alpha: float) -> Matrix:
-        """Coefficients of examples, or of basis examples, x outputs."""
-        return finite(self.spectrum.coefficients(self.y, alpha))
-
-    def left_one_out(self, alphas: Vector) -> Cube:
-        """Predictions for each example by what is fitted without it, alphas x examples x outputs."""
-        return held_out(self.spectrum, self.y, alphas)
-
-    def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
-        """Predictions for the examples of each group by what is fitted without it."""
-        return held_out(self.spectrum, self.y, alphas, groups)
-
-    def errors(self, loo: Cube, left_out: Cube | None) -> Vector:
-        """What the strength is chosen by, one number for each."""
-        return np.asarray(np.mean(np.square((loo if left_out is None else left_out) - self.y), axis=(1, 2)))
 
 
 class LeastSquares(KernelRanker):
@@ -86,24 +66,24 @@ class LeastSquares(KernelRanker):
             alphas = checked_alphas(self.alphas, f"The 'alphas' parameter of {self._name}")
         basis = self._basis(len(data))
         started = time.perf_counter()
-        K = self._matrix(kernel, data, basis)
+        K = self._matrix(kernel, data, basis, max((len(rows) for rows in groups or []), default=1))
         made = time.perf_counter()
         problem = self._problem(K, y, groups, basis)
         del K
         done = time.perf_counter()
+        check_strength(alphas, problem.spectrum, self._name, stacklevel=4)
+        path = found_path(problem, alphas, single)
+        coefficients = problem.coefficients(path.best_alpha)
         for name in self._fitted:
             self.__dict__.pop(name, None)
         self._kept = Fitted(kernel, data, basis, problem)
         self.smallest_eigenvalue_ = problem.spectrum.smallest
-        check_strength(alphas, problem.spectrum, self._name, stacklevel=4)
-        path = self._path(alphas, single)
         if self.alphas is not None:
             self.path_ = path
         self.alpha_ = path.best_alpha
         self.loo_predictions_ = path.loo_predictions[path.best].copy()
         if path.leave_query_out_predictions is not None:
             self.leave_query_out_predictions_ = path.leave_query_out_predictions[path.best].copy()
-        coefficients = problem.coefficients(self.alpha_)
         solved = time.perf_counter()
         self._make_model(coefficients)
         self.fit_seconds_ = {
@@ -149,13 +129,14 @@ class LeastSquares(KernelRanker):
                 return rows
         raise self._refuse("basis", f"None, a number of examples from 1 to {n}, or distinct rows of them")
 
-    def _matrix(self, kernel: Kernel | None, data: Any, basis: Rows | None) -> Matrix:
+    def _matrix(self, kernel: Kernel | None, data: Any, basis: Rows | None, largest: int) -> Matrix:
         """Kernel values of the examples with themselves or with the basis, ours to overwrite."""
         n, budget = len(data), parse_memory(self.memory) or 0
         needed = 32 * n * n if basis is None else 8 * len(basis) * (5 * n + 4 * len(basis))
+        needed += 40 * largest * largest
         if needed > budget:
             raise ParameterError(
-                f"the decomposition for {n:,} examples takes {needed:,} bytes, more than the {budget:,} of memory=: "
+                f"a fit to {n:,} examples takes {needed:,} bytes, more than the {budget:,} of memory=: "
                 "give more memory=, or a smaller basis= of examples that make up the function"
             )
         if kernel is None:
@@ -181,7 +162,7 @@ class LeastSquares(KernelRanker):
         self._need_kept("path")
         alphas = checked_alphas(alphas, "alphas")
         check_strength(alphas, self._kept.problem.spectrum, self._name)
-        return self._path(alphas, self.loo_predictions_.ndim == 1)
+        return found_path(self._kept.problem, alphas, self.loo_predictions_.ndim == 1)
 
     def with_alpha(self, alpha: float) -> Self:
         """A fitted copy with another strength of regularisation, from the decomposition of the fit."""
@@ -191,7 +172,7 @@ class LeastSquares(KernelRanker):
         other._kept, other.smallest_eigenvalue_ = self._kept, self.smallest_eigenvalue_
         started = time.perf_counter()
         check_strength(np.array([float(alpha)]), self._kept.problem.spectrum, self._name)
-        path = other._path(np.array([float(alpha)]), self.loo_predictions_.ndim == 1)
+        path = found_path(self._kept.problem, np.array([float(alpha)]), self.loo_predictions_.ndim == 1)
         other.alpha_, other.loo_predictions_ = float(alpha), path.loo_predictions[0]
         if path.leave_query_out_predictions is not None:
             other.leave_query_out_predictions_ = path.leave_query_out_predictions[0]
@@ -221,24 +202,9 @@ class LeastSquares(KernelRanker):
         rows = checked_groups(groups, len(problem.y))
         strengths = np.array([self.alpha_]) if alphas is None else checked_alphas(alphas, "alphas")
         with np.errstate(all="ignore"):  # what comes out is checked
-            found = self._left_out(strengths, rows)
+            found = left_out(problem, strengths, rows)
         found = found[:, :, 0] if self.loo_predictions_.ndim == 1 else found
         return found[0] if alphas is None else found
-
-    def _left_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
-        problem = self._kept.problem
-        return by_parts(lambda part: problem.left_groups_out(part, groups), alphas, groups)
-
-    def _path(self, alphas: Vector, single: bool) -> RLSPath:
-        problem = self._kept.problem
-        with np.errstate(all="ignore"):  # what comes out is checked
-            loo, out = by_parts(problem.left_one_out, alphas, problem.groups), None
-            if problem.groups is not None:
-                out = self._left_out(alphas, problem.groups)
-            errors = problem.errors(loo, out)
-        if single:
-            loo, out = loo[:, :, 0], None if out is None else out[:, :, 0]
-        return RLSPath(alphas, finite(errors), loo, out)
 
     def _need_kept(self, method: str) -> None:
         check_is_fitted(self)
@@ -295,7 +261,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     random_state : int or RandomState, optional
         For the draw of `basis`; nothing else is random.
     memory : int or str
-        How much the decomposition may take: 32 n^2 bytes for n examples, or 40 n b for a basis of b.
+        How much a fit may take: 32 n^2 bytes for n examples, or 40 n b for a basis of b, and 40 q^2 for the largest
+        group of q.
     n_jobs : int
         Threads, for the matrix and the predictions; -1 for one a core. Results do not depend on it.
     progress : bool
@@ -430,14 +397,3 @@ def checked_values(y: Any, n: int) -> tuple[Matrix, bool]:
     if not values.shape[1]:
         raise ParameterError("y has no outputs: give at least one value for each example")
     return np.column_stack([checked_goodness(column, n) for column in values.T]), False
-
-
-def checked_alphas(alphas: Any, name: str) -> Vector:
-    """Strengths of regularisation, positive."""
-    try:
-        found = np.array(alphas, dtype=np.float64)
-    except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.ndim != 1 or not len(found) or not np.isfinite(found).all() or found.min() <= 0:
-        raise ParameterError(f"{name} must be a sequence of positive numbers. Got {alphas!r} instead.")
-    return found

@@ -162,11 +162,11 @@ class Spectrum:
             total += weights[:, begin : begin + step] @ np.square(self.vectors[:, begin : begin + step]).T
         return (1 - total) / alphas[:, None] if self.thin else total
 
-    def block(self, rows: Matrix, alphas: Vector) -> Cube:
-        """The part of G at some rows of `vectors`, alphas x rows x rows."""
-        weights, q = self.ridge(alphas), len(rows)
+    def block(self, rows: Matrix, alphas: Vector, weights: Matrix) -> Cube:
+        """The part of G at some rows of `vectors`, alphas x rows x rows; `weights` are those of `ridge`."""
+        q = len(rows)
         if q * rows.size <= AT_ONCE and q <= len(alphas):
-            products = (rows[:, None] * rows).reshape(q * q, -1)
+            products = (rows[:, None] * rows).reshape(q * q, rows.shape[1])
             found = (weights @ products.T).reshape(len(alphas), q, q)
         else:
             found = np.array([(rows * weight) @ rows.T for weight in weights])
@@ -181,7 +181,7 @@ def decomposed(S: Matrix) -> tuple[Vector, Matrix]:
     """
     if not len(S):
         return np.zeros(0), np.zeros((0, 0))
-    values, vectors = scipy.linalg.eigh(S.T, driver="evd", overwrite_a=True, check_finite=False)
+    values, vectors = scipy.linalg.eigh(finite(S).T, driver="evd", overwrite_a=True, check_finite=False)
     return values, vectors
 
 
@@ -232,9 +232,40 @@ def held_out(spectrum: Spectrum, z: Matrix, alphas: Vector, groups: list[Rows] |
     if groups is None:
         solution /= spectrum.diagonal(alphas)[:, :, None]
     else:
+        weights = spectrum.ridge(alphas)
         for rows in groups:
-            solution[:, rows] = solve(spectrum.block(spectrum.vectors[rows], alphas), solution[:, rows])
+            solution[:, rows] = solve(spectrum.block(spectrum.vectors[rows], alphas, weights), solution[:, rows])
     return finite(z - solution)
+
+
+class Problem:
+    """Examples with values, decomposed: what does not depend on the strength of regularisation.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    y : ndarray of shape (examples, outputs)
+    groups : list of rows, optional
+    """
+
+    def __init__(self, spectrum: Spectrum, y: Matrix, groups: list[Rows] | None) -> None:
+        self.spectrum, self.y, self.groups = spectrum, y, groups
+
+    def coefficients(self, alpha: float) -> Matrix:
+        """Coefficients of examples, or of basis examples, x outputs."""
+        return finite(self.spectrum.coefficients(self.y, alpha))
+
+    def left_one_out(self, alphas: Vector) -> Cube:
+        """Predictions for each example by what is fitted without it, alphas x examples x outputs."""
+        return held_out(self.spectrum, self.y, alphas)
+
+    def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
+        """Predictions for the examples of each group by what is fitted without it."""
+        return held_out(self.spectrum, self.y, alphas, groups)
+
+    def errors(self, loo: Cube, left_out: Cube | None) -> Vector:
+        """What the strength is chosen by, one number for each."""
+        return np.asarray(np.mean(np.square((loo if left_out is None else left_out) - self.y), axis=(1, 2)))
 
 
 def by_parts(work: Callable[[Vector], Cube], alphas: Vector, groups: list[Rows] | None) -> Cube:
@@ -242,6 +273,23 @@ def by_parts(work: Callable[[Vector], Cube], alphas: Vector, groups: list[Rows] 
     largest = max((len(rows) for rows in groups or []), default=1)
     step = max(1, AT_ONCE // largest**2)
     return np.concatenate([work(alphas[begin : begin + step]) for begin in range(0, len(alphas), step)])
+
+
+def left_out(problem: Problem, alphas: Vector, groups: list[Rows]) -> Cube:
+    """Predictions for the examples of each group by what is fitted without it."""
+    return by_parts(lambda part: problem.left_groups_out(part, groups), alphas, groups)
+
+
+def found_path(problem: Problem, alphas: Vector, single: bool) -> RLSPath:
+    """Errors and predictions under each strength."""
+    with np.errstate(all="ignore"):  # what comes out is checked
+        loo, out = by_parts(problem.left_one_out, alphas, problem.groups), None
+        if problem.groups is not None:
+            out = left_out(problem, alphas, problem.groups)
+        errors = problem.errors(loo, out)
+    if single:
+        loo, out = loo[:, :, 0], None if out is None else out[:, :, 0]
+    return RLSPath(alphas, finite(errors), loo, out)
 
 
 def times(A: Matrix, inner: Cube) -> Cube:
@@ -267,3 +315,14 @@ def finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def too_weak() -> ParameterError:
     return ParameterError("the fit does not come out as finite numbers: give a larger alpha, or scale y and the kernel")
+
+
+def checked_alphas(alphas: Any, name: str) -> Vector:
+    """Strengths of regularisation, positive."""
+    try:
+        found = np.array(alphas, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if found.ndim != 1 or not len(found) or not np.isfinite(found).all() or found.min() <= 0:
+        raise ParameterError(f"{name} must be a sequence of positive numbers. Got {alphas!r} instead.")
+    return found
