@@ -55,6 +55,7 @@ mutants: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/parsing.py
+	$(BIN)/python benchmarks/reranking.py
 
 lint: setup
 	$(BIN)/ruff check .
