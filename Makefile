@@ -56,6 +56,7 @@ bench: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/parsing.py
 	$(BIN)/python benchmarks/reranking.py
+	$(BIN)/python benchmarks/rls.py
 
 lint: setup
 	$(BIN)/ruff check .

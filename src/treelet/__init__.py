@@ -45,11 +45,14 @@ if TYPE_CHECKING:
         Tagging,
     )
     from treelet.learn import (
+        RLS,
         KernelMatrix,
         KernelSVC,
         KernelSVR,
         ModelFileError,
+        RankRLS,
         RankSVM,
+        RLSPath,
         VotedPerceptron,
         load,
         save,
@@ -117,6 +120,9 @@ _HOMES = {
         "KernelSVC",
         "KernelSVR",
         "ModelFileError",
+        "RLS",
+        "RLSPath",
+        "RankRLS",
         "RankSVM",
         "VotedPerceptron",
         "load",
@@ -167,6 +173,7 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "PCFG",
+    "RLS",
     "Bag",
     "Constant",
     "Dependencies",
@@ -193,6 +200,8 @@ __all__ = [
     "Polynomial",
     "PolynomialOf",
     "Product",
+    "RLSPath",
+    "RankRLS",
     "RankSVM",
     "Scale",
     "Smoothed",

@@ -1,0 +1,61 @@
+"""Regularized least squares: one fit, a path of nine strengths, and the decomposition's share. CPU time of one thread.
+
+Writes docs/results/rls-speed.md and .json.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+
+import numpy as np
+
+from treelet.experiments import report
+from treelet.learn import RLS, RankRLS
+
+ROOT = Path(__file__).resolve().parents[1]
+ALPHAS = 2.0 ** np.arange(-10, 8, 2)
+
+
+def measured(make: Any, n: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(n, n // 2))
+    K, y, qid = factors @ factors.T / n, rng.normal(size=n), np.arange(n) // 5
+    begin = time.process_time()
+    model = make("precomputed").fit(K, y, qid)
+    one = time.process_time() - begin
+    begin = time.process_time()
+    make("precomputed", alphas=ALPHAS).fit(K, y, qid)
+    path = time.process_time() - begin
+    share = model.fit_seconds_["decompose"] / sum(model.fit_seconds_.values())
+    return {"learner": make.__name__, "n": n, "fit_s": one, "path_s": path, "ratio": path / one, "decomposition": share}
+
+
+def main() -> None:
+    rows = [measured(make, n) for n in (1500, 3000) for make in (RLS, RankRLS)]
+    made = report.provenance("python benchmarks/rls.py")
+    page = "\n\n".join(
+        [
+            "# Regularized least squares: what leave-one-out and a path cost",
+            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU seconds of one thread, kernel matrix given, groups of five; a fit "
+            "includes all leave-one-out and leave-query-out predictions.",
+            report.table(
+                ("learner", "n", "one fit, s", "with nine strengths, s", "ratio", "decomposition's share"),
+                [
+                    (r["learner"], r["n"], f"{r['fit_s']:.2f}", f"{r['path_s']:.2f}", f"{r['ratio']:.2f}", f"{100 * r['decomposition']:.0f} %")
+                    for r in rows
+                ],
+                right=range(1, 6),
+            ),
+        ]
+    ) + "\n"  # fmt: skip
+    report.write(ROOT / "docs" / "results", "rls-speed", {"rows": rows, "made_by": made}, page)
+    print(page)
+
+
+if __name__ == "__main__":
+    main()
