@@ -194,8 +194,6 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         assert made is not None
         return made
 
-    if name == "native graph" and not GrowingGraph.can(tl.SubsetTree()):
-        pytest.skip("the native core cannot let a graph grow yet")
     if name == "graph":
         slowly(monkeypatch)
     if name != "chosen":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -197,14 +198,14 @@ def checked_threshold(prune: float | None) -> float:
     return float(prune)
 
 
-class Parser:
+class Parser(ABC):
     """What a grammar can do with sentences: the part of `PCFG` that parses."""
 
     __slots__ = ()
 
+    @abstractmethod
     def charts(self) -> Charts:
         """The grammar made ready for the native parser, once."""
-        raise NotImplementedError
 
     def parse(
         self,
