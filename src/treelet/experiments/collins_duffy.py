@@ -426,7 +426,8 @@ def page(results: dict[str, Any]) -> str:
         "# Reranking parses with the tree kernel (Collins & Duffy 2001)",
         f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {results['seconds']:.0f} s of wall time.",
         f"**{results['title']}**; {results['splits']} random splits of {sizes[0]}/{sizes[1]}/{sizes[2]} sentences for training, "
-        "development and test (training sentences whose words are also in the other parts are left out)."
+        "development and test"
+        + (" (training sentences whose words are also in the other parts are left out)." if real else ".")
         + (" **Quick run: small parts, few settings.**" if results["quick"] else "")
         + (
             " The generator was written so that fragments help, and adjusted while looking at how much they do: read these figures as a "
@@ -514,8 +515,8 @@ def picture(results: dict[str, Any], path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, all_axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True)
-    for axes, name, what in zip(all_axes, ("depth", "scale"), ("maximum depth", "scale λ"), strict=True):
+    figure, all_axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True)
+    for axes, name, what in zip(all_axes[:2], ("depth", "scale"), ("maximum depth", "scale λ"), strict=True):
         ours, theirs = results[name], PAPER[name]
         x = [float(key) for key in ours]
         mean = [row["improvement"]["mean"] for row in ours.values()]
@@ -528,9 +529,32 @@ def picture(results: dict[str, Any], path: Path) -> None:
         axes.axhline(0, color="0.8", linewidth=1)
         axes.set(xlabel=what)
         axes.grid(alpha=0.3)
+    short = {
+        "depth": "depth",
+        "scale": "scale",
+        "more": "with log\nprobability",
+        "best": "best",
+        "two_passes": "depth 3,\ntwice",
+    }
+    test = results["test"]
+    bars = all_axes[2].bar(
+        range(len(test)),
+        [row["improvement"]["mean"] for row in test.values()],
+        yerr=[row["improvement"]["std"] for row in test.values()],
+        capsize=3,
+        color="tab:blue",
+        alpha=0.8,
+    )
+    all_axes[2].set_xticks(range(len(bars)), [short[key] for key in test], fontsize=8)
+    all_axes[2].axhline(0, color="0.8", linewidth=1)
+    all_axes[2].set(title="test parts, chosen on development", xlabel="")
+    all_axes[2].title.set_fontsize(9)
+    all_axes[2].grid(alpha=0.3, axis="y")
+    for axes in all_axes[:2]:
+        axes.set_title("development parts", fontsize=9)
     all_axes[0].set(ylabel="relative improvement, %")
     all_axes[0].legend(fontsize=8)
-    figure.suptitle("Development parts: improvement over the first choice, mean ± deviation over splits", fontsize=10)
+    figure.suptitle("Improvement over the first choice, mean ± deviation over splits", fontsize=10)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
