@@ -316,3 +316,19 @@ def test_with_scikit_learn(tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(bank), search.best_estimator_.decision_function(bank))
     with pytest.raises(InputTypeError, match="Forest"):
         tl.SubsetTree()(bank)
+
+
+def test_k_best_of_independent_choices_comes_without_doubles():
+    nodes, edges = [("S", 0, 4)], []
+    weights = (0.5, 0.3, 0.15, 0.05)
+    for place in range(4):
+        nodes += [("N", place, place + 1), ("w", place, place + 1)]
+        number = len(nodes)
+        nodes += [(label, place, place + 1) for label in "ABCD"]
+        for k, weight in enumerate(weights):
+            edges += [(number - 2, [number + k], weight), (number + k, [number - 1], 1.0)]
+    edges.append((0, [node for node, (label, _, _) in enumerate(nodes) if label == "N"], 1.0))
+    found = tl.Forest(nodes, edges, root=0).kbest(4**4 + 1)
+    assert len(found) == len({str(tree) for tree, _ in found}) == 4**4
+    want = sorted((a * b * c * d for a in weights for b in weights for c in weights for d in weights), reverse=True)
+    assert [p for _, p in found] == pytest.approx(want, rel=1e-12)
