@@ -259,7 +259,6 @@ class Forest {
     }
 
     // --- what the lazy k-best search asks of a graph -----------------------------------------------------------
-    using Value = Id; // a tree in `store`
     struct Graph {
         const Forest &forest;
         const std::vector<double> best_;

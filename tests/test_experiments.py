@@ -132,3 +132,16 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
     assert results["oracle"] >= results["pcfg"]
     with pytest.raises(tl.ParameterError, match="not both"):
         collins_duffy.run(quick=True, nbest="a", treebank="b")
+
+
+def test_no_test_sentence_is_trained_on() -> None:
+    from treelet.experiments import collins_duffy
+
+    bank = tl.datasets.flights(60, seed=3)
+    doubled = tl.Treebank.concat([bank, bank])  # every sentence twice: most have a twin in another part
+    data = collins_duffy.Data("file", "doubled", doubled, (70, 20, 30), 1, {})
+    train, dev, test = ({" ".join(tree.words()) for tree in part.gold} for part in collins_duffy.prepared(data, 0, 3))
+    assert test
+    assert not train & dev
+    assert not train & test
+    assert not dev & test

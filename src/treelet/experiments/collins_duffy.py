@@ -21,6 +21,7 @@ from treelet.learn import VotedPerceptron, save
 from treelet.metrics import paired_bootstrap, relative_improvement
 from treelet.parsing import PCFG
 from treelet.structures import Treebank, read_trees
+from treelet.tasks.rerank_parts import without_twins
 from treelet.tasks.reranking import CandidateParses, Reranker, random_split, reranking_kernel
 
 Say = Callable[[str], None]
@@ -119,12 +120,11 @@ def load(treebank: str | None, grammar: dict[str, Any], quick: bool) -> Data:
 def prepared(data: Data, seed: int, k: int) -> tuple[CandidateParses, CandidateParses, CandidateParses]:
     """Candidates of a random split: jack-knifed for training; by the training part's grammar for the others.
 
-    A training sentence whose words are those of a development or test sentence is left out.
+    No sentence has the same words as one of a later part: it would be trained on and tested with.
     """
-    train, dev, test = random_split(len(data.bank), data.sizes, seed)
-    held = {" ".join(tree.words()) for tree in data.bank[np.concatenate([dev, test])] if tree is not None}
-    kept = [n for n in train if (tree := data.bank[int(n)]) is not None and " ".join(tree.words()) not in held]
-    bank = data.bank[kept]
+    words = [tuple(tree.words()) if tree is not None else () for tree in data.bank]
+    (train, dev, test), _ = without_twins(random_split(len(data.bank), data.sizes, seed), words)
+    bank = data.bank[train]
     grammar = PCFG.from_treebank(bank, **data.grammar)
     return (
         CandidateParses.jackknifed(bank, k, **data.grammar),
@@ -142,7 +142,9 @@ def prepared_nbest(
     if quick:
         parts = [part[:8] for part in parts]
     chosen = [{names[n] for n in part} for part in parts]
-    train, dev, test = (parses.sentences([n for n, name in enumerate(documents) if name in some]) for some in chosen)
+    words = [tuple(tree.words()) if tree is not None else () for tree in parses.gold]
+    rows = [np.array([n for n, name in enumerate(documents) if name in some]) for some in chosen]
+    train, dev, test = (parses.sentences(part) for part in without_twins(rows, words)[0])
     return train, dev, test
 
 
@@ -426,8 +428,8 @@ def page(results: dict[str, Any]) -> str:
         "# Reranking parses with the tree kernel (Collins & Duffy 2001)",
         f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {results['seconds']:.0f} s of wall time.",
         f"**{results['title']}**; {results['splits']} random splits of {sizes[0]}/{sizes[1]}/{sizes[2]} sentences for training, "
-        "development and test"
-        + (" (training sentences whose words are also in the other parts are left out)." if real else ".")
+        "development and test (sentences with the same words as one of a later part are left out)."
+        + (f" **{results['note']}**" if "note" in results else "")
         + (" **Quick run: small parts, few settings.**" if results["quick"] else "")
         + (
             " The generator was written so that fragments help, and adjusted while looking at how much they do: read these figures as a "

@@ -137,7 +137,7 @@ def parts_of_treebank(
             f"none of the {len(whole):,} trees is of use: single words, missing, or above {max_words} words"
         )
     split = random_split(len(kept), part_sizes(len(kept), sizes), seed)
-    parts, notes["twins"] = _without_twins([kept[part] for part in split], words)
+    parts, notes["twins"] = without_twins([kept[part] for part in split], words)
     notes["unused"] = len(kept) - sum(map(len, split))
     clock.done("split", _split_text(parts, notes))
     train, development, test = (whole[part] for part in parts)
@@ -191,7 +191,7 @@ def parts_of_lists(
     if len(known) < len(kept):
         notes["documents"] = len(known)
     notes["unused"] = len(kept) - sum(map(len, split))
-    parts, notes["twins"] = _without_twins(split, words)
+    parts, notes["twins"] = without_twins(split, words)
     train, development, test = (parses.sentences(part) for part in parts)
     clock.done("split", _split_text(parts, notes))
     return Parts(train, development, test, notes, clock.seconds)
@@ -206,7 +206,7 @@ def _kept(words: Sequence[tuple[str, ...]], max_words: int | None) -> tuple[Rows
     return np.flatnonzero((lengths > 0) & ~long), notes
 
 
-def _without_twins(parts: list[Rows], words: Sequence[tuple[str, ...]]) -> tuple[list[Rows], int]:
+def without_twins(parts: list[Rows], words: Sequence[tuple[str, ...]]) -> tuple[list[Rows], int]:
     """From each part, what a later part has too is taken out."""
     seen: set[tuple[str, ...]] = set()
     out: list[Rows] = []
