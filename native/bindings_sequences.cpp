@@ -1,5 +1,6 @@
 // Python bindings of the kernels between sequences.
 #include "bindings_columns.hpp"
+#include "subsequence.hpp"
 #include "tagging.hpp"
 
 namespace treelet::python {
@@ -10,8 +11,33 @@ template <> struct Make<TaggingColumns> {
     }
 };
 
+// Types as (label, reach, weight).
+using Types = std::vector<std::tuple<Id, Id, double>>;
+
+template <> struct Make<LocalityColumns> {
+    template <class Num> static auto columns(Targets t, Types types, int match, double theta) {
+        std::vector<SequenceType> made;
+        for (const auto &[label, reach, weight] : types) {
+            if (label < 0 || reach < 0) refuse("a type has no label, or reaches backwards");
+            made.push_back({label, reach, weight});
+        }
+        if (match < 0 || match > 2) refuse("there are three ways to match");
+        return std::make_unique<LocalityColumns<Num>>(std::move(t), std::move(made), static_cast<Match>(match), theta);
+    }
+};
+template <> struct Make<SubsequenceColumns> {
+    template <class Num> static auto columns(Targets t, double lam, Id length) {
+        if (length < 1) refuse("subsequences have one feature at least");
+        return std::make_unique<SubsequenceColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0), length);
+    }
+};
+
 void bind_sequences(nb::module_ &m) {
     bind_columns<TaggingColumns, double>(m, "TaggingColumns", "Columns of a tagging-kernel matrix.", "lam"_a);
+    bind_columns<LocalityColumns, Types, int, double>(m, "LocalityColumns", "Columns of a locality-convolution matrix.", "types"_a,
+                                                      "match"_a, "theta"_a);
+    bind_columns<SubsequenceColumns, double, Id>(m, "SubsequenceColumns", "Columns of a gap-weighted subsequence matrix.", "lam"_a,
+                                                 "length"_a);
 }
 
 } // namespace treelet::python

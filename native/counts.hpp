@@ -310,4 +310,53 @@ class DensePostings {
     std::size_t targets_ = 0;
 };
 
+struct IdPair {
+    Id first, second;
+    bool operator==(const IdPair &) const = default;
+};
+class PairNumbers { // numbers pairs as they come
+  public:
+    Id add(IdPair pair) {
+        Id number = find(pair);
+        if (number == none) {
+            number = static_cast<Id>(pairs_.size());
+            pairs_.push_back(pair);
+            table_.insert(hash(pair), number);
+        }
+        return number;
+    }
+    Id find(IdPair pair) const {
+        return table_.find(hash(pair), [&](Id number) { return pairs_[number] == pair; });
+    }
+    std::size_t size() const { return pairs_.size(); }
+
+  private:
+    static std::uint64_t hash(IdPair pair) {
+        return mix(static_cast<std::uint64_t>(pair.first), static_cast<std::uint64_t>(pair.second));
+    }
+    IdTable table_;
+    std::vector<IdPair> pairs_;
+};
+
+// Calls f(key, sum of weights) for every key.
+template <class F> void each_total(std::vector<std::pair<Id, double>> &seen, F f) {
+    std::sort(seen.begin(), seen.end());
+    for (std::size_t i = 0; i < seen.size();) {
+        const Id key = seen[i].first;
+        double total = 0;
+        for (; i < seen.size() && seen[i].first == key; ++i) total += seen[i].second;
+        f(key, total);
+    }
+}
+
+struct Tally { // sums weights by key, one target at a time
+    std::vector<Postings::Triple> triples;
+    std::vector<std::pair<Id, double>> seen;
+    void add(Id key, double weight) { seen.push_back({key, weight}); }
+    void next(Id target) {
+        each_total(seen, [&](Id key, double total) { triples.push_back({key, target, total}); });
+        seen.clear();
+    }
+};
+
 } // namespace treelet

@@ -4,6 +4,7 @@ from treelet.kernels.algebra import Constant, Product, Scale, Sum
 from treelet.kernels.bag import Bag
 from treelet.kernels.base import Evaluator, Kernel
 from treelet.kernels.forest import ForestKernel
+from treelet.kernels.locality import Locality, Subsequence
 from treelet.kernels.on import On
 from treelet.kernels.sequence import Tagging
 from treelet.kernels.smoothed import Smoothed
@@ -19,6 +20,7 @@ __all__ = [
     "Gaussian",
     "Kernel",
     "Linear",
+    "Locality",
     "Normalized",
     "On",
     "PartialTree",
@@ -27,6 +29,7 @@ __all__ = [
     "Product",
     "Scale",
     "Smoothed",
+    "Subsequence",
     "SubsetTree",
     "Subtree",
     "Sum",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from treelet import _core
 from treelet.kernels.base import check_number
 from treelet.kernels.tree import StoreKernel
-from treelet.structures.tagged_bank import TaggedBank, as_taggedbank
+from treelet.structures.tagged_bank import TaggedBank
 
 
 class Tagging(StoreKernel):
@@ -41,6 +41,7 @@ class Tagging(StoreKernel):
     """
 
     _algorithm = _core.TaggingColumns
+    bank = TaggedBank
     _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
     _always_shown = ("lam",)
 
@@ -52,7 +53,7 @@ class Tagging(StoreKernel):
         check_number(self, "lam", 0, 1)
 
     def coerce(self, X: Any) -> TaggedBank:
-        return as_taggedbank(X)
+        return TaggedBank.of(X)
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return (float(self.lam),)

@@ -10,6 +10,7 @@ import numpy as np
 from treelet import _core
 from treelet.errors import ParameterError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number, overflow
+from treelet.structures.held_bank import HeldBank
 from treelet.structures.treebank import Treebank, as_treebank
 
 
@@ -45,6 +46,8 @@ class StoreKernel(Kernel):
     """
 
     _algorithm: ClassVar[Any]
+    bank: ClassVar[type[Treebank] | type[HeldBank[Any]]] = Treebank
+    """What holds the examples."""
 
     compressible = True
     """Whether a model of this kernel can be one weighted graph that any later example is scored against."""

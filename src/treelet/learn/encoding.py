@@ -17,7 +17,9 @@ from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
 from treelet.kernels.smoothed import Smoothed
 from treelet.structures.forest_bank import ForestBank
+from treelet.structures.held_bank import HeldBank
 from treelet.structures.sequence import Tagged
+from treelet.structures.sequence_bank import SequenceBank
 from treelet.structures.table import Table
 from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.tree import Tree
@@ -42,6 +44,8 @@ class Saved(Protocol):
 
 Class = TypeVar("Class", bound=type)
 CLASSES: dict[str, type[Saved]] = {}
+BANKS: dict[type[HeldBank[Any]], str] = {TaggedBank: "taggedbank", SequenceBank: "sequencebank"}
+"""What is held as trees, and its name in a file."""
 
 
 def register(cls: Class) -> Class:
@@ -93,8 +97,8 @@ class Encoder:
             return {"sparse": [*parts, [int(size) for size in rows.shape]]}
         if isinstance(value, Treebank):
             return {"treebank": self.bank(value)}
-        if isinstance(value, TaggedBank):
-            return {"taggedbank": self.bank(value.chains)}
+        if isinstance(value, HeldBank):
+            return {BANKS[type(value)]: self.bank(value.held)}
         if isinstance(value, Tree):
             return {"tree": str(value)}
         if isinstance(value, Tagged):
@@ -164,7 +168,7 @@ class Decoder:
 
     def model(self) -> Any:
         model = self.value(self.header["model"])
-        if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in (Treebank, TaggedBank):
+        if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in (Treebank, *BANKS):
             raise ValueError("there is no model in it")
         return model
 
@@ -211,8 +215,9 @@ class Decoder:
                 return rows
             case "treebank":
                 return self._banks[_index(inner)]
-            case "taggedbank":
-                return TaggedBank.from_chains(self._banks[_index(inner)])
+            case "taggedbank" | "sequencebank":
+                (cls,) = (cls for cls, name in BANKS.items() if name == kind)
+                return cls.from_held(self._banks[_index(inner)])
             case "words":
                 return self._vectors[_index(inner)]
             case "tree":
@@ -312,10 +317,10 @@ def _whole(values: Any, dtype: Any) -> Array:
     return np.ascontiguousarray(values, dtype=dtype)
 
 
-def packed_bank(bank: Treebank | TaggedBank) -> dict[str, Array]:
+def packed_bank(bank: Treebank | HeldBank[Any]) -> dict[str, Array]:
     """A bank's trees, distinct subtrees once, as arrays of small whole numbers."""
-    if isinstance(bank, TaggedBank):
-        bank = bank.chains
+    if isinstance(bank, HeldBank):
+        bank = bank.held
     if len(bank.columns.store):
         bank = Treebank().joined(bank)[1]  # only what these trees need
     store, roots = bank.columns

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.structures.tagged_bank import TaggedBank
+from treelet.structures.held_bank import HeldBank
 from treelet.structures.treebank import Treebank
 
 NodeRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
@@ -18,7 +18,7 @@ NodeRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 SHARED = 64  # trees are counted out one by one where their subtrees are not shared more often than this
 
 
-def spread(graph: Treebank | TaggedBank, at_roots: Any) -> NodeRows:
+def spread(graph: Treebank | HeldBank[Any], at_roots: Any) -> NodeRows:
     r"""The weight of every subtree, from those of whole trees: :math:`w_u = \sum_k \alpha_k h_u(T_k)`.
 
     Rows are outputs. Every node is in some row, if only with a 0: the native index needs a subtree's parts beside it.
@@ -43,7 +43,7 @@ def spread(graph: Treebank | TaggedBank, at_roots: Any) -> NodeRows:
     return with_all_nodes(sp.csr_array(weight.T))
 
 
-def written_out(graph: Treebank | TaggedBank) -> float:
+def written_out(graph: Treebank | HeldBank[Any]) -> float:
     """At most how many (tree, distinct subtree) pairs there are."""
     store, roots = graph.columns
     start, child, height = store.child_start, store.child, store.height

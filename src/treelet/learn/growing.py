@@ -23,8 +23,8 @@ from treelet.kernels.tree import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE, CompressedModel
 from treelet.learn.parts import COLLAPSING, Roots, compact, linear_parts
+from treelet.structures.held_bank import HeldBank
 from treelet.structures.table import Table
-from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
 
@@ -294,9 +294,7 @@ class GrowingParts:
 
 
 def _compacted(data: Any) -> Any:
-    if isinstance(data, Treebank):
-        return compact(data)
-    if isinstance(data, TaggedBank):
+    if isinstance(data, Treebank | HeldBank):
         return compact(data)
     return Table({name: _compacted(data.column(name)) for name in data.names}) if isinstance(data, Table) else data
 

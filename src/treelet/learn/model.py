@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,13 +22,12 @@ from treelet.errors import InputTypeError, KernelOverflowError, ParameterError
 from treelet.formats.base import Columns
 from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel, Matrix, Vector
-from treelet.kernels.sequence import Tagging
+from treelet.kernels.tree import StoreKernel
 from treelet.kernels.values import LARGE
 from treelet.kernels.vector import Linear
 from treelet.learn.encoding import array_bytes, packed_bank, packed_weights, register
 from treelet.learn.parts import COLLAPSING, Part, Path, Place, Roots, compact, kept, linear_parts
 from treelet.learn.terms import ConstantTerm, Graph, SupportSum, Term, TreeTerm
-from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.vectors import Vectors
 from treelet.work import count_threads
 
@@ -312,7 +311,7 @@ class _Builder:
     def _graph(self, place: Place) -> tuple[Graph, Any]:
         """The distinct trees of a column, and the matrix that says which example has which."""
         for path, graph, which in self._graphs:
-            if path == place.path and isinstance(graph, TaggedBank) == isinstance(place.kernel, Tagging):
+            if path == place.path and type(graph) is cast(StoreKernel, place.kernel).bank:
                 return graph, which
         bank: Graph = compact(place.data(self.X))
         store, roots = bank.columns

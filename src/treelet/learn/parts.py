@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from treelet.kernels.algebra import Scale, Sum
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.locality import Locality, Subsequence
 from treelet.kernels.on import On
 from treelet.kernels.sequence import Tagging
 from treelet.kernels.tree import PartialTree, SubsetTree, Subtree
 from treelet.kernels.wrapped import Normalized
+from treelet.structures.held_bank import HeldBank
 from treelet.structures.table import Table
-from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.treebank import Treebank
 
-COLLAPSING: tuple[type[Kernel], ...] = (PartialTree, SubsetTree, Subtree, Tagging)
+COLLAPSING: tuple[type[Kernel], ...] = (Locality, PartialTree, Subsequence, SubsetTree, Subtree, Tagging)
 """Kernels under which many trees, or sequences held as trees, become one weighted graph."""
-Bank = TypeVar("Bank", Treebank, TaggedBank)
+Bank = TypeVar("Bank", bound=Treebank | HeldBank[Any])
 Path = tuple[str | int, ...]
 
 
@@ -97,9 +98,7 @@ class Roots:
 
 def kept(kernel: Kernel, data: Any) -> Any:
     """Examples as a model keeps them: only the columns that the kernel looks at, in its form; trees without others."""
-    if isinstance(data, Treebank):
-        return compact(data)
-    if isinstance(data, TaggedBank):
+    if isinstance(data, Treebank | HeldBank):
         return compact(data)
     if isinstance(data, Bags):
         return Bags(kept(kernel, data.members), data.start)
@@ -116,7 +115,8 @@ def kept(kernel: Kernel, data: Any) -> Any:
 
 def compact(bank: Bank) -> Bank:
     """The same trees over a store that holds nothing else; doing it again changes nothing."""
-    return type(bank)().joined(bank)[1]
+    empty: Any = type(bank)()
+    return cast("Bank", empty.joined(bank)[1])
 
 
 def _kernels(kernel: Kernel) -> Iterator[Kernel]:

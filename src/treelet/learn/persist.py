@@ -18,8 +18,7 @@ from treelet import __version__
 from treelet.errors import FileError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import PathLike, open_whole
 from treelet.kernels.base import Kernel
-from treelet.learn.encoding import CLASSES, Decoder, Encoder, known_kernels
-from treelet.structures.tagged_bank import TaggedBank
+from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
 from treelet.structures.treebank import Treebank
 
 MAGIC = b"treelet\0"
@@ -38,7 +37,8 @@ def save(model: Any, path: PathLike) -> None:
     Parameters
     ----------
     model : estimator
-        `KernelSVC`, `VotedPerceptron`, `RankSVM`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a `Treebank` or `TaggedBank`.
+        `KernelSVC`, `VotedPerceptron`, `RankSVM`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a `Treebank`, `TaggedBank`,
+        `SequenceBank`.
     path : path
         By custom it ends in ``.treelet``.
 
@@ -51,10 +51,10 @@ def save(model: Any, path: PathLike) -> None:
     ...     tl.load(folder + "/model.treelet").predict(["(VP (V sleep))"]).tolist()
     ['deed']
     """
-    if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in (Treebank, TaggedBank):
+    if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in (Treebank, *BANKS):
         estimators = sorted(name for name, cls in CLASSES.items() if hasattr(cls, "fit"))
         raise InputTypeError(
-            f"a {type(model).__name__} cannot be saved; what can: {', '.join(estimators)}, CompressedModel, Treebank, TaggedBank"
+            f"a {type(model).__name__} cannot be saved; what can: {', '.join(estimators)}, CompressedModel, Treebank, TaggedBank, SequenceBank"
         )
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}

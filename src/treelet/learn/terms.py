@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.kernels.base import Kernel, Matrix, Vector
-from treelet.kernels.sequence import Tagging
 from treelet.kernels.tree import StoreKernel
 from treelet.learn.encoding import packed_weights, register, unpacked_weights
 from treelet.learn.graph import NodeRows, spread, with_all_nodes
 from treelet.learn.parts import COLLAPSING, Part, Place
-from treelet.structures.tagged_bank import TaggedBank
+from treelet.structures.held_bank import HeldBank
 from treelet.structures.treebank import Treebank
 
 BAND = 64  # powers of 2 in a band of weights
-Graph = Treebank | TaggedBank
+Graph = Treebank | HeldBank[Any]
 STRIP = 1 << 23  # cells of a kernel matrix that a sum over support examples holds at once
 
 
@@ -120,11 +119,11 @@ class SupportSum(Term):
 
 @register
 class TreeTerm(Term):
-    """A tree kernel's share, or a tagging kernel's: one weighted graph of distinct subtrees.
+    """A tree kernel's share, or that of a kernel between sequences: one weighted graph of distinct subtrees.
 
     Parameters
     ----------
-    graph : Treebank or TaggedBank
+    graph : Treebank or HeldBank
         The distinct support examples; equal subtrees are one node.
     at_roots : sparse matrix of output x tree
         Their coefficients. A subtree's weight is that of the trees it is part of, as often as it is.
@@ -191,8 +190,8 @@ class TreeTerm(Term):
     def _from_state(cls, state: dict[str, Any]) -> TreeTerm:
         part, shift, needs_scaling = _state_term(state)
         graph = state["graph"]
-        kernel = type(part.place.kernel)
-        if kernel not in COLLAPSING or type(graph) is not (TaggedBank if kernel is Tagging else Treebank):
+        kernel = part.place.kernel
+        if type(kernel) not in COLLAPSING or type(graph) is not cast(StoreKernel, kernel).bank:
             raise ValueError("a tree term needs a tree kernel and a graph")
         at_roots = unpacked_weights(state["at_roots"], len(graph))
         if len(graph) and graph.columns.roots.min() < 0:

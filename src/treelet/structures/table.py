@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import PathLike, read_document
-from treelet.structures.tagged_bank import TaggedBank
+from treelet.structures.held_bank import HeldBank
 from treelet.structures.treebank import Treebank
 
 Name = str | int
@@ -117,7 +117,7 @@ class Table:
             if X.ndim != 1:
                 raise InputTypeError(f"a record array must have one dimension, this one has {X.ndim}")
             return cls({name: X[name] for name in X.dtype.names})
-        if hasattr(X, "columns") and hasattr(X, "__getitem__") and not isinstance(X, (Treebank, TaggedBank)):
+        if hasattr(X, "columns") and hasattr(X, "__getitem__") and not isinstance(X, (Treebank, HeldBank)):
             return cls._of_frame(X)
         records = list(X) if isinstance(X, (list, tuple, np.ndarray)) else None
         if records is None or (isinstance(X, np.ndarray) and X.ndim != 1):

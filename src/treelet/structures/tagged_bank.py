@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, Any, cast, overload
+from typing import IO, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.base import COMPRESSED, Columns, PathLike, Source, open_source, open_whole
+from treelet.structures.held_bank import HeldBank
 from treelet.structures.sequence import Tagged, parse_slashes, tag_problem
 from treelet.structures.treebank import Stats, Treebank
 
 FORMATS = ("columns", "slashes")
 
 
-class TaggedBank(Sequence[Tagged | None]):
+class TaggedBank(HeldBank[Tagged]):
     """Tagged sequences, for kernels: a collection like `Treebank`.
 
     Within, a sequence is a chain: a tree in which a tag stands over its word and the rest of the sequence. So equal
@@ -44,99 +44,24 @@ class TaggedBank(Sequence[Tagged | None]):
     2 sequences, 6 positions, 4 distinct suffixes, 4 words, 3 tags
     """
 
-    __slots__ = ("_cached", "_chains")
+    __slots__ = ()
 
-    _chains: Treebank
-    _cached: list[Tagged | None] | None
-
-    def __init__(self, sequences: Iterable[object] = ()) -> None:
-        if isinstance(sequences, TaggedBank):
-            self._chains, self._cached = sequences._chains, sequences._cached
-        else:
-            items = _items(sequences)
-            self._chains, self._cached = Treebank.from_columns(_columns_of(items)), items
+    _item_name = "sequence"
 
     @classmethod
-    def from_columns(cls, columns: Columns) -> TaggedBank:
-        """A bank over chains that are in a store already."""
-        return cls._of(Treebank.from_columns(columns))
-
-    @classmethod
-    def from_chains(cls, chains: Treebank) -> TaggedBank:
-        """A bank of trees that are chains, as `chains` gives them; TreeError if they are not."""
-        _check_chains(chains)
-        return cls._of(chains)
-
-    @classmethod
-    def _of(cls, chains: Treebank, cached: list[Tagged | None] | None = None) -> TaggedBank:
-        bank = cls.__new__(cls)
-        bank._chains, bank._cached = chains, cached
-        return bank
-
-    # --- the collection -----------------------------------------------------------------------------------------
-
-    def __len__(self) -> int:
-        return len(self._chains)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """``(len(bank),)``, as scikit-learn likes to know it."""
-        return (len(self),)
-
-    def __iter__(self) -> Iterator[Tagged | None]:
-        return iter(self._sequences())
-
-    @overload
-    def __getitem__(self, index: int) -> Tagged | None: ...
-    @overload
-    def __getitem__(self, index: slice | Sequence[int] | NDArray[Any] | tuple[Any, ...]) -> TaggedBank: ...
-    def __getitem__(self, index: Any) -> Tagged | TaggedBank | None:
-        if isinstance(index, tuple):
-            if len(index) != 2 or index[1] is not Ellipsis:
-                raise IndexError("a TaggedBank has one dimension")
-            index = index[0]
-        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"sequence {index} of a bank of {len(self)}")
-            return self._sequences()[int(index)]
-        if not isinstance(index, slice):
-            index = np.asarray(index)
-            if index.size == 0:
-                index = index.astype(np.int64)
-            if index.ndim != 1 or index.dtype.kind not in "iub":
-                raise InputTypeError("a TaggedBank is indexed by an integer, a slice, integers or a mask of booleans")
-        order = np.arange(len(self))[index]
-        return TaggedBank._of(self._chains[index], self._cached and [self._cached[number] for number in order])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
-        out = np.empty(len(self), dtype=object)
-        out[:] = self._sequences()
-        return out
-
-    def __add__(self, other: object) -> TaggedBank:
-        return TaggedBank.concat([self, other])
-
-    def __radd__(self, other: object) -> TaggedBank:
-        return TaggedBank.concat([other, self])
+    def _items(cls, items: Iterable[object]) -> list[Tagged | None]:
+        return _items(items)
 
     @staticmethod
-    def concat(banks: Iterable[object]) -> TaggedBank:
-        """One bank of all the sequences of several, in order."""
-        parts = [as_taggedbank(bank) for bank in banks]
-        return TaggedBank._of(Treebank.concat([part._chains for part in parts]))
+    def _columns_of(items: list[Tagged | None]) -> Columns:
+        return _columns_of(items)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TaggedBank):
-            return NotImplemented
-        return self._chains == other._chains
-
-    __hash__ = None  # type: ignore[assignment]  # a collection is compared by content, like a list
+    @staticmethod
+    def _check_held(held: Treebank) -> None:
+        _check_chains(held)
 
     def __repr__(self) -> str:
         return f"<TaggedBank: {self.stats()}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._chains,)
 
     # --- what it holds ------------------------------------------------------------------------------------------
 
@@ -156,7 +81,7 @@ class TaggedBank(Sequence[Tagged | None]):
 
     def strings(self) -> list[str]:
         """Each sequence in the slash form (a missing one: an empty string)."""
-        return ["" if item is None else str(item) for item in self._sequences()]
+        return ["" if item is None else str(item) for item in self._all()]
 
     def write(self, file: PathLike | IO[str], format: str = "slashes") -> None:
         """Write the sequences; the file appears whole or not at all, packed if its name says so.
@@ -165,12 +90,12 @@ class TaggedBank(Sequence[Tagged | None]):
         empty line after each sequence.
         """
         _check_format(format)
-        if format == "columns" and (missing := [n for n, item in enumerate(self._sequences()) if item is None]):
+        if format == "columns" and (missing := [n for n, item in enumerate(self._all()) if item is None]):
             raise TreeError(f"sequence {missing[0]} is missing, which columns cannot say: write format='slashes'")
         if format == "slashes":
             lines = (text + "\n" for text in self.strings())
         else:
-            lines = ("".join(f"{w} {t}\n" for w, t in item) + "\n" for item in self._sequences() if item is not None)
+            lines = ("".join(f"{w} {t}\n" for w, t in item) + "\n" for item in self._all() if item is not None)
         if file == "-":
             file = sys.stdout
         if hasattr(file, "write"):
@@ -181,45 +106,23 @@ class TaggedBank(Sequence[Tagged | None]):
             for line in lines:
                 out.write(line.encode("utf-8", "surrogatepass"))
 
-    # --- for the kernels ----------------------------------------------------------------------------------------
-
     @property
     def chains(self) -> Treebank:
         """The sequences as trees: ``a/X b/Y`` is ``(X a (Y b))``."""
-        return self._chains
+        return self._held
 
-    @property
-    def columns(self) -> Columns:
-        """The native store and this bank's chains in it."""
-        return self._chains.columns
-
-    def weights(self) -> _core.NodeWeights:
-        """The sparse matrix of sequence x distinct suffix (and word) counts."""
-        return self._chains.weights()
-
-    def joined(self, other: TaggedBank) -> tuple[TaggedBank, TaggedBank]:
-        """Both banks over one store, in which this bank's suffixes keep their numbers."""
-        mine, others = self._chains.joined(other._chains)
-        return TaggedBank._of(mine, self._cached), TaggedBank._of(others, other._cached)
-
-    def _sequences(self) -> list[Tagged | None]:
-        if self._cached is None:
-            store, roots = self._chains.columns
-            label, start, child = store.label.tolist(), store.child_start.tolist(), store.child.tolist()
-            texts, found = store.labels, []
-            for root in roots.tolist():
-                words, tags, node = [], [], root
-                while node >= 0:
-                    tags.append(texts[label[node]])
-                    words.append(texts[label[child[start[node]]]])
-                    node = child[start[node] + 1] if start[node + 1] - start[node] == 2 else -1
-                found.append(Tagged._trusted(tuple(words), tuple(tags)) if words else None)
-            self._cached = found
-        return self._cached
-
-
-def _rebuild(chains: Treebank) -> TaggedBank:
-    return TaggedBank.from_chains(chains)
+    def _read(self) -> list[Tagged | None]:
+        store, roots = self.columns
+        label, start, child = store.label.tolist(), store.child_start.tolist(), store.child.tolist()
+        texts, found = store.labels, []
+        for root in roots.tolist():
+            words, tags, node = [], [], root
+            while node >= 0:
+                tags.append(texts[label[node]])
+                words.append(texts[label[child[start[node]]]])
+                node = child[start[node] + 1] if start[node + 1] - start[node] == 2 else -1
+            found.append(Tagged._trusted(tuple(words), tuple(tags)) if words else None)
+        return found
 
 
 def _check_chains(chains: Treebank) -> None:
@@ -298,7 +201,7 @@ def _columns_of(items: list[Tagged | None]) -> Columns:
 
 def as_taggedbank(sequences: object) -> TaggedBank:
     """A TaggedBank of whatever holds tagged sequences; a TaggedBank is returned as it is."""
-    return sequences if isinstance(sequences, TaggedBank) else TaggedBank(cast("Iterable[object]", sequences))
+    return TaggedBank.of(sequences)
 
 
 def _check_format(format: object) -> None:

@@ -6,9 +6,9 @@ All of them take exponential time in the size of the tree.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from itertools import combinations, product
-from math import prod
+from math import exp, prod
 from typing import NamedTuple
 
 from treelet.structures import Tagged, Tree
@@ -157,3 +157,37 @@ def tagging(first: Tagged, second: Tagged, lam: float = 0.4) -> float:
     """Sum over pieces f of lam^length(f) * count in first * count in second."""
     a, b = Counter(tagging_features(first)), Counter(tagging_features(second))
     return sum(lam ** len(f) * a[f] * b[f] for f in a)
+
+
+# --- sequences of features --------------------------------------------------------------------------------------
+
+
+def locality(
+    f: Sequence[Hashable], g: Sequence[Hashable], window: int = 3, theta: float = 0.5, match: str = "position"
+) -> float:
+    """The triple sum of Tsivtsivadze et al. (2006), eq. 4 to 8, with places counted within the windows."""
+    reach, total = window // 2, 0.0
+    for i, k in product(range(len(f)), range(len(g))):
+        if f[i] != g[k]:
+            continue
+        one, other = (range(max(at - reach, 0), min(at + reach + 1, len(x))) for at, x in ((i, f), (k, g)))
+        apart = [(m - i) - (n - k) for m, n in product(one, other) if f[m] == g[n]]
+        if match == "count":
+            total += len(apart)
+        elif match == "exact":
+            total += apart.count(0)
+        else:
+            total += prod(1 + (exp(-((d / theta) ** 2)) if theta else float(d == 0)) for d in apart)
+    return total
+
+
+def subsequence(s: Sequence[Hashable], t: Sequence[Hashable], lam: float = 0.5, length: int = 2) -> float:
+    """The definition of Lodhi et al. (2002): all places of all subsequences, by how much they span."""
+    weights: list[Counter[tuple[Hashable, ...]]] = []
+    for sequence in (s, t):
+        found: Counter[tuple[Hashable, ...]] = Counter()
+        for places in combinations(range(len(sequence)), length):
+            found[tuple(sequence[i] for i in places)] += lam ** (places[-1] - places[0] + 1)  # type: ignore[assignment]
+        weights.append(found)
+    a, b = weights
+    return sum(a[u] * b[u] for u in a)

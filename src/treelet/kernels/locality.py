@@ -1,0 +1,199 @@
+"""Kernels between sequences of features: in windows around what they share, or by subsequences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from treelet import _core
+from treelet.errors import ParameterError
+from treelet.kernels.base import check_number
+from treelet.kernels.tree import StoreKernel
+from treelet.structures.sequence_bank import SequenceBank
+
+MATCHES = ("position", "exact", "count")
+
+
+class Locality(StoreKernel):
+    r"""The locality-convolution kernel (LC) of Tsivtsivadze et al. (2006): equal features, and what is around them.
+
+    .. math:: K(f, g) = \sum_{i, k:\; f_i = g_k} \kappa(i, k)
+
+    where :math:`\kappa` looks at the pairs of equal features :math:`f_m = g_l` in the two windows around `i` and `k`, that is
+    with :math:`|m - i|` and :math:`|l - k|` at most half the window, at their places in the windows,
+    :math:`d = (m - i) - (l - k)`:
+
+    - ``"position"``: :math:`\prod (1 + e^{-(d / \theta)^2})`, the paper's kernel;
+    - ``"exact"``: how many have :math:`d = 0`;
+    - ``"count"``: how many there are.
+
+    Examples that hold several types of sequences, as parses do, are compared type by type, and the values are added.
+
+    Parameters
+    ----------
+    window : int or dict of str to int
+        Places in a window, at least 1: an even number gives the window of the next odd one. By type: a dict that names
+        every type of the examples.
+    theta : float
+        How far apart places may be and still count as near; 0 asks for the same place. Only for ``"position"``.
+    match : {"position", "exact", "count"}
+        What is made of the pairs in a window. With a window of 1 they give 2, 1 and 1 for each pair of equal features.
+    weights : dict of str to float, optional
+        Factors of the types; what it does not name has the factor 1, and 0 leaves a type out.
+
+    Notes
+    -----
+    ``"exact"`` and ``"count"`` are positive semi-definite: both are products of counts of pairs of features in one window (with
+    their distance, or without). ``"position"`` is the exponential of
+    :math:`\sum_{m, l} \log(1 + e^{-(d / \theta)^2}) [f_m = g_l]`, and so is positive semi-definite where the matrix of these logarithms,
+    over the places of a window, is: `is_certain` says whether it is. It is for all windows up to 9 at the default `theta`.
+
+    Examples are whatever `SequenceBank` takes. Costs the pairs of distinct windows that share their middle and one more feature;
+    the rest is a product of counts. Values of ``"position"`` grow exponentially with the number of equal features in a window.
+
+    Examples
+    --------
+    >>> from treelet import Locality
+    >>> Locality(window=1)([["a", "b", "a"], ["a", "c"]])
+    array([[10.,  4.],
+           [ 4.,  4.]])
+    >>> Locality(window=3, match="count")([["a", "b"], ["b", "a"]])
+    array([[4., 4.],
+           [4., 4.]])
+    """
+
+    _algorithm = _core.LocalityColumns
+    bank = SequenceBank
+    _always_shown = ("window",)
+    theta: Any = 0.5  # the paper's name: not the list of all parameters that scikit-learn's kernels have by it
+
+    def __init__(
+        self,
+        window: int | Mapping[str, int] = 3,
+        theta: float = 0.5,
+        match: str = "position",
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        self.window = window
+        self.theta = theta
+        self.match = match
+        self.weights = weights
+        self.validate()
+
+    def validate(self) -> None:
+        check_number(self, "theta", 0, math.inf, low_included=True)
+        if self.match not in MATCHES:
+            raise ParameterError(
+                f"The 'match' parameter of Locality must be one of {', '.join(map(repr, MATCHES))}. Got {self.match!r} instead."
+            )
+        windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
+        for window in windows:
+            if not isinstance(window, (int, np.integer)) or isinstance(window, bool) or window < 1:
+                raise ParameterError(
+                    "The 'window' parameter of Locality must be an int of at least 1, or a dict from types to such. "
+                    f"Got {self.window!r} instead."
+                )
+        for factor in [] if self.weights is None else self._factors().values():
+            real = isinstance(factor, (int, float, np.integer, np.floating)) and not isinstance(factor, bool)
+            if not real or not 0 <= factor < math.inf:
+                raise ParameterError(
+                    "The 'weights' parameter of Locality must be None or a dict from types to numbers of at least 0. "
+                    f"Got {self.weights!r} instead."
+                )
+
+    def _factors(self) -> Mapping[str, float]:
+        if self.weights is None:
+            return {}
+        if not isinstance(self.weights, Mapping):
+            raise ParameterError(
+                f"The 'weights' parameter of Locality must be None or a dict from types to numbers. Got {self.weights!r} instead."
+            )
+        return self.weights
+
+    def coerce(self, X: Any) -> SequenceBank:
+        return SequenceBank.of(X)
+
+    def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
+        labels = np.unique(store.label[store.height == 1]).tolist()
+        texts, factors = store.labels, self._factors()
+        types = []
+        for label in labels:
+            name = texts[label]
+            if isinstance(self.window, Mapping) and name not in self.window:
+                raise ParameterError(
+                    f"the examples have sequences of the type {name!r}, for which 'window' of Locality has no entry; it has "
+                    f"{', '.join(map(repr, self.window)) or 'none'}. Name every type."
+                )
+            window = self.window[name] if isinstance(self.window, Mapping) else self.window
+            types.append((label, min(int(window) // 2, 2**30), float(factors.get(name, 1))))
+        return types, MATCHES.index(self.match), float(self.theta)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the kernel is known to be positive semi-definite, whatever the examples."""
+        if self.match != "position":
+            return True
+        windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
+        size = 2 * (max(windows, default=1) // 2) + 1
+        if size > 2001:
+            return False
+        apart = np.arange(size)
+        with np.errstate(divide="ignore", over="ignore"):
+            near = np.exp(-((apart / self.theta) ** 2)) if self.theta > 0 else (apart == 0).astype(float)
+        smallest = np.linalg.eigvalsh(np.log1p(near)[np.abs(apart[:, None] - apart)])[0]
+        return bool(smallest >= -1e-12)
+
+
+class Subsequence(StoreKernel):
+    r"""The gap-weighted subsequence kernel of Lodhi et al. (2002), between sequences of features.
+
+    .. math:: K(s, t) = \sum_{|u| = n} \; \sum_{i:\, s[i] = u} \; \sum_{j:\, t[j] = u} \lambda^{l(i) + l(j)}
+
+    over the subsequences `u` of `n` features and the places that they are at, with `l` how many places they span, gaps
+    included. Types of sequences are compared each with its own, and added.
+
+    Parameters
+    ----------
+    lam : float in (0, 1]
+        Decay a place, on each side.
+    length : int
+        Features in a subsequence. For several lengths, add kernels: ``Subsequence(length=1) + Subsequence(length=2)``.
+
+    Notes
+    -----
+    Costs the product of the lengths, times `length`, for each pair of distinct sequences that share `length` features.
+
+    Examples
+    --------
+    >>> from treelet import Subsequence
+    >>> Subsequence(lam=0.5, length=2)([list("cat"), list("car")])  # ca, ct, at; ca, cr, ar
+    array([[0.140625, 0.0625  ],
+           [0.0625  , 0.140625]])
+    """
+
+    _algorithm = _core.SubsequenceColumns
+    bank = SequenceBank
+    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _always_shown = ("lam", "length")
+
+    def __init__(self, lam: float = 0.5, length: int = 2) -> None:
+        self.lam = lam
+        self.length = length
+        self.validate()
+
+    def validate(self) -> None:
+        check_number(self, "lam", 0, 1)
+        length = self.length
+        if not isinstance(length, (int, np.integer)) or isinstance(length, bool) or length < 1:
+            raise ParameterError(
+                f"The 'length' parameter of Subsequence must be an int of at least 1. Got {length!r} instead."
+            )
+
+    def coerce(self, X: Any) -> SequenceBank:
+        return SequenceBank.of(X)
+
+    def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
+        return float(self.lam), min(int(self.length), 2**31 - 1)
