@@ -6,7 +6,7 @@ CORE := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 JOBS ?= 2
 
-.PHONY: setup demo test test-slow sanitize mutants bench lint stubs format docs clean
+.PHONY: setup demo test test-slow link-grammar sanitize mutants bench lint stubs format docs clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -27,8 +27,16 @@ $(VENV)/.stamp-installed: $(VENV)/.stamp-tools $(CORE)
 demo: setup
 	$(BIN)/treelet rerank --jobs $(JOBS) --no-progress --output build/demo
 
-test: setup sanitize
+test: setup sanitize link-grammar
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+# A system package: installed where we may and can. Without it the tests of LinkParser are skipped.
+link-grammar:
+	@install() { DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -qq -y --no-install-recommends link-grammar; }; \
+	if ! command -v link-parser && test "$$(id -u)" = 0 && command -v apt-get; then \
+		install || { timeout 120 apt-get update -qq && install; }; \
+	fi >/dev/null 2>&1; \
+	command -v link-parser >/dev/null || echo "Link Grammar is not there (apt install link-grammar): its tests are skipped"
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow

@@ -15,6 +15,8 @@ from treelet.cli.options import JsonOption
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "typer", "rich", "pandas", "matplotlib", "nltk", "lxml", "hypothesis")
 
+HINTS = {"Link Grammar": "apt install link-grammar"}
+
 APPLE = "(NP (D the) (N apple))"
 BANK = "(PP (IN in) (DT the) (NN bank))"
 CAT = "(VP (V brought) (NP (D a) (N cat)))"
@@ -46,7 +48,17 @@ def _versions() -> dict[str, str | None]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = None
+    found["Link Grammar"] = _link_grammar()
     return found
+
+
+def _link_grammar() -> str | None:
+    """The version of the system's Link Grammar, if it is there and has its English dictionary."""
+    try:
+        from treelet.parsing.link_parser import link_grammar_version
+    except ImportError:  # without the native core, which is told below
+        return None
+    return link_grammar_version()
 
 
 def _machine() -> dict[str, Any]:
@@ -109,7 +121,8 @@ def _rooted(kernel: Any) -> float:
 def _text(report: dict[str, Any]) -> str:
     lines = []
     for name, found in report["versions"].items():
-        lines.append(f"{name:<14}{found or 'not installed'}")
+        hint = f": {HINTS[name]}" if name in HINTS else ""
+        lines.append(f"{name:<14}{found or 'not installed' + hint}")
     lines.append("")
     for part in ("machine", "core"):
         lines.extend(f"{name:<14}{value}" for name, value in report[part].items())

@@ -4,7 +4,24 @@ from treelet.parsing.checks import GrammarWarning
 from treelet.parsing.compiled import CompiledGrammar
 from treelet.parsing.grammar import PCFG
 from treelet.parsing.hmm import HMM
+from treelet.parsing.link_parser import LinkParser, link_grammar_version
+from treelet.parsing.link_result import Cost, Linkage, Linkages, LinkGrammarError, LinkResults
 from treelet.parsing.rules import Rule, Word
 from treelet.parsing.unknown import UnknownWords
 
-__all__ = ["HMM", "PCFG", "CompiledGrammar", "GrammarWarning", "Rule", "UnknownWords", "Word"]
+__all__ = [
+    "HMM",
+    "PCFG",
+    "CompiledGrammar",
+    "Cost",
+    "GrammarWarning",
+    "LinkGrammarError",
+    "LinkParser",
+    "LinkResults",
+    "Linkage",
+    "Linkages",
+    "Rule",
+    "UnknownWords",
+    "Word",
+    "link_grammar_version",
+]

@@ -1,0 +1,252 @@
+"""Link Grammar's C library, called through ctypes, in a process of its own.
+
+This file is both a module and the script that the process runs: it needs nothing but the standard library, so that the
+process starts at once. A process of its own because the library ends its process, or spoils its memory, on some texts:
+that must not be ours. It reads requests from its standard input and answers on its standard output, JSON line by line.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import json
+import os
+import sys
+from typing import IO, Any
+
+SONAMES = ("liblink-grammar.so.5", "liblink-grammar.5.dylib", "liblink-grammar-5.dll")
+ERROR = 2  # severities up to this one are errors
+
+_POINTER, _INT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
+_TEXT, _FLOAT, _BOOL = ctypes.c_char_p, ctypes.c_float, ctypes.c_bool
+_HANDLER = ctypes.CFUNCTYPE(None, _POINTER, _POINTER)
+
+# What each function gives and takes.
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "linkgrammar_get_version": (_TEXT,),
+    "linkgrammar_get_dict_version": (_TEXT, _POINTER),
+    "linkgrammar_get_dict_max_disjunct_cost": (_FLOAT, _POINTER),
+    "linkgrammar_get_dict_define": (_TEXT, _POINTER, _TEXT),
+    "lg_error_set_handler": (_POINTER, _POINTER, _POINTER),
+    "lg_error_printall": (_INT, _HANDLER, _POINTER),
+    "dictionary_create_lang": (_POINTER, _TEXT),
+    "dictionary_delete": (None, _POINTER),
+    "parse_options_create": (_POINTER,),
+    "parse_options_delete": (_INT, _POINTER),
+    "parse_options_set_verbosity": (None, _POINTER, _INT),
+    "parse_options_set_linkage_limit": (None, _POINTER, _INT),
+    "parse_options_set_disjunct_cost": (None, _POINTER, _FLOAT),
+    "parse_options_set_min_null_count": (None, _POINTER, _INT),
+    "parse_options_set_max_null_count": (None, _POINTER, _INT),
+    "parse_options_set_islands_ok": (None, _POINTER, _BOOL),
+    "parse_options_set_spell_guess": (None, _POINTER, _INT),
+    "parse_options_set_short_length": (None, _POINTER, _INT),
+    "parse_options_set_all_short_connectors": (None, _POINTER, _BOOL),
+    "parse_options_set_repeatable_rand": (None, _POINTER, _BOOL),
+    "parse_options_set_display_morphology": (None, _POINTER, _INT),
+    "parse_options_set_max_parse_time": (None, _POINTER, _INT),
+    "parse_options_reset_resources": (None, _POINTER),
+    "parse_options_timer_expired": (_BOOL, _POINTER),
+    "parse_options_memory_exhausted": (_BOOL, _POINTER),
+    "sentence_create": (_POINTER, _TEXT, _POINTER),
+    "sentence_delete": (None, _POINTER),
+    "sentence_split": (_INT, _POINTER, _POINTER),
+    "sentence_parse": (_INT, _POINTER, _POINTER),
+    "sentence_null_count": (_INT, _POINTER),
+    "sentence_num_linkages_found": (_INT, _POINTER),
+    "sentence_num_valid_linkages": (_INT, _POINTER),
+    "sentence_num_linkages_post_processed": (_INT, _POINTER),
+    "sentence_num_violations": (_INT, _POINTER, _SIZE),
+    "linkage_create": (_POINTER, _SIZE, _POINTER, _POINTER),
+    "linkage_delete": (None, _POINTER),
+    "linkage_get_num_words": (_SIZE, _POINTER),
+    "linkage_get_num_links": (_SIZE, _POINTER),
+    "linkage_get_word": (_TEXT, _POINTER, _SIZE),
+    "linkage_get_link_lword": (_SIZE, _POINTER, _SIZE),
+    "linkage_get_link_rword": (_SIZE, _POINTER, _SIZE),
+    "linkage_get_link_label": (_TEXT, _POINTER, _SIZE),
+    "linkage_unused_word_cost": (_INT, _POINTER),
+    "linkage_disjunct_cost": (_FLOAT, _POINTER),
+    "linkage_link_cost": (_INT, _POINTER),
+}
+
+
+def find_library() -> str | None:
+    """The library's file or name, if the system has it."""
+    for name in (ctypes.util.find_library("link-grammar"), *SONAMES):
+        if name is None:
+            continue
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return name
+    return None
+
+
+class _Message(ctypes.Structure):
+    _fields_ = (("severity", _INT), ("label", _TEXT), ("text", _TEXT))
+
+
+class Library:
+    """The library with one dictionary.
+
+    Parameters
+    ----------
+    path : str
+        Of the library.
+    settings : dict
+        The fields of `link_result.Settings`.
+    """
+
+    def __init__(self, path: str, settings: dict[str, Any]) -> None:
+        self._lib = ctypes.CDLL(path)
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            function = getattr(self._lib, name)
+            function.restype, function.argtypes = result, arguments
+        self.settings = settings
+        self._lib.lg_error_set_handler(None, None)  # keeps the messages, to be asked for
+        quiet = self._lib.parse_options_create()
+        self._lib.parse_options_set_verbosity(quiet, 0)  # of the whole library, in spite of its name
+        self._lib.parse_options_delete(quiet)
+        self._dictionary = self._lib.dictionary_create_lang(settings["language"].encode())
+        said = self.messages()
+        if not self._dictionary:
+            raise OSError("; ".join(said) or "it cannot be opened")
+
+    def close(self) -> None:
+        self._lib.dictionary_delete(self._dictionary)
+        self._dictionary = None
+
+    def versions(self) -> tuple[str, str]:
+        """Of the library, of the dictionary."""
+        library = self._lib.linkgrammar_get_version().decode()
+        return library.removeprefix("link-grammar-"), (
+            self._lib.linkgrammar_get_dict_version(self._dictionary) or b"?"
+        ).decode()
+
+    def messages(self) -> list[str]:
+        """The errors that the library has told since the last time; what is less than an error is dropped."""
+        found: list[str] = []
+
+        def take(address: int, _: int) -> None:
+            message = ctypes.cast(address, ctypes.POINTER(_Message)).contents
+            if message.severity <= ERROR:
+                found.append((message.text or b"").decode("utf-8", "replace").strip())
+
+        self._lib.lg_error_printall(_HANDLER(take), None)
+        return found
+
+    def _options(self, panic: bool) -> int:
+        lib, settings = self._lib, self.settings
+        options: int = lib.parse_options_create()
+        cost = settings["max_cost"]
+        if cost is None:
+            cost = lib.linkgrammar_get_dict_max_disjunct_cost(self._dictionary)
+        nulls, short = settings["max_null"], settings["short"]
+        if panic:  # as the link-parser program does it
+            more = lib.linkgrammar_get_dict_define(self._dictionary, b"panic-max-disjunct-cost")
+            cost = max(cost, _number(more, settings["panic_cost"]))
+            nulls = settings["panic_null"] if nulls else 0
+            short = min(short, settings["panic_short"])
+        lib.parse_options_set_verbosity(options, 0)
+        lib.parse_options_set_linkage_limit(options, settings["limit"])
+        lib.parse_options_set_disjunct_cost(options, cost)
+        lib.parse_options_set_min_null_count(options, 0)
+        lib.parse_options_set_max_null_count(options, nulls)
+        lib.parse_options_set_islands_ok(options, False)
+        lib.parse_options_set_spell_guess(options, 0)
+        lib.parse_options_set_short_length(options, short)
+        lib.parse_options_set_all_short_connectors(options, panic)
+        lib.parse_options_set_repeatable_rand(options, True)
+        lib.parse_options_set_display_morphology(options, 1)
+        lib.parse_options_set_max_parse_time(options, settings["max_seconds"])
+        lib.parse_options_reset_resources(options)
+        return options
+
+    def parse(self, text: str, k: int | None, panic: bool) -> dict[str, Any]:
+        """What the library finds: the fields of `link_result.Answer`."""
+        lib = self._lib
+        options = self._options(panic)
+        sentence = lib.sentence_create(text.encode(), self._dictionary)
+        try:
+            split = lib.sentence_split(sentence, options)
+            valid = lib.sentence_parse(sentence, options) if split >= 0 else split
+            said = self.messages()
+            linkages = self._linkages(sentence, options, k) if valid > 0 else []
+            return {
+                "linkages": linkages,
+                "found": lib.sentence_num_linkages_found(sentence),
+                "valid": max(valid, 0),
+                "null_count": lib.sentence_null_count(sentence),
+                "timed_out": lib.parse_options_timer_expired(options),
+                "out_of_memory": lib.parse_options_memory_exhausted(options),
+                "problem": "; ".join(said) if valid < 0 else None,
+            }
+        finally:
+            lib.sentence_delete(sentence)
+            lib.parse_options_delete(options)
+
+    def _linkages(self, sentence: int, options: int, k: int | None) -> list[Any]:
+        lib = self._lib
+        found: list[Any] = []
+        for number in range(lib.sentence_num_linkages_post_processed(sentence)):
+            if k is not None and len(found) >= k:
+                break
+            if lib.sentence_num_violations(sentence, number):
+                continue
+            linkage = lib.linkage_create(number, sentence, options)
+            if not linkage:  # after a timeout there may be fewer than were counted
+                break
+            words = [lib.linkage_get_word(linkage, w).decode() for w in range(lib.linkage_get_num_words(linkage))]
+            links = [
+                (
+                    lib.linkage_get_link_lword(linkage, place),
+                    lib.linkage_get_link_rword(linkage, place),
+                    lib.linkage_get_link_label(linkage, place).decode(),
+                )
+                for place in range(lib.linkage_get_num_links(linkage))
+            ]
+            cost = lib.linkage_disjunct_cost(linkage)
+            costs = (lib.linkage_unused_word_cost(linkage), round(cost, 4), lib.linkage_link_cost(linkage))
+            found.append((words, links, costs))
+            lib.linkage_delete(linkage)
+        return found
+
+
+def _number(text: bytes | None, otherwise: float) -> float:
+    try:
+        return float(text or otherwise)
+    except ValueError:
+        return otherwise
+
+
+def serve(path: str, settings: dict[str, Any], requests: IO[str], answers: IO[str]) -> None:
+    """Answer requests until there are no more."""
+
+    def answer(value: object) -> None:
+        answers.write(json.dumps(value) + "\n")
+        answers.flush()
+
+    try:
+        library = Library(path, settings)
+    except (OSError, AttributeError) as error:  # AttributeError: a function is missing, so it is another library
+        answer({"error": str(error)})
+        return
+    answer({"versions": library.versions()})
+    for line in requests:
+        request = json.loads(line)
+        answer(library.parse(request["text"], request["k"], request["panic"]))
+    library.close()
+
+
+def main() -> None:
+    """Run by `link_parser` as a script: the library's path and the settings are its arguments."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what the library prints must not come between the answers
+    requests = os.fdopen(0, encoding="utf-8", closefd=False)
+    serve(sys.argv[1], json.loads(sys.argv[2]), requests, answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Linkages of Link Grammar as dependency parses: its words with their subscripts, its walls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from treelet.errors import InputTypeError, TreeError
+from treelet.structures.dependency import UNKNOWN, Dependencies
+
+LEFT_WALL, RIGHT_WALL = "LEFT-WALL", "RIGHT-WALL"
+_SUBSCRIPT = r"[a-z#=@][^.\s]*"
+_GUESSED = re.compile(rf"(.+)\[(?:[?~&]|!(?:<[^<>]*>)?)\](?:\.({_SUBSCRIPT}))?")  # age-matched[!<ED-WORDS>].v-d
+_KNOWN = re.compile(rf"(.+)\.({_SUBSCRIPT})")  # dogs.n
+_UNUSED = re.compile(r"\[(.+)\]")  # [only]
+
+
+def split_linkage_word(word: str) -> tuple[str, str]:
+    """A word as Link Grammar shows it, taken apart: the word itself and its subscript, ``"_"`` if there is none.
+
+    What the parser notes about words that it guessed (``[?]``, ``[!<ED-WORDS>]``) is left out, and so are the brackets
+    around a word that it left unused.
+
+    Examples
+    --------
+    >>> from treelet.structures.linkage import split_linkage_word
+    >>> for word in ("dogs.n", "e.g.", "Mr..x", "tTA[?].a", "age-matched[!<ED-WORDS>].v-d", "5[!<NUMBERS>]", "[only]"):
+    ...     print(*split_linkage_word(word))
+    dogs n
+    e.g. _
+    Mr. x
+    tTA a
+    age-matched v-d
+    5 _
+    only _
+    """
+    for pattern in (_GUESSED, _KNOWN):
+        if found := pattern.fullmatch(word):
+            return found[1], found[2] or UNKNOWN
+    if found := _UNUSED.fullmatch(word):
+        return found[1], UNKNOWN
+    return word, UNKNOWN
+
+
+def from_linkage(
+    words: Iterable[str], links: Iterable[Sequence[Any] | tuple[int, int, str]], *, walls: bool = True
+) -> Dependencies:
+    """A linkage of Link Grammar as a dependency parse with undirected links.
+
+    Parameters
+    ----------
+    words : iterable of str
+        As Link Grammar shows them: ``dogs.n``, ``tTA[?].a``, ``[only]`` for one that is not used. The subscripts become
+        the tags, ``"_"`` where there is none.
+    links : iterable of (int, int, str)
+        Two positions in `words`, counted from 0, and the type. The same link given twice counts once.
+    walls : bool
+        Whether the walls before and after the sentence stay words. Links to a word that is dropped are dropped.
+
+    Returns
+    -------
+    Dependencies
+        A word that the parser left unused has no links.
+
+    Examples
+    --------
+    >>> from treelet.structures.linkage import from_linkage
+    >>> words = ["LEFT-WALL", "dogs.n", "bark.v", "RIGHT-WALL"]
+    >>> links = [[0, 1, "Wd"], [0, 2, "WV"], [0, 3, "RW"], [1, 2, "Sp"]]
+    >>> from_linkage(words, links, walls=False)
+    Dependencies(['dogs', 'bark'], ['n', 'v'], [(0, 1, 'Sp')])
+    """
+    if isinstance(words, str):
+        raise TreeError(f"words must be a list, got the string {words!r}: split it")
+    try:
+        shown, given = list(words), list(links)
+    except TypeError:
+        raise InputTypeError(
+            f"a linkage is a list of words and a list of links, got {type(words).__name__} and {type(links).__name__}"
+        ) from None
+    for place, word in enumerate(shown, 1):
+        if not isinstance(word, str):
+            raise TreeError(f"word {place}: a word is a string, not a {type(word).__name__}")
+    pairs = [split_linkage_word(word) for word in shown]
+    kept = list(range(len(shown)))
+    if not walls:  # only at the ends: a sentence may have such words, too
+        if kept and pairs[kept[-1]][0] == RIGHT_WALL:
+            kept.pop()
+        if kept and pairs[kept[0]][0] == LEFT_WALL:
+            kept.pop(0)
+    place_of = {place: number for number, place in enumerate(kept)}
+    found: dict[tuple[int, int, str], None] = {}
+    for number, link in enumerate(given):
+        try:
+            one, other, kind = link
+        except (TypeError, ValueError):
+            raise TreeError(f"link {number}: a link is (position, position, type), not {link!r}") from None
+        for end in (one, other):
+            if isinstance(end, bool) or not isinstance(end, int) or not 0 <= end < len(shown):
+                raise TreeError(
+                    f"link {number}: {end!r} is no position of a word: there are {len(shown)}, counted from 0"
+                )
+        if one in place_of and other in place_of:
+            found[place_of[min(one, other)], place_of[max(one, other)], kind] = None
+    return Dependencies([pairs[place][0] for place in kept], [pairs[place][1] for place in kept], found)
