@@ -2,6 +2,27 @@
 
 from treelet.datasets.flights import flights, flights_split
 from treelet.datasets.generated import small_treebank
+from treelet.datasets.instances import Argument, Parse, RelationInstance, RoleInstance, read_instances, write_instances
 from treelet.datasets.loaders import corpus, question_bank, questions, wsj_sample
+from treelet.datasets.relations import bioinfer, conll04, semeval2010
+from treelet.datasets.roles import propbank
 
-__all__ = ["corpus", "flights", "flights_split", "question_bank", "questions", "small_treebank", "wsj_sample"]
+__all__ = [
+    "Argument",
+    "Parse",
+    "RelationInstance",
+    "RoleInstance",
+    "bioinfer",
+    "conll04",
+    "corpus",
+    "flights",
+    "flights_split",
+    "propbank",
+    "question_bank",
+    "questions",
+    "read_instances",
+    "semeval2010",
+    "small_treebank",
+    "write_instances",
+    "wsj_sample",
+]

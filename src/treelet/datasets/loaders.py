@@ -16,6 +16,12 @@ ORIGINS = {
     "wsj_nbest": "20-best parses of that sample by a parser trained on the rest of it, one JSON object a sentence",
     "questionbank": "QuestionBank (Judge, Cahill & van Genabith 2006), 4,000 questions with hand-corrected trees",
     "atis_grammar": "the ATIS grammar that comes with NLTK (nltk.download('large_grammars'))",
+    "propbank_wsj_sample": "PropBank's arguments (github.com/propbank/propbank-release) aligned to the Penn Treebank sample",
+    "masc_srl": "the trees of MASC (anc.org) with PropBank's arguments (github.com/propbank/propbank-release)",
+    "semeval2010_t8": "SemEval-2010 task 8, relations between nominals (Hendrickx et al. 2010), with parses",
+    "ppi": "BioInfer's protein pairs (Pyysalo et al. 2007), in the unified format for protein interactions",
+    "conll04": "entities and relations of Roth & Yih (2004)",
+    "lg_parse_ranking": "sentences of the CRAFT corpus with gold dependencies and Link Grammar's parses, one JSON object a sentence",
 }
 
 MENDED = {"( )": "", "( -LRB-)": "(-LRB- -LRB-)", "( -RRB-)": "(-RRB- -RRB-)", "(? ?)": "(. ?)"}

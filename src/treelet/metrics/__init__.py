@@ -14,6 +14,7 @@ from treelet.metrics.parse import (
     tree_scores,
 )
 from treelet.metrics.ranking import best_of_group, kendall_tau_b, kendall_tau_by_group, mean_kendall_tau
+from treelet.metrics.relations import RelationScores, RoleScores, Score, role_scores, semeval_scores
 from treelet.metrics.significance import (
     BootstrapResult,
     McNemarResult,
@@ -31,6 +32,9 @@ __all__ = [
     "Convention",
     "McNemarResult",
     "ParsevalResult",
+    "RelationScores",
+    "RoleScores",
+    "Score",
     "TTestResult",
     "best_of_group",
     "bracket_counts",
@@ -47,5 +51,7 @@ __all__ = [
     "parse_score",
     "parseval",
     "relative_improvement",
+    "role_scores",
+    "semeval_scores",
     "tree_scores",
 ]

@@ -1,0 +1,211 @@
+"""Pairs of entities from real corpora: SemEval-2010 task 8, BioInfer, CoNLL04."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+from treelet.datasets.instances import RelationInstance, as_parses
+from treelet.datasets.loaders import corpus
+from treelet.errors import FormatError, ParameterError
+from treelet.formats.base import open_source
+from treelet.structures import Treebank
+from treelet.structures.spans import Span
+
+TOKEN = re.compile(r"\w+(?:[-.,'/*+:]\w+)*|[^\w\s]")
+BRACKETS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+NONE = "none"
+
+
+def semeval2010(part: str = "train", *, nbest: int = 0) -> list[RelationInstance]:
+    """Sentences with two marked nouns each: SemEval-2010 task 8 (Hendrickx et al. 2010), 8,000 and 2,717.
+
+    Parameters
+    ----------
+    part : {"train", "test"}
+    nbest : int
+        How many parses of each sentence to add, at most 10. The tree is the best of them.
+
+    Returns
+    -------
+    list of RelationInstance
+        With the labels of `treelet.metrics.relations.semeval_scores`; `sent` is the number in the task.
+    """
+    _check_part(part, ("train", "test"))
+    folder = corpus("semeval2010_t8")
+    rows: list[tuple[str, int, Span, Span]] = []
+    texts: list[str] = []
+    with open_source(folder / f"{part}.trees.tsv.xz") as source:
+        for number, line in source.text_lines():
+            try:
+                label, sent, first, second, tree = line.split("\t")
+                rows.append((label, int(sent), _dashed(first), _dashed(second)))
+            except ValueError:
+                raise source.error(
+                    "five columns are needed: label, number, two spans as in 3-4, tree", number
+                ) from None
+            texts.append(tree)
+    lists: dict[int, list[tuple[float, str]]] = {}
+    if nbest:
+        with open_source(folder / f"{part}.nbest10.jsonl.xz") as source:
+            for _, line in source.text_lines():
+                record = json.loads(line)
+                lists[int(record["id"])] = [(float(score), tree) for score, tree in record["nbest"][:nbest]]
+    parses = as_parses(lists)
+    return [
+        RelationInstance(tree=tree, e1=e1, e2=e2, label=label, nbest=parses.get(sent, ()), sent=sent)
+        for (label, sent, e1, e2), tree in zip(rows, Treebank(texts), strict=True)
+    ]
+
+
+def bioinfer(part: str = "train") -> list[RelationInstance]:
+    """Pairs of proteins in sentences of BioInfer (Pyysalo et al. 2007), without parses: 8,043 and 1,623.
+
+    Every two entities of a sentence are a pair, the one that begins first being `e1`; the label is ``"PPI"`` where they
+    interact and ``"none"`` elsewhere. Sentences are split at white space and punctuation, hyphenated words are kept,
+    but entities begin and end between words always. An entity in several pieces goes from its first to its last word.
+
+    Parameters
+    ----------
+    part : {"train", "test"}
+    """
+    _check_part(part, ("train", "test"))
+    path = corpus("ppi") / f"BioInfer-{part}.xml.xz"
+    with open_source(path) as source:
+        try:
+            root = ElementTree.fromstring(b"".join(source.chunks()))
+        except ElementTree.ParseError as error:
+            line, column = error.position
+            raise FormatError("not XML that can be read", str(path), line, column + 1) from None
+    found: list[RelationInstance] = []
+    for document in root.iter("document"):
+        for number, sentence in enumerate(document.iter("sentence")):
+            found.extend(_protein_pairs(sentence, document.attrib["id"], number))
+    return found
+
+
+def _protein_pairs(sentence: ElementTree.Element, doc: str, sent: int) -> Iterator[RelationInstance]:
+    pieces = {
+        entity.attrib["id"]: [_dashed(piece) for piece in entity.attrib["charOffset"].split(",")]
+        for entity in sentence.iter("entity")
+    }
+    kinds = {entity.attrib["id"]: entity.attrib["type"] for entity in sentence.iter("entity")}
+    cuts = {place for spans in pieces.values() for span in spans for place in span}
+    words, places = tokens(sentence.attrib["text"], cuts)
+    spans: dict[str, Span] = {}
+    for name, listed in pieces.items():
+        begin, end = min(span[0] for span in listed), max(span[1] for span in listed)
+        inside = [place for place, (a, b) in enumerate(places) if a < end and b > begin]
+        spans[name] = inside[0], inside[-1] + 1
+    related = {frozenset((each.attrib["e1"], each.attrib["e2"])) for each in sentence.iter("interaction")}
+    for one, other in combinations(sorted(spans, key=lambda name: spans[name]), 2):
+        yield RelationInstance(
+            words=tuple(words),
+            e1=spans[one],
+            e2=spans[other],
+            label="PPI" if frozenset((one, other)) in related else NONE,
+            types=(kinds[one], kinds[other]),
+            doc=doc,
+            sent=sent,
+        )
+
+
+def tokens(text: str, cuts: set[int] | frozenset[int] = frozenset()) -> tuple[list[str], list[Span]]:
+    """The words of a text, brackets written as in the Penn Treebank, and where each stands in it.
+
+    Parameters
+    ----------
+    text : str
+    cuts : set of int
+        Places at which a word ends in any case.
+
+    Examples
+    --------
+    >>> from treelet.datasets.relations import tokens
+    >>> tokens("An actin-binding protein (25%).", {8})[0]
+    ['An', 'actin', '-binding', 'protein', '-LRB-', '25', '%', '-RRB-', '.']
+    """
+    words, places = [], []
+    for match in TOKEN.finditer(text):
+        begin, end = match.span()
+        inner = sorted(cut for cut in cuts if begin < cut < end)
+        for a, b in zip([begin, *inner], [*inner, end], strict=True):
+            words.append(BRACKETS.get(text[a:b], text[a:b]))
+            places.append((a, b))
+    return words, places
+
+
+def conll04(part: str = "train") -> list[RelationInstance]:
+    """Pairs of entities in sentences of newspapers (Roth & Yih 2004), without parses: 910, 243 and 288 sentences.
+
+    Every two entities of a sentence are a pair, the first being `e1`. The label has the direction, as in
+    ``Kill(e2,e1)``; it is ``"none"`` where they are not related. Two entities related in several ways are several
+    pairs.
+
+    Parameters
+    ----------
+    part : {"train", "dev", "test"}
+    """
+    _check_part(part, ("train", "dev", "test"))
+    found: list[RelationInstance] = []
+    for number, (doc, rows) in enumerate(_blocks(corpus("conll04") / f"{part}.txt.xz")):
+        words = tuple(BRACKETS.get(row[1], row[1]) for row in rows)
+        entities: list[tuple[int, int, str]] = []
+        for place, row in enumerate(rows):
+            if row[2].startswith("B-"):
+                entities.append((place, place + 1, row[2][2:]))
+            elif row[2].startswith("I-") and entities:
+                entities[-1] = (entities[-1][0], place + 1, entities[-1][2])
+        labels: dict[tuple[int, int], list[str]] = {}  # by the last words of both
+        for place, row in enumerate(rows):
+            for relation, other in zip(ast.literal_eval(row[3]), ast.literal_eval(row[4]), strict=True):
+                if relation != "N":
+                    direction = "e1,e2" if place < other else "e2,e1"
+                    labels.setdefault((min(place, other), max(place, other)), []).append(f"{relation}({direction})")
+        for one, other in combinations(entities, 2):
+            for label in labels.get((one[1] - 1, other[1] - 1), [NONE]):
+                found.append(  # noqa: PERF401
+                    RelationInstance(
+                        words=words,
+                        e1=one[:2],
+                        e2=other[:2],
+                        label=label,
+                        types=(one[2], other[2]),
+                        doc=doc,
+                        sent=number,
+                    )
+                )
+    return found
+
+
+def _blocks(path: Path) -> Iterator[tuple[str, list[list[str]]]]:
+    doc, rows = "", list[list[str]]()
+    with open_source(path) as source:
+        for number, line in source.text_lines():
+            if line.startswith("#doc"):
+                if rows:
+                    yield doc, rows
+                doc, rows = line.removeprefix("#doc").strip(), []
+            elif line.strip():
+                rows.append(line.split("\t"))
+                if len(rows[-1]) != 5:
+                    raise source.error("five columns are needed: number, word, entity, relations, places", number)
+    if rows:
+        yield doc, rows
+
+
+def _check_part(part: str, parts: tuple[str, ...]) -> None:
+    if part not in parts:
+        raise ParameterError(
+            f"The 'part' parameter must be one of {', '.join(map(repr, parts))}. Got {part!r} instead."
+        )
+
+
+def _dashed(text: str) -> Span:
+    begin, end = text.split("-")
+    return int(begin), int(end)
