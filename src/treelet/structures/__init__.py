@@ -6,7 +6,18 @@ from treelet.structures.dependency_forms import dependency_tree, dependency_tree
 from treelet.structures.forest import Forest, ForestEdge, ForestNode
 from treelet.structures.forest_bank import ForestBank, as_forestbank, read_forests
 from treelet.structures.link_features import feature_sequences
+from treelet.structures.linkage import from_linkage
 from treelet.structures.sequence import Tagged
+from treelet.structures.sequence_bank import SequenceBank, as_sequencebank
+from treelet.structures.spans import SpanNode, TreeIndex, covering_span
+from treelet.structures.subforest import (
+    ForestIndex,
+    containing_forest,
+    enclosed_forest,
+    marked_forest,
+    span_forest,
+    sub_forest,
+)
 from treelet.structures.table import Table, read_examples
 from treelet.structures.tagged_bank import TaggedBank, as_taggedbank, read_tagged
 from treelet.structures.tree import Tree
@@ -20,27 +31,39 @@ __all__ = [
     "Forest",
     "ForestBank",
     "ForestEdge",
+    "ForestIndex",
     "ForestNode",
     "Link",
+    "SequenceBank",
+    "SpanNode",
     "Table",
     "Tagged",
     "TaggedBank",
     "Tree",
+    "TreeIndex",
     "Treebank",
     "Vectors",
     "WordVectors",
     "as_dependencybank",
     "as_forestbank",
+    "as_sequencebank",
     "as_taggedbank",
     "as_treebank",
     "as_vectors",
     "bag_of_words",
+    "containing_forest",
+    "covering_span",
     "dependency_tree",
     "dependency_trees",
+    "enclosed_forest",
     "feature_sequences",
+    "from_linkage",
+    "marked_forest",
     "read_conllu",
     "read_examples",
     "read_forests",
     "read_tagged",
     "read_trees",
+    "span_forest",
+    "sub_forest",
 ]

@@ -1,0 +1,110 @@
+"""The kernels of two applications: semantic roles (hybrid) and relations (composite), over trees or over forests."""
+
+from __future__ import annotations
+
+from treelet.errors import ParameterError
+from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
+
+LINEAR_ALPHA, POLYNOMIAL_ALPHA = 0.4, 0.23
+
+
+def hybrid(theta: float = 0.5, lam: float = 0.4, *, forest: bool = False, normalized: bool = True) -> Kernel:
+    r"""The hybrid kernel for semantic roles of Che et al. (2006): paths, and what the arguments consist of.
+
+    .. math:: K = \theta K_{path} + (1 - \theta) K_{constituent}
+
+    Parameters
+    ----------
+    theta : float in [0, 1]
+        The weight of the paths. By default both count alike, which says nothing about the data.
+    lam : float in (0, 1]
+        The decay of the tree kernels. 0.4 is what Moschitti (2006) found best for subset trees.
+    forest : bool
+        True where the columns have forests: `ForestKernel` instead of `SubsetTree`.
+    normalized : bool
+        True to normalise each of the two, so that a large constituent does not outweigh its path.
+
+    Returns
+    -------
+    Kernel
+        On examples with the columns ``"path"`` and ``"constituent"``.
+
+    Examples
+    --------
+    >>> from treelet.tasks.role_kernels import hybrid
+    >>> hybrid()
+    0.5 * On('path', SubsetTree(lam=0.4)).normalized() + 0.5 * On('constituent', SubsetTree(lam=0.4)).normalized()
+    >>> first = {"path": "(VP (V-P saw) NP-ARG)", "constituent": "(NP (D a) (N man))"}
+    >>> second = {"path": "(VP (V-P saw) NP-ARG)", "constituent": "(NP (D a) (N cat))"}
+    >>> hybrid(lam=1)([first, second])
+    array([[1.  , 0.75],
+           [0.75, 1.  ]])
+    """
+    _check_weight("theta", theta)
+    path, constituent = (_tree(name, lam, forest, normalized) for name in ("path", "constituent"))
+    return float(theta) * path + (1 - float(theta)) * constituent
+
+
+def composite(
+    alpha: float | None = None,
+    degree: int = 2,
+    lam: float = 0.4,
+    *,
+    forest: bool = False,
+    normalized: bool = True,
+) -> Kernel:
+    r"""The composite kernel for relations of Zhang et al. (2006): features of the entities, and the tree around them.
+
+    .. math:: K = \alpha\, (K_{features} + 1)^{degree} + (1 - \alpha) K_{tree}
+
+    and :math:`\alpha K_{features} + (1 - \alpha) K_{tree}` with `degree` 1.
+
+    Parameters
+    ----------
+    alpha : float in [0, 1], optional
+        The weight of the features. By default what the paper found: 0.4 with degree 1, and 0.23 above, where the first
+        kernel has larger values.
+    degree : int of at least 1
+        1 is the paper's linear combination. 2, its polynomial expansion, adds pairs of features, and did best there.
+    lam : float in (0, 1]
+        The decay of the tree kernel, 0.4 as in the paper.
+    forest : bool
+        True where the column has forests: `ForestKernel` instead of `SubsetTree`.
+    normalized : bool
+        True to normalise both, the features before they are expanded, as the paper does.
+
+    Returns
+    -------
+    Kernel
+        On examples with the columns ``"features"`` and ``"tree"``.
+
+    Examples
+    --------
+    >>> from treelet.tasks.role_kernels import composite
+    >>> composite(degree=1)
+    0.4 * On('features', Linear()).normalized() + 0.6 * On('tree', SubsetTree(lam=0.4)).normalized()
+    >>> first = {"tree": "(NP (E1 (N man)) (E2 (N bank)))", "features": {"type 1=PER": 1, "type 2=ORG": 1}}
+    >>> second = {"tree": "(NP (E1 (N man)) (E2 (N bank)))", "features": {"type 1=PER": 1, "type 2=LOC": 1}}
+    >>> composite(alpha=0.2)([first, second]).round(3)
+    array([[1.6 , 1.25],
+           [1.25, 1.6 ]])
+    """
+    if alpha is None:
+        alpha = LINEAR_ALPHA if degree == 1 else POLYNOMIAL_ALPHA
+    _check_weight("alpha", alpha)
+    features: Kernel = On("features", Linear())
+    if normalized:
+        features = features.normalized()
+    if degree != 1:
+        features = features.polynomial(degree=degree, coef0=1.0)
+    return float(alpha) * features + (1 - float(alpha)) * _tree("tree", lam, forest, normalized)
+
+
+def _tree(column: str, lam: float, forest: bool, normalized: bool) -> Kernel:
+    kernel = On(column, ForestKernel(lam=lam) if forest else SubsetTree(lam=lam))
+    return kernel.normalized() if normalized else kernel
+
+
+def _check_weight(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
