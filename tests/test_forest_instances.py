@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.structures.subforest import (
+from treelet.structures import (
     ForestIndex,
     containing_forest,
     enclosed_forest,

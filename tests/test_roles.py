@@ -25,7 +25,8 @@ from treelet.datasets.instances import (
 from treelet.datasets.roles import AUXILIARIES, propbank
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.metrics.relations import Score, role_scores
-from treelet.structures.spans import SpanNode, TreeIndex, category, covering_span, siblings
+from treelet.structures.heads import category
+from treelet.structures.spans import SpanNode, TreeIndex, covering_span, siblings
 from treelet.tasks.roles import (
     all_candidates,
     argument_tree,

@@ -5,19 +5,13 @@ from treelet.structures.dependency_bank import DependencyBank, as_dependencybank
 from treelet.structures.dependency_forms import dependency_tree, dependency_trees
 from treelet.structures.forest import Forest, ForestEdge, ForestNode
 from treelet.structures.forest_bank import ForestBank, as_forestbank, read_forests
+from treelet.structures.forest_cuts import enclosed_forest, marked_forest
 from treelet.structures.link_features import feature_sequences
 from treelet.structures.linkage import from_linkage
 from treelet.structures.sequence import Tagged
 from treelet.structures.sequence_bank import SequenceBank, as_sequencebank
 from treelet.structures.spans import SpanNode, TreeIndex, covering_span
-from treelet.structures.subforest import (
-    ForestIndex,
-    containing_forest,
-    enclosed_forest,
-    marked_forest,
-    span_forest,
-    sub_forest,
-)
+from treelet.structures.subforest import ForestIndex, containing_forest, span_forest, sub_forest
 from treelet.structures.table import Table, read_examples
 from treelet.structures.tagged_bank import TaggedBank, as_taggedbank, read_tagged
 from treelet.structures.tree import Tree

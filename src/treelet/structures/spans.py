@@ -3,67 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from operator import index as as_int
 from typing import Any, NamedTuple
 
 from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.structures.heads import head_child
 from treelet.structures.tree import Tree, check_label
 
 Span = tuple[int, int]
 Group = tuple[int, int, str]  # children i to j - 1 of a node, and the label of the node that is put above them
-
-PUNCTUATION = frozenset({",", ".", ":", "``", "''", "?", "!", "-LRB-", "-RRB-", "-LCB-", "-RCB-", "-LSB-", "-RSB-"})
-CONJUNCTIONS = frozenset({"CC", "CONJP"})
-
-# The head child of a phrase: from which side to look, and for which labels, the first that is found winning. The facts
-# are those of the table in Collins (1999), appendix A; noun phrases have rules of their own, in `TreeIndex.head_child`.
-HEAD_RULES: dict[str, tuple[str, tuple[str, ...]]] = {
-    label: (side, tuple(wanted.split()))
-    for label, side, wanted in (
-        ("ADJP", "left", "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),
-        ("ADVP", "right", "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),
-        ("CONJP", "right", "CC RB IN"),
-        ("FRAG", "right", ""),
-        ("LST", "right", "LS :"),
-        ("NAC", "left", "NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW"),
-        ("PP", "right", "IN TO VBG VBN RP FW"),
-        ("PRT", "right", "RP"),
-        ("QP", "left", "$ IN NNS NN JJ RB DT CD NCD QP JJR JJS"),
-        ("RRC", "right", "VP NP ADVP ADJP PP"),
-        ("S", "left", "TO IN VP S SBAR ADJP UCP NP"),
-        ("SBAR", "left", "WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG"),
-        ("SBARQ", "left", "SQ S SINV SBARQ FRAG"),
-        ("SINV", "left", "VBZ VBD VBP VB MD VP S SINV ADJP NP"),
-        ("SQ", "left", "VBZ VBD VBP VB MD VP SQ"),
-        ("UCP", "right", ""),
-        ("VP", "left", "TO VBD VBN MD VBZ VB VBG VBP AUX AUXG VP ADJP NN NNS NP"),
-        ("WHADJP", "left", "CC WRB JJ ADJP"),
-        ("WHADVP", "right", "CC WRB"),
-        ("WHNP", "left", "WDT WP WP$ WHADJP WHPP WHNP"),
-        ("WHPP", "right", "IN TO FW"),
-    )
-}
-NOUN_PHRASES = frozenset({"NP", "NX", "NML"})
-NOUN_RULES = (  # from which side, any of these labels
-    ("right", frozenset({"NN", "NNP", "NNPS", "NNS", "NX", "NML", "POS", "JJR"})),
-    ("left", frozenset({"NP"})),
-    ("right", frozenset({"$", "ADJP", "PRN"})),
-    ("right", frozenset({"CD"})),
-    ("right", frozenset({"JJ", "JJS", "RB", "QP"})),
-)
-
-
-@lru_cache(maxsize=4096)
-def category(label: str) -> str:
-    """A label without its function tags.
-
-    >>> category("NP-SBJ"), category("PP=2"), category("-LRB-")
-    ('NP', 'PP', '-LRB-')
-    """
-    cut = min((place for mark in "-=" if (place := label.find(mark)) > 0), default=len(label))
-    return label if label.startswith("-") else label[:cut]
 
 
 class SpanNode(NamedTuple):
@@ -311,16 +260,7 @@ class TreeIndex:
         Function tags of labels do not matter.
         """
         kids = self.children(node)
-        if not kids:
-            return node
-        label = category(self.nodes[node].label)
-        names = [category(self.nodes[kid].label) for kid in kids]
-        solid = [place for place, name in enumerate(names) if name not in PUNCTUATION] or list(range(len(kids)))
-        place = _noun_head(names, solid) if label in NOUN_PHRASES else _ruled_head(label, names, solid)
-        before = [other for other in solid if other < place]
-        if len(before) > 1 and names[before[-1]] in CONJUNCTIONS:  # of things coordinated, the first of the two
-            place = before[-2]
-        return kids[place]
+        return kids[head_child(self.label(node), [self.label(kid) for kid in kids])] if kids else node
 
     def head(self, node: int) -> int:
         """The place in the sentence of a node's head word."""
@@ -369,20 +309,6 @@ class TreeIndex:
             if number != root:
                 below.setdefault(self.parent[number], []).append(built)
         return built
-
-
-def _ruled_head(label: str, names: list[str], solid: list[int]) -> int:
-    side, wanted = HEAD_RULES.get(label, ("left", ()))
-    order = solid if side == "left" else solid[::-1]
-    return next((place for name in wanted for place in order if names[place] == name), order[0])
-
-
-def _noun_head(names: list[str], solid: list[int]) -> int:
-    for side, wanted in NOUN_RULES:
-        for place in solid if side == "left" else solid[::-1]:
-            if names[place] in wanted:
-                return place
-    return solid[-1]
 
 
 def as_span(span: Any) -> Span:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -17,7 +16,9 @@ from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.structures import Forest, ForestBank, Table
-from treelet.structures.spans import CONJUNCTIONS, PUNCTUATION, Span, category
+from treelet.structures.forest_cuts import enclosed_forest, marked_forest
+from treelet.structures.heads import PUNCTUATION, category
+from treelet.structures.spans import Span
 from treelet.structures.subforest import (
     Copy,
     ForestIndex,
@@ -26,11 +27,10 @@ from treelet.structures.subforest import (
     Ways,
     as_index,
     containing_forest,
-    enclosed_forest,
-    marked_forest,
     span_forest,
     sub_forest,
 )
+from treelet.tasks.roles import ARGUMENT, PREDICATE, uncoordinated
 
 __all__ = [
     "Candidate",
@@ -49,7 +49,6 @@ __all__ = [
     "sub_forest",
 ]
 
-ARGUMENT, PREDICATE = "-ARG", "-P"
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -303,9 +302,9 @@ def forest_candidates(
             if here == 0 or len(tails) == 1:
                 continue
             holder = next(tail for tail in tails if spans[tail][0] <= word < spans[tail][1])
-            for sister in _sisters(labels[number], holder, tails, labels):
+            for sister in uncoordinated(labels[number], holder, tails, labels.__getitem__):
                 add(sister, here)
-                if ways[holder] and _category(labels[sister]) == "PP":
+                if ways[holder] and category(labels[sister]) == "PP":
                     for below, weight in ways[sister]:
                         for child in below:
                             if spans[child] != spans[sister]:
@@ -324,27 +323,6 @@ def forest_candidates(
         (candidate for candidate in kept if candidate.probability >= threshold),
         key=lambda candidate: (candidate.begin, -candidate.end, candidate.label),
     )
-
-
-def _sisters(above: str, node: int, tails: tuple[int, ...], labels: Sequence[str]) -> list[int]:
-    """The other tails of an edge, without those that are coordinated with one, and without the conjunction then."""
-    sisters = [tail for tail in tails if tail != node]
-    if _category(above) == "UCP":
-        return []
-    joined = [tail for tail in sisters if _category(labels[tail]) in CONJUNCTIONS]
-    if not joined:
-        return sisters
-    alike = [tail for tail in sisters if _kind(labels[tail]) == _kind(labels[node])]
-    return [tail for tail in sisters if tail not in alike and tail not in joined] if alike else sisters
-
-
-_category = lru_cache(maxsize=4096)(category)
-
-
-@lru_cache(maxsize=4096)
-def _kind(label: str) -> str:
-    label = category(label)
-    return next((kind for kind in ("VB", "NN", "JJ") if label.startswith(kind)), label)
 
 
 # --- many of them -----------------------------------------------------------------------------------------------

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from numbers import Real
 
 from treelet.errors import InputTypeError
 from treelet.structures import Tree
-from treelet.structures.spans import (
-    CONJUNCTIONS,
-    PUNCTUATION,
-    Span,
-    SpanNode,
-    TreeIndex,
-    as_index,
-    category,
-    covering_span,
-)
+from treelet.structures.heads import CONJUNCTIONS, PUNCTUATION, category
+from treelet.structures.spans import Span, SpanNode, TreeIndex, as_index, covering_span
 
 __all__ = [
     "all_candidates",
@@ -207,19 +200,27 @@ def _records(index: TreeIndex, found: Iterable[int]) -> list[SpanNode]:
 
 
 def _others(index: TreeIndex, above: int, node: int) -> list[int]:
-    """The sisters of a node, without those that are coordinated with it."""
-    sisters = [child for child in index.children(above) if child != node]
-    mine = _kind(index.label(node))
-    conjoined = category(index.label(above)) == "UCP"
-    if not conjoined and any(category(index.label(sister)) in CONJUNCTIONS for sister in sisters):
-        alike = {sister for sister in sisters if _kind(index.label(sister)) == mine}
-    else:
-        alike = set(sisters) if conjoined else set()
-    if not alike:
+    return uncoordinated(index.label(above), node, index.children(above), index.label)
+
+
+def uncoordinated(above: str, node: int, children: Sequence[int], label: Callable[[int], str]) -> list[int]:
+    """The sisters of a node, without those that are coordinated with it, and then without the conjunction.
+
+    Nodes are numbers, of which `label` gives the labels; `above` is the label above all of them.
+    """
+    sisters = [child for child in children if child != node]
+    if category(above) == "UCP":
+        return []
+    joined = [sister for sister in sisters if category(label(sister)) in CONJUNCTIONS]
+    if not joined:
         return sisters
-    return [s for s in sisters if s not in alike and category(index.label(s)) not in CONJUNCTIONS]
+    mine = _kind(label(node))
+    alike = {sister for sister in sisters if _kind(label(sister)) == mine}
+    passed = alike.union(joined) if alike else alike
+    return [sister for sister in sisters if sister not in passed]
 
 
+@lru_cache(maxsize=4096)
 def _kind(label: str) -> str:
     label = category(label)
     return next((kind for kind in ("VB", "NN", "JJ") if label.startswith(kind)), label)

@@ -1,0 +1,89 @@
+"""Which child of a phrase is its head, by rules for the labels of the Penn Treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+PUNCTUATION = frozenset({",", ".", ":", "``", "''", "?", "!", "-LRB-", "-RRB-", "-LCB-", "-RCB-", "-LSB-", "-RSB-"})
+CONJUNCTIONS = frozenset({"CC", "CONJP"})
+
+# The head child of a phrase: from which side to look, and for which labels, the first that is found winning. The facts
+# are those of the table in Collins (1999), appendix A; noun phrases have rules of their own, in NOUN_RULES.
+HEAD_RULES: dict[str, tuple[str, tuple[str, ...]]] = {
+    label: (side, tuple(wanted.split()))
+    for label, side, wanted in (
+        ("ADJP", "left", "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),
+        ("ADVP", "right", "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),
+        ("CONJP", "right", "CC RB IN"),
+        ("FRAG", "right", ""),
+        ("LST", "right", "LS :"),
+        ("NAC", "left", "NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW"),
+        ("PP", "right", "IN TO VBG VBN RP FW"),
+        ("PRT", "right", "RP"),
+        ("QP", "left", "$ IN NNS NN JJ RB DT CD NCD QP JJR JJS"),
+        ("RRC", "right", "VP NP ADVP ADJP PP"),
+        ("S", "left", "TO IN VP S SBAR ADJP UCP NP"),
+        ("SBAR", "left", "WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG"),
+        ("SBARQ", "left", "SQ S SINV SBARQ FRAG"),
+        ("SINV", "left", "VBZ VBD VBP VB MD VP S SINV ADJP NP"),
+        ("SQ", "left", "VBZ VBD VBP VB MD VP SQ"),
+        ("UCP", "right", ""),
+        ("VP", "left", "TO VBD VBN MD VBZ VB VBG VBP AUX AUXG VP ADJP NN NNS NP"),
+        ("WHADJP", "left", "CC WRB JJ ADJP"),
+        ("WHADVP", "right", "CC WRB"),
+        ("WHNP", "left", "WDT WP WP$ WHADJP WHPP WHNP"),
+        ("WHPP", "right", "IN TO FW"),
+    )
+}
+NOUN_PHRASES = frozenset({"NP", "NX", "NML"})
+NOUN_RULES = (  # from which side, any of these labels
+    ("right", frozenset({"NN", "NNP", "NNPS", "NNS", "NX", "NML", "POS", "JJR"})),
+    ("left", frozenset({"NP"})),
+    ("right", frozenset({"$", "ADJP", "PRN"})),
+    ("right", frozenset({"CD"})),
+    ("right", frozenset({"JJ", "JJS", "RB", "QP"})),
+)
+
+
+@lru_cache(maxsize=4096)
+def category(label: str) -> str:
+    """A label without its function tags.
+
+    >>> category("NP-SBJ"), category("PP=2"), category("-LRB-")
+    ('NP', 'PP', '-LRB-')
+    """
+    cut = min((place for mark in "-=" if (place := label.find(mark)) > 0), default=len(label))
+    return label if label.startswith("-") else label[:cut]
+
+
+def head_child(label: str, children: Sequence[str]) -> int:
+    """The place of the head among a node's children, by the rules of Collins (1999), appendix A.
+
+    Where no rule finds one, it is the first child from the side where the rules begin, punctuation left out. Function
+    tags of labels do not matter.
+
+    >>> head_child("VP", ["ADVP", "VBD", "NP"]), head_child("NP-SBJ", ["DT", "NN", "NN", ","])
+    (1, 2)
+    """
+    label, names = category(label), [category(child) for child in children]
+    solid = [place for place, name in enumerate(names) if name not in PUNCTUATION] or list(range(len(names)))
+    place = _noun_head(names, solid) if label in NOUN_PHRASES else _ruled_head(label, names, solid)
+    before = [other for other in solid if other < place]
+    if len(before) > 1 and names[before[-1]] in CONJUNCTIONS:  # of things coordinated, the first of the two
+        return before[-2]
+    return place
+
+
+def _ruled_head(label: str, names: list[str], solid: list[int]) -> int:
+    side, wanted = HEAD_RULES.get(label, ("left", ()))
+    order = solid if side == "left" else solid[::-1]
+    return next((place for name in wanted for place in order if names[place] == name), order[0])
+
+
+def _noun_head(names: list[str], solid: list[int]) -> int:
+    for side, wanted in NOUN_RULES:
+        for place in solid if side == "left" else solid[::-1]:
+            if names[place] in wanted:
+                return place
+    return solid[-1]
