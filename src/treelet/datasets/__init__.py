@@ -3,6 +3,7 @@
 from treelet.datasets.flights import flights, flights_split
 from treelet.datasets.generated import small_treebank
 from treelet.datasets.instances import Argument, Parse, RelationInstance, RoleInstance, read_instances, write_instances
+from treelet.datasets.link_parses import ParsedSentence, link_parses
 from treelet.datasets.loaders import corpus, question_bank, questions, wsj_sample
 from treelet.datasets.relations import bioinfer, conll04, semeval2010
 from treelet.datasets.roles import propbank
@@ -10,6 +11,7 @@ from treelet.datasets.roles import propbank
 __all__ = [
     "Argument",
     "Parse",
+    "ParsedSentence",
     "RelationInstance",
     "RoleInstance",
     "bioinfer",
@@ -17,6 +19,7 @@ __all__ = [
     "corpus",
     "flights",
     "flights_split",
+    "link_parses",
     "propbank",
     "question_bank",
     "questions",

@@ -2,6 +2,7 @@
 
 from treelet.metrics.constituents import PARSEVAL, PLAIN, Convention, constituents
 from treelet.metrics.counts import BracketCounts
+from treelet.metrics.links import align_words, link_f1
 from treelet.metrics.parse import (
     ParsevalResult,
     bracket_counts,
@@ -36,6 +37,7 @@ __all__ = [
     "RoleScores",
     "Score",
     "TTestResult",
+    "align_words",
     "best_of_group",
     "bracket_counts",
     "candidate_scores",
@@ -43,6 +45,7 @@ __all__ = [
     "kendall_tau_b",
     "kendall_tau_by_group",
     "labelled_f1",
+    "link_f1",
     "mcnemar",
     "mean_kendall_tau",
     "oracle",

@@ -1,0 +1,113 @@
+"""How good a dependency parse is: its links against the right ones, also where the two have other words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from difflib import SequenceMatcher
+
+from treelet.errors import InputTypeError, TreeError
+from treelet.structures import Dependencies
+
+PUNCTUATION = ("punct", "p")
+"""Relations of punctuation to its head, in Universal and Stanford dependencies."""
+WALLS = ("LEFT-WALL", "RIGHT-WALL")
+
+
+def align_words(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]:
+    """For each of `words`, which of `tokens` it stands for: the last one that it covers a part of.
+
+    Both are taken to be the same text, cut in two ways; upper and lower case are not told apart. Where the texts differ, what
+    is equal in the same order is aligned.
+
+    Returns
+    -------
+    list of int or None
+        None for a word that has no character in the other text, as Link Grammar's walls.
+
+    Examples
+    --------
+    >>> from treelet.metrics import align_words
+    >>> align_words(["LEFT-WALL", "the", "age-matched", "mice"], ["The", "age", "-", "matched", "mice"])
+    [None, 0, 3, 4]
+    """
+    for name, texts in (("words", words), ("tokens", tokens)):
+        if isinstance(texts, str):
+            raise InputTypeError(f"{name} must be a list of words, got the string {texts!r}: split it")
+    shown = ["" if word in WALLS else word.lower() for word in words]
+    one, other = "".join(shown), "".join(token.lower() for token in tokens)
+    token_of = [number for number, token in enumerate(tokens) for _ in token.lower()]
+    met: list[int | None] = [None] * len(one)
+    if one == other:
+        met = list(range(len(one)))
+    else:
+        for begin, there, size in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
+            met[begin : begin + size] = range(there, there + size)
+    found: list[int | None] = []
+    place = 0
+    for word in shown:
+        covered = [at for at in met[place : place + len(word)] if at is not None]
+        found.append(token_of[covered[-1]] if covered else None)
+        place += len(word)
+    return found
+
+
+def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[str] = PUNCTUATION) -> float:
+    """F-score of a parse's links against the right ones: pairs of words, whatever their direction and type.
+
+    The two need not have the same words: they are aligned (`align_words`), and where a word of the parse covers several
+    of the right words, all these are one. Links of the walls of Link Grammar and of punctuation do not count.
+
+    Parameters
+    ----------
+    parse, gold : Dependencies
+    punctuation : collection of str
+        Relations in `gold` that say that a word is punctuation.
+
+    Examples
+    --------
+    >>> from treelet import Dependencies
+    >>> from treelet.metrics import link_f1
+    >>> gold = Dependencies.from_heads(["Dogs", "bark", "loudly"], None, [2, 0, 2])
+    >>> parse = Dependencies(["LEFT-WALL", "dogs", "bark", "loudly"], None, [(0, 2, "WV"), (1, 2, "Sp"), (1, 3, "X")])
+    >>> link_f1(parse, gold)
+    0.5
+    """
+    right, found = _pairs(parse, gold, punctuation)
+    return 2 * len(right & found) / (len(right) + len(found)) if right or found else 0.0
+
+
+def _pairs(
+    parse: Dependencies, gold: Dependencies, punctuation: Collection[str]
+) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    for name, value in (("parse", parse), ("gold", gold)):
+        if not isinstance(value, Dependencies):
+            raise InputTypeError(f"{name} must be Dependencies, got {type(value).__name__}")
+    if not gold.directed or gold.relations is None:
+        raise TreeError(
+            "the right parse must have heads, to tell its punctuation: make it with Dependencies.from_heads"
+        )
+    place = align_words(parse.words, gold.words)
+    if all(at is None for at in place):
+        raise TreeError(f"the parse and the right one have no word in common: {parse.words[:4]} and {gold.words[:4]}")
+    is_mark = [relation in punctuation for relation in gold.relations]
+    together = list(range(len(gold.words)))  # each right word, or the last one under the same word of the parse
+    before = 0
+    for at in place:
+        if at is not None and at >= before:
+            together[before : at + 1] = [at] * (at + 1 - before)
+            before = at + 1
+
+    def pair(a: int, b: int) -> tuple[int, int]:
+        return min(a, b), max(a, b)
+
+    right = {
+        pair(together[link.left], together[link.right])
+        for link in gold.links
+        if not is_mark[link.left] and not is_mark[link.right]
+    }
+    found = set()
+    for link in parse.links:
+        one, other = place[link.left], place[link.right]
+        if one is not None and other is not None and not is_mark[one] and not is_mark[other]:
+            found.add(pair(one, other))
+    return {two for two in right if two[0] != two[1]}, {two for two in found if two[0] != two[1]}

@@ -1,0 +1,308 @@
+"""Ranking the dependency parses of a sentence, as in Tsivtsivadze et al. (2006): from parses to a measured order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.datasets.link_parses import ParsedSentence
+from treelet.errors import InputTypeError, ParameterError
+from treelet.gram import gram
+from treelet.kernels import Kernel, Locality, On
+from treelet.kernels.wrapped import Gaussian, Normalized
+from treelet.learn import RLS, RankRLS
+from treelet.metrics import kendall_tau_by_group
+from treelet.metrics.links import link_f1
+from treelet.parsing import LinkParser, LinkResults
+from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, dependency_trees
+from treelet.structures.link_features import FEATURES
+from treelet.work import progress_bar
+
+ALPHAS = tuple(2.0**power for power in range(-14, 11, 2))
+"""Strengths of regularisation to choose from; all of them cost one decomposition."""
+
+
+class ParseLists:
+    """Sentences with their candidate parses, as learners want them.
+
+    Parameters
+    ----------
+    sentences : iterable of ParsedSentence
+
+    Attributes
+    ----------
+    sentences : list of ParsedSentence
+    parses : list of Dependencies
+        Of all sentences, one after the other.
+    goodness : ndarray
+        Of each parse.
+    qid : ndarray of int
+        The sentence of each parse, counted from 0.
+    ranks : ndarray of int
+        The parser's own order within the sentence.
+
+    Examples
+    --------
+    >>> from treelet import Dependencies
+    >>> from treelet.datasets import ParsedSentence
+    >>> from treelet.tasks import ParseLists
+    >>> words = ["dogs", "bark", "loudly"]
+    >>> parses = [Dependencies(words, None, [(0, 1, "S"), (1, 2, "M")]), Dependencies(words, None, [(0, 2, "S")])]
+    >>> lists = ParseLists([ParsedSentence("dogs bark loudly", None, tuple(parses), (1.0, 0.0), (0, 1))])
+    >>> len(lists), lists.goodness.tolist(), lists.qid.tolist()
+    (1, [1.0, 0.0], [0, 0])
+    """
+
+    def __init__(self, sentences: Iterable[ParsedSentence]) -> None:
+        self.sentences = list(sentences)
+        for number, sentence in enumerate(self.sentences):
+            if not isinstance(sentence, ParsedSentence):
+                raise InputTypeError(f"sentence {number} is a {type(sentence).__name__}, not a ParsedSentence")
+        self.parses = [parse for sentence in self.sentences for parse in sentence.parses]
+        self.goodness = np.array([value for sentence in self.sentences for value in sentence.goodness], float)
+        self.ranks = np.array([rank for sentence in self.sentences for rank in sentence.ranks], np.int64)
+        lengths = [len(sentence.parses) for sentence in self.sentences]
+        self.qid = np.repeat(np.arange(len(self.sentences)), lengths)
+
+    @classmethod
+    def from_text(
+        cls,
+        gold: Iterable[Dependencies],
+        texts: Iterable[str] | None = None,
+        *,
+        parser: LinkParser | None = None,
+        k: int = 20,
+        progress: bool = False,
+    ) -> tuple[Self, LinkResults]:
+        """Parse sentences whose right parses are known with Link Grammar, and say how good each parse is.
+
+        Parameters
+        ----------
+        gold : iterable of Dependencies
+            The right parses.
+        texts : iterable of str, optional
+            The sentences; by default the words of `gold` with blanks between them.
+        parser : LinkParser, optional
+            By default one with its own defaults.
+        k : int
+            The best parses of a sentence to keep.
+
+        Returns
+        -------
+        ParseLists
+            The sentences that have parses.
+        LinkResults
+            What became of every sentence: ``summary()`` names those without parses, and why.
+        """
+        right = list(gold)
+        sentences = [" ".join(parse.words) for parse in right] if texts is None else list(texts)
+        if len(sentences) != len(right):
+            raise ParameterError(f"a sentence needs one right parse, got {len(sentences)} sentences and {len(right)}")
+        results = (parser or LinkParser()).parse_all(sentences, k=k, progress=progress)
+        found = []
+        for text, truth, linkages in zip(sentences, right, results, strict=True):
+            parses = tuple(linkage.parse for linkage in linkages)
+            if parses:
+                goodness = tuple(link_f1(parse, truth) for parse in parses)
+                found.append(ParsedSentence(text, truth, parses, goodness, tuple(linkage.rank for linkage in linkages)))
+        return cls(found), results
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def __getitem__(self, index: Any) -> ParseLists:
+        if isinstance(index, (int, np.integer)):
+            index = [index]
+        return ParseLists([self.sentences[number] for number in np.arange(len(self))[index]])
+
+    def sample(self, k: int, seed: int = 0) -> ParseLists:
+        """At most `k` parses a sentence, drawn at random without those that come back twice, in the parser's order."""
+        rng = np.random.default_rng(seed)
+        found = []
+        for sentence in self.sentences:
+            number = len(sentence.parses)
+            which = sorted(rng.choice(number, min(k, number), replace=False).tolist())
+            found.append(
+                replace(
+                    sentence,
+                    parses=tuple(sentence.parses[n] for n in which),
+                    goodness=tuple(sentence.goodness[n] for n in which),
+                    ranks=tuple(sentence.ranks[n] for n in which),
+                )
+            )
+        return ParseLists(found)
+
+    def table(self, *, form: str | None = None) -> Table:
+        """The parses for kernels: a column ``parse`` with all seven sequences of features, one for each of them by its name.
+
+        With `form` (``"grct"``, ``"lct"``, ``"loct"``, ``"pct"``) also a column ``tree``: the links directed away from the first word, as a
+        tree.
+        """
+        bank = SequenceBank(self.parses)
+        columns: dict[str | int, Any] = {"parse": bank}
+        for name in FEATURES:
+            columns[name] = SequenceBank([item[name] if isinstance(item, dict) else () for item in bank])
+        if form is not None:
+            columns["tree"] = trees(self.parses, form)
+        return Table(columns)
+
+    def tau(self, scores: Any) -> NDArray[np.float64]:
+        """Kendall's tau_b of the scores with the goodness, a sentence; NaN where all parses are equally good."""
+        return kendall_tau_by_group(scores, self.goodness, self.qid)
+
+
+def trees(parses: Sequence[Dependencies], form: str = "grct") -> Treebank:
+    """Undirected parses as trees: links directed away from the first word, which in Link Grammar's parses is the left wall."""
+    rooted = [parse if parse.directed else parse.rooted(0) for parse in parses]
+    return dependency_trees(DependencyBank(rooted), form=form)
+
+
+def typewise(kernel: Kernel) -> Kernel:
+    """The sum over the seven types of a kernel between their sequences, normalised: no type outweighs the others by its length.
+
+    >>> from treelet import Locality
+    >>> print(repr(typewise(Locality(window=3)))[:65])
+    On('bigram', Locality(window=3).normalized()) + On('word_tag', Lo
+    """
+    total: Kernel = On(FEATURES[0], kernel.normalized())
+    for name in FEATURES[1:]:
+        total = total + On(name, kernel.normalized())
+    return total
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel and a strength of regularisation, and the mean tau_b that they had in cross-validation."""
+
+    kernel: Kernel
+    alpha: float
+    tau: float
+
+
+class ParseRanker:
+    """Learns to order the parses of a sentence: regularized least squares with kernel and strength chosen by cross-validation.
+
+    Every fold leaves out whole sentences. All folds and strengths of a kernel come from one decomposition of its matrix.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel, optional
+        To choose from, on the columns of `ParseLists.table`; by default the locality-convolution kernel of the paper
+        and a few neighbours.
+    alphas : sequence of float
+        Strengths of regularisation to choose from.
+    learner : {"rls", "rankrls"}
+        Least squares on the goodness, or on the differences of goodness within a sentence.
+    form : str, optional
+        Of trees, if a kernel asks for the column ``tree``.
+    folds, seed : int
+        Of the cross-validation.
+    n_jobs : int
+        Threads for the kernel matrices.
+
+    Attributes
+    ----------
+    choices_ : list of Choice
+        The best strength of each kernel.
+    choice_ : Choice
+        The best of these.
+    model_ : RLS or RankRLS
+        Fitted to all parses.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel] | None = None,
+        *,
+        alphas: Sequence[float] = ALPHAS,
+        learner: str = "rls",
+        form: str | None = None,
+        folds: int = 10,
+        seed: int = 0,
+        n_jobs: int | None = 1,
+    ) -> None:
+        if learner not in ("rls", "rankrls"):
+            raise ParameterError(
+                f"The 'learner' parameter of ParseRanker must be 'rls' or 'rankrls'. Got {learner!r} instead."
+            )
+        if kernels is not None and not len(kernels):
+            raise ParameterError("The 'kernels' parameter of ParseRanker must hold a kernel at least.")
+        self.kernels = default_kernels() if kernels is None else list(kernels)
+        self.alphas, self.learner, self.form = tuple(alphas), learner, form
+        self.folds, self.seed, self.n_jobs = folds, seed, n_jobs
+
+    def fit(self, lists: ParseLists, *, progress: bool = False, table: Table | None = None) -> Self:
+        """Choose among the kernels on these sentences and fit the best to all of them.
+
+        `table` is ``lists.table(form=...)``, if it is there already.
+        """
+        if not 2 <= self.folds <= len(lists):
+            raise ParameterError(
+                f"The 'folds' parameter of ParseRanker must be from 2 to the number of sentences, {len(lists)}. Got {self.folds!r} instead."
+            )
+        X = lists.table(form=self.form) if table is None else table
+        fold = np.random.default_rng(self.seed).permutation(len(lists)) % self.folds
+        matrices = Matrices(X, self.n_jobs)
+        self.choices_: list[Choice] = []
+        with progress_bar(progress, "kernels", len(self.kernels)) as advance:
+            for kernel in self.kernels:
+                fitted = self._learner("precomputed").fit(matrices[kernel], lists.goodness, qid=lists.qid)
+                held_out = fitted.held_out(fold[lists.qid], self.alphas)
+                means = [float(np.nanmean(lists.tau(scores))) for scores in held_out]
+                which = int(np.argmax(means))
+                self.choices_.append(Choice(kernel, float(self.alphas[which]), means[which]))
+                advance(1)
+        self.choice_ = max(self.choices_, key=lambda choice: choice.tau)
+        self.model_ = self._learner(self.choice_.kernel, self.choice_.alpha).fit(X, lists.goodness, qid=lists.qid)
+        return self
+
+    def _learner(self, kernel: Any, alpha: float = 1.0) -> Any:
+        return (RLS if self.learner == "rls" else RankRLS)(kernel, alpha=alpha, n_jobs=self.n_jobs)
+
+    def scores(self, lists: ParseLists, table: Table | None = None) -> NDArray[np.float64]:
+        """A score a parse, comparable within a sentence; higher is better."""
+        if not hasattr(self, "model_"):
+            raise ParameterError("this ParseRanker is not fitted yet: call fit first")
+        X = lists.table(form=self.form) if table is None else table
+        return np.asarray(self.model_.predict(X), float)
+
+    def rank(self, lists: ParseLists) -> list[NDArray[np.intp]]:
+        """For each sentence the places of its parses, the best first."""
+        scores = self.scores(lists)
+        starts = np.searchsorted(lists.qid, np.arange(len(lists)))
+        return [np.argsort(-part, kind="stable") for part in np.split(scores, starts[1:])]
+
+
+class Matrices:
+    """Kernel matrices of one table, by kernel: what is only wrapped in another way is not computed again."""
+
+    def __init__(self, X: Table, n_jobs: int | None) -> None:
+        self.X, self.n_jobs = X, n_jobs
+        self._last: tuple[Kernel, NDArray[np.float64]] | None = None
+
+    def __getitem__(self, kernel: Kernel) -> NDArray[np.float64]:
+        inner = kernel.kernel if isinstance(kernel, (Gaussian, Normalized)) else kernel
+        if self._last is None or self._last[0] != inner:
+            self._last = inner, np.asarray(gram(inner, self.X, n_jobs=self.n_jobs))
+        K = self._last[1]
+        diagonal = np.diag(K)
+        if isinstance(kernel, Gaussian):
+            apart: NDArray[np.float64] = np.maximum(diagonal[:, None] - 2 * K + diagonal, 0)
+            return np.exp(apart / -(float(kernel.sigma) ** 2))
+        if isinstance(kernel, Normalized):
+            root = np.sqrt(np.where(diagonal > 0, diagonal, np.inf))
+            return K / root[:, None] / root
+        return K
+
+
+def default_kernels() -> list[Kernel]:
+    """The kernel of the paper, with its parameters and others near them."""
+    return [
+        On("parse", Locality(window, theta)).gaussian(sigma)
+        for window, theta in ((1, 0.5), (3, 0.5), (5, 0.5), (3, 1.0))
+        for sigma in (40.0, 80.0, 155.0, 300.0)
+    ]
