@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import lzma
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -203,17 +204,18 @@ def test_what_is_wrong() -> None:
             function(T1, 3, (6, 7))  # type: ignore[arg-type]
 
 
-def test_very_deep_trees() -> None:
+def test_deep_trees() -> None:
+    depth = 10_000  # tests/test_roles.py has the index and what is made of it at 100,000
     tree = tl.Tree("N", ["x"])
-    for _ in range(100_000):
+    for _ in range(depth):
         tree = tl.Tree("S", [tree])
     index = TreeIndex(tl.Tree("S", [tree, tl.Tree("Y", ["y"]), tl.Tree("Z", ["z"])]))
     first, second = (0, 1), (1, 2)
-    enclosed = path_enclosed_tree(index, first, second)
-    assert enclosed.words() == ["x", "y"]
-    assert marked_words(enclosed, "E1", 0) == [0]
-    assert enclosed.height() == 100_003
-    assert path_enclosed_tree(index, second, first, mark="tags").words() == ["x", "y"]
+    for mark, height in (("node", depth + 3), ("tags", depth + 2)):
+        enclosed = path_enclosed_tree(index, first, second, mark=mark)
+        assert enclosed.words() == ["x", "y"]
+        assert marked_words(enclosed, "E1", 0) == [0]
+        assert enclosed.height() == height
     assert minimal_complete_tree(index, first, second, mark=None) is index.tree
     assert entity_features(index, first, (2, 3))["between"] == ("y",)
 
@@ -491,7 +493,7 @@ def needs(data: Path, folder: str) -> None:
 
 def test_semeval2010(data: Path) -> None:
     needs(data, "semeval2010_t8")
-    train, test = semeval2010("train"), semeval2010("test", nbest=2)
+    train, test = semeval2010("train"), semeval2010("test")
     assert (len(train), len(test)) == (8000, 2717)
     assert len({one.label for one in [*train, *test]}) == 19
     # Of its 18 directed relations and Other, nine relations count.
@@ -500,7 +502,6 @@ def test_semeval2010(data: Path) -> None:
     assert semeval_scores(gold, gold).f1 == 100
     for one in test[::5]:
         assert one.tree is not None
-        assert one.nbest[0].tree == one.tree
         enclosed = path_enclosed_tree(one.tree, one.e1, one.e2)
         begin, end = min(one.e1[0], one.e2[0]), max(one.e1[1], one.e2[1])
         assert enclosed.words() == list(one.words[begin:end])
@@ -509,6 +510,17 @@ def test_semeval2010(data: Path) -> None:
         ("configuration", "elements"),
         ("child", "cradle"),
     ]
+
+
+def test_semeval2010_with_several_parses(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs(data, "semeval2010_t8")
+    for name in ("test.trees.tsv.xz", "test.nbest10.jsonl.xz"):  # the first lines of the real files
+        with lzma.open(data / "semeval2010_t8" / name, "rt", encoding="utf-8") as lines:
+            write(tmp_path / "semeval2010_t8" / name, "".join(islice(lines, 200)))
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path))
+    found = semeval2010("test", nbest=2)
+    assert len(found) == 200
+    assert all(len(one.nbest) in (1, 2) and one.nbest[0].tree == one.tree for one in found)
 
 
 @pytest.mark.parametrize(("part", "counts"), [("train", (8043, 2109)), ("test", (1623, 425))])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -491,15 +493,19 @@ def test_features_go_into_vectors() -> None:
 # --- depth --------------------------------------------------------------------------------------------------------
 
 
-def test_very_deep_trees() -> None:
+def deep(depth: int) -> TreeIndex:
     tree = tl.Tree("VP", [tl.Tree("VB", ["x"]), tl.Tree("NP", [tl.Tree("N", ["y"])])])
-    for _ in range(DEEP):
+    for _ in range(depth):
         tree = tl.Tree("S", [tree])
-    index = TreeIndex(tl.Tree("S", [tree, tl.Tree("Z", ["z"])]))
+    return TreeIndex(tl.Tree("S", [tree, tl.Tree("Z", ["z"])]))
+
+
+def test_very_deep_trees() -> None:
+    assert path_tree(deep(DEEP // 10), 0, (2, 3)).height() == DEEP // 10 + 3
+    index = deep(DEEP)
     assert max(index.depth) == DEEP + 4
     assert index.common(index.word(0), index.word(2)) == 0
     assert argument_tree(index, 0, (2, 3)).words() == ["x", "z"]
-    assert path_tree(index, 0, (2, 3)).height() == DEEP + 3
     assert argument_tree(index, 2, (1, 2), pruned=False, mark=False) is index.tree
     assert spans(candidates(index, 0)) == [("NP", 1, 2), ("Z", 2, 3)]
     assert spans(all_candidates(index, 2)) == [("S", 0, 2), ("VB", 0, 1), ("NP", 1, 2)]
@@ -689,9 +695,20 @@ def test_propbank(data: Path, name: str, counts: tuple[int, int, int]) -> None:
     assert candidate / every < 0.25
 
 
-def test_propbank_options(data: Path) -> None:
+def test_propbank_options(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs(data, "propbank_wsj_sample", "ptb_sample", "wsj_nbest")
-    found = propbank("wsj", continued=False, nbest=2)
+    for name in (
+        "propbank_wsj_sample/args.tsv.xz",
+        "ptb_sample/wsj_sample.clean.tsv.xz",
+        "wsj_nbest/wsj_sample.nbest20.jsonl.xz",
+    ):  # the first articles of the real files
+        (tmp_path / name).parent.mkdir()
+        with lzma.open(data / name, "rt", encoding="utf-8") as lines, lzma.open(tmp_path / name, "wt") as kept:
+            kept.writelines(takewhile(lambda line: "wsj_0021" not in line[:30], lines))
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path))
+    whole, found = propbank("wsj"), propbank("wsj", continued=False, nbest=2)
+    assert len(found) == len(whole) > 300
+    assert any(a.label.startswith(("R-", "C-")) for one in whole for a in one.arguments)
     assert all(not a.label.startswith(("R-", "C-")) for one in found for a in one.arguments)
     assert all(one.roleset not in AUXILIARIES for one in found)
     assert all(len(one.nbest) in (1, 2) for one in found)
