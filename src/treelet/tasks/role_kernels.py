@@ -5,7 +5,7 @@ from __future__ import annotations
 from treelet.errors import ParameterError
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 
-LINEAR_ALPHA, POLYNOMIAL_ALPHA = 0.4, 0.23
+LINEAR_ALPHA, POLYNOMIAL_ALPHA = 0.4, 0.23  # conventions
 
 
 def hybrid(theta: float = 0.5, lam: float = 0.4, *, forest: bool = False, normalized: bool = True) -> Kernel:
@@ -62,21 +62,26 @@ def composite(
     Parameters
     ----------
     alpha : float in [0, 1], optional
-        The weight of the features. By default what the paper found: 0.4 with degree 1, and 0.23 above, where the first
-        kernel has larger values.
+        The weight of the features. By default 0.4 with degree 1, and 0.23 above, where the first kernel has larger
+        values.
     degree : int of at least 1
-        1 is the paper's linear combination. 2, its polynomial expansion, adds pairs of features, and did best there.
+        1 is the linear combination. 2, the polynomial expansion, adds pairs of features.
     lam : float in (0, 1]
-        The decay of the tree kernel, 0.4 as in the paper.
+        The decay of the tree kernel.
     forest : bool
         True where the column has forests: `ForestKernel` instead of `SubsetTree`.
     normalized : bool
-        True to normalise both, the features before they are expanded, as the paper does.
+        True to normalise both, the features before they are expanded.
 
     Returns
     -------
     Kernel
         On examples with the columns ``"features"`` and ``"tree"``.
+
+    Notes
+    -----
+    The two default weights, degree 2 and the decay 0.4 are as commonly used with this kernel. They have not been
+    checked against the text of the paper, and nothing says that they suit other data: choose them by cross-validation.
 
     Examples
     --------
