@@ -65,6 +65,7 @@ bench: setup
 	$(BIN)/python benchmarks/parsing.py
 	$(BIN)/python benchmarks/reranking.py
 	$(BIN)/python benchmarks/rls.py
+	$(BIN)/python benchmarks/locality.py
 
 lint: setup
 	$(BIN)/ruff check .

@@ -139,7 +139,7 @@ def test_the_ranker_learns(learner: str) -> None:
 def test_cross_validation_is_that_of_refitting() -> None:
     lists = made_up(20, 2)
     kernel = tl.On("parse", tl.Locality(3, match="exact")).normalized()
-    (choice,) = ParseRanker([kernel], alphas=[0.5], folds=4, seed=3).fit(lists).choices_
+    (choice,) = ParseRanker([kernel], alphas=[0.5], folds=4, repeats=1, seed=3).fit(lists).choices_
     fold = np.random.default_rng(3).permutation(20) % 4
     scores = np.empty(len(lists.parses))
     for k in range(4):
@@ -159,7 +159,7 @@ def test_lists() -> None:
     assert lists[[4, 1]].sentences == [lists.sentences[4], lists.sentences[1]]
     assert lists.qid.tolist() == np.repeat(range(6), 5).tolist()
     table = lists.table(form="grct")
-    assert set(table.names) == {"parse", "tree", *FEATURES}
+    assert set(table.names) == {"parse", "main", "tree", *FEATURES}
     whole = tl.On("parse", tl.Locality(3))(table)
     parts: Sequence[np.ndarray] = [tl.On(name, tl.Locality(3))(table) for name in FEATURES]
     np.testing.assert_allclose(sum(parts), whole)

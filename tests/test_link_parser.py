@@ -23,7 +23,7 @@ from treelet.cli.main import app
 from treelet.parsing import link_library, link_parser, link_program
 from treelet.parsing.link_parser import LinkParser, link_grammar_version
 from treelet.parsing.link_result import STATUSES, Cost, Linkages, LinkGrammarError, LinkResults
-from treelet.structures.linkage import from_linkage, split_linkage_word
+from treelet.structures.linkage import from_linkage, main_types, split_linkage_word
 
 VERSION = link_grammar_version()
 WAYS = [
@@ -621,3 +621,14 @@ def test_the_largest_cost(way: str) -> None:
     with LinkParser(max_cost=0.5, max_null=0, way=way) as cheap, LinkParser(max_cost=4, max_null=0, way=way) as dear:
         few, many = cheap.parse(SENTENCES[1]), dear.parse(SENTENCES[1])
     assert 0 < len(few) < len(many)
+
+
+def test_main_types() -> None:
+    parse = Dependencies(
+        ["a", "b", "c"], None, [(0, 1, "Ds**x"), (0, 1, "Dm"), (1, 2, "MVp"), (0, 2, "ID4ab"), (0, 2, "x")]
+    )
+    assert [tuple(link) for link in main_types(parse).links] == [(0, 1, "D"), (0, 2, "ID"), (0, 2, "x"), (1, 2, "MV")]
+    with pytest.raises(TreeError, match="heads"):
+        main_types(Dependencies.from_heads(["a"], None, [0]))
+    with pytest.raises(InputTypeError, match="got str"):
+        main_types("a")

@@ -532,3 +532,24 @@ def test_counts_are_pyevalbs(nbest: NBest) -> None:
     assert ours.crossing == pytest.approx(np.mean([result.cross_brackets for result in theirs]))
     tags = 100 * sum(result.correct_tags for result in theirs) / sum(result.words for result in theirs)
     assert ours.tagging_accuracy == pytest.approx(tags)
+
+
+def test_kendall_by_group_is_that_of_each_group() -> None:
+    from scipy.stats import kendalltau
+
+    rng = np.random.default_rng(0)
+    qid = rng.permutation(np.repeat(np.arange(60), rng.integers(1, 30, 60)))
+    scores, goodness = rng.integers(0, 6, len(qid)).astype(float), rng.integers(0, 4, len(qid)).astype(float)
+    long = np.full(1200, 60)
+    qid, scores = np.concatenate([qid, long]), np.concatenate([scores, rng.random(1200)])
+    goodness = np.concatenate([goodness, rng.integers(0, 9, 1200)])
+    scores[qid == 3], goodness[qid == 4] = 1, 1
+    found = tl.metrics.kendall_tau_by_group(scores, goodness, qid)
+    for group, value in enumerate(found):
+        a, b = scores[qid == group], goodness[qid == group]
+        if b.min() == b.max():
+            assert np.isnan(value)
+        elif a.min() == a.max():
+            assert value == 0
+        else:
+            assert value == pytest.approx(kendalltau(a, b).statistic, abs=1e-12)

@@ -14,6 +14,7 @@ from treelet.errors import ParameterError
 
 EXPERIMENTS = {
     "collins-duffy": "reranking parses with the tree kernel and the voted perceptron (Collins & Duffy 2001)",
+    "locality": "ranking dependency parses with the locality-convolution kernel (Tsivtsivadze et al. 2006)",
     "parsing": "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
     "questions": "question classification with SST, PT and bags of words (TREC questions)",
 }
@@ -64,6 +65,7 @@ def command(
     page = experiment.page(results)
     if out is not None:
         stem = "-".join([name, *(Path(value).name.split(".")[0] for value in (treebank, nbest) if value)])
+        out.mkdir(parents=True, exist_ok=True)
         picture = out / f"{stem}.png"
         page = page.replace(f"({name}.png)", f"({picture.name})")
         experiment.picture(results, picture)

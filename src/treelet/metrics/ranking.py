@@ -70,11 +70,35 @@ def kendall_tau_by_group(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike)
         raise ParameterError(f"scores and goodness must be of one length. Got {len(a)} and {len(b)} instead.")
     count, group = groups(qid, len(a))
     order = np.argsort(group, kind="stable")
+    size = np.bincount(group, minlength=count)
+    start = np.cumsum(size) - size
     out = np.full(count, np.nan)
-    for number, part in enumerate(np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if count else []):
-        if b[part].min() < b[part].max():
-            out[number] = 0.0 if a[part].min() == a[part].max() else kendall_tau_b(a[part], b[part])
+    for length in np.unique(size).tolist():  # groups of one size at a time
+        which = np.flatnonzero(size == length)
+        for part in np.array_split(which, -(-len(which) * length**2 // PAIRS)):
+            members = order[start[part][:, None] + np.arange(length)]
+            out[part] = _taus(a[members], b[members])
     return out
+
+
+PAIRS = 1 << 22  # pairs of candidates to look at together
+
+
+def _taus(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """tau_b of each row of `a` with that of `b`; 0 where a is constant, NaN where b is."""
+    if a.shape[1] > 1000:  # pairs would be too many
+        return np.array([_tau(*rows) for rows in zip(a, b, strict=True)])
+    x, y = (np.sign(values[:, :, None] - values[:, None, :]) for values in (a, b))
+    agreement, in_a, in_b = ((one * other).sum(axis=(1, 2)) for one, other in ((x, y), (x, x), (y, y)))
+    with np.errstate(invalid="ignore"):
+        found = agreement / np.sqrt(in_a * in_b)
+    return np.where(in_b == 0, np.nan, np.where(in_a == 0, 0.0, found))
+
+
+def _tau(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    if b.min() == b.max():
+        return float("nan")
+    return 0.0 if a.min() == a.max() else kendall_tau_b(a, b)
 
 
 def mean_kendall_tau(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike) -> float:

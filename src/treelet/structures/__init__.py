@@ -7,7 +7,7 @@ from treelet.structures.forest import Forest, ForestEdge, ForestNode
 from treelet.structures.forest_bank import ForestBank, as_forestbank, read_forests
 from treelet.structures.forest_cuts import enclosed_forest, marked_forest
 from treelet.structures.link_features import feature_sequences
-from treelet.structures.linkage import from_linkage
+from treelet.structures.linkage import from_linkage, main_types
 from treelet.structures.sequence import Tagged
 from treelet.structures.sequence_bank import SequenceBank, as_sequencebank
 from treelet.structures.spans import SpanNode, TreeIndex, covering_span
@@ -52,6 +52,7 @@ __all__ = [
     "enclosed_forest",
     "feature_sequences",
     "from_linkage",
+    "main_types",
     "marked_forest",
     "read_conllu",
     "read_examples",

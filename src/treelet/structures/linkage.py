@@ -13,6 +13,7 @@ LEFT_WALL, RIGHT_WALL = "LEFT-WALL", "RIGHT-WALL"
 _SUBSCRIPT = r"[a-z#=@][^.\s]*"
 _GUESSED = re.compile(rf"(.+)\[(?:[?~&]|!(?:<[^<>]*>)?)\](?:\.({_SUBSCRIPT}))?")  # age-matched[!<ED-WORDS>].v-d
 _KNOWN = re.compile(rf"(.+)\.({_SUBSCRIPT})")  # dogs.n
+_MAIN = re.compile(r"[A-Z]+|.*")
 _UNUSED = re.compile(r"\[(.+)\]")  # [only]
 
 
@@ -104,3 +105,23 @@ def from_linkage(
         if one in place_of and other in place_of:
             found[place_of[min(one, other)], place_of[max(one, other)], kind] = None
     return Dependencies([pairs[place][0] for place in kept], [pairs[place][1] for place in kept], found)
+
+
+def main_types(parse: Dependencies) -> Dependencies:
+    """The parse with the main types of its links, without Link Grammar's subscripts: ``Ds**x`` is ``D``, ``MVp`` is ``MV``.
+
+    Two links between the same words that become equal are one. What begins with no capital stays as it is.
+
+    Examples
+    --------
+    >>> from treelet import Dependencies
+    >>> from treelet.structures.linkage import main_types
+    >>> main_types(Dependencies(["the", "dog", "barks"], None, [(0, 1, "Ds**c"), (1, 2, "Ss*s")]))
+    Dependencies(['the', 'dog', 'barks'], ['_', '_', '_'], [(0, 1, 'D'), (1, 2, 'S')])
+    """
+    if not isinstance(parse, Dependencies):
+        raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
+    if parse.directed:
+        raise TreeError("main types are of Link Grammar's links; this parse has heads and relations")
+    links = {(link.left, link.right, _MAIN.match(link.type)[0]): None for link in parse.links}  # type: ignore[index]
+    return Dependencies(parse.words, parse.tags, links, lemmas=parse.lemmas)

@@ -18,7 +18,7 @@ from treelet.learn import RLS, RankRLS
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
-from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, dependency_trees
+from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, dependency_trees, main_types
 from treelet.structures.link_features import FEATURES
 from treelet.work import progress_bar
 
@@ -137,13 +137,15 @@ class ParseLists:
         return ParseLists(found)
 
     def table(self, *, form: str | None = None) -> Table:
-        """The parses for kernels: a column ``parse`` with all seven sequences of features, one for each of them by its name.
+        """The parses for kernels: a column ``parse`` with all seven sequences of features, one for each of them by its name,
+        and a column ``main``, all seven with the main types of links only (`main_types`).
 
         With `form` (``"grct"``, ``"lct"``, ``"loct"``, ``"pct"``) also a column ``tree``: the links directed away from the first word, as a
         tree.
         """
         bank = SequenceBank(self.parses)
-        columns: dict[str | int, Any] = {"parse": bank}
+        plain = [parse if parse.directed else main_types(parse) for parse in self.parses]
+        columns: dict[str | int, Any] = {"parse": bank, "main": SequenceBank(plain)}
         for name in FEATURES:
             columns[name] = SequenceBank([item[name] if isinstance(item, dict) else () for item in bank])
         if form is not None:
@@ -199,8 +201,8 @@ class ParseRanker:
         Least squares on the goodness, or on the differences of goodness within a sentence.
     form : str, optional
         Of trees, if a kernel asks for the column ``tree``.
-    folds, seed : int
-        Of the cross-validation.
+    folds, repeats, seed : int
+        Of the cross-validation: sentences are dealt out to folds at random, `repeats` times.
     n_jobs : int
         Threads for the kernel matrices.
 
@@ -222,6 +224,7 @@ class ParseRanker:
         learner: str = "rls",
         form: str | None = None,
         folds: int = 10,
+        repeats: int = 3,
         seed: int = 0,
         n_jobs: int | None = 1,
     ) -> None:
@@ -233,7 +236,7 @@ class ParseRanker:
             raise ParameterError("The 'kernels' parameter of ParseRanker must hold a kernel at least.")
         self.kernels = default_kernels() if kernels is None else list(kernels)
         self.alphas, self.learner, self.form = tuple(alphas), learner, form
-        self.folds, self.seed, self.n_jobs = folds, seed, n_jobs
+        self.folds, self.repeats, self.seed, self.n_jobs = folds, repeats, seed, n_jobs
 
     def fit(self, lists: ParseLists, *, progress: bool = False, table: Table | None = None) -> Self:
         """Choose among the kernels on these sentences and fit the best to all of them.
@@ -245,16 +248,17 @@ class ParseRanker:
                 f"The 'folds' parameter of ParseRanker must be from 2 to the number of sentences, {len(lists)}. Got {self.folds!r} instead."
             )
         X = lists.table(form=self.form) if table is None else table
-        fold = np.random.default_rng(self.seed).permutation(len(lists)) % self.folds
+        rng = np.random.default_rng(self.seed)
+        deals = [rng.permutation(len(lists)) % self.folds for _ in range(self.repeats)]
         matrices = Matrices(X, self.n_jobs)
         self.choices_: list[Choice] = []
         with progress_bar(progress, "kernels", len(self.kernels)) as advance:
             for kernel in self.kernels:
                 fitted = self._learner("precomputed").fit(matrices[kernel], lists.goodness, qid=lists.qid)
-                held_out = fitted.held_out(fold[lists.qid], self.alphas)
-                means = [float(np.nanmean(lists.tau(scores))) for scores in held_out]
+                held_out = [fitted.held_out(fold[lists.qid], self.alphas) for fold in deals]
+                means = np.mean([[np.nanmean(lists.tau(scores)) for scores in each] for each in held_out], axis=0)
                 which = int(np.argmax(means))
-                self.choices_.append(Choice(kernel, float(self.alphas[which]), means[which]))
+                self.choices_.append(Choice(kernel, float(self.alphas[which]), float(means[which])))
                 advance(1)
         self.choice_ = max(self.choices_, key=lambda choice: choice.tau)
         self.model_ = self._learner(self.choice_.kernel, self.choice_.alpha).fit(X, lists.goodness, qid=lists.qid)
@@ -285,18 +289,18 @@ class Matrices:
         self._last: tuple[Kernel, NDArray[np.float64]] | None = None
 
     def __getitem__(self, kernel: Kernel) -> NDArray[np.float64]:
-        inner = kernel.kernel if isinstance(kernel, (Gaussian, Normalized)) else kernel
-        if self._last is None or self._last[0] != inner:
-            self._last = inner, np.asarray(gram(inner, self.X, n_jobs=self.n_jobs))
-        K = self._last[1]
-        diagonal = np.diag(K)
         if isinstance(kernel, Gaussian):
+            K = self[kernel.kernel]
+            diagonal = np.diag(K)
             apart: NDArray[np.float64] = np.maximum(diagonal[:, None] - 2 * K + diagonal, 0)
             return np.exp(apart / -(float(kernel.sigma) ** 2))
         if isinstance(kernel, Normalized):
-            root = np.sqrt(np.where(diagonal > 0, diagonal, np.inf))
+            K = self[kernel.kernel]
+            root = np.sqrt(np.where(np.diag(K) > 0, np.diag(K), np.inf))
             return K / root[:, None] / root
-        return K
+        if self._last is None or self._last[0] != kernel:
+            self._last = kernel, np.asarray(gram(kernel, self.X, n_jobs=self.n_jobs))
+        return self._last[1]
 
 
 def default_kernels() -> list[Kernel]:

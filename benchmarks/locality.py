@@ -1,0 +1,107 @@
+"""The locality-convolution matrix of 2,500 real parses, beside straightforward versions on some of them. CPU time of one thread.
+
+Writes docs/results/locality-speed.md and .json.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+
+import numpy as np
+
+from treelet import Locality, SequenceBank
+from treelet.datasets import link_parses
+from treelet.experiments import report
+from treelet.tasks import ParseLists
+from treelet.testing import reference
+
+ROOT = Path(__file__).resolve().parents[1]
+THETA = 0.5
+
+
+def in_numpy(f: Any, g: Any, window: int, match: str) -> float:
+    """Two sequences as arrays of numbers: which places are equal, shifted to each pair of places in a window."""
+    reach = window // 2
+    equal = f[:, None] == g
+    padded = np.pad(equal, reach)
+    kappa = np.ones(equal.shape) if match == "position" else np.zeros(equal.shape)
+    for m, n in product(range(-reach, reach + 1), repeat=2):
+        met = padded[reach + m : reach + m + len(f), reach + n : reach + n + len(g)]
+        if match == "position":
+            kappa *= 1 + met * np.exp(-(((m - n) / THETA) ** 2))
+        elif match == "count" or m == n:
+            kappa += met
+    return float(kappa[equal].sum())
+
+
+def measured(parses: list[Any], bank: SequenceBank, window: int, match: str) -> dict[str, Any]:
+    begin = time.process_time()
+    K = Locality(window, THETA, match)(bank)
+    ours = (time.process_time() - begin) / (len(bank) * (len(bank) + 1) / 2)
+    numbers: dict[Any, int] = {}
+    some = [bank[k] for k in range(0, len(bank), len(bank) // 24)]
+    coded = [
+        {
+            name: np.array([numbers.setdefault((name, x), len(numbers)) for x in sequence])
+            for name, sequence in item.items()
+        }
+        for item in some
+    ]
+    times = {}
+    values = {}
+    for name, examples, function in (
+        ("python", some, lambda a, b: reference.locality(a, b, window, THETA, match)),
+        ("numpy", coded, lambda a, b: in_numpy(a, b, window, match)),
+    ):
+        pairs = [(i, j) for i in range(len(some)) for j in range(i + 1)]
+        begin = time.process_time()
+        found = [sum(function(examples[i][t], examples[j][t]) for t in examples[i]) for i, j in pairs]
+        times[name] = (time.process_time() - begin) / len(pairs)
+        values[name] = found
+        places = [range(0, len(bank), len(bank) // 24)[k] for k in range(len(some))]
+        expected = [K[places[i], places[j]] for i, j in pairs]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    return {
+        "match": match, "window": window, "parses": len(bank), "ours_us": 1e6 * ours, "gram_s": ours * len(bank) * (len(bank) + 1) / 2,
+        "numpy_us": 1e6 * times["numpy"], "python_us": 1e6 * times["python"], "ratio": times["numpy"] / ours,
+        "ratio_python": times["python"] / ours,
+    }  # fmt: skip
+
+
+def main() -> None:
+    lists = ParseLists(link_parses()[:500]).sample(5)
+    bank = SequenceBank(lists.parses)
+    bank.weights()
+    rows = [measured(lists.parses, bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
+    made = report.provenance("python benchmarks/locality.py")
+    page = "\n\n".join(
+        [
+            "# The locality-convolution matrix beside straightforward versions",
+            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU time of one thread for the matrix of {len(bank):,} parses of 500 "
+            f"sentences (half of it, which is all there is), seven sequences each, and for 325 pairs of some of them in plain Python and with NumPy; all "
+            "values are equal.",
+            report.table(
+                ("match", "window", "whole matrix, s", "a pair, µs", "NumPy, µs", "Python, µs", "ratio to NumPy", "to Python"),
+                [
+                    (
+                        r["match"], r["window"], f"{r['gram_s']:.2f}", f"{r['ours_us']:.2f}", f"{r['numpy_us']:,.0f}",
+                        f"{r['python_us']:,.0f}", f"{r['ratio']:,.0f}", f"{r['ratio_python']:,.0f}",
+                    )
+                    for r in rows
+                ],
+                right=range(1, 8),
+            ),
+        ]
+    ) + "\n"  # fmt: skip
+    report.write(ROOT / "docs" / "results", "locality-speed", {"rows": rows, "made_by": made}, page)
+    print(page)
+
+
+if __name__ == "__main__":
+    main()
