@@ -346,6 +346,9 @@ def test_what_is_coordinated() -> None:
     # The other verb is coordinated, the shared object is not; But belongs to no coordination.
     assert spans(candidates(both, 2)) == [("CC", 0, 1), ("NP", 1, 2), ("NP", 5, 6)]
     assert spans(candidates("(UCP (VP (VBN old)) (CC and) (NP (NN man)))", 0)) == []
+    # Tags of verbs are alike, and those of adjectives.
+    assert spans(candidates("(VP (VBD saw) (CC and) (VBZ hears) (NP (PRP them)))", 0)) == [("NP", 3, 4)]
+    assert spans(candidates("(ADJP (JJ big) (CC or) (JJR bigger) (ADVP (RB yet)))", 0)) == [("ADVP", 3, 4)]
     listed = "(VP (VP (VB a)) (, ,) (VP (VB b)) (CONJP (RB as)) (VP (VB c)) (NP (NN d)))"
     assert spans(candidates(listed, 0)) == [("NP", 5, 6)]
     assert spans(candidates("(NP (NNS a) (CC and) (NN b) (PP-LOC (IN c) (NP (NN d))))", 0)) == [

@@ -91,7 +91,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
     order = np.random.default_rng(seed).permutation(len(everything))
     if quick:
         order = order[:120]
-    split = TRAINING if not quick else 60
+    split = len(order) // 2 if quick else TRAINING
     train = everything[order[:split]].sample(IN_TRAINING, seed)
     test = everything[order[split:]].sample(IN_TEST, seed)
     say(f"{len(train)} sentences with {len(train.parses)} parses to train, {len(test)} with {len(test.parses)} to test")
@@ -150,12 +150,13 @@ def _row(name: str, tau: NDArray[np.float64], cross_validation: float) -> dict[s
 def trials(lists: ParseLists, *, seed: int, n_jobs: int, quick: bool, say: Say) -> list[dict[str, Any]]:
     """What else might help, by cross-validation on the training sentences: windows and weights by type, goodness, parses."""
     few = lists.sample(IN_TRAINING, seed)
+    few_table = few.table()
     counts, local = Locality(1, match="count"), Locality(3, match="exact")
     found: list[dict[str, Any]] = []
 
     def add(what: str, kernels: Sequence[tuple[str, Kernel]], chosen: ParseLists) -> None:
         ranker = ParseRanker([kernel for _, kernel in kernels], repeats=1 if quick else 3, seed=seed, n_jobs=n_jobs)
-        ranker.fit(chosen)
+        ranker.fit(chosen, table=few_table if chosen is few else None)
         for (name, _), choice in zip(kernels, ranker.choices_, strict=True):
             found.append({"what": what, "setting": name, "cross_validation": choice.tau, "alpha": choice.alpha})
         say(
