@@ -35,6 +35,10 @@ MUTANTS = [
     ("tagging.hpp", "factor_{lam, lam + lam}", "factor_{lam, lam + lam + lam}"),
     ("tagging.hpp", "if (buckets[r] == known.bucket) inner", "inner"),
     ("tagging.hpp", "each_total(*seen,", "if (postings == &tags_) each_total(*seen,"),
+    ("locality.hpp", "window.assign({middle, i - begin});", "window.assign({middle, 0});"),
+    ("locality.hpp", "meet(entry_[e].window, place - entry_[e].place, s);", "meet(entry_[e].window, place, s);"),
+    ("locality.hpp", "s.inner[v] = Num(0);", ""),
+    ("subsequence.hpp", "ends_here *= lam_;", ""),
     ("store.hpp", "height_.push_back(n ? height + 1 : 0);", "height_.push_back(height);"),
     ("counts.hpp", "count[kids[k]] += count[found[i]];", "count[kids[k]] = count[found[i]];"),
     (
@@ -66,7 +70,14 @@ def caught(source: Path, site: Path) -> bool:
     subprocess.run([*python, str(source)], check=True, env=os.environ | {"PATH": path}, stderr=subprocess.DEVNULL)
     env = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{sysconfig.get_path('purelib')}"}
     env["TREELET_HYPOTHESIS"] = "mutants"  # that it fails is enough; no need for the smallest example
-    names = ("test_tree_kernels.py", "test_parsing.py", "test_forests.py", "test_tagging.py", "native")
+    names = (
+        "test_tree_kernels.py",
+        "test_parsing.py",
+        "test_forests.py",
+        "test_tagging.py",
+        "test_locality.py",
+        "native",
+    )
     tests = [str(ROOT / "tests" / name) for name in names]
     run = subprocess.run(
         [sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", *tests],
