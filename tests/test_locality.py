@@ -140,6 +140,9 @@ def test_wide_theta_is_not_positive_semidefinite() -> None:
     toeplitz = near[np.abs(np.arange(5)[:, None] - np.arange(5))]
     assert np.linalg.eigvalsh(toeplitz)[0] < -1e-6  # what is_certain looks at
     assert tl.Locality(10_001, 2.0).is_certain is False
+    assert tl.Locality(10**9, 1.0).is_certain
+    assert tl.Locality(10**9, 0).is_certain
+    assert not tl.Locality(2**40, 1.2).is_certain
     assert tl.Locality({}, 2.0).is_certain
 
 

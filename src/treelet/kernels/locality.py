@@ -49,7 +49,8 @@ class Locality(StoreKernel):
     ``"exact"`` and ``"count"`` are positive semi-definite: both are products of counts of pairs of features in one window (with
     their distance, or without). ``"position"`` is the exponential of
     :math:`\sum_{m, l} \log(1 + e^{-(d / \theta)^2}) [f_m = g_l]`, and so is positive semi-definite where the matrix of these logarithms,
-    over the places of a window, is: `is_certain` says whether it is. It is for all windows up to 9 at the default `theta`.
+    over the places of a window, is: `is_certain` says whether it is. It is for all windows where
+    `theta` is 1 or less.
 
     Examples are whatever `SequenceBank` takes. Costs the pairs of distinct windows that share their middle and one more feature;
     the rest is a product of counts. Values of ``"position"`` grow exponentially with the number of equal features in a window.
@@ -137,14 +138,18 @@ class Locality(StoreKernel):
         if self.match != "position":
             return True
         windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
-        size = 2 * (max(windows, default=1) // 2) + 1
-        if size > 2001:
-            return False
+        size = min(2 * (max(windows, default=1) // 2) + 1, 2001)
         apart = np.arange(size)
         with np.errstate(divide="ignore", over="ignore"):
             near = np.exp(-((apart / self.theta) ** 2)) if self.theta > 0 else (apart == 0).astype(float)
-        smallest = np.linalg.eigvalsh(np.log1p(near)[np.abs(apart[:, None] - apart)])[0]
-        return bool(smallest >= -1e-12)
+        logs = np.log1p(near)
+        if (
+            logs[0] >= 2 * logs[1:].sum() and logs[-1] < 1e-300
+        ):  # the diagonal outweighs all else, in windows of any size
+            return True
+        if max(windows, default=1) > size:
+            return False
+        return bool(np.linalg.eigvalsh(logs[np.abs(apart[:, None] - apart)])[0] >= -1e-12)
 
 
 class Subsequence(StoreKernel):
