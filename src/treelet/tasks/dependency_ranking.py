@@ -22,7 +22,7 @@ from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table
 from treelet.structures.link_features import FEATURES
 from treelet.work import progress_bar
 
-ALPHAS = tuple(2.0**power for power in range(-14, 11, 2))
+ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
 """Strengths of regularisation to choose from; all of them cost one decomposition."""
 
 
@@ -224,7 +224,7 @@ class ParseRanker:
         learner: str = "rls",
         form: str | None = None,
         folds: int = 10,
-        repeats: int = 3,
+        repeats: int = 1,
         seed: int = 0,
         n_jobs: int | None = 1,
     ) -> None:
