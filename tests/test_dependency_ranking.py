@@ -166,8 +166,19 @@ def test_lists() -> None:
     parts: Sequence[np.ndarray] = [tl.On(name, tl.Locality(3))(table) for name in FEATURES]
     np.testing.assert_allclose(sum(parts), whole)
     assert len(trees(lists.parses, "lct")) == 30
-    for kernel in (default_kernels()[5], tl.On("parse", tl.Locality(3)).normalized(), typewise(tl.Locality(1))):
-        np.testing.assert_allclose(Matrices(table, 1)[kernel], kernel(table), atol=1e-12)
+    matrices = Matrices(table, 1)
+    both = tl.On("parse", tl.Locality(3).normalized()) + 0.5 * tl.On("main", tl.Locality(3).normalized())
+    plain = tl.On("parse", tl.Locality(3))
+    for kernel in (
+        default_kernels()[5],
+        plain,
+        plain.normalized(),
+        typewise(tl.Locality(1)),
+        both,
+        both.gaussian(0.7),
+        plain.gaussian(9),
+    ):
+        np.testing.assert_allclose(matrices[kernel], kernel(table), atol=1e-12)
     with pytest.raises(tl.InputTypeError, match="sentence 0 is a str"):
         ParseLists(["a"])
     with pytest.raises(tl.ParameterError, match="'learner'"):

@@ -13,6 +13,7 @@ from treelet.datasets.link_parses import ParsedSentence
 from treelet.errors import InputTypeError, ParameterError
 from treelet.gram import gram
 from treelet.kernels import Kernel, Locality, On
+from treelet.kernels.algebra import Scale, Sum
 from treelet.kernels.wrapped import Gaussian, Normalized
 from treelet.learn import RLS, RankRLS
 from treelet.metrics import kendall_tau_by_group
@@ -282,13 +283,21 @@ class ParseRanker:
 
 
 class Matrices:
-    """Kernel matrices of one table, by kernel: what is only wrapped in another way is not computed again."""
+    """Kernel matrices of one table, by kernel: what is only wrapped or added up in another way is not computed again."""
+
+    KEPT = 4
 
     def __init__(self, X: Table, n_jobs: int | None) -> None:
         self.X, self.n_jobs = X, n_jobs
-        self._last: tuple[Kernel, NDArray[np.float64]] | None = None
+        self._known: list[tuple[Kernel, NDArray[np.float64]]] = []
 
     def __getitem__(self, kernel: Kernel) -> NDArray[np.float64]:
+        if isinstance(kernel, On) and isinstance(kernel.kernel, Normalized):
+            kernel = On(kernel.column, kernel.kernel.kernel).normalized()
+        if isinstance(kernel, Sum):
+            return self[kernel.k1] + self[kernel.k2]
+        if isinstance(kernel, Scale):
+            return float(kernel.factor) * self[kernel.kernel]
         if isinstance(kernel, Gaussian):
             K = self[kernel.kernel]
             diagonal = np.diag(K)
@@ -298,9 +307,12 @@ class Matrices:
             K = self[kernel.kernel]
             root = np.sqrt(np.where(np.diag(K) > 0, np.diag(K), np.inf))
             return K / root[:, None] / root
-        if self._last is None or self._last[0] != kernel:
-            self._last = kernel, np.asarray(gram(kernel, self.X, n_jobs=self.n_jobs))
-        return self._last[1]
+        for known, K in self._known:
+            if known == kernel:
+                return K
+        K = np.asarray(gram(kernel, self.X, n_jobs=self.n_jobs))
+        self._known = [*self._known[-self.KEPT + 1 :], (kernel, K)]
+        return K
 
 
 def default_kernels() -> list[Kernel]:
