@@ -49,7 +49,7 @@ def trees_of_size(trees: Sequence[Tree], sizes: Sequence[int], number: int, seed
     places: dict[int, list[Tree]] = {size: [] for size in sizes}
     for tree in trees:
         counts: list[int] = []
-        for node in reversed(list(tree.nodes())):  # children before parents, the last child on top
+        for node in reversed(list(tree.nodes())):  # children before parents, the first child on top
             count = 1 + sum(counts.pop() for _ in node.children)
             counts.append(count)
             if count in places:
