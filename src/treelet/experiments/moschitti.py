@@ -466,7 +466,7 @@ def page(results: dict[str, Any]) -> str:
         f"(the verb's lemma with each of: {', '.join(PAIRS)}; voice with position and path). All kernels are normalised. "
         f"Forms of trees, of which each row has its own: {forms}.",
         f"Forms, kernel parameters, weights and C were chosen one after the other, by cross-validation over whole documents "
-        f"on {first['choosing']:,} of the training arguments; the test arguments were used once a row. MASC, documents of "
+        f"on {first['choosing']:,} of the training arguments; a run uses no test argument to choose by. MASC, documents of "
         "the Wall Street Journal left out, is a second test of the same settings: nothing was chosen on it.",
     ]
     for corpus, title in (("wsj", "Wall Street Journal sample"), ("masc", "MASC")):
