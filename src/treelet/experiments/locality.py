@@ -43,42 +43,33 @@ def both(kernel: Kernel) -> Kernel:
 
 def rows(quick: bool) -> dict[str, tuple[str, list[Kernel]]]:
     """For each row of the table the learner and the kernels to choose from."""
-    sigmas = (155.0,) if quick else (80.0, 155.0, 300.0)
-
-    def wraps(inner: Kernel, widths: Sequence[float] = sigmas) -> list[Kernel]:
-        full, main = On("parse", inner), On("main", inner)
-        plain = [full.normalized(), main.normalized(), both(inner)]
-        near = [] if quick else [main.normalized().gaussian(2.0), both(inner).gaussian(2.0)]
-        return [*(full.gaussian(sigma) for sigma in widths), *plain, *near]
-
-    windows = (3,) if quick else (3, 5)
-    places = ((3, 0.5),) if quick else ((3, 0.5), (3, 1.0), (5, 0.5))
     counts = Locality(1, match="count")
-    position = [kernel for w, theta in places for kernel in wraps(Locality(w, theta))]
-    found: dict[str, tuple[str, list[Kernel]]] = {
-        COUNTS: ("rls", [On("parse", counts), *wraps(counts, [sigma / 4 for sigma in sigmas])]),
-        "RLS + LC, position": ("rls", position),
-    }
-    found["RLS + LC, exact"] = ("rls", [k for w in windows for k in wraps(Locality(w, match="exact"))])
-    found["RLS + LC, count"] = ("rls", wraps(Locality(3, match="count")))
+
+    def wraps(inner: Kernel, widths: Sequence[float] = (155.0,)) -> list[Kernel]:
+        full, main = On("parse", inner), On("main", inner)
+        near = [] if quick else [both(inner).gaussian(2.0)]
+        return [*(full.gaussian(sigma) for sigma in widths), main.normalized(), both(inner), *near]
+
+    sigmas = (155.0,) if quick else (80.0, 155.0, 300.0)
+    windows = (3,) if quick else (3, 5)
+    wider = [] if quick else [*wraps(Locality(3, 1.0)), *wraps(Locality(5))]
+    shares = (1.0,) if quick else (0.5, 1.0)
     mixed: list[Kernel] = [
-        both(counts) + share * both(Locality(w, match=match))
-        for w in windows
-        for match in ("position", "exact")
-        for share in ((1.0,) if quick else (0.5, 1.0))
+        both(counts) + share * both(Locality(3, match=match)) for match in ("position", "exact") for share in shares
     ]
-    found["RLS + feature counts + LC"] = ("rls", mixed)
-    found["RLS + LC, each type normalised"] = (
-        "rls",
-        [typewise(Locality(3, match=match)) for match in ("position", "exact")],
-    )
-    found["RankRLS, feature counts"] = ("rankrls", wraps(counts, [])[:3])
-    found["RankRLS + LC"] = (
-        "rankrls",
-        [k for match in ("position", "exact") for k in wraps(Locality(3, match=match), [])[:3]],
-    )
-    found["RankRLS + feature counts + LC"] = ("rankrls", mixed[: 1 if quick else 4])
-    decays = [(0.4, 0.4)] if quick else [(0.2, 0.4), (0.4, 0.2), (0.4, 0.4), (0.6, 0.4)]
+    alone = [On("parse", counts), On("parse", counts).normalized(), On("main", counts).normalized().gaussian(2.0)]
+    found: dict[str, tuple[str, list[Kernel]]] = {
+        COUNTS: ("rls", [*alone, *wraps(counts, (40.0,))]),
+        "RLS + LC, position": ("rls", [*wraps(Locality(3), sigmas), *wider]),
+        "RLS + LC, exact": ("rls", [k for w in windows for k in wraps(Locality(w, match="exact"))]),
+        "RLS + LC, count": ("rls", wraps(Locality(3, match="count"))),
+        "RLS + feature counts + LC": ("rls", mixed),
+        "RLS + LC, each type normalised": ("rls", [typewise(Locality(3, match="exact"))]),
+        "RankRLS, feature counts": ("rankrls", wraps(counts, (40.0,))[:3]),
+        "RankRLS + LC": ("rankrls", [*wraps(Locality(3))[:3], both(Locality(3, match="exact"))]),
+        "RankRLS + feature counts + LC": ("rankrls", mixed[-1:]),
+    }
+    decays = [(0.4, 0.4)] if quick else [(0.2, 0.4), (0.4, 0.2), (0.4, 0.4)]
     trees: list[Kernel] = [On("tree", PartialTree(lam, mu)).normalized() for lam, mu in decays]
     found["RLS + PT, dependency trees"] = ("rls", trees)
     return found
