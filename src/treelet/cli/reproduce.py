@@ -14,6 +14,7 @@ from treelet.errors import ParameterError
 
 EXPERIMENTS = {
     "collins-duffy": "reranking parses with the tree kernel and the voted perceptron (Collins & Duffy 2001)",
+    "forest": "relations and semantic roles from packed forests against best trees (Zhang, Zhang & Li 2010)",
     "parsing": "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
     "questions": "question classification with SST, PT and bags of words (TREC questions)",
 }
@@ -37,6 +38,7 @@ def command(
     ] = None,
     nbest: Annotated[str | None, typer.Option(metavar="FILE", help="collins-duffy: another parser's lists.")] = None,
     splits: Annotated[int | None, typer.Option(metavar="N", min=1, help="collins-duffy: random splits.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="forest: all predicates; takes hours.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Run an experiment from the literature again.
@@ -51,7 +53,7 @@ def command(
 
     experiment = import_module(f"treelet.experiments.{name.replace('-', '_')}")
     known = getattr(experiment, "OPTIONS", ())
-    options: dict[str, Any] = {"treebank": treebank, "nbest": nbest, "splits": splits}
+    options: dict[str, Any] = {"treebank": treebank, "nbest": nbest, "splits": splits, "full": full or None}
     given = {key: value for key, value in options.items() if value is not None}
     for key in given:
         if key not in known:
