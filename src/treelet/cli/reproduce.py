@@ -66,6 +66,7 @@ def command(
     page = experiment.page(results)
     if out is not None:
         stem = "-".join([name, *(Path(value).name.split(".")[0] for value in (treebank, nbest) if value)])
+        out.mkdir(parents=True, exist_ok=True)
         picture = out / f"{stem}.png"
         page = page.replace(f"({name}.png)", f"({picture.name})")
         experiment.picture(results, picture)

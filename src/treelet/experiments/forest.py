@@ -71,7 +71,8 @@ def _relations(found: dict[str, Any]) -> list[str]:
         (
             row["name"],
             *(f"{row[key]:.2f}" for key in ("precision", "recall", "f1", "accuracy", "cross_validation")),
-            f"`{row['kernel']}`, C={row['C']:g}" + (f", temperature {row['temperature']}" if row["temperature"] else ""),
+            f"`{row['kernel']}`, C={row['C']:g}"
+            + (f", temperature {row['temperature']}" if row["temperature"] else ""),
         )
         for row in found["rows"]
     ]
@@ -104,7 +105,9 @@ def _relations(found: dict[str, Any]) -> list[str]:
         "Forest against tree on the test sentences: the difference in F1 with a 95 % interval and p from 10,000 paired "
         "bootstrap samples, and McNemar's test of right labels (right with the first only : with the second only).",
         report.table(
-            ("", "difference in F1", "95 % interval", "p", "right with one only", "McNemar's p"), tests, right=range(1, 6)
+            ("", "difference in F1", "95 % interval", "p", "right with one only", "McNemar's p"),
+            tests,
+            right=range(1, 6),
         ),
         "What each change did, in cross-validation (best lam and C of each):",
         report.table(

@@ -119,8 +119,13 @@ def of_lists(instances: Iterable[RoleInstance]) -> Parser:
     return Parser("lists", lambda key: lists[key][0].tree, forest)
 
 
-def of_grammar(train: Sequence[RoleInstance], test: Sequence[RoleInstance], *, n_jobs: int, say: Say) -> Parser:
-    """Our own parser. A training sentence is parsed by a grammar that has seen neither its document nor the test's."""
+def of_grammar(
+    train: Sequence[RoleInstance], test: Sequence[RoleInstance], *, trees: int | None = None, n_jobs: int = 1
+) -> Parser:
+    """Our own parser. A training sentence is parsed by a grammar that has seen neither its document nor the test's.
+
+    With `trees`, a grammar is learnt from at most so many.
+    """
     bank, documents = wsj_sample()
     tests = {str(one.doc) for one in test}
     names = sorted(set(documents) - tests)
@@ -128,11 +133,10 @@ def of_grammar(train: Sequence[RoleInstance], test: Sequence[RoleInstance], *, n
     for knife in range(KNIVES + 1):
         away = set(names[knife::KNIVES]) if knife < KNIVES else set()
         known = [tree for tree, name in zip(bank, documents, strict=True) if name not in tests | away]
-        grammar = PCFG.from_treebank(known, **GRAMMAR)
+        grammar = PCFG.from_treebank(known[:trees], **GRAMMAR)
         wanted = {key_of(one): list(one.words) for one in (train if away else test) if not away or one.doc in away}
         found = grammar.forests(list(wanted.values()), prune=PRUNE, n_jobs=n_jobs)
         forests |= {key: forest for key, forest in zip(wanted, found, strict=True) if forest is not None}
-    say(f"  parsed {len(forests)} sentences with {KNIVES + 1} grammars")
 
     def forest(key: Key, temperature: float) -> Forest:
         return forests[key] if temperature == 1 else forests[key].temperature(temperature)
@@ -159,10 +163,6 @@ class Setting:
         """The hybrid kernel; with `chance`, the candidates' probabilities as well."""
         kernel = hybrid(self.theta, self.lam, forest=self.forest)
         return kernel + self.chance * On("chance", Linear()) if self.chance else kernel
-
-    def made(self) -> tuple[bool, float, float]:
-        """What the examples depend on."""
-        return self.forest, self.threshold if self.forest else 0.0, self.temperature if self.forest else 1.0
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,9 @@ def coverage(arguments: Iterable[Iterable[Span]], spans: Iterable[Iterable[Span]
 def forest_spans(index: ForestIndex, predicate: int) -> list[Span]:
     """Every span that a node of a forest has, without those that hold the predicate, and without punctuation."""
     found = {
-        index.spans[node]: None for node in np.flatnonzero(index.inner).tolist() if index.labels[node] not in PUNCTUATION
+        index.spans[node]: None
+        for node in np.flatnonzero(index.inner).tolist()
+        if index.labels[node] not in PUNCTUATION
     }
     return [span for span in found if not span[0] <= predicate < span[1]]
 
@@ -246,19 +248,32 @@ class Examples:
     table: Table
     owners: list[int]
     spans: list[Span]
+    chances: list[float]
     labels: Labels
 
     def __len__(self) -> int:
         return len(self.owners)
+
+    def above(self, threshold: float) -> Examples:
+        """Only the candidates whose probability is not below a threshold."""
+        kept = np.flatnonzero(np.array(self.chances) >= threshold).tolist()
+        return Examples(
+            self.table[kept],
+            [self.owners[k] for k in kept],
+            [self.spans[k] for k in kept],
+            [self.chances[k] for k in kept],
+            self.labels[kept],
+        )
 
 
 def examples(
     part: Sequence[RoleInstance], parser: Parser, setting: Setting, *, keep: float | None = None, seed: int = 0
 ) -> Examples:
     """The candidates of each predicate; with `keep`, at random only so many without a role an argument."""
-    columns: dict[str, list[Any]] = {"path": [], "constituent": [], "chance": []}
+    columns: dict[str, list[Any]] = {"path": [], "constituent": []}
     owners: list[int] = []
     spans: list[Span] = []
+    chances: list[float] = []
     names: list[str] = []
     rng = np.random.default_rng(seed)
     last: tuple[Key, Any] | None = None
@@ -281,7 +296,7 @@ def examples(
             if span in roles or span in kept:
                 for column, value in zip(("path", "constituent"), _seen(index, one, span, parser.parts), strict=True):
                     columns[column].append(value)
-                columns["chance"].append([chance])
+                chances.append(chance)
                 owners.append(number)
                 spans.append(span)
                 names.append(roles.get(span, NONE))
@@ -290,10 +305,10 @@ def examples(
         {
             "path": bank(columns["path"]),
             "constituent": bank(columns["constituent"]),
-            "chance": np.array(columns["chance"]).reshape(-1, 1),
+            "chance": np.array(chances).reshape(-1, 1),
         }
     )
-    return Examples(table, owners, spans, np.array(names))
+    return Examples(table, owners, spans, chances, np.array(names))
 
 
 def _offered(index: TreeIndex | ForestIndex, predicate: int, setting: Setting) -> dict[Span, float]:
@@ -348,12 +363,10 @@ def decoded(
 
 def gold(part: Sequence[RoleInstance]) -> list[list[tuple[str, int, int]]]:
     """The right arguments."""
-    return [[tuple(argument) for argument in one.arguments] for one in part]
+    return [[(label, begin, end) for label, begin, end in one.arguments] for one in part]
 
 
-def tuned(
-    part: Sequence[RoleInstance], Y: Examples, classes: Labels, values: Matrix
-) -> tuple[float, Score]:
+def tuned(part: Sequence[RoleInstance], Y: Examples, classes: Labels, values: Matrix) -> tuple[float, Score]:
     """The offset with the best F1, and that score."""
     right = gold(part)
     tried = [(float(x), role_scores(right, decoded(Y, len(part), classes, values, float(x))).overall) for x in OFFSETS]
@@ -363,8 +376,8 @@ def tuned(
 # --- the whole of it ----------------------------------------------------------------------------------------------
 
 SIZES = {
-    "quick": {"fit": 60, "dev": 40, "train": 100, "test": 60},
-    "default": {"fit": 800, "dev": 500, "train": 2000, "test": 2000},
+    "quick": {"fit": 50, "dev": 30, "train": 80, "test": 40},
+    "default": {"fit": 700, "dev": 500, "train": 2000, "test": 2000},
     "full": {"fit": 2000, "dev": 1500, "train": 10_000, "test": 2000},
 }
 """Predicates at most: to fit to while choosing, to choose on, to fit to at last, and to test on."""
@@ -377,6 +390,7 @@ CHANGES: dict[str, tuple[float, ...]] = {
     "C": (1.0, 10.0),
 }
 """What is changed, one thing after the other, each time from the best so far."""
+LOWEST = min(CHANGES["threshold"])
 FOREST_ONLY = ("threshold", "temperature", "chance")
 KEEP = 1.0  # candidates without a role, for each with one, in training
 
@@ -391,7 +405,8 @@ def roles(*, quick: bool, full: bool, n_jobs: int, seed: int, say: Say) -> dict[
     train, test = some(parts.fit + parts.dev, sizes["train"], seed), some(parts.test, sizes["test"], seed)
     say(f"roles: {len(train)} training and {len(test)} test predicates, choosing on {len(dev)} with {len(fit)} others")
     lists = of_lists(instances)
-    grammar = of_grammar([*fit, *dev, *train], test, n_jobs=n_jobs, say=say)
+    grammar = of_grammar([*fit, *dev, *train], test, trees=400 if quick else None, n_jobs=n_jobs)
+    say("  all sentences parsed")
     found = {}
     for parser in (lists, grammar):
         found[parser.name] = measured(parser, fit, dev, train, test, quick=quick, n_jobs=n_jobs, seed=seed, say=say)
@@ -467,15 +482,17 @@ def chosen(
     say: Say,
 ) -> list[dict[str, Any]]:
     """All settings that were tried on the documents for that, one change after the other from the best so far."""
-    made: dict[tuple[bool, float, float], tuple[Examples, Examples]] = {}
+    fitted: dict[tuple[float, float], Examples] = {}
+    offered: dict[float, Examples] = {}
     steps: list[dict[str, Any]] = []
 
     def attempt(setting: Setting, change: str) -> None:
-        if setting.made() not in made:
-            made.clear()
-            both = examples(fit, parser, setting, keep=KEEP, seed=seed), examples(dev, parser, setting)
-            made[setting.made()] = both
-        X, Y = made[setting.made()]
+        temperature, low = setting.temperature, replace(setting, threshold=min(LOWEST, setting.threshold))
+        if temperature not in offered:
+            offered[temperature] = examples(dev, parser, low)
+        if (temperature, setting.threshold) not in fitted:
+            fitted[temperature, setting.threshold] = examples(fit, parser, setting, keep=KEEP, seed=seed)
+        X, Y = fitted[temperature, setting.threshold], offered[temperature].above(setting.threshold)
         classes, values = answers(X, Y, setting, n_jobs=n_jobs)
         offset, score = tuned(dev, Y, classes, values)
         steps.append(
@@ -497,7 +514,7 @@ def chosen(
             base = Setting(**max(steps, key=lambda step: float(step["f1"]))["setting"])
             for value in values:
                 if getattr(base, name) != value:
-                    attempt(replace(base, **{name: value}), f"{name} {value:g}")
+                    attempt(Setting(**asdict(base) | {name: value}), f"{name} {value:g}")
     return steps
 
 
@@ -521,10 +538,12 @@ def compared(
         for place, wanted, found in zip(of, right, answer, strict=True):
             table[:, place] += len(set(wanted) & set(found)), len(set(wanted)), len(set(found))
         sides.append(BracketCounts(*table))
-    found_a, found_b = ([argument in found for w, found in zip(right, s, strict=True) for argument in w] for s in (a, b))
+    found_a, found_b = (
+        [argument in found for w, found in zip(right, s, strict=True) for argument in w] for s in (a, b)
+    )
     both = mcnemar(found_a, found_b)
     result: dict[str, Any] = {"only_forest": both.only_a, "only_tree": both.only_b, "p_mcnemar": both.p_value}
     for measure in ("precision", "recall", "f1"):
-        drawn = paired_bootstrap(*sides, measure, seed=seed)
+        drawn = paired_bootstrap(sides[0], sides[1], measure, seed=seed)
         result[measure] = {"difference": drawn.difference, "interval": list(drawn.interval), "p": drawn.p_value}
     return result
