@@ -16,7 +16,7 @@ import numpy as np
 from treelet.datasets.instances import RoleInstance
 from treelet.datasets.loaders import wsj_sample
 from treelet.datasets.roles import propbank
-from treelet.experiments.forest_machines import Labels, Matrix, Say, scores
+from treelet.experiments.forest_machines import Labels, Matrix, Say, best, scores
 from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On
 from treelet.metrics import BracketCounts, Score, mcnemar, paired_bootstrap, parseval, role_scores
@@ -377,21 +377,20 @@ def tuned(part: Sequence[RoleInstance], Y: Examples, classes: Labels, values: Ma
 
 SIZES = {
     "quick": {"fit": 50, "dev": 30, "train": 80, "test": 40},
-    "default": {"fit": 700, "dev": 500, "train": 2000, "test": 2000},
+    "default": {"fit": 600, "dev": 500, "train": 2000, "test": 2000},
     "full": {"fit": 2000, "dev": 1500, "train": 10_000, "test": 2000},
 }
 """Predicates at most: to fit to while choosing, to choose on, to fit to at last, and to test on."""
-CHANGES: dict[str, tuple[float, ...]] = {
-    "threshold": (0.02, 0.1, 0.2),
-    "temperature": (2.0, 4.0),
-    "chance": (0.3, 1.0),
-    "theta": (0.3, 0.7),
-    "lam": (0.2,),
-    "C": (1.0, 10.0),
+PROBABLE = "forest, probabilities"
+CHANGES: dict[str, dict[str, tuple[float, ...]]] = {
+    "tree": {"theta": (0.3, 0.7), "lam": (0.2,), "C": (1.0, 10.0)},
+    "forest": {"threshold": (0.02, 0.1, 0.2), "temperature": (2.0, 4.0)},
+    PROBABLE: {"chance": (1.0,), "temperature": (1.0, 2.0, 4.0, 8.0)},
 }
-"""What is changed, one thing after the other, each time from the best so far."""
-LOWEST = min(CHANGES["threshold"])
-FOREST_ONLY = ("threshold", "temperature", "chance")
+"""What is changed, one thing after the other, each time from the best so far; each row starts from the one before."""
+LOWEST = min(CHANGES["forest"]["threshold"])
+START: Mapping[str, float] = {"lists": 0.05, "grammar": 0.1}
+"""The probability below which a forest's candidates are left out at first."""
 KEEP = 1.0  # candidates without a role, for each with one, in training
 
 
@@ -436,10 +435,12 @@ def measured(
     quality = parseval(list(sentences.values()), [parser.best(key) for key in sentences])
     say(f"  {parser.name}: F1 of the best parses {quality.f1:.2f}")
     covered = coverages(dev, parser, (0.0, 0.02, 0.05, 0.1, 0.2))
-    rows, steps, answered = [], {}, {}
-    for name in ("tree", "forest"):
-        steps[name] = chosen(parser, fit, dev, name == "forest", quick=quick, n_jobs=n_jobs, seed=seed, say=say)
-        choice = max(steps[name], key=lambda step: float(step["f1"]))
+    search = Search(parser, fit, dev, n_jobs=n_jobs, seed=seed, say=say)
+    rows, answered = [], {}
+    setting = Setting(threshold=START[parser.name])
+    for name, changes in CHANGES.items():
+        start = replace(setting, forest=name != "tree", chance=0.3 if name == PROBABLE else 0.0)
+        choice = search.best_of(name, start, {} if quick else changes)
         setting = Setting(**choice["setting"])
         X, Y = examples(train, parser, setting, keep=KEEP, seed=seed), examples(test, parser, setting)
         classes, values = answers(X, Y, setting, n_jobs=n_jobs)
@@ -464,62 +465,62 @@ def measured(
     return {
         "parse_f1": quality.f1,
         "coverage": covered,
-        "steps": steps,
+        "steps": search.steps,
         "rows": rows,
-        "test": compared(test, answered["forest"], answered["tree"], seed),
+        "tests": {name: compared(test, answered[name], answered["tree"], seed) for name in ("forest", PROBABLE)},
     }
 
 
-def chosen(
-    parser: Parser,
-    fit: Sequence[RoleInstance],
-    dev: Sequence[RoleInstance],
-    forest: bool,
-    *,
-    quick: bool,
-    n_jobs: int,
-    seed: int,
-    say: Say,
-) -> list[dict[str, Any]]:
-    """All settings that were tried on the documents for that, one change after the other from the best so far."""
-    fitted: dict[tuple[float, float], Examples] = {}
-    offered: dict[float, Examples] = {}
-    steps: list[dict[str, Any]] = []
+class Search:
+    """Settings that are tried on the documents for that, one change after the other."""
 
-    def attempt(setting: Setting, change: str) -> None:
-        temperature, low = setting.temperature, replace(setting, threshold=min(LOWEST, setting.threshold))
-        if temperature not in offered:
-            offered[temperature] = examples(dev, parser, low)
-        if (temperature, setting.threshold) not in fitted:
-            fitted[temperature, setting.threshold] = examples(fit, parser, setting, keep=KEEP, seed=seed)
-        X, Y = fitted[temperature, setting.threshold], offered[temperature].above(setting.threshold)
-        classes, values = answers(X, Y, setting, n_jobs=n_jobs)
-        offset, score = tuned(dev, Y, classes, values)
-        steps.append(
-            {
-                "change": change,
-                "setting": asdict(setting),
-                "offset": offset,
-                "precision": score.precision,
-                "recall": score.recall,
-                "f1": score.f1,
-            }
-        )
-        say(f"    {parser.name}, {'forest' if forest else 'tree'}, {change}: F1 {score.f1:.2f}")
+    def __init__(
+        self,
+        parser: Parser,
+        fit: Sequence[RoleInstance],
+        dev: Sequence[RoleInstance],
+        *,
+        n_jobs: int,
+        seed: int,
+        say: Say,
+    ) -> None:
+        self.parser, self.fit, self.dev = parser, fit, dev
+        self.n_jobs, self.seed, self.say = n_jobs, seed, say
+        self.steps: dict[str, list[dict[str, Any]]] = {}
+        self._fitted: dict[tuple[bool, float, float], Examples] = {}
+        self._offered: dict[tuple[bool, float], Examples] = {}
 
-    first = Setting(forest=forest, threshold=START[parser.name])
-    attempt(first, "start")
-    for name, values in () if quick else CHANGES.items():
-        if forest or name not in FOREST_ONLY:
-            base = Setting(**max(steps, key=lambda step: float(step["f1"]))["setting"])
+    def best_of(self, name: str, start: Setting, changes: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+        """The best step from a start, each change being made to the best before it."""
+        steps = self.steps.setdefault(name, [])
+        steps.append(self._step(name, start, "start"))
+        for what, values in changes.items():
+            base = Setting(**best(steps)["setting"])
             for value in values:
-                if getattr(base, name) != value:
-                    attempt(Setting(**asdict(base) | {name: value}), f"{name} {value:g}")
-    return steps
+                if getattr(base, what) != value:
+                    steps.append(self._step(name, Setting(**asdict(base) | {what: value}), f"{what} {value:g}"))
+        return best(steps)
 
-
-START: Mapping[str, float] = {"lists": 0.05, "grammar": 0.1}
-"""The probability below which a forest's candidates are left out at first."""
+    def _step(self, name: str, setting: Setting, change: str) -> dict[str, Any]:
+        kind = (setting.forest, setting.temperature)
+        if kind not in self._offered:
+            low = replace(setting, threshold=min(LOWEST, setting.threshold))
+            self._offered[kind] = examples(self.dev, self.parser, low)
+        if (*kind, setting.threshold) not in self._fitted:
+            made = examples(self.fit, self.parser, setting, keep=KEEP, seed=self.seed)
+            self._fitted[*kind, setting.threshold] = made
+        X, Y = self._fitted[*kind, setting.threshold], self._offered[kind].above(setting.threshold)
+        classes, values = answers(X, Y, setting, n_jobs=self.n_jobs)
+        offset, score = tuned(self.dev, Y, classes, values)
+        self.say(f"    {self.parser.name}, {name}, {change}: F1 {score.f1:.2f}")
+        return {
+            "change": change,
+            "setting": asdict(setting),
+            "offset": offset,
+            "precision": score.precision,
+            "recall": score.recall,
+            "f1": score.f1,
+        }
 
 
 def compared(
