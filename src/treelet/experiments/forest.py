@@ -12,7 +12,7 @@ from typing import Any
 from treelet.errors import ParameterError
 from treelet.experiments import report
 from treelet.experiments.forest_machines import Say
-from treelet.experiments.forest_relations import relations
+from treelet.experiments.forest_relations import FOLDS, relations
 from treelet.experiments.forest_roles import roles
 
 OPTIONS = ("full",)
@@ -58,12 +58,29 @@ def page(results: dict[str, Any]) -> str:
         "the best tree alone in both tasks. Here are both tasks on data that can be had, with the same kernel and the same "
         "learner for trees and forests. The papers' figures stand beside ours for the direction and the size of the "
         "difference: corpora and parsers differ."
-        + (" **Quick run: few examples, one setting a row.**" if results["quick"] else ""),
+        + (" **Quick run: few examples, few parses, one setting a row.**" if results["quick"] else ""),
+        _short(results),
         "![F1 of trees and forests](forest.png)",
         *_relations(results["relations"]),
         *_roles(results["roles"]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _short(results: dict[str, Any]) -> str:
+    """The differences in one table, the paper's first."""
+    rows = [
+        ("relations", "paper, ACE 2004", "+1.10", "0.05 (χ²)"),
+        ("roles", "paper, CoNLL-2005", "+2.32", "0.01 (χ²)"),
+    ]
+    for test in results["relations"]["tests"]:
+        what = "" if test["a"] == "forest" else f", {test['a'].partition(',')[0]} with features"
+        rows.append(("relations", f"SemEval-2010{what}", f"{test['difference']:+.2f}", f"{test['p_bootstrap']:.4f}"))
+    for name, parser in results["roles"]["parsers"].items():
+        for kind, test in parser["tests"].items():
+            what = PARSERS[name] + (", with probabilities" if kind != "forest" else "")
+            rows.append(("roles", what, f"{test['f1']['difference']:+.2f}", f"{test['f1']['p']:.4f}"))
+    return "F1 of forests minus F1 of trees:\n\n" + report.table(("task", "", "difference", "p"), rows, right=(2, 3))
 
 
 def _relations(found: dict[str, Any]) -> list[str]:
@@ -95,7 +112,7 @@ def _relations(found: dict[str, Any]) -> list[str]:
         "trees of the best parse, or path-enclosed forests of the ten best; entities are marked. One support vector "
         "machine a label. *Linear* and *polynomial* are the composite kernels of Zhang et al. (2006): features of the "
         "entities, with or without their pairs, and tree or forest. lam, C, marks, weights and temperature were chosen by "
-        f"{4}-fold cross-validation on {found['chosen_on']:,} training sentences; test sentences were used once a row.",
+        f"{FOLDS}-fold cross-validation on {found['chosen_on']:,} training sentences; test sentences were used once a row.",
         report.table(
             ("kernel on", "P", "R", "F1", "accuracy", "F1, cross-validation", "chosen on the training sentences"),
             rows,
@@ -239,43 +256,49 @@ def picture(results: dict[str, Any], path: Path) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), width_ratios=(1.3, 1, 1.5))
-    rows = {row["name"]: row["f1"] for row in results["relations"]["rows"]}
-    _bars(
-        left,
-        [
-            ("tree / forest", rows["tree"], rows["forest"]),
-            ("linear", rows["linear, tree"], rows["linear, forest"]),
-            ("polynomial", rows["polynomial, tree"], rows["polynomial, forest"]),
-            ("paper (ACE)", results["relations"]["paper"]["tree"][2], results["relations"]["paper"]["forest"][2]),
-        ],
-    )
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), width_ratios=(1.3, 1, 1.3))
+    found = results["relations"]
+    rows = {row["name"]: row["f1"] for row in found["rows"]}
+    groups = {
+        "alone": (rows["tree"], rows["forest"]),
+        "linear": (rows["linear, tree"], rows["linear, forest"]),
+        "polynomial": (rows["polynomial, tree"], rows["polynomial, forest"]),
+        "paper (ACE)": tuple(found["paper"][name][2] for name in ("tree", "forest")),
+    }
+    _bars(left, groups)
     left.set(title="Relations", ylabel="F1")
-    curve = results["relations"]["curve"]
-    for name, colour in (("tree", "tab:gray"), ("forest", "tab:green")):
+    curve = found["curve"]
+    for name, colour in (("tree", COLOURS["tree"]), ("forest", COLOURS["forest"])):
         middle.plot(curve["sizes"], curve[name], marker="o", markersize=4, color=colour, label=name)
     middle.set(xscale="log", title="Relations, by training sentences", xlabel="training sentences")
     middle.set_xticks(curve["sizes"], [f"{size:,}" for size in curve["sizes"]], fontsize=8)
     middle.minorticks_off()
     middle.grid(alpha=0.3)
-    groups = []
-    for name, title in (("lists", "20 best"), ("grammar", "our grammar")):
-        tree, forest, probable = (row["f1"] for row in results["roles"]["parsers"][name]["rows"])
-        groups += [(title, tree, forest), (f"{title},\nprobabilities", tree, probable)]
-    scores = results["roles"]["paper"]["scores"]
-    _bars(right, [*groups, ("paper (CoNLL)", scores["tree"][2], scores["forest"][2])])
+    middle.legend(loc="lower right", fontsize=8)
+    parsers, scores = results["roles"]["parsers"], results["roles"]["paper"]["scores"]
+    groups = {
+        "20 best": tuple(row["f1"] for row in parsers["lists"]["rows"]),
+        "our grammar": tuple(row["f1"] for row in parsers["grammar"]["rows"]),
+        "paper (CoNLL)": tuple(scores[name][2] for name in ("tree", "forest")),
+    }
+    _bars(right, groups)
     right.set(title="Semantic roles")
-    left.legend(["tree", "forest"], loc="lower right", fontsize=8)
+    patches = [mpl.patches.Patch(color=colour, label=name) for name, colour in COLOURS.items()]
+    right.set_ylim(0, 100)
+    right.legend(handles=patches, loc="upper left", fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
-def _bars(axes: Any, groups: list[tuple[str, float, float]]) -> None:
-    for k, (_, tree, forest) in enumerate(groups):
-        for place, value, colour in ((k - 0.2, tree, "tab:gray"), (k + 0.2, forest, "tab:green")):
-            axes.bar(place, value, 0.38, color=colour)
-            axes.text(place, value + 0.3, f"{value:.1f}", ha="center", fontsize=8)
-    lowest = min(min(tree, forest) for _, tree, forest in groups)
-    axes.set_ylim(max(0, lowest - 12))
-    axes.set_xticks(range(len(groups)), [name for name, _, _ in groups], fontsize=8)
+COLOURS = {"tree": "tab:gray", "forest": "tab:green", "forest, probabilities": "darkgreen"}
+
+
+def _bars(axes: Any, groups: dict[str, tuple[float, ...]]) -> None:
+    width = 0.8 / max(map(len, groups.values()))
+    for k, values in enumerate(groups.values()):
+        for n, (value, colour) in enumerate(zip(values, COLOURS.values(), strict=False)):
+            place = k + width * (n - (len(values) - 1) / 2)
+            axes.bar(place, value, 0.95 * width, color=colour)
+            axes.text(place, value + 0.8, f"{value:.1f}", ha="center", fontsize=8)
+    axes.set_xticks(range(len(groups)), list(groups), fontsize=8)
