@@ -12,7 +12,7 @@ from typing import Any
 from treelet.errors import ParameterError
 from treelet.experiments import report
 from treelet.experiments.forest_machines import Say
-from treelet.experiments.forest_relations import FOLDS, relations
+from treelet.experiments.forest_relations import FOLDS, SAME_C, relations
 from treelet.experiments.forest_roles import roles
 
 OPTIONS = ("full",)
@@ -75,6 +75,7 @@ def _short(results: dict[str, Any]) -> str:
     ]
     for test in results["relations"]["tests"]:
         what = "" if test["a"] == "forest" else f", {test['a'].partition(',')[0]} with features"
+        what += SAME_C.replace("as with", "of both that of") if test["b"].endswith(SAME_C) else ""
         rows.append(("relations", f"SemEval-2010{what}", f"{test['difference']:+.2f}", f"{test['p_bootstrap']:.4f}"))
     for name, parser in results["roles"]["parsers"].items():
         for kind, test in parser["tests"].items():
@@ -112,7 +113,9 @@ def _relations(found: dict[str, Any]) -> list[str]:
         "trees of the best parse, or path-enclosed forests of the ten best; entities are marked. One support vector "
         "machine a label. *Linear* and *polynomial* are the composite kernels of Zhang et al. (2006): features of the "
         "entities, with or without their pairs, and tree or forest. lam, C, marks, weights and temperature were chosen by "
-        f"{FOLDS}-fold cross-validation on {found['chosen_on']:,} training sentences; test sentences were used once a row.",
+        f"{FOLDS}-fold cross-validation on {found['chosen_on']:,} training sentences; test sentences were used once a row. Where "
+        "another C was chosen for the forest than for the tree, the tree has a second row with the forest's C, to see what "
+        "of the difference is due to that.",
         report.table(
             ("kernel on", "P", "R", "F1", "accuracy", "F1, cross-validation", "chosen on the training sentences"),
             rows,
