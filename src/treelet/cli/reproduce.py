@@ -14,6 +14,7 @@ from treelet.errors import ParameterError
 
 EXPERIMENTS = {
     "collins-duffy": "reranking parses with the tree kernel and the voted perceptron (Collins & Duffy 2001)",
+    "forest": "relations and semantic roles from packed forests against best trees (Zhang, Zhang & Li 2010)",
     "locality": "ranking dependency parses with the locality-convolution kernel (Tsivtsivadze et al. 2006)",
     "moschitti": "roles of arguments with flat features, ST, SST and PT; time against tree size (Moschitti 2006)",
     "parsing": "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
@@ -39,7 +40,7 @@ def command(
     ] = None,
     nbest: Annotated[str | None, typer.Option(metavar="FILE", help="collins-duffy: another parser's lists.")] = None,
     splits: Annotated[int | None, typer.Option(metavar="N", min=1, help="collins-duffy: random splits.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="moschitti: all data there is.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="moschitti, forest: all data there is; may take hours.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Run an experiment from the literature again.
