@@ -113,7 +113,7 @@ def _relations(found: dict[str, Any]) -> list[str]:
         "trees of the best parse, or path-enclosed forests of the ten best; entities are marked. One support vector "
         "machine a label. *Linear* and *polynomial* are the composite kernels of Zhang et al. (2006): features of the "
         "entities, with or without their pairs, and tree or forest. lam, C, marks, weights and temperature were chosen by "
-        f"{FOLDS}-fold cross-validation on {found['chosen_on']:,} training sentences; test sentences were used once a row. Where "
+        f"{FOLDS}-fold cross-validation on {found['chosen_on']:,} training sentences; a run chooses nothing on test sentences. Where "
         "another C was chosen for the forest than for the tree, the tree has a second row with the forest's C, to see what "
         "of the difference is due to that.",
         report.table(
@@ -169,7 +169,7 @@ def _roles(found: dict[str, Any]) -> list[str]:
         "with one; roles with fewer than ten examples were not learnt; the margin over *none* that a role needs was "
         "chosen with the other settings.",
         f"All settings were chosen on {sizes['dev']:,} predicates of other documents, with {sizes['fit']:,} to fit to; "
-        "test predicates were used once a row. Two parsers: the 20 best parses of a lexicalised parser, packed; and the "
+        "a run chooses nothing on test predicates. Two parsers: the 20 best parses of a lexicalised parser, packed; and the "
         "forests of our own annotated grammar, within 8 of the best parse. Both were trained on other documents than "
         "those they parse. *Forest, probabilities* also has a linear kernel on the probability of each candidate, which the "
         "paper's kernel, normalised by it, does not see. lam, theta and C of the forests are those of the trees. (Our forests are large: for the kernel they were pruned at 5, and the parts taken from them at "
