@@ -40,12 +40,15 @@ def in_numpy(f: Any, g: Any, window: int, match: str) -> float:
     return float(kappa[equal].sum())
 
 
-def measured(parses: list[Any], bank: SequenceBank, window: int, match: str) -> dict[str, Any]:
+def measured(bank: SequenceBank, window: int, match: str) -> dict[str, Any]:
     begin = time.process_time()
     K = Locality(window, THETA, match)(bank)
     ours = (time.process_time() - begin) / (len(bank) * (len(bank) + 1) / 2)
     numbers: dict[Any, int] = {}
-    some = [bank[k] for k in range(0, len(bank), len(bank) // 24)]
+    places = range(0, len(bank), len(bank) // 24)
+    some = [bank[k] for k in places]
+    pairs = [(i, j) for i in range(len(some)) for j in range(i + 1)]
+    expected = [K[places[i], places[j]] for i, j in pairs]
     coded = [
         {
             name: np.array([numbers.setdefault((name, x), len(numbers)) for x in sequence])
@@ -54,18 +57,13 @@ def measured(parses: list[Any], bank: SequenceBank, window: int, match: str) -> 
         for item in some
     ]
     times = {}
-    values = {}
     for name, examples, function in (
         ("python", some, lambda a, b: reference.locality(a, b, window, THETA, match)),
         ("numpy", coded, lambda a, b: in_numpy(a, b, window, match)),
     ):
-        pairs = [(i, j) for i in range(len(some)) for j in range(i + 1)]
         begin = time.process_time()
         found = [sum(function(examples[i][t], examples[j][t]) for t in examples[i]) for i, j in pairs]
         times[name] = (time.process_time() - begin) / len(pairs)
-        values[name] = found
-        places = [range(0, len(bank), len(bank) // 24)[k] for k in range(len(some))]
-        expected = [K[places[i], places[j]] for i, j in pairs]
         np.testing.assert_allclose(found, expected, rtol=1e-9)
     return {
         "match": match, "window": window, "parses": len(bank), "ours_us": 1e6 * ours, "gram_s": ours * len(bank) * (len(bank) + 1) / 2,
@@ -78,7 +76,7 @@ def main() -> None:
     lists = ParseLists(link_parses()[:500]).sample(5)
     bank = SequenceBank(lists.parses)
     bank.weights()
-    rows = [measured(lists.parses, bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
+    rows = [measured(bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
     made = report.provenance("python benchmarks/locality.py")
     page = "\n\n".join(
         [

@@ -1,7 +1,11 @@
 """Whole jobs, from data to a measured result."""
 
-from treelet.tasks.dependency_ranking import Choice, ParseLists, ParseRanker
-from treelet.tasks.reranking import CandidateParses, Reranker
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treelet.tasks.dependency_ranking import Choice, ParseLists, ParseRanker
+    from treelet.tasks.reranking import CandidateParses, Reranker
 
 __all__ = [
     "CandidateParses",
@@ -10,3 +14,11 @@ __all__ = [
     "ParseRanker",
     "Reranker",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What learns is imported when it is asked for: taking instances out of trees needs no scikit-learn."""
+    if name not in __all__:
+        raise AttributeError(f"module 'treelet.tasks' has no attribute {name!r}")
+    home = "reranking" if name in ("CandidateParses", "Reranker") else "dependency_ranking"
+    return getattr(import_module(f"treelet.tasks.{home}"), name)
