@@ -4,6 +4,7 @@
 // their parents, so ascending id order is a bottom-up order. Nodes are never changed or removed, so an id
 // stays valid in every store that was grown from this one.
 #pragma once
+#include "bytes.hpp"
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -44,6 +45,7 @@ class IdTable {
         place({hash, static_cast<std::uint32_t>(hash >> 32), id});
         ++used_;
     }
+    std::size_t bytes() const { return bytes_of(slots_); }
 
   private:
     struct Slot {
