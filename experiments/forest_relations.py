@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.forest_machines import Labels, Matrix, best, bootstrap, cross_validated, scores
+from experiments.forest_machines import Labels, Matrix, best, cross_validated, scores
 from experiments.running import Say
 from treelet.datasets.instances import RelationInstance
 from treelet.datasets.relations import semeval2010
 from treelet.gram import gram
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
-from treelet.metrics import mcnemar, semeval_scores
+from treelet.metrics import mcnemar, paired_bootstrap, semeval_scores
 from treelet.structures import ForestBank, Table, Treebank
 from treelet.tasks.forest_instances import enclosed_forest, nbest_forest
 from treelet.tasks.relations import entity_features, indicators, path_enclosed_tree
@@ -233,7 +233,7 @@ def macro_f1(sums: Matrix) -> Matrix:
 def compared(gold: Labels, a: str, of_a: Labels, b: str, of_b: Labels, seed: int) -> dict[str, Any]:
     """Two rows on the same test sentences."""
     names = sorted({label.partition("(")[0] for label in gold} - {"Other"})
-    drawn = bootstrap(counts(gold, of_a, names), counts(gold, of_b, names), macro_f1, seed=seed)
+    drawn = paired_bootstrap(counts(gold, of_a, names), counts(gold, of_b, names), macro_f1, seed=seed)
     sides = mcnemar(of_a == gold, of_b == gold)
     return {
         "a": a,

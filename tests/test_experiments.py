@@ -181,8 +181,10 @@ def test_no_test_sentence_is_trained_on() -> None:
 
     bank = tl.datasets.flights(60, seed=3)
     doubled = tl.Treebank.concat([bank, bank])  # every sentence twice: most have a twin in another part
-    data = collins_duffy.Data("file", "doubled", doubled, (70, 20, 30), 1, {})
-    train, dev, test = ({" ".join(tree.words()) for tree in part.gold} for part in collins_duffy.prepared(data, 0, 3))
+    parts = collins_duffy.Data("file", "doubled", (70, 20, 30), 1, doubled).parts(0, 3)
+    train, dev, test = (
+        {" ".join(tree.words()) for tree in part.gold} for part in (parts.train, parts.development, parts.test)
+    )
     assert test
     assert not train & dev
     assert not train & test
