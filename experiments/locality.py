@@ -225,17 +225,13 @@ def semidefinite(lists: ParseLists, *, quick: bool, say: Say) -> list[dict[str, 
 
 def page(results: dict[str, Any]) -> str:
     """The results as Markdown, the paper's figures beside ours."""
-
-    def p(value: float | None) -> str:
-        return "" if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
-
     table = [
         (
             row["name"],
             f"{row['cross_validation']:.3f}",
             f"**{row['tau']:.3f}** ± {row['error']:.3f}",
-            p(row.get("p_own_order")),
-            p(row.get("p_counts")),
+            report.p_value(row.get("p_own_order")),
+            report.p_value(row.get("p_counts")),
             row.get("tried", ""),
             f"`{_short(row['kernel'])}`, λ = {row['alpha']:g}" if "kernel" in row else "",
         )
@@ -247,7 +243,7 @@ def page(results: dict[str, Any]) -> str:
             t["setting"],
             f"{t['cross_validation']:.4f}",
             f"{t['test']:.4f}" if "test" in t else "",
-            p(t.get("p")),
+            report.p_value(t.get("p")),
         )
         for t in results["trials"]
     ]

@@ -36,6 +36,15 @@ def made_by(results: dict[str, Any]) -> str:
     )
 
 
+def p_value(value: float | None) -> str:
+    """A p-value as pages show it.
+
+    >>> p_value(0.03), p_value(0.00001), p_value(None)
+    ('0.0300', '< 0.0001', '')
+    """
+    return "" if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> str:
     """A Markdown table; the columns in `right` hold numbers."""
     lines = [
