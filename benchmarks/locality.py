@@ -15,9 +15,10 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
-from treelet import Locality, SequenceBank
+from treelet import Locality
 from treelet.datasets import link_parses
 from treelet.experiments import report
+from treelet.structures import SequenceBank
 from treelet.tasks import ParseLists
 from treelet.testing import reference
 

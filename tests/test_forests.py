@@ -255,7 +255,7 @@ def test_gradient():
 def test_large_values_do_not_overflow_when_normalised():
     tree = "(S " + "(A (B x))" * 800 + ")"
     bank = tl.ForestBank([tree, tree.replace("x", "y", 3)])
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         tl.ForestKernel(lam=1)(bank)
     np.testing.assert_allclose(
         tl.ForestKernel(lam=1).normalized()(bank), tl.SubsetTree(lam=1).normalized()(list(bank.best())), rtol=1e-9
