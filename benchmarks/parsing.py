@@ -19,9 +19,9 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 import treelet as tl
+from experiments import report
 from treelet import _core
 from treelet.datasets.loaders import corpus, wsj_sample
-from treelet.experiments import report
 
 ROOT = Path(__file__).resolve().parents[1]
 clock = time.process_time
@@ -223,7 +223,7 @@ def main() -> None:
     results["kernel"] = forest_kernel(tl.PCFG.from_treebank(train, parent=True, markov=2), twenty)
     short = [words for words in test if 4 <= len(words) <= 8]
     results["nltk"] = beside_nltk(train, short, 2 if arguments.quick else 10)
-    results["made_by"] = report.provenance("python benchmarks/parsing.py" + (" --quick" if arguments.quick else ""))
+    results["made_by"] = report.provenance("python -m benchmarks.parsing" + (" --quick" if arguments.quick else ""))
     text = page(results)
     print(text)
     if not arguments.quick:

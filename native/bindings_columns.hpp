@@ -1,7 +1,7 @@
 // A Gram algorithm over hash-consed chains or trees, as a class for Python: shared by the files of bindings.
 #pragma once
 #include "bindings.hpp"
-#include "counts.hpp"
+#include "matrix_rows.hpp"
 
 namespace treelet::python {
 

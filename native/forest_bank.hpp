@@ -3,8 +3,8 @@
 // Edges carry P(edge | head, forest), so that an unambiguous part is the same in every forest: there it is 1. A tree is a
 // forest with one edge a node.
 #pragma once
-#include "counts.hpp"
 #include "forest.hpp"
+#include "node_weights.hpp"
 
 namespace treelet {
 

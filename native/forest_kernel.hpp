@@ -11,6 +11,10 @@
 // production), are worked on.
 #pragma once
 #include "forest_bank.hpp"
+#include "matrix_rows.hpp"
+#include "postings.hpp"
+#include "pulse.hpp"
+#include "scratch_pool.hpp"
 #include <atomic>
 
 namespace treelet {

@@ -112,10 +112,10 @@ def test_composites_of_tree_kernels(name: str, data: list[tl.Tree]) -> None:
 
 VECTOR_COMPOSITES = {
     "linear": (tl.Linear(), dot),
-    "polynomial": (tl.Polynomial(), lambda a, b: (dot(a, b) + 1) ** 2),
+    "polynomial": (tl.Polynomial(coef0=1), lambda a, b: (dot(a, b) + 1) ** 2),
     "cubic": (tl.Polynomial(degree=3, coef0=0.25, gamma=0.5), lambda a, b: (0.5 * dot(a, b) + 0.25) ** 3),
     "seventh power": (tl.Polynomial(degree=7, coef0=0), lambda a, b: dot(a, b) ** 7),
-    "sum": (tl.Linear() + 0.5 * tl.Polynomial(), lambda a, b: dot(a, b) + 0.5 * (dot(a, b) + 1) ** 2),
+    "sum": (tl.Linear() + 0.5 * tl.Polynomial(coef0=1), lambda a, b: dot(a, b) + 0.5 * (dot(a, b) + 1) ** 2),
     "product": (tl.Linear() * tl.Linear(), lambda a, b: dot(a, b) ** 2),
     "gaussian": (tl.Linear().gaussian(2.5), lambda a, b: math.exp(-sum((x - y) ** 2 for x, y in zip(a, b)) / 2.5**2)),
     "polynomial of": (tl.Linear().polynomial(3, 1), lambda a, b: (dot(a, b) + 1) ** 3),
@@ -162,7 +162,7 @@ ON_COMPOSITES = {
         tl.On("tree", SST) + tl.On("tree", PT.gaussian(2.0)),
         lambda a, b: sst(a["tree"], b["tree"]) + near(pt, 2)(a["tree"], b["tree"]),
     ),
-    "number": (tl.On("number", tl.Polynomial()), lambda a, b: (a["number"] * b["number"] + 1) ** 2),
+    "number": (tl.On("number", tl.Polynomial(coef0=1)), lambda a, b: (a["number"] * b["number"] + 1) ** 2),
     "bag": (
         tl.On("bag", tl.Bag(SST)) + tl.On("vector", tl.Linear()),
         lambda a, b: sum(sst(x, y) for x in a["bag"] for y in b["bag"]) + dot(a["vector"], b["vector"]),

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from experiments import locality
+from experiments.running import run
 from treelet.datasets import ParsedSentence, link_parses
-from treelet.experiments import locality
 from treelet.metrics import align_words, link_f1
 from treelet.parsing import link_grammar_version
 from treelet.structures.link_features import FEATURES
@@ -222,7 +223,7 @@ def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monke
         copy.writelines(lines)
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     said: list[str] = []
-    results = locality.run(quick=True, say=said.append)
+    results, page = run("locality", quick=True, say=said.append)
     rows = {row["name"]: row for row in results["rows"]}
     assert results["sentences"] == [15, 15]
     assert list(rows)[:2] == [locality.OWN, locality.COUNTS]
@@ -235,7 +236,6 @@ def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monke
     test = lists[order[15:]].sample(20, 0)
     assert rows[locality.OWN]["tau"] == pytest.approx(np.nanmean(test.tau(-test.ranks)))
     assert all(row["plain"] > -1e-12 for row in results["semidefinite"] if row["certain"])
-    page = locality.page(results)
     assert f"**{rows[locality.COUNTS]['tau']:.3f}**" in page
     assert "**Quick run.**" in page
     locality.picture(results, tmp_path / "x.png")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from test_cli import run as run_command
+from experiments import forest_machines, forest_relations, forest_roles
+from test_experiments import run_command
 from treelet.datasets.instances import Parse, RoleInstance
-from treelet.experiments import forest_machines, forest_relations, forest_roles
 from treelet.metrics import paired_bootstrap, semeval_scores
 from treelet.structures import Forest, Tree
 
@@ -26,7 +26,7 @@ def instance(doc: str = "d", arguments: tuple[tuple[str, int, int], ...] = ()) -
 
 def test_a_quick_run(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
-    result = run_command("reproduce", "forest", "--quick", "--json", "--jobs", "2", "--out", tmp_path / "new")
+    result = run_command("forest", "--quick", "--json", "--jobs", "2", "--out", tmp_path / "new")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert json.loads((tmp_path / "new" / "forest.json").read_text()) == found
@@ -52,10 +52,10 @@ def test_a_quick_run(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_quick_and_full_exclude_each_other() -> None:
-    result = run_command("reproduce", "forest", "--quick", "--full")
+    result = run_command("forest", "--quick", "--full")
     assert result.exit_code != 0
     assert "not both" in result.stderr
-    result = run_command("reproduce", "questions", "--full")
+    result = run_command("questions", "--full")
     assert "has no option --full" in result.stderr
 
 

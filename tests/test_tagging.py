@@ -137,7 +137,7 @@ def test_missing_parameters_and_refusals() -> None:
     kernel = tl.Tagging()
     assert kernel.lam == 0.4
     assert repr(kernel) == "Tagging(lam=0.4)"
-    assert kernel.get_params() == {"lam": 0.4}
+    assert kernel.get_params() == {"lam": 0.4, "lam_bounds": (1e-3, 1)}
     K = kernel([None, "a/X", None])
     assert K[0].tolist() == [0, 0, 0]
     assert K[1, 1] > 0

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from experiments.forest_machines import Labels, Matrix, best, scores
+from experiments.running import Say
 from treelet.datasets.instances import RoleInstance
 from treelet.datasets.loaders import wsj_sample
 from treelet.datasets.roles import propbank
-from treelet.experiments.forest_machines import Labels, Matrix, Say, best, scores
 from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On
 from treelet.metrics import BracketCounts, Score, mcnemar, paired_bootstrap, parseval, role_scores
@@ -184,7 +185,7 @@ def coverage(arguments: Iterable[Iterable[Span]], spans: Iterable[Iterable[Span]
 
     Examples
     --------
-    >>> from treelet.experiments.forest_roles import coverage
+    >>> from experiments.forest_roles import coverage
     >>> coverage([[(0, 1), (2, 4)], [(0, 2)]], [[(0, 1), (2, 3), (2, 5)], [(0, 2)]])
     Coverage(missed=1, arguments=3, candidates=4)
     """

@@ -14,7 +14,6 @@ from treelet.learn import KernelSVC
 from treelet.metrics import BootstrapResult
 from treelet.metrics.significance import AT_ONCE
 
-Say = Callable[[str], None]
 Labels = NDArray[np.str_]
 Matrix = NDArray[np.float64]
 
@@ -42,7 +41,7 @@ def scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from treelet.experiments.forest_machines import scores
+    >>> from experiments.forest_machines import scores
     >>> classes, found = scores(np.eye(3), np.array(["a", "b", "c"]), np.eye(3), C=10.0)
     >>> classes[found.argmax(axis=1)].tolist()
     ['a', 'b', 'c']
@@ -90,7 +89,7 @@ def bootstrap(
     Examples
     --------
     >>> import numpy as np
-    >>> from treelet.experiments.forest_machines import bootstrap
+    >>> from experiments.forest_machines import bootstrap
     >>> one, other = np.ones((50, 1)), np.zeros((50, 1))
     >>> bootstrap(one, other, lambda sums: 2 * sums[..., 0], n=100).difference
     100.0

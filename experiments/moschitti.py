@@ -7,16 +7,17 @@ whole documents. All settings are chosen by cross-validation on training documen
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments import moschitti_time, report
+from experiments.running import Say
 from treelet.datasets.loaders import wsj_sample
 from treelet.datasets.roles import propbank
-from treelet.experiments import moschitti_time, report
 from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On, PartialTree, SubsetTree, Subtree
 from treelet.learn import KernelSVC
@@ -26,9 +27,7 @@ from treelet.structures import Table, Tree, Treebank
 from treelet.structures.spans import Span, TreeIndex
 from treelet.tasks.roles import ARGUMENT, PREDICATE, argument_tree, indicators, role_features
 
-Say = Callable[[str], None]
 Rows = NDArray[np.intp]
-OPTIONS = ("full",)
 PAPER = {"linear": "87.6", "ST": "84.6", "SST": "87.7", "PT": "86.7", "linear + SST": "2 to 3 above linear"}
 """Accuracies on PropBank with gold trees, as printed, from 122,774 training arguments."""
 PAPER_BEST = {"ST": "lam 1", "SST": "lam 0.4", "PT": "lam 0.8, mu 0.4"}
@@ -326,7 +325,6 @@ def run(
     With `quick`, few arguments, one setting a kernel and few trees to time. With `full`, all of MASC to learn from, and
     more arguments to choose on.
     """
-    started = time.perf_counter()
     setting = QUICK if quick else FULL if full else USUAL
     corpora: dict[str, Any] = {}
     both = {corpus: examples(corpus) for corpus in ("wsj", "masc")}
@@ -362,7 +360,6 @@ def run(
                 if row["kernel"] in curve:
                     curve[row["kernel"]].append(row["accuracy"])
             curve["sizes"].append(len(y))
-    option = " --quick" if quick else " --full" if full else ""
     return {
         "corpora": corpora,
         "tried": tried,
@@ -370,11 +367,6 @@ def run(
         "time": times,
         "paper": PAPER,
         "paper_best": PAPER_BEST,
-        "seconds": time.perf_counter() - started,
-        "made_by": report.provenance("treelet reproduce moschitti" + option),
-        "quick": quick,
-        "full": full,
-        "seed": seed,
     }
 
 
@@ -453,12 +445,12 @@ def learning_curve(
 
 def page(results: dict[str, Any]) -> str:
     """The results as a Markdown page."""
-    made, first = results["made_by"], results["corpora"]["wsj"]
+    first = results["corpora"]["wsj"]
     forms = "; ".join(f"*{name}*, {text}" for name, text in FORMS.items())
     quick = " **Quick run: few arguments, one setting a kernel.**" if results["quick"] else ""
     parts = [
         "# Roles of arguments with flat features and tree kernels",
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {results['seconds']:.0f} s of wall time.",
+        report.made_by(results),
         "Moschitti (2006) asks which role an argument of a verb has (ARG0 to ARG5, and ARGM as one), given gold trees. "
         "Support vector machines, one role against the rest. The paper's figures are from the whole of PropBank, 122,774 "
         f"training arguments; here it is the Wall Street Journal sample of the Penn Treebank, {first['train']:,}, with the "
@@ -559,31 +551,22 @@ def _time(times: dict[str, Any]) -> list[str]:
 
 def picture(results: dict[str, Any], path: Path) -> None:
     """The learning curve and the times as a picture; needs matplotlib."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    path.parent.mkdir(parents=True, exist_ok=True)
     curve, times = results["learning_curve"], results["time"]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6))
-    for name, marker in zip([n for n in curve if n != "sizes"], MARKERS, strict=False):
-        left.plot(curve["sizes"], curve[name], marker=marker, markersize=5, label=name)
-    left.set(xlabel="training arguments", ylabel="test accuracy, %", title="Roles, Wall Street Journal sample")
-    left.grid(alpha=0.3)
-    left.legend()
-    sizes = [p["nodes"] for p in times["points"]]
-    for kind, colour in zip(moschitti_time.KINDS, ("C0", "C1", "C2"), strict=True):
-        for how, line, marker in (("naive", "--", "s"), ("single", ":", "^"), ("matrix", "-", "o")):
-            name = f"{kind} {how}"
-            label = f"{name}, slope {times['slopes'][name]:.2f}"
-            values = [p[name] for p in times["points"]]
-            right.loglog(sizes, values, line, color=colour, marker=marker, markersize=4, label=label)
-    right.set(xlabel="nodes of each tree", ylabel="CPU microseconds a pair", title="Time against size")
-    right.set_xticks(sizes, [str(size) for size in sizes])
-    right.minorticks_off()
-    right.grid(alpha=0.3)
-    right.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    with report.drawn(path, 2, figsize=(12, 4.6)) as (_, (left, right)):
+        for name, marker in zip([n for n in curve if n != "sizes"], MARKERS, strict=False):
+            left.plot(curve["sizes"], curve[name], marker=marker, markersize=5, label=name)
+        left.set(xlabel="training arguments", ylabel="test accuracy, %", title="Roles, Wall Street Journal sample")
+        left.grid(alpha=0.3)
+        left.legend()
+        sizes = [p["nodes"] for p in times["points"]]
+        for kind, colour in zip(moschitti_time.KINDS, ("C0", "C1", "C2"), strict=True):
+            for how, line, marker in (("naive", "--", "s"), ("single", ":", "^"), ("matrix", "-", "o")):
+                name = f"{kind} {how}"
+                label = f"{name}, slope {times['slopes'][name]:.2f}"
+                values = [p[name] for p in times["points"]]
+                right.loglog(sizes, values, line, color=colour, marker=marker, markersize=4, label=label)
+        right.set(xlabel="nodes of each tree", ylabel="CPU microseconds a pair", title="Time against size")
+        right.set_xticks(sizes, [str(size) for size in sizes])
+        right.minorticks_off()
+        right.grid(alpha=0.3)
+        right.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))

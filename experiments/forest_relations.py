@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from experiments.forest_machines import Labels, Matrix, best, bootstrap, cross_validated, scores
+from experiments.running import Say
 from treelet.datasets.instances import RelationInstance
 from treelet.datasets.relations import semeval2010
-from treelet.experiments.forest_machines import Labels, Matrix, Say, best, bootstrap, cross_validated, scores
 from treelet.gram import gram
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 from treelet.metrics import mcnemar, semeval_scores
@@ -209,7 +210,7 @@ def counts(gold: Labels, found: Labels, names: Sequence[str]) -> Matrix:
     Examples
     --------
     >>> import numpy as np
-    >>> from treelet.experiments.forest_relations import counts
+    >>> from experiments.forest_relations import counts
     >>> counts(np.array(["A(e1,e2)", "Other"]), np.array(["A(e2,e1)", "A(e1,e2)"]), ["A"]).tolist()
     [[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]]
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import treelet
+from experiments import report
+from experiments.running import Say
 from treelet.datasets import flights, question_bank, wsj_sample
 from treelet.errors import ParameterError
-from treelet.experiments import report
 from treelet.kernels import Kernel, SubsetTree
 from treelet.learn import VotedPerceptron, save
 from treelet.metrics import paired_bootstrap, relative_improvement
@@ -24,8 +25,6 @@ from treelet.structures import Treebank, read_trees
 from treelet.tasks.rerank_parts import without_twins
 from treelet.tasks.reranking import CandidateParses, Reranker, random_split, reranking_kernel
 
-Say = Callable[[str], None]
-OPTIONS = ("treebank", "nbest", "splits", "folder")
 PAPER = {
     "pcfg": 74,
     "depth": {1: (73, -1, 4), 2: (79, 20, 6), 3: (80, 23, 3), 4: (79, 21, 4), 5: (79, 19, 4), 6: (78, 18, 3)},
@@ -227,7 +226,6 @@ def run(
     """
     from joblib import Parallel, delayed
 
-    started = time.perf_counter()
     k = 30 if quick else 100
     if nbest is not None:
         if treebank is not None:
@@ -263,11 +261,7 @@ def run(
     results |= {
         "kind": kind,
         "title": title,
-        "quick": quick,
-        "seed": seed,
         "model": model_growth(quick) if kind == "flights" else [],
-        "seconds": time.perf_counter() - started,
-        "made_by": report.provenance(_command(quick, treebank, nbest, splits)),
     }
     kept.forget()
     return results
@@ -276,14 +270,6 @@ def run(
 def _numbered(s: int, job: Any) -> tuple[int, dict[str, Any]]:
     function, arguments, keywords = job
     return s, function(*arguments, **keywords)
-
-
-def _command(quick: bool, treebank: str | None, nbest: str | None, splits: int | None) -> str:
-    parts = ["treelet reproduce collins-duffy"]
-    parts += [f"--treebank {Path(treebank).name}"] if treebank else []
-    parts += [f"--nbest {Path(nbest).name}"] if nbest else []
-    parts += [f"--splits {splits}"] if splits else []
-    return " ".join([*parts, *(["--quick"] if quick else [])])
 
 
 class Kept:
@@ -403,7 +389,7 @@ def model_growth(quick: bool) -> list[dict[str, Any]]:
 
 def page(results: dict[str, Any]) -> str:
     """The results as a Markdown page."""
-    made, sizes = results["made_by"], results["sizes"]
+    sizes = results["sizes"]
     real = results["kind"] != "nbest"
     parser = "the PCFG" if real else "the other parser"
 
@@ -426,7 +412,7 @@ def page(results: dict[str, Any]) -> str:
     paper_test = {"depth": "80 ± 1", "scale": "80 ± 1", "two_passes": "81 ± 1"}
     parts = [
         "# Reranking parses with the tree kernel (Collins & Duffy 2001)",
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {results['seconds']:.0f} s of wall time.",
+        report.made_by(results),
         f"**{results['title']}**; {results['splits']} random splits of {sizes[0]}/{sizes[1]}/{sizes[2]} sentences for training, "
         "development and test (sentences with the same words as one of a later part are left out)."
         + (f" **{results['note']}**" if "note" in results else "")
@@ -512,51 +498,43 @@ def page(results: dict[str, Any]) -> str:
 
 def picture(results: dict[str, Any], path: Path) -> None:
     """Improvement against depth and scale, the paper's beside ours; needs matplotlib."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, all_axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True)
-    for axes, name, what in zip(all_axes[:2], ("depth", "scale"), ("maximum depth", "scale λ"), strict=True):
-        ours, theirs = results[name], PAPER[name]
-        x = [float(key) for key in ours]
-        mean = [row["improvement"]["mean"] for row in ours.values()]
-        deviation = [row["improvement"]["std"] for row in ours.values()]
-        axes.errorbar(x, mean, yerr=deviation, marker="o", capsize=3, label=f"here: {results['kind']}")
-        paper: NDArray[np.float64] = np.array([(key, value[1], value[2]) for key, value in theirs.items()])  # type: ignore[attr-defined]
-        axes.errorbar(
-            paper[:, 0], paper[:, 1], yerr=paper[:, 2], marker="s", capsize=3, color="0.6", label="paper: ATIS"
+    with report.drawn(path, 3, figsize=(12, 3.8), sharey=True) as (figure, all_axes):
+        for axes, name, what in zip(all_axes[:2], ("depth", "scale"), ("maximum depth", "scale λ"), strict=True):
+            ours, theirs = results[name], PAPER[name]
+            x = [float(key) for key in ours]
+            mean = [row["improvement"]["mean"] for row in ours.values()]
+            deviation = [row["improvement"]["std"] for row in ours.values()]
+            axes.errorbar(x, mean, yerr=deviation, marker="o", capsize=3, label=f"here: {results['kind']}")
+            paper: NDArray[np.float64] = np.array([(key, value[1], value[2]) for key, value in theirs.items()])  # type: ignore[attr-defined]
+            axes.errorbar(
+                paper[:, 0], paper[:, 1], yerr=paper[:, 2], marker="s", capsize=3, color="0.6", label="paper: ATIS"
+            )
+            axes.axhline(0, color="0.8", linewidth=1)
+            axes.set(xlabel=what)
+            axes.grid(alpha=0.3)
+        short = {
+            "depth": "depth",
+            "scale": "scale",
+            "more": "with log\nprobability",
+            "best": "best",
+            "two_passes": "depth 3,\ntwice",
+        }
+        test = results["test"]
+        bars = all_axes[2].bar(
+            range(len(test)),
+            [row["improvement"]["mean"] for row in test.values()],
+            yerr=[row["improvement"]["std"] for row in test.values()],
+            capsize=3,
+            color="tab:blue",
+            alpha=0.8,
         )
-        axes.axhline(0, color="0.8", linewidth=1)
-        axes.set(xlabel=what)
-        axes.grid(alpha=0.3)
-    short = {
-        "depth": "depth",
-        "scale": "scale",
-        "more": "with log\nprobability",
-        "best": "best",
-        "two_passes": "depth 3,\ntwice",
-    }
-    test = results["test"]
-    bars = all_axes[2].bar(
-        range(len(test)),
-        [row["improvement"]["mean"] for row in test.values()],
-        yerr=[row["improvement"]["std"] for row in test.values()],
-        capsize=3,
-        color="tab:blue",
-        alpha=0.8,
-    )
-    all_axes[2].set_xticks(range(len(bars)), [short[key] for key in test], fontsize=8)
-    all_axes[2].axhline(0, color="0.8", linewidth=1)
-    all_axes[2].set(title="test parts, chosen on development", xlabel="")
-    all_axes[2].title.set_fontsize(9)
-    all_axes[2].grid(alpha=0.3, axis="y")
-    for axes in all_axes[:2]:
-        axes.set_title("development parts", fontsize=9)
-    all_axes[0].set(ylabel="relative improvement, %")
-    all_axes[0].legend(fontsize=8)
-    figure.suptitle("Improvement over the first choice, mean ± deviation over splits", fontsize=10)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+        all_axes[2].set_xticks(range(len(bars)), [short[key] for key in test], fontsize=8)
+        all_axes[2].axhline(0, color="0.8", linewidth=1)
+        all_axes[2].set(title="test parts, chosen on development", xlabel="")
+        all_axes[2].title.set_fontsize(9)
+        all_axes[2].grid(alpha=0.3, axis="y")
+        for axes in all_axes[:2]:
+            axes.set_title("development parts", fontsize=9)
+        all_axes[0].set(ylabel="relative improvement, %")
+        all_axes[0].legend(fontsize=8)
+        figure.suptitle("Improvement over the first choice, mean ± deviation over splits", fontsize=10)
