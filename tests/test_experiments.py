@@ -83,7 +83,7 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path) -> None:
 
 def test_missing_corpora_say_what_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    with pytest.raises(tl.FileError, match=r"qc_trees.*TREC.*TREELET_DATA"):
+    with pytest.raises(tl.errors.FileError, match=r"qc_trees.*TREC.*TREELET_DATA"):
         loaders.questions()
 
 
@@ -107,9 +107,9 @@ def test_selection_errors_and_order() -> None:
     assert told == found.trials
     assert found.best is found.trials[0]
     assert found.best.by_fold == (1.0, 1.0)
-    with pytest.raises(tl.ParameterError, match="no kernel"):
+    with pytest.raises(tl.errors.ParameterError, match="no kernel"):
         select([], bank, [0, 1, 0, 1])
-    with pytest.raises(tl.ParameterError, match="'1' has one"):
+    with pytest.raises(tl.errors.ParameterError, match="'1' has one"):
         select([tl.Subtree()], bank, [0, 1, 0, 2])
     with pytest.raises(tl.TreeletError):
         select([tl.Subtree()], bank, [0, 1, 0])
@@ -172,7 +172,7 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
     results, _ = run("collins-duffy", quick=True, nbest=str(tmp_path / "lists.jsonl"))
     assert results["kind"] == "nbest"
     assert results["oracle"] >= results["pcfg"]
-    with pytest.raises(tl.ParameterError, match="not both"):
+    with pytest.raises(tl.errors.ParameterError, match="not both"):
         run("collins-duffy", quick=True, nbest="a", treebank="b")
 
 

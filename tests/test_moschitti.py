@@ -118,7 +118,7 @@ def test_the_chooser_learns_as_the_machine_does() -> None:
     bank = tl.datasets.small_treebank(60, seed=1)
     y = np.array([len(tree.words()) % 3 for tree in bank])
     docs = [str(k // 4) for k in range(60)]
-    X = tl.Table({"pruned": bank})
+    X = tl.structures.Table({"pruned": bank})
     chooser = moschitti.Chooser(X, y, docs, folds=3, n_jobs=1, say=lambda text: None)
     kernel = moschitti.tree_kernel("SST", "pruned", (0.4,))
     right = 0
@@ -157,7 +157,7 @@ def test_trees_have_exactly_as_many_nodes() -> None:
     assert {size: {len(list(t.nodes())) for t in some} for size, some in found.items()} == {2: {2}, 7: {7}, 12: {12}}
     assert all(len(some) == 20 for some in found.values())
     assert found == moschitti_time.trees_of_size(bank, (2, 7, 12), 20)
-    with pytest.raises(tl.ParameterError, match="only 0 constituents of exactly 3000 nodes"):
+    with pytest.raises(tl.errors.ParameterError, match="only 0 constituents of exactly 3000 nodes"):
         moschitti_time.trees_of_size(bank, (3000,), 1)
     one = moschitti_time.trees_of_size([tl.Tree.parse("(A (B x) (C (D y)))")], (1, 2, 3, 6), 1)
     assert [str(one[size][0]) for size in (3, 6)] == ["(C (D y))", "(A (B x) (C (D y)))"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from treelet import _core
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number, overflow
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_tunable, overflow
+from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.forest_bank import ForestBank, as_forestbank
 
 
@@ -55,6 +56,8 @@ class ForestKernel(Kernel):
     ----------
     lam : float in (0, 1]
         Decay a production.
+    lam_bounds : pair of numbers or "fixed"
+        As for `Subtree`.
 
     Notes
     -----
@@ -71,15 +74,16 @@ class ForestKernel(Kernel):
            [1.5, 3. ]])
     """
 
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _tunable = ("lam",)
     _always_shown = ("lam",)
 
-    def __init__(self, lam: float = 0.4) -> None:
+    def __init__(self, lam: float = 0.4, *, lam_bounds: Bounds = DECAYS) -> None:
         self.lam = lam
+        self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
+        check_tunable(self, "lam", 0, 1)
 
     def coerce(self, X: Any) -> ForestBank:
         return as_forestbank(X)

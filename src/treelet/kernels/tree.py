@@ -9,7 +9,8 @@ import numpy as np
 
 from treelet import _core
 from treelet.errors import ParameterError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number, overflow
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_tunable, overflow
+from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.held_bank import HeldBank
 from treelet.structures.treebank import Treebank, as_treebank
 
@@ -102,6 +103,8 @@ class Subtree(TreeKernel):
     ----------
     lam : float in (0, 1]
         Decay a production. 1 counts.
+    lam_bounds : pair of numbers or "fixed"
+        Between which values a Gaussian process may choose `lam`; ``"fixed"`` leaves it alone.
 
     Notes
     -----
@@ -115,15 +118,16 @@ class Subtree(TreeKernel):
     """
 
     _algorithm = _core.SubtreeColumns
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _tunable = ("lam",)
     _always_shown = ("lam",)
 
-    def __init__(self, lam: float = 1.0) -> None:
+    def __init__(self, lam: float = 1.0, *, lam_bounds: Bounds = DECAYS) -> None:
         self.lam = lam
+        self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
+        check_tunable(self, "lam", 0, 1)
 
     def _native_parameters(self, store: _core.Store) -> tuple[float]:
         return (float(self.lam),)
@@ -144,6 +148,8 @@ class SubsetTree(TreeKernel):
         Decay a production. 1 counts; 0.4 is Moschitti's (2006) choice.
     max_depth : int, optional
         Only fragments of at most this depth: productions on the longest path; 1 is single productions.
+    lam_bounds : pair of numbers or "fixed"
+        As for `Subtree`.
 
     Notes
     -----
@@ -157,16 +163,17 @@ class SubsetTree(TreeKernel):
     """
 
     _algorithm = _core.SubsetTreeColumns
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _tunable = ("lam",)
     _always_shown = ("lam",)
 
-    def __init__(self, lam: float = 0.4, max_depth: int | None = None) -> None:
+    def __init__(self, lam: float = 0.4, max_depth: int | None = None, *, lam_bounds: Bounds = DECAYS) -> None:
         self.lam = lam
         self.max_depth = max_depth
+        self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
+        check_tunable(self, "lam", 0, 1)
         depth = self.max_depth
         if depth is not None and (not isinstance(depth, (int, np.integer)) or isinstance(depth, bool) or depth < 1):
             raise ParameterError(
@@ -198,6 +205,8 @@ class PartialTree(TreeKernel):
         Decay a level.
     leaves : bool
         False leaves out what two equal words contribute on their own: only pairs of nodes with children are summed.
+    lam_bounds, mu_bounds : pair of numbers or "fixed"
+        As for `Subtree`.
 
     Notes
     -----
@@ -211,18 +220,28 @@ class PartialTree(TreeKernel):
     """
 
     _algorithm = _core.PartialTreeColumns
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1), "mu": (1e-3, 1)}
+    _tunable = ("lam", "mu")
     _always_shown: tuple[str, ...] = ("lam", "mu")
 
-    def __init__(self, lam: float = 0.4, mu: float = 0.4, leaves: bool = True) -> None:
+    def __init__(
+        self,
+        lam: float = 0.4,
+        mu: float = 0.4,
+        leaves: bool = True,
+        *,
+        lam_bounds: Bounds = DECAYS,
+        mu_bounds: Bounds = DECAYS,
+    ) -> None:
         self.lam = lam
         self.mu = mu
         self.leaves = leaves
+        self.lam_bounds = lam_bounds
+        self.mu_bounds = mu_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
-        check_number(self, "mu", 0, 1)
+        check_tunable(self, "lam", 0, 1)
+        check_tunable(self, "mu", 0, 1)
         if not isinstance(self.leaves, (bool, np.bool_)):
             raise ParameterError(
                 f"The 'leaves' parameter of PartialTree must be True or False. Got {self.leaves!r} instead."

@@ -30,7 +30,8 @@ class DependencyBank(Sequence[Dependencies | None]):
 
     Examples
     --------
-    >>> from treelet import Dependencies, DependencyBank
+    >>> from treelet import Dependencies
+    >>> from treelet.structures import DependencyBank
     >>> bank = DependencyBank([Dependencies.from_heads(["dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"])])
     >>> len(bank), bank.shape
     (1, (1,))
@@ -47,7 +48,7 @@ class DependencyBank(Sequence[Dependencies | None]):
             self._parses = parses._parses
             return
         if isinstance(parses, (str, bytes, Mapping, Dependencies)):
-            hint = ", or read a file with treelet.read_conllu" if isinstance(parses, str) else ""
+            hint = ", or read a file with treelet.structures.read_conllu" if isinstance(parses, str) else ""
             raise InputTypeError(
                 f"a collection of parses is needed, got one {type(parses).__name__}: put it in a list{hint}"
             )
@@ -191,7 +192,7 @@ def read_conllu(
     --------
     >>> import io, treelet
     >>> text = "1\tdogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
-    >>> bank = treelet.read_conllu(io.StringIO(text), tag="xpos")
+    >>> bank = treelet.structures.read_conllu(io.StringIO(text), tag="xpos")
     >>> bank[0].tags, bank[0].lemmas, bank[0].heads
     (('NNS', 'VBP'), ('dog', 'bark'), (2, 0))
     """

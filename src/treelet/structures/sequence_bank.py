@@ -35,7 +35,7 @@ class SequenceBank(HeldBank[Sequences]):
 
     Examples
     --------
-    >>> from treelet import SequenceBank
+    >>> from treelet.structures import SequenceBank
     >>> bank = SequenceBank([["a", "b", 1], {"words": ["a", "b"], "lengths": [1, 2]}])
     >>> bank[0]
     ('a', 'b', 1)

@@ -34,7 +34,7 @@ class TaggedBank(HeldBank[Tagged]):
 
     Examples
     --------
-    >>> from treelet import TaggedBank
+    >>> from treelet.structures import TaggedBank
     >>> bank = TaggedBank(["the/DT dog/NN barks/VBZ", "a/DT dog/NN barks/VBZ"])
     >>> len(bank), bank.shape
     (2, (2,))
