@@ -4,8 +4,8 @@
 // A derivation in which a node lies above another of the same label and span is left out: unary cycles add
 // nothing but such trees. So all counts and sums are finite.
 #pragma once
-#include "counts.hpp"
 #include "grammar.hpp"
+#include "pulse.hpp"
 #include <memory>
 #include <set>
 

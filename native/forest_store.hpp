@@ -84,7 +84,7 @@ class ForestStore {
         }
         const Id found = table_.find(hash, [&](Id v) { return label[v] == own && same(v, edges); });
         if (found != none) return found;
-        const Id id = next_id(size(), "sub-forests");
+        const Id id = next_id(size());
         table_.insert(hash, id);
         push(own, edges);
         return id;
@@ -136,7 +136,7 @@ class ForestStore {
         return out;
     }
 
-    // Row `row` of `rows` alone, with small numbers in the same order.
+    // See isolate in node_weights.hpp; productions get small numbers too.
     void isolate(const NodeWeights &rows, std::size_t row, ForestStore &small, NodeWeights &weights) const {
         Marks here(size()), number(production_count());
         for (std::int64_t i = rows.start[row]; i < rows.start[row + 1]; ++i) {
@@ -208,6 +208,10 @@ class ForestStore {
     std::vector<Id> leaves_;
     std::size_t productions_ = 0; // numbers of productions lie below this
 };
+
+inline void isolate(const ForestStore &store, const NodeWeights &rows, std::size_t row, ForestStore &small, NodeWeights &weights) {
+    store.isolate(rows, row, small, weights);
+}
 
 inline Forest ForestStore::forest(Id root) const {
     Marks place(size());

@@ -12,7 +12,12 @@
 // windows have only their middles in common, C is a constant: a product of counts of features. The others are found
 // through an index on (middle, feature in the window).
 #pragma once
-#include "counts.hpp"
+#include "matrix_rows.hpp"
+#include "pair_numbers.hpp"
+#include "pulse.hpp"
+#include "row_block.hpp"
+#include "scratch_pool.hpp"
+#include "totals.hpp"
 
 namespace treelet {
 

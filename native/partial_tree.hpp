@@ -11,7 +11,11 @@
 // productions ("plan"), and S is computed for the group in one sweep. A row Delta(u, .) is dense over the columns of
 // u's label, or a constant with one exception (most pre-terminals), and lives until u's parents are done.
 #pragma once
-#include "counts.hpp"
+#include "matrix_rows.hpp"
+#include "postings.hpp"
+#include "pulse.hpp"
+#include "row_block.hpp"
+#include "scratch_pool.hpp"
 #include <cstddef>
 #include <unordered_map>
 

@@ -17,7 +17,7 @@ class Marks {
         if (marks_.size() < size) marks_.resize(size, none);
     }
     ~Marks() {
-        for (Id node : given_) marks_[node] = none;
+        clear();
         if (marks_.size() <= most_kept) spare().push_back(std::move(marks_));
     }
     Marks(const Marks &) = delete;
@@ -28,6 +28,10 @@ class Marks {
     void set(Id node, Id number) {
         if (marks_[node] == none) given_.push_back(node);
         marks_[node] = number;
+    }
+    void clear() {
+        for (Id node : given_) marks_[node] = none;
+        given_.clear();
     }
     const std::vector<Id> &given() const { return given_; }
 

@@ -107,6 +107,12 @@ class Serial {
     std::uint64_t value_;
 };
 
+inline Id next_id(std::size_t n) {
+    if (n >= static_cast<std::size_t>(std::numeric_limits<Id>::max()))
+        throw std::length_error("more than 2,147,483,646 distinct parts or labels in one bank: split it");
+    return static_cast<Id>(n);
+}
+
 class Store {
   public:
     Store() = default;
@@ -181,6 +187,8 @@ class Store {
     // A node that stands for the production: its label and its children's labels spell it.
     Id production_node(Id production) const { return production_node_[production]; }
 
+    static constexpr bool hidden(Id) { return false; } // see forest_store.hpp
+
     // f(child, how often it is there when the node is): once, in a tree.
     template <class F> void each_child(Id node, F f) const {
         const Id *kids = children(node);
@@ -224,11 +232,6 @@ class Store {
         std::uint64_t tail = 0;
         std::memcpy(&tail, p, left);
         return mix(hash, tail);
-    }
-    static Id next_id(std::size_t n) {
-        if (n >= static_cast<std::size_t>(std::numeric_limits<Id>::max()))
-            throw std::length_error("more than 2,147,483,646 distinct subtrees or labels in one bank: split it");
-        return static_cast<Id>(n);
     }
     // A production is a label with the ordered labels of the children; words and other nodes of one label are alike.
     Id add_production(Id node) {

@@ -10,7 +10,11 @@
 //
 // With max_depth = d the recursion is C_d(u,v) = lam * prod_j (1 + C_{d-1}(u_j, v_j)), C_1 = lam: one value a level.
 #pragma once
-#include "counts.hpp"
+#include "matrix_rows.hpp"
+#include "postings.hpp"
+#include "pulse.hpp"
+#include "row_block.hpp"
+#include "scratch_pool.hpp"
 
 namespace treelet {
 

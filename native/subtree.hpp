@@ -1,7 +1,9 @@
 // The subtree kernel (Vishwanathan & Smola; "ST" in Moschitti 2006): complete subtrees only.
 // Equal subtrees are one node, so K = F diag(lam^size) F' over the nodes that have a production.
 #pragma once
-#include "counts.hpp"
+#include "matrix_rows.hpp"
+#include "postings.hpp"
+#include "pulse.hpp"
 
 namespace treelet {
 

@@ -10,7 +10,12 @@
 // Where the next tags differ, C = lam * (1 + [same word]): that part is a product of counts of tags, and of tags with
 // words. The other pairs agree in two tags at least; suffixes that begin with these two are in one bucket.
 #pragma once
-#include "counts.hpp"
+#include "matrix_rows.hpp"
+#include "pair_numbers.hpp"
+#include "pulse.hpp"
+#include "row_block.hpp"
+#include "scratch_pool.hpp"
+#include "totals.hpp"
 
 namespace treelet {
 

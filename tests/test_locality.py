@@ -254,7 +254,7 @@ def test_banks_hold_what_they_are_given(items: list[Any]) -> None:
     expected = [filled(item) for item in items]
     bank = tl.SequenceBank(items)
     assert [filled(item) for item in bank] == expected
-    for again in (tl.SequenceBank.from_held(bank.held), pickle.loads(pickle.dumps(bank))):
+    for again in (tl.SequenceBank.from_trees(bank.as_trees()), pickle.loads(pickle.dumps(bank))):
         assert list(again) == expected
         assert again == bank
     assert [filled(item) for item in bank[::-1]] == expected[::-1]
@@ -308,9 +308,9 @@ def test_wrong_parameters_and_trees() -> None:
         tl.Locality({"x": 3})([{"x": ["a"], "y": ["b"]}])
     for tree in ("(A x)", "(A (B x) y)", "(A (B (C x)))", "(= (t x) (u (v y)))"):
         with pytest.raises(tl.TreeError, match="SequenceBank"):
-            tl.SequenceBank.from_held(tl.Treebank([tree]))
+            tl.SequenceBank.from_trees(tl.Treebank([tree]))
     with pytest.raises(tl.TreeError, match="a feature of these"):
-        tl.SequenceBank.from_held(tl.Treebank([tl.Tree("=", [tl.Tree("t", [tl.Tree("=os")])])]))
+        tl.SequenceBank.from_trees(tl.Treebank([tl.Tree("=", [tl.Tree("t", [tl.Tree("=os")])])]))
     assert eval(repr(tl.Locality({"a": 3}, 0.2, "exact", {"a": 2.0})), {"Locality": tl.Locality}) == tl.Locality(
         {"a": 3}, 0.2, "exact", {"a": 2.0}
     )

@@ -247,7 +247,7 @@ def test_tagged() -> None:
 def test_banks_hold_what_they_are_given(items: list[tl.Tagged | None]) -> None:
     bank = tl.TaggedBank(items)
     assert list(bank) == items
-    assert list(tl.TaggedBank.from_held(bank.chains)) == items
+    assert list(tl.TaggedBank.from_trees(bank.as_trees())) == items
     assert list(pickle.loads(pickle.dumps(bank))) == items
     assert pickle.loads(pickle.dumps(bank)) == bank
     assert list(bank[::-1]) == items[::-1]
@@ -276,7 +276,7 @@ def test_banks_take_many_forms_and_refuse_others() -> None:
         bank[3]
     for tree in ("(A (B x))", "(A x y)", "(A x (B y) (C z))", tl.Tree("x"), "(A/B x)"):
         with pytest.raises(tl.TreeError, match="TaggedBank"):
-            tl.TaggedBank.from_held(tl.Treebank([tree]))
+            tl.TaggedBank.from_trees(tl.Treebank([tree]))
 
 
 @pytest.mark.parametrize("name", ["t.txt", "t.txt.gz", "t.txt.xz"])

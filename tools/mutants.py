@@ -40,7 +40,7 @@ MUTANTS = [
     ("locality.hpp", "s.inner[v] = Num(0);", ""),
     ("subsequence.hpp", "ends_here *= lam_;", ""),
     ("store.hpp", "height_.push_back(n ? height + 1 : 0);", "height_.push_back(height);"),
-    ("counts.hpp", "count[kids[k]] += count[found[i]];", "count[kids[k]] = count[found[i]];"),
+    ("node_weights.hpp", "count[kids[k]] += count[found[i]];", "count[kids[k]] = count[found[i]];"),
     (
         "subtree.hpp",
         "decay_.push_back(power(lam, store.productions_below(node)));",

@@ -24,7 +24,6 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet import _core
 from treelet.errors import FileError, FormatError, ParameterError
 
 PathLike = str | os.PathLike[str]
@@ -35,7 +34,7 @@ COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open,
 class Columns(NamedTuple):
     """Trees as the native core holds them: a store of distinct subtrees, and the root of each tree (-1: none)."""
 
-    store: _core.Store
+    store: Any
     roots: NDArray[np.int32]
 
 

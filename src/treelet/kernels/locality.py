@@ -11,7 +11,7 @@ import numpy as np
 from treelet import _core
 from treelet.errors import ParameterError
 from treelet.kernels.base import check_number
-from treelet.kernels.tree import StoreKernel
+from treelet.kernels.store import StoreKernel
 from treelet.structures.sequence_bank import SequenceBank
 
 MATCHES = ("position", "exact", "count")
@@ -116,9 +116,6 @@ class Locality(StoreKernel):
             )
         return self.weights
 
-    def coerce(self, X: Any) -> SequenceBank:
-        return SequenceBank.of(X)
-
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         labels = np.unique(store.label[store.height == 1]).tolist()
         texts, factors = store.labels, self._factors()
@@ -198,9 +195,6 @@ class Subsequence(StoreKernel):
             raise ParameterError(
                 f"The 'length' parameter of Subsequence must be an int of at least 1. Got {length!r} instead."
             )
-
-    def coerce(self, X: Any) -> SequenceBank:
-        return SequenceBank.of(X)
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), min(int(self.length), 2**31 - 1)

@@ -48,7 +48,7 @@ class Smoothed(PartialTree):
     """
 
     _always_shown: tuple[str, ...] = ("vectors", "lam", "mu")
-    compressible = False  # words that come later have neighbours of their own
+    collapses = False  # words that come later have neighbours of their own
 
     def __init__(
         self, vectors: Any, lam: float = 0.4, mu: float = 0.4, leaves: bool = True, threshold: float = 0.4

@@ -102,7 +102,7 @@ class _Counter:
     def productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
         """Counts of tails by head, counts of the roots' symbols, and the label of each annotated symbol."""
         store, child, label = self.store, self.store.child, self.store.label
-        spelled, width = store.labels, store.label_count + 1
+        spelled, width = store.labels, len(store.labels) + 1
         above = np.repeat(np.arange(len(store)), self.arity)  # the parent's node of each child
         annotated = np.zeros(len(store), bool)
         if self.parent:

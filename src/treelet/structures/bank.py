@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
 
@@ -48,6 +48,25 @@ def row_index(index: Any, n: int, what: str) -> RowIndex:
     return chosen
 
 
+def listed(items: object, what: str, one: tuple[type, ...] = (), reader: str = "") -> list[object]:
+    """The items of a collection; InputTypeError for one item alone, a file's name or a table of several columns."""
+    name = type(items).__name__
+    if isinstance(items, (str, bytes, *one)):
+        hint = f", or read a file with treelet.{reader}" if reader and isinstance(items, str) else ""
+        raise InputTypeError(f"a collection of {what} is needed, got one {name}: put it in a list{hint}")
+    if isinstance(items, Mapping) or (hasattr(items, "columns") and not isinstance(items, Bank)):
+        raise InputTypeError(
+            f"a collection of {what} is needed, got a {name} with columns: give one of them, or say which to the kernel: "
+            'On("column", kernel)'
+        )
+    if isinstance(items, np.ndarray) and items.ndim != 1:
+        raise InputTypeError(f"an array of {what} must have one dimension, this one has {items.ndim}")
+    try:
+        return list(cast("Iterable[object]", items))
+    except TypeError:
+        raise InputTypeError(f"a collection of {what} is needed, got {name}") from None
+
+
 class Stats(dict[str, int]):
     """Counts by name; ``stats.trees`` is ``stats["trees"]``."""
 
@@ -61,7 +80,7 @@ class Stats(dict[str, int]):
         return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in self.items())
 
 
-class Bank(Sequence[Item | None], Generic[Item]):
+class Bank(Sequence[Item], Generic[Item]):
     """Examples of one kind, held as columns over a native store; None is a missing one, whose kernel values are 0.
 
     Equal parts are stored once; slices share the store and cost next to nothing. A bank has columns, or items that
@@ -71,7 +90,7 @@ class Bank(Sequence[Item | None], Generic[Item]):
     __slots__ = ("_columns", "_items", "_weights")
 
     _columns: Columns | None
-    _items: list[Item | None] | None
+    _items: list[Item] | None
     _weights: _core.NodeWeights | None
 
     _store: ClassVar[Any] = _core.Store
@@ -83,18 +102,22 @@ class Bank(Sequence[Item | None], Generic[Item]):
 
     @classmethod
     @abstractmethod
-    def _taken_in(cls, items: Iterable[object]) -> tuple[Columns | None, list[Item | None] | None]:
+    def _taken_in(cls, items: Iterable[object]) -> tuple[Columns | None, list[Item] | None]:
         """What a bank was given, checked: columns, or items, or both."""
 
     @classmethod
     @abstractmethod
-    def _columns_of(cls, items: list[Item | None]) -> Columns:
+    def _columns_of(cls, items: list[Item]) -> Columns:
         """The items in a store of their own."""
 
     @classmethod
     @abstractmethod
-    def _items_of(cls, columns: Columns) -> list[Item | None]:
-        """The items again; TreeError if these columns are none of `_columns_of`."""
+    def _items_of(cls, columns: Columns) -> list[Item]:
+        """The items again."""
+
+    @classmethod
+    def _check(cls, columns: Columns) -> None:
+        """TreeError unless these columns are such as `_columns_of` makes."""
 
     @abstractmethod
     def stats(self) -> Stats:
@@ -111,13 +134,13 @@ class Bank(Sequence[Item | None], Generic[Item]):
     def _set(
         self,
         columns: Columns | None,
-        items: list[Item | None] | None,
+        items: list[Item] | None,
         weights: _core.NodeWeights | None = None,
     ) -> None:
         self._columns, self._items, self._weights = columns, items, weights
 
     @classmethod
-    def _of(cls, columns: Columns | None, items: list[Item | None] | None, weights: Any = None) -> Self:
+    def _of(cls, columns: Columns | None, items: list[Item] | None, weights: Any = None) -> Self:
         bank = cls.__new__(cls)
         bank._set(columns, items, weights)
         return bank
@@ -144,19 +167,19 @@ class Bank(Sequence[Item | None], Generic[Item]):
         """``(len(bank),)``, as scikit-learn likes to know it."""
         return (len(self),)
 
-    def _all(self) -> list[Item | None]:
+    def _all(self) -> list[Item]:
         if self._items is None:
             self._items = self._items_of(self.compact().columns)
         return self._items
 
-    def __iter__(self) -> Iterator[Item | None]:
+    def __iter__(self) -> Iterator[Item]:
         return iter(self._all())
 
     @overload
-    def __getitem__(self, index: int) -> Item | None: ...
+    def __getitem__(self, index: int) -> Item: ...
     @overload
     def __getitem__(self, index: slice | Sequence[int] | NDArray[Any] | tuple[Any, ...]) -> Self: ...
-    def __getitem__(self, index: Any) -> Item | Self | None:
+    def __getitem__(self, index: Any) -> Item | Self:
         rows = row_index(index, len(self), type(self).__name__)
         if isinstance(rows, int):
             return self._all()[rows] if self._items is not None else self[rows : rows + 1]._all()[0]
@@ -222,7 +245,7 @@ class Bank(Sequence[Item | None], Generic[Item]):
         columns = unpacked(arrays)
         if not isinstance(columns.store, cls._store):
             raise TreeError(f"these columns are no {cls.__name__}")
-        cls._items_of(columns)
+        cls._check(columns)
         return cls.from_columns(columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -236,7 +259,7 @@ class Bank(Sequence[Item | None], Generic[Item]):
         if self._columns is None:
             with _making:
                 if self._columns is None:
-                    self._columns = self._columns_of(cast("list[Item | None]", self._items))
+                    self._columns = self._columns_of(cast("list[Item]", self._items))
         return self._columns
 
     def weights(self) -> _core.NodeWeights:
@@ -246,7 +269,7 @@ class Bank(Sequence[Item | None], Generic[Item]):
         return self._weights
 
     def joined(self, other: Self) -> tuple[Self, Self]:
-        """This bank, and the other one over a store in which this bank's parts keep their numbers.
+        """The bank itself, and the other one over a store in which this bank's parts keep their numbers.
 
         That store grows over this bank's: it costs what the other bank holds, however large this one is.
         """

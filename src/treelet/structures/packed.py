@@ -50,7 +50,9 @@ def unpacked(arrays: Arrays) -> Columns:
     content = bytes(whole(arrays["texts"], np.uint8))
     if (ends[-1] if len(ends) else 0) != len(content):
         raise ValueError("the labels of a bank do not fit their lengths")
-    texts = [content[end - size : end].decode("utf-8", "surrogatepass") for end, size in zip(ends, lengths, strict=True)]
+    texts = [
+        content[end - size : end].decode("utf-8", "surrogatepass") for end, size in zip(ends, lengths, strict=True)
+    ]
     label, child, start = whole(arrays["label"], np.int32), whole(arrays["child"], np.int32), _starts(arity)
     if "probability" in arrays:
         p = arrays["probability"]

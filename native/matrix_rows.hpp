@@ -1,0 +1,53 @@
+// What is asked of a Gram algorithm, and where it writes: columns, rows, a finished row.
+#pragma once
+#include "dual.hpp"
+#include "node_weights.hpp"
+#include "scaled.hpp"
+
+namespace treelet {
+
+// Columns of a Gram matrix: weighted sums of subtrees. For trees the weights are counts.
+template <class Store> struct TargetsOf {
+    const Store *store = nullptr;
+    NodeWeights weights;
+    std::size_t size() const { return weights.rows(); }
+};
+using Targets = TargetsOf<Store>;
+
+// The rows asked for: trees of `store`, which is the targets' store or one grown from it.
+// By halves: row r is compared with targets 0..r only, whose subtrees all have ids <= limit[r].
+template <class Store> struct RowsOf {
+    const Store *store;
+    const NodeWeights *trees;
+    const Id *limit; // null: all targets
+    std::size_t begin, end;
+    double *out; // row `begin` of the matrix
+    std::int64_t stride;
+    double *gradient[2] = {nullptr, nullptr};                 // likewise, of the matrices of derivatives
+    std::int64_t overflow_row = none, overflow_column = none; // the first value that did not fit a double
+
+    std::size_t targets(std::size_t row, std::size_t all) const { return limit ? row + 1 : all; }
+    Id node_limit(std::size_t row) const { return limit ? limit[row] : std::numeric_limits<Id>::max(); }
+};
+using Rows = RowsOf<Store>;
+
+// Writes a finished row: the sums of the first `m` targets.
+template <class Num, class Rows> void write_row(Rows &rows, std::size_t row, const Num *sums, std::size_t m) {
+    double *out = rows.out + static_cast<std::int64_t>(row - rows.begin) * rows.stride;
+    bool fits = true;
+    for (std::size_t j = 0; j < m; ++j) {
+        out[j] = output(sums[j]);
+        fits = fits && std::fabs(out[j]) <= std::numeric_limits<double>::max(); // false for NaN too
+    }
+    for (int k = 0; k < 2; ++k)
+        if (rows.gradient[k])
+            for (std::size_t j = 0; j < m; ++j)
+                rows.gradient[k][static_cast<std::int64_t>(row - rows.begin) * rows.stride + static_cast<std::int64_t>(j)] =
+                    derivative(sums[j], k);
+    if (fits || rows.overflow_row != none) return;
+    rows.overflow_row = static_cast<std::int64_t>(row);
+    rows.overflow_column =
+        std::find_if(out, out + m, [](double x) { return !(std::fabs(x) <= std::numeric_limits<double>::max()); }) - out;
+}
+
+} // namespace treelet
