@@ -6,7 +6,7 @@ CORE := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 JOBS ?= 2
 
-.PHONY: setup demo test test-slow link-grammar sanitize mutants bench lint stubs format docs clean
+.PHONY: setup demo test test-slow link-grammar sanitize mutants bench reproduce lint stubs format docs clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -61,11 +61,15 @@ mutants: setup
 	$(BIN)/python tools/mutants.py
 
 bench: setup
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python benchmarks/parsing.py
-	$(BIN)/python benchmarks/reranking.py
-	$(BIN)/python benchmarks/rls.py
-	$(BIN)/python benchmarks/locality.py
+	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.parsing
+	$(BIN)/python -m benchmarks.reranking
+	$(BIN)/python -m benchmarks.rls
+	$(BIN)/python -m benchmarks.locality
+
+# The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions runs one.
+reproduce: setup
+	$(BIN)/python -m experiments $(EXPERIMENT) $(if $(EXPERIMENT),--jobs $(JOBS) --out build/results)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -15,9 +15,10 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
-from treelet import Locality, SequenceBank
+from experiments import report
+from treelet import Locality
 from treelet.datasets import link_parses
-from treelet.experiments import report
+from treelet.structures import SequenceBank
 from treelet.tasks import ParseLists
 from treelet.testing import reference
 
@@ -77,7 +78,7 @@ def main() -> None:
     bank = SequenceBank(lists.parses)
     bank.weights()
     rows = [measured(bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
-    made = report.provenance("python benchmarks/locality.py")
+    made = report.provenance("python -m benchmarks.locality")
     page = "\n\n".join(
         [
             "# The locality-convolution matrix beside straightforward versions",

@@ -19,9 +19,8 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 import treelet as tl
-from treelet import _core
+from experiments import report
 from treelet.datasets.loaders import corpus, wsj_sample
-from treelet.experiments import report
 
 ROOT = Path(__file__).resolve().parents[1]
 clock = time.process_time
@@ -111,13 +110,11 @@ def forest_kernel(grammar: tl.PCFG, sentences: list[list[str]]) -> dict[str, Any
     tree_us = 1e6 * (clock() - begin) / repeats / pairs
     for threshold in (0.0, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0):
         bank = whole.prune(threshold)
-        store, weights = bank.columns()
-        out = np.empty((len(bank), len(bank)))
+        store = bank.columns.store
+        bank.weights()
         begin = clock()
         kernel(bank)
         seconds = clock() - begin
-        native = _core.ForestColumns(store, weights, False, 0.4)
-        native.rows(store, weights, None, 0, len(bank), out)
         rows.append(
             {
                 "prune": threshold,
@@ -126,7 +123,7 @@ def forest_kernel(grammar: tl.PCFG, sentences: list[list[str]]) -> dict[str, Any
                 "trees": float(np.median([float(forest.count_trees()) for forest in bank])),
                 "distinct": len(store),
                 "us": 1e6 * seconds / pairs,
-                "matched": native.matched / len(bank) ** 2,
+                "matched": float(np.square(np.bincount(store.production)).sum()) / len(bank) ** 2,
             }
         )
     x, y = np.log([r["matched"] for r in rows]), np.log([r["us"] for r in rows])
@@ -223,7 +220,7 @@ def main() -> None:
     results["kernel"] = forest_kernel(tl.PCFG.from_treebank(train, parent=True, markov=2), twenty)
     short = [words for words in test if 4 <= len(words) <= 8]
     results["nltk"] = beside_nltk(train, short, 2 if arguments.quick else 10)
-    results["made_by"] = report.provenance("python benchmarks/parsing.py" + (" --quick" if arguments.quick else ""))
+    results["made_by"] = report.provenance("python -m benchmarks.parsing" + (" --quick" if arguments.quick else ""))
     text = page(results)
     print(text)
     if not arguments.quick:

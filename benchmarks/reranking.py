@@ -19,7 +19,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 import treelet as tl
-from treelet.experiments import report
+from experiments import report
 from treelet.learn import growing
 from treelet.tasks.reranking import CandidateParses, Reranker, reranking_kernel
 
@@ -73,10 +73,12 @@ def main() -> None:
     rows = []
     for source in SOURCES:
         for way in ("graph", "matrix"):
-            run = subprocess.run([sys.executable, __file__, source, way], capture_output=True, text=True, check=True)
+            run = subprocess.run(
+                [sys.executable, "-m", "benchmarks.reranking", source, way], capture_output=True, text=True, check=True
+            )
             rows.append(json.loads(run.stdout.splitlines()[-1]))
             print(rows[-1], flush=True)
-    made = report.provenance("python benchmarks/reranking.py")
+    made = report.provenance("python -m benchmarks.reranking")
     lines = [
         (
             r["source"], r["way"], f"{r['train_trees']:,}", r["updates"], f"{r['train_s']:.2f}", f"{r['peak_mb']:.0f}", f"{r['test_trees']:,}", f"{r['score_s']:.2f}", f"{r['score']:.2f}",

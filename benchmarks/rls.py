@@ -14,7 +14,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
-from treelet.experiments import report
+from experiments import report
 from treelet.learn import RLS, RankRLS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +37,7 @@ def measured(make: Any, n: int) -> dict[str, Any]:
 
 def main() -> None:
     rows = [measured(make, n) for n in (1500, 3000) for make in (RLS, RankRLS)]
-    made = report.provenance("python benchmarks/rls.py")
+    made = report.provenance("python -m benchmarks.rls")
     page = "\n\n".join(
         [
             "# Regularized least squares: what leave-one-out and a path cost",

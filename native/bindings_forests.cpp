@@ -178,6 +178,8 @@ void treelet::python::bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weig
         .def_prop_ro(
             "edge_start", [](const ForestStore &s) { return to_numpy(s.edge_start.all()); }, nb::rv_policy::automatic)
         .def_prop_ro(
+            "production", [](const ForestStore &s) { return to_numpy(s.production.all()); }, nb::rv_policy::automatic)
+        .def_prop_ro(
             "child_start", [](const ForestStore &s) { return to_numpy(s.child_start.all()); }, nb::rv_policy::automatic)
         .def_prop_ro(
             "child", [](const ForestStore &s) { return to_numpy(s.child.all()); }, nb::rv_policy::automatic)

@@ -15,7 +15,6 @@
 #include "postings.hpp"
 #include "pulse.hpp"
 #include "scratch_pool.hpp"
-#include <atomic>
 
 namespace treelet {
 
@@ -30,7 +29,6 @@ template <class Num> class ForestColumns {
         std::unique_ptr<Scratch> scratch = scratch_.take(rows.store->size());
         Pulse pulse(check);
         for (std::size_t row = rows.begin; row < rows.end; ++row) one(*rows.store, rows, row, *scratch, pulse);
-        matched_ += scratch->matched, scratch->matched = 0;
         scratch_.give(std::move(scratch));
     }
 
@@ -50,8 +48,6 @@ template <class Num> class ForestColumns {
         return edge_node_.size() * (2 * sizeof(Id) + sizeof(double)) + entry_.size() * sizeof(Entry) + productions_.bytes() +
                postings_.bytes();
     }
-    // Pairs of edges with a child's production in common that were met so far.
-    std::size_t matched() const { return matched_; }
 
   private:
     struct Entry { // a column edge with a child of the group's production
@@ -71,7 +67,6 @@ template <class Num> class ForestColumns {
         std::vector<Id> touched, met, own_touched;
         std::vector<Num> sums;
         std::vector<std::pair<Id, double>> productions;
-        std::size_t matched = 0;
     };
     Id local(Id production) const { return static_cast<std::size_t>(production) < local_.size() ? local_[production] : none; }
 
@@ -232,7 +227,6 @@ template <class Num> class ForestColumns {
                 const Entry *x = entry_.data() + group_start_[group], *end = entry_.data() + group_start_[group + 1];
                 pulse.add(static_cast<std::size_t>(end - x));
                 for (; x < end && x->rank < ranks; ++x) {
-                    ++s.matched;
                     Num &sum = s.sum[x->rank];
                     if (sum == 0) {
                         s.met.push_back(x->rank);
@@ -294,7 +288,6 @@ template <class Num> class ForestColumns {
     std::vector<std::int64_t> group_start_;
     std::vector<Entry> entry_;
     ScratchPool<Scratch> scratch_;
-    std::atomic<std::size_t> matched_{0};
 };
 
 } // namespace treelet

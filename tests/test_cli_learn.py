@@ -86,7 +86,7 @@ def fail(*args: object, input: str | bytes | None = None) -> str:
     return result.stderr
 
 
-def fitted(train: Path, kernel: tl.Kernel, **params) -> tl.KernelSVC:
+def fitted(train: Path, kernel: tl.kernels.Kernel, **params) -> tl.KernelSVC:
     X, y = tl.read_examples(train)
     return tl.KernelSVC(kernel, **params).fit(X, y)
 
@@ -135,7 +135,9 @@ def test_train_predict_evaluate(train: Path, test: Path) -> None:
         (["--class-weight", "balanced"], tl.SubsetTree().normalized(), {"class_weight": "balanced"}),
     ],
 )  # fmt: skip
-def test_options_make_that_classifier(train: Path, test: Path, options: list[str], kernel: tl.Kernel, params) -> None:
+def test_options_make_that_classifier(
+    train: Path, test: Path, options: list[str], kernel: tl.kernels.Kernel, params
+) -> None:
     model = train.with_name("m.treelet")
     result = report("train", train, "-o", model, *options)
     assert result["kernel"] == repr(kernel)
@@ -288,7 +290,7 @@ def test_several_trees_a_line(tmp_path: Path) -> None:
     # No line has a second tree: the column is called otherwise, and the second is missing everywhere.
     succeed("train", train, "-o", model)
     test.write_text("person |BT| (S (N x)) |ET|\nplace |BT| (S (N x)) |ET|\n")
-    X = tl.Table({"tree1": ["(S (N x))"] * 2, "tree2": [None] * 2})
+    X = tl.structures.Table({"tree1": ["(S (N x))"] * 2, "tree2": [None] * 2})
     assert succeed("predict", model, test).splitlines() == tl.load(model).predict(X).tolist()
 
 

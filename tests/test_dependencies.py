@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelet import FileError, FormatError, InputTypeError, ParameterError, PartialTree, Tree, TreeError
+from treelet import PartialTree, Tree
+from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.explain import arcs_text, dependency_svg
 from treelet.structures import (
     Dependencies,

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from experiments import locality
+from experiments.running import run
 from treelet.datasets import ParsedSentence, link_parses
-from treelet.experiments import locality
 from treelet.metrics import align_words, link_f1
 from treelet.parsing import link_grammar_version
 from treelet.structures.link_features import FEATURES
@@ -52,11 +53,11 @@ def test_link_f1_by_hand() -> None:
     assert link_f1(tl.Dependencies(own, None, []), gold) == 0
     one = tl.Dependencies.from_heads(["Go"], None, [0])
     assert link_f1(tl.Dependencies(["go"]), one) == 0
-    with pytest.raises(tl.TreeError, match="must have heads"):
+    with pytest.raises(tl.errors.TreeError, match="must have heads"):
         link_f1(right, right)
-    with pytest.raises(tl.TreeError, match="no word in common"):
+    with pytest.raises(tl.errors.TreeError, match="no word in common"):
         link_f1(tl.Dependencies(["xyz"]), one)
-    with pytest.raises(tl.InputTypeError, match="gold must be Dependencies, got list"):
+    with pytest.raises(tl.errors.InputTypeError, match="gold must be Dependencies, got list"):
         link_f1(right, words)
 
 
@@ -90,10 +91,10 @@ def test_files_of_parses(tmp_path: Path) -> None:
         ({"pos": 3}, "not as it"),
     ]:
         path.write_text(json.dumps(record) + "\n" + json.dumps(record | wrong), encoding="utf-8")
-        with pytest.raises(tl.FormatError, match=rf"parses\.jsonl:2: .*{says}"):
+        with pytest.raises(tl.errors.FormatError, match=rf"parses\.jsonl:2: .*{says}"):
             link_parses(path)
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(tl.FormatError, match=r"parses\.jsonl:1"):
+    with pytest.raises(tl.errors.FormatError, match=r"parses\.jsonl:1"):
         link_parses(path)
     with pytest.raises(ValueError, match="a goodness and a rank"):
         ParsedSentence("x", None, (sentence.parses[0],), (), ())
@@ -179,15 +180,15 @@ def test_lists() -> None:
         plain.gaussian(9),
     ):
         np.testing.assert_allclose(matrices[kernel], kernel(table), atol=1e-12)
-    with pytest.raises(tl.InputTypeError, match="sentence 0 is a str"):
+    with pytest.raises(tl.errors.InputTypeError, match="sentence 0 is a str"):
         ParseLists(["a"])
-    with pytest.raises(tl.ParameterError, match="'learner'"):
+    with pytest.raises(tl.errors.ParameterError, match="'learner'"):
         ParseRanker(learner="svm")
-    with pytest.raises(tl.ParameterError, match="'kernels'"):
+    with pytest.raises(tl.errors.ParameterError, match="'kernels'"):
         ParseRanker([])
-    with pytest.raises(tl.ParameterError, match="'folds'"):
+    with pytest.raises(tl.errors.ParameterError, match="'folds'"):
         ParseRanker(folds=7).fit(lists)
-    with pytest.raises(tl.ParameterError, match="not fitted"):
+    with pytest.raises(tl.errors.ParameterError, match="not fitted"):
         ParseRanker().scores(lists)
 
 
@@ -210,7 +211,7 @@ def test_from_text_with_the_real_parser() -> None:
     assert 2 <= len(lists.sentences[1].parses) <= 5
     assert max(lists.sentences[0].goodness) == 1
     assert lists.sentences[1].ranks[0] == 0
-    with pytest.raises(tl.ParameterError, match="2 sentences and 3"):
+    with pytest.raises(tl.errors.ParameterError, match="2 sentences and 3"):
         ParseLists.from_text(gold, ["a", "b"])
 
 
@@ -222,7 +223,7 @@ def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monke
         copy.writelines(lines)
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     said: list[str] = []
-    results = locality.run(quick=True, say=said.append)
+    results, page = run("locality", quick=True, say=said.append)
     rows = {row["name"]: row for row in results["rows"]}
     assert results["sentences"] == [15, 15]
     assert list(rows)[:2] == [locality.OWN, locality.COUNTS]
@@ -235,7 +236,6 @@ def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monke
     test = lists[order[15:]].sample(20, 0)
     assert rows[locality.OWN]["tau"] == pytest.approx(np.nanmean(test.tau(-test.ranks)))
     assert all(row["plain"] > -1e-12 for row in results["semidefinite"] if row["certain"])
-    page = locality.page(results)
     assert f"**{rows[locality.COUNTS]['tau']:.3f}**" in page
     assert "**Quick run.**" in page
     locality.picture(results, tmp_path / "x.png")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import experiments
 import treelet
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,7 +21,8 @@ FENCE = re.compile(r"^ *(```+|~~~+) *(\S*)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(treelet.__path__, "treelet.")
+    for package in (treelet, experiments)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if not module.name.endswith("__main__")
 )
 

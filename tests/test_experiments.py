@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -9,17 +10,62 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
 import treelet as tl
-from test_cli import run as run_command
+from experiments import EXPERIMENTS
+from experiments.__main__ import app
+from experiments.report import write
+from experiments.running import run
 from treelet.datasets import loaders
 from treelet.learn.selection import select
 
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run_command(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_the_list_says_what_each_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    listed = run_command().stdout
+    for name, experiment in EXPERIMENTS.items():
+        assert f"{name}: {experiment.what}" in listed
+        assert all(data in listed for data in experiment.data)
+        importlib.import_module(f"experiments.{name.replace('-', '_')}")
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path))
+    result = run_command("moschitti", "--quick")
+    assert (result.exit_code, "propbank_wsj_sample" in result.stderr) == (2, True)
+    assert run_command("lattices").stderr.endswith("choose one of " + ", ".join(EXPERIMENTS) + "\n")
+
+
+def test_what_pictures_need_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run_command("collins-duffy", "--quick", "-o", tmp_path / "new")
+    assert "treelet[viz]" in result.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from experiments import collins_duffy, report
+
+    def broken(*_: object) -> None:
+        assert json.loads((tmp_path / "collins-duffy.json").read_text()) == {"all": "of it"}
+        assert (tmp_path / "collins-duffy.md").read_text() == "page"
+        raise OSError("no room")
+
+    monkeypatch.setattr(collins_duffy, "run", lambda **_: {})
+    monkeypatch.setattr(collins_duffy, "page", lambda _: "page")
+    monkeypatch.setattr(collins_duffy, "picture", broken)
+    monkeypatch.setattr(report, "write", lambda out, stem, _, page: write(out, stem, {"all": "of it"}, page))
+    with pytest.raises(OSError, match="no room"):
+        run("collins-duffy", quick=True, out=tmp_path)
+
 
 def test_questions_quickly(data_dir: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "treelet", "reproduce", "questions", "--quick", "--json", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "experiments", "questions", "--quick", "--json", "--out", str(tmp_path)]
     run = subprocess.run(
-        command, env=os.environ | {"TREELET_DATA": str(data_dir)}, capture_output=True, text=True, check=True
+        command, cwd=ROOT, env=os.environ | {"TREELET_DATA": str(data_dir)}, capture_output=True, text=True, check=True
     )
     results = json.loads(run.stdout)
     accuracy = {row["kernel"]: row["accuracy"] for row in results["rows"]}
@@ -37,7 +83,7 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path) -> None:
 
 def test_missing_corpora_say_what_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    with pytest.raises(tl.FileError, match=r"qc_trees.*TREC.*TREELET_DATA"):
+    with pytest.raises(tl.errors.FileError, match=r"qc_trees.*TREC.*TREELET_DATA"):
         loaders.questions()
 
 
@@ -61,9 +107,9 @@ def test_selection_errors_and_order() -> None:
     assert told == found.trials
     assert found.best is found.trials[0]
     assert found.best.by_fold == (1.0, 1.0)
-    with pytest.raises(tl.ParameterError, match="no kernel"):
+    with pytest.raises(tl.errors.ParameterError, match="no kernel"):
         select([], bank, [0, 1, 0, 1])
-    with pytest.raises(tl.ParameterError, match="'1' has one"):
+    with pytest.raises(tl.errors.ParameterError, match="'1' has one"):
         select([tl.Subtree()], bank, [0, 1, 0, 2])
     with pytest.raises(tl.TreeletError):
         select([tl.Subtree()], bank, [0, 1, 0])
@@ -73,8 +119,6 @@ def test_selection_errors_and_order() -> None:
 
 
 def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
-    from treelet.experiments import collins_duffy
-
     class Enough(Exception):
         pass
 
@@ -83,20 +127,20 @@ def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        collins_duffy.run(quick=True, say=interrupt, folder=tmp_path)
+        run("collins-duffy", quick=True, say=interrupt, out=tmp_path)
     assert len(list(tmp_path.iterdir())) == 1
     said: list[str] = []
-    results = collins_duffy.run(quick=True, say=said.append, folder=tmp_path)
+    results, _ = run("collins-duffy", quick=True, say=said.append, out=tmp_path)
     assert said[0] == "1 of 2 splits were done before and are kept"
     assert sum(line.startswith("split") for line in said) == 1
-    assert not list(tmp_path.iterdir()), "nothing is left behind when all is done"
-    whole = collins_duffy.run(quick=True)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"collins-duffy.{suffix}" for suffix in ("json", "md", "png")}, "nothing else is left behind"
+    whole, page = run("collins-duffy", quick=True)
     for key in ("pcfg", "reranked", "oracle", "relative_improvement", "depth", "scale", "more", "deviations"):
         assert results[key] == whole[key]
     assert whole["pcfg"] < whole["reranked"] < whole["oracle"]
     assert set(whole["depth"]["3"]) == {"score", "improvement"}
     assert whole["depth"]["1"]["score"]["mean"] < whole["depth"]["3"]["score"]["mean"]
-    page = collins_duffy.page(whole)
     assert "GENERATED" in page
     assert "Quick run" in page
 
@@ -104,15 +148,15 @@ def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
 def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
     bank = tl.datasets.flights(260, seed=5)
     bank.write(tmp_path / "bank.mrg")
-    result = run_command("reproduce", "collins-duffy", "--quick", "--splits", "1", "--treebank", tmp_path / "bank.mrg", "--json", "-o", tmp_path)  # fmt: skip
+    result = run_command("collins-duffy", "--quick", "--splits", "1", "--treebank", tmp_path / "bank.mrg", "--json", "-o", tmp_path)  # fmt: skip
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)
     assert {"pcfg", "reranked", "oracle", "relative_improvement", "depth", "scale", "seconds"} <= set(data)
     names = {path.name for path in tmp_path.iterdir()}
     stem = "collins-duffy-bank"
-    assert names == {"bank.mrg", *(f"{stem}.{suffix}" for suffix in ("json", "md", "html", "png"))}
-    assert "data:image/png;base64" in (tmp_path / f"{stem}.html").read_text()
-    result = run_command("reproduce", "questions", "--splits", "3")
+    assert names == {"bank.mrg", *(f"{stem}.{suffix}" for suffix in ("json", "md", "png"))}
+    assert f"({stem}.png)" in (tmp_path / f"{stem}.md").read_text()
+    result = run_command("questions", "--splits", "3")
     assert result.exit_code != 0
     assert "has no option --splits" in result.stderr
 
@@ -125,22 +169,22 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
             found = grammar.parse(tree.words(), k=5)
             line = {"doc": f"d{number // 3}", "gold": str(tree), "nbest": [[logp, 0.5, str(t)] for t, logp in found]}
             stream.write(json.dumps(line) + "\n")
-    from treelet.experiments import collins_duffy
-
-    results = collins_duffy.run(quick=True, nbest=str(tmp_path / "lists.jsonl"))
+    results, _ = run("collins-duffy", quick=True, nbest=str(tmp_path / "lists.jsonl"))
     assert results["kind"] == "nbest"
     assert results["oracle"] >= results["pcfg"]
-    with pytest.raises(tl.ParameterError, match="not both"):
-        collins_duffy.run(quick=True, nbest="a", treebank="b")
+    with pytest.raises(tl.errors.ParameterError, match="not both"):
+        run("collins-duffy", quick=True, nbest="a", treebank="b")
 
 
 def test_no_test_sentence_is_trained_on() -> None:
-    from treelet.experiments import collins_duffy
+    from experiments import collins_duffy
 
     bank = tl.datasets.flights(60, seed=3)
     doubled = tl.Treebank.concat([bank, bank])  # every sentence twice: most have a twin in another part
-    data = collins_duffy.Data("file", "doubled", doubled, (70, 20, 30), 1, {})
-    train, dev, test = ({" ".join(tree.words()) for tree in part.gold} for part in collins_duffy.prepared(data, 0, 3))
+    parts = collins_duffy.Data("file", "doubled", (70, 20, 30), 1, doubled).parts(0, 3)
+    train, dev, test = (
+        {" ".join(tree.words()) for tree in part.gold} for part in (parts.train, parts.development, parts.test)
+    )
     assert test
     assert not train & dev
     assert not train & test

@@ -615,7 +615,7 @@ def test_what_is_far_too_improbable_in_a_list_is_left_out():
 
 
 def test_hybrid_and_composite_are_what_they_say():
-    table = tl.Table(
+    table = tl.structures.Table(
         {
             "path": ["(VP (V-P saw) NP-ARG)", "(VP (V-P saw) (NP PP-ARG))", "(VP (V-P ate) NP-ARG)"],
             "constituent": ["(NP (D a) (N man))", "(PP (P in) (N town))", "(NP (D a) (N cat))"],

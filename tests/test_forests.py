@@ -255,7 +255,7 @@ def test_gradient():
 def test_large_values_do_not_overflow_when_normalised():
     tree = "(S " + "(A (B x))" * 800 + ")"
     bank = tl.ForestBank([tree, tree.replace("x", "y", 3)])
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         tl.ForestKernel(lam=1)(bank)
     np.testing.assert_allclose(
         tl.ForestKernel(lam=1).normalized()(bank), tl.SubsetTree(lam=1).normalized()(list(bank.best())), rtol=1e-9
@@ -264,7 +264,7 @@ def test_large_values_do_not_overflow_when_normalised():
 
 def test_repr_and_parameters():
     assert eval(repr(tl.ForestKernel(lam=0.3)), {"ForestKernel": tl.ForestKernel}) == tl.ForestKernel(lam=0.3)
-    assert tl.ForestKernel().get_params() == {"lam": 0.4}
+    assert tl.ForestKernel().get_params() == {"lam": 0.4, "lam_bounds": (1e-3, 1)}
     tl.testing.check_kernel(tl.ForestKernel(lam=0.4), ["(S (A x))", "(S (B x) (A y))", "(B x)"])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 
 import treelet as tl
@@ -29,7 +30,7 @@ KERNELS = [
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @settings(max_examples=20)
 @given(examples=banks(min_size=2, max_size=4, max_nodes=10))
-def test_agrees_with_differences(kernel: tl.Kernel, examples: list[tl.Tree]) -> None:
+def test_agrees_with_differences(kernel: tl.kernels.Kernel, examples: list[tl.Tree]) -> None:
     K, dK = kernel.gradient(examples)
     np.testing.assert_allclose(K, kernel(examples), rtol=1e-10, atol=1e-300)
     theta = kernel.theta
@@ -55,11 +56,11 @@ def test_theta_names_the_parameters_in_order() -> None:
     np.testing.assert_allclose(np.exp(copy.theta), [0.7, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(np.exp(kernel.theta), [0.5, 0.25, 0.1, 0.2])
     assert kernel.clone_with_theta(kernel.bounds[:, 1]).k2.lam == 1
-    with pytest.raises(tl.ParameterError, match="4 parameters"):
+    with pytest.raises(tl.errors.ParameterError, match="4 parameters"):
         kernel.theta = [0.0]
-    with pytest.raises(tl.ParameterError, match="leave Y out"):
+    with pytest.raises(tl.errors.ParameterError, match="leave Y out"):
         kernel(["(A x)"], ["(A x)"], eval_gradient=True)
-    with pytest.raises(tl.ParameterError, match="by their names"):
+    with pytest.raises(tl.errors.ParameterError, match="by their names"):
         kernel(["(A x)"], ["(A x)"], 2)
     assert kernel.gradient([])[1].shape == (0, 0, 4)
 
@@ -83,7 +84,7 @@ def test_gaussian_process_classifier_tunes_a_tree_kernel(form: str) -> None:
     start = tl.SubsetTree(lam=0.9).normalized()
     model = GaussianProcessClassifier(kernel=3.0 * start, random_state=0).fit(X[:30], y[:30])
     assert model.score(X[30:], y[30:]) == 1.0
-    assert isinstance(model.kernel_, tl.Scale)
+    assert isinstance(model.kernel_, tl.kernels.Scale)
     assert model.kernel_.kernel.kernel.lam != 0.9, "the optimiser did not move lam"
     fixed = GaussianProcessClassifier(kernel=3.0 * start, optimizer=None).fit(X[:30], y[:30])
     assert model.log_marginal_likelihood_value_ > fixed.log_marginal_likelihood_value_
@@ -100,3 +101,73 @@ def test_gaussian_process_regressor() -> None:
     model = GaussianProcessRegressor(kernel=tl.PartialTree(lam=0.5, mu=0.5).normalized(), alpha=0.01, random_state=0)
     model.fit(texts[:30], y[:30].astype(float))
     assert ((model.predict(texts[30:]) > 0.5) == y[30:]).all()
+
+
+@pytest.mark.parametrize("how", ["constructor", "set_params"])
+def test_a_gaussian_process_leaves_fixed_parameters_alone(how: str) -> None:
+    texts, y = labelled_trees()
+    if how == "constructor":
+        kernel = tl.PartialTree(lam=0.5, mu=0.35, mu_bounds="fixed").normalized().gaussian(2.0, sigma_bounds=(1.5, 3.0))
+    else:
+        kernel = tl.PartialTree(lam=0.5, mu=0.35).normalized().gaussian(2.0)
+        kernel.set_params(mu_bounds="fixed", sigma_bounds=(1.5, 3.0))
+    fixed = {h.name: h.fixed for h in kernel.hyperparameters}
+    assert fixed == {"sigma": False, "kernel__kernel__lam": False, "kernel__kernel__mu": True}
+    assert kernel.n_dims == len(kernel.theta) == len(kernel.bounds) == 2
+    free = tl.PartialTree(lam=0.5, mu=0.35).normalized().gaussian(2.0).gradient(texts[:9])[1]
+    np.testing.assert_array_equal(kernel.gradient(texts[:9])[1], free[..., :2])
+    model = GaussianProcessRegressor(kernel=kernel, alpha=0.01, random_state=0).fit(texts[:30], y[:30].astype(float))
+    found = model.kernel_.kernel.kernel
+    assert found.mu == 0.35
+    assert found.lam != 0.5, "what is not fixed was not tuned"
+    assert 1.5 <= model.kernel_.sigma <= 3.0
+    assert eval(repr(kernel), vars(tl).copy() | {"PartialTree": tl.PartialTree}) == kernel
+
+
+def test_all_parameters_fixed() -> None:
+    texts, y = labelled_trees(20)
+    kernel = tl.kernels.Scale(2.0, tl.SubsetTree(lam=0.4, lam_bounds="fixed"), factor_bounds="fixed")
+    assert repr(kernel).startswith("Scale(")
+    assert eval(repr(kernel), {"Scale": tl.kernels.Scale, "SubsetTree": tl.SubsetTree}) == kernel
+    assert kernel != 2.0 * tl.SubsetTree(lam=0.4)
+    K, dK = kernel.gradient(texts)
+    np.testing.assert_array_equal(K, kernel(texts))
+    assert dK.shape == (20, 20, 0)
+    model = GaussianProcessRegressor(kernel=kernel, alpha=0.01).fit(texts, y.astype(float))
+    assert model.kernel_ == kernel
+
+
+@pytest.mark.parametrize(
+    "bounds", ["free", (0.5,), (0.0, 1.0), (0.9, 0.1), (0.1, 2.0), None, (0.1, np.nan), ("a", "b")]
+)
+def test_bounds_that_make_no_sense(bounds: object) -> None:
+    with pytest.raises(
+        tl.errors.ParameterError, match=r"'lam_bounds' parameter of SubsetTree must be 'fixed' or two numbers"
+    ):
+        tl.SubsetTree(lam_bounds=bounds)
+
+
+def test_theta_of_the_locality_kernel_is_what_is_tuned() -> None:
+    kernel = tl.Locality(window=5, theta=0.25)
+    assert kernel.theta.shape == (0,)
+    assert kernel.n_dims == 0
+    assert kernel.bounds.shape == (0, 2)
+    assert kernel.get_params()["theta"] == kernel.reach == 0.25
+    assert repr(kernel) == "Locality(window=5, theta=0.25)"
+    assert kernel.set_params(theta=0.75).reach == 0.75
+    assert kernel == tl.Locality(5, 0.75) == clone(kernel) != tl.Locality(5)
+    with pytest.raises(tl.errors.ParameterError, match="'theta' parameter of Locality must be a number"):
+        kernel.set_params(theta=-1)
+    assert kernel.reach == 0.75
+    mixed = 2.0 * kernel
+    np.testing.assert_allclose(mixed.theta, [np.log(2.0)])
+    mixed.theta = [0.0]
+    assert mixed.factor == 1.0
+    assert mixed.kernel.reach == 0.75
+
+
+def test_coef0_means_the_same_and_is_the_same_by_default() -> None:
+    x = np.array([[1.0, 2.0], [0.5, -1.0]])
+    np.testing.assert_allclose(tl.Polynomial(3)(x), tl.Linear().polynomial(3)(x))
+    np.testing.assert_allclose(tl.Polynomial(3, 0.5)(x), tl.Linear().polynomial(3, 0.5)(x))
+    np.testing.assert_allclose(tl.Polynomial(3)(x), (x @ x.T) ** 3)

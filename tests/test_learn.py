@@ -65,7 +65,7 @@ def rows(trees: list[str]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 @pytest.mark.parametrize("kernel", [None, KERNEL, tl.PartialTree().normalized(), KERNEL * KERNEL], ids=repr)
-def test_learns(kernel: tl.Kernel | None, multi_class: str) -> None:
+def test_learns(kernel: tl.kernels.Kernel | None, multi_class: str) -> None:
     clf = tl.KernelSVC(kernel, C=10, multi_class=multi_class).fit(TREES, LABELS)
     assert clf.classes_.tolist() == ["deed", "relation", "thing"]
     assert clf.score(MORE, MORE_LABELS) > 0.9
@@ -293,9 +293,9 @@ def test_data_frames() -> None:
     clf = tl.KernelSVC(kernel).fit(frame, pd.Series(HARD_LABELS))
     expected = clf.decision_function(rows(HARD))
     np.testing.assert_allclose(clf.decision_function(frame), expected, atol=1e-9)
-    np.testing.assert_allclose(clf.decision_function(tl.Table.from_any(frame)), expected, atol=1e-9)
+    np.testing.assert_allclose(clf.decision_function(tl.structures.Table.from_any(frame)), expected, atol=1e-9)
     one = cross_val_score(tl.KernelSVC(kernel), frame, HARD_LABELS, cv=3, n_jobs=2)
-    for other in (rows(HARD), tl.Table.from_any(frame)):
+    for other in (rows(HARD), tl.structures.Table.from_any(frame)):
         np.testing.assert_array_equal(cross_val_score(tl.KernelSVC(kernel), other, HARD_LABELS, cv=3), one)
     search = GridSearchCV(tl.KernelSVC(kernel), {"kernel__k1__kernel__lam": [0.2, 0.4]}, cv=3, n_jobs=2)
     assert search.fit(frame, HARD_LABELS).best_score_ > 0.5
@@ -333,7 +333,7 @@ def test_check_estimator(name: str, container: Any) -> None:
     [tl.On("tree", KERNEL) + tl.On("length", tl.Linear()), tl.On("tree", KERNEL) * tl.On("length", tl.Polynomial(2))],
     ids=repr,
 )
-def test_check_estimator_on_columns(kernel: tl.Kernel) -> None:
+def test_check_estimator_on_columns(kernel: tl.kernels.Kernel) -> None:
     check_estimator(tl.KernelSVC(kernel), rows(TREES), LABELS)
 
 
@@ -467,7 +467,7 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
     ],
 )
 def test_bad_parameters(params: dict[str, Any], message: str) -> None:
-    with pytest.raises(tl.ParameterError, match=message):
+    with pytest.raises(tl.errors.ParameterError, match=message):
         tl.KernelSVC(**params).fit(TREES, LABELS)
 
 
@@ -476,17 +476,17 @@ def test_other_errors() -> None:
         tl.KernelSVC().predict(TREES)
     with pytest.raises(NotFittedError):
         tl.KernelMatrix().transform(TREES)
-    with pytest.raises(tl.ParameterError, match="fitted without probabilities"):
+    with pytest.raises(tl.errors.ParameterError, match="fitted without probabilities"):
         tl.KernelSVC().fit(TREES, LABELS).set_params(probability=True).predict_proba(TREES)
-    with pytest.raises(tl.ParameterError, match="at least two examples of each class"):
+    with pytest.raises(tl.errors.ParameterError, match="at least two examples of each class"):
         tl.KernelSVC(probability=True).fit(TREES[:3], LABELS[:3])
-    with pytest.raises(tl.FormatError):
+    with pytest.raises(tl.errors.FormatError):
         tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
-    with pytest.raises(tl.ParameterError, match="sample_weight"):
+    with pytest.raises(tl.errors.ParameterError, match="sample_weight"):
         tl.KernelSVC().fit(TREES, LABELS, sample_weight=np.zeros(60))
-    with pytest.raises(tl.ParameterError, match="y must hold numbers"):
+    with pytest.raises(tl.errors.ParameterError, match="y must hold numbers"):
         tl.KernelSVR().fit(TREES, LABELS)
-    with pytest.raises(tl.ParameterError, match="'epsilon'"):
+    with pytest.raises(tl.errors.ParameterError, match="'epsilon'"):
         tl.KernelSVR(epsilon=-1).fit(TREES, range(60))
 
 
@@ -497,10 +497,10 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
         machine = tl.KernelSVC(kernel=kernel).set_params(kernel__lam=0.3)
         assert "SubsetTree(lam=0.3)" in repr(machine.kernel)
         assert "SubsetTree(lam=0.3)" in repr(clone(machine).kernel)
-    with pytest.raises(tl.ParameterError, match="no parameter 'nonsense'"):
+    with pytest.raises(tl.errors.ParameterError, match="no parameter 'nonsense'"):
         tl.SubsetTree().normalized().set_params(nonsense=1)
     kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
-    with pytest.raises(tl.ParameterError, match="sigma"):
+    with pytest.raises(tl.errors.ParameterError, match="sigma"):
         kernel.set_params(kernel__lam=0.9, sigma=-1)
     assert kernel == tl.SubsetTree(lam=0.4).gaussian(1.0), "a refused change leaves nothing behind"
 

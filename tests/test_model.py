@@ -47,11 +47,11 @@ KEPT = {
 }
 
 
-def plain_sum(kernel: tl.Kernel, X: Any, support: Any, alpha: np.ndarray) -> np.ndarray:
+def plain_sum(kernel: tl.kernels.Kernel, X: Any, support: Any, alpha: np.ndarray) -> np.ndarray:
     return kernel(X, support) @ alpha.T
 
 
-def assert_equal_scores(scores: np.ndarray, kernel: tl.Kernel, X: Any, support: Any, alpha: np.ndarray) -> None:
+def assert_equal_scores(scores: np.ndarray, kernel: tl.kernels.Kernel, X: Any, support: Any, alpha: np.ndarray) -> None:
     """Equal to 1e-9 of the size of what is summed."""
     K = kernel(X, support)
     scale = (np.abs(K) @ np.abs(alpha).T).max(initial=0)
@@ -191,7 +191,7 @@ def test_examples_with_columns(name: str) -> None:
     alpha = np.random.default_rng(2).normal(size=(2, 9))
     model = CompressedModel.of(kernel, support, alpha)
     assert_equal_scores(model.score(X), kernel, X, support, alpha)
-    np.testing.assert_allclose(model.score(tl.Table.from_any(X)[[3, 1]]), model.score(X)[[3, 1]], rtol=1e-9)
+    np.testing.assert_allclose(model.score(tl.structures.Table.from_any(X)[[3, 1]]), model.score(X)[[3, 1]], rtol=1e-9)
 
 
 def test_vectors_add_up_to_one_an_output() -> None:
@@ -223,8 +223,8 @@ SMALL = [binary(3), tl.Tree.parse("(B x)"), tl.Tree.parse("(A (A x) (B x))")]
 
 @pytest.mark.parametrize("kernel", [tl.SubsetTree(1), tl.PartialTree(1, 1), tl.SubsetTree(1, max_depth=11)])
 @pytest.mark.parametrize("support", [LARGE, SMALL + LARGE[:1], SMALL], ids=["large", "both", "small"])
-def test_normalised_scores_beyond_float64(kernel: tl.Kernel, support: list[tl.Tree]) -> None:
-    with pytest.raises(tl.KernelOverflowError):
+def test_normalised_scores_beyond_float64(kernel: tl.kernels.Kernel, support: list[tl.Tree]) -> None:
+    with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag(LARGE)
     N = kernel.normalized()
     alpha = np.random.default_rng(0).normal(size=(2, len(support)))
@@ -248,7 +248,7 @@ def test_self_values_too_far_apart_for_one_graph() -> None:
 def test_raw_scores_that_do_not_fit_are_an_error() -> None:
     model = CompressedModel.of(tl.SubsetTree(1), [binary(11)], np.array([[-1.0]]))
     assert np.isfinite(model.score(SMALL)).all()
-    with pytest.raises(tl.KernelOverflowError, match=r"example 1 .*smaller lam"):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"example 1 .*smaller lam"):
         model.score([SMALL[0], LARGE[0]])
 
 
@@ -301,7 +301,7 @@ def test_stats_count_what_is_there() -> None:
     ("alpha", "message"), [([[1.0, 2.0]], "2 coefficients an output for 1"), ([[np.nan]], "finite numbers")]
 )
 def test_bad_coefficients(alpha: Any, message: str) -> None:
-    with pytest.raises(tl.ParameterError, match=message):
+    with pytest.raises(tl.errors.ParameterError, match=message):
         CompressedModel.of(SST, ["(A x)"], alpha)
 
 

@@ -271,7 +271,7 @@ PRODUCTS = [
 
 
 @pytest.mark.parametrize("kernel", SUMS, ids=repr)
-def test_sums_of_columns(kernel: tl.Kernel, engine: str) -> None:
+def test_sums_of_columns(kernel: tl.kernels.Kernel, engine: str) -> None:
     rows, more = table(TREES), table(NEW)
     last, mean = by_matrix(kernel(rows), Y, QID, [list(dict.fromkeys(QID))] * 2)
     for prediction, expected in (("last", last), ("averaged", mean)):
@@ -283,7 +283,7 @@ def test_sums_of_columns(kernel: tl.Kernel, engine: str) -> None:
 
 @pytest.mark.parametrize("kernel", PRODUCTS, ids=repr)
 @pytest.mark.parametrize("width", [None, 9])
-def test_any_other_kernel(kernel: tl.Kernel, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     slowly(monkeypatch)
     rows, more = table(TREES), table(NEW)
     data = kernel.coerce(rows)
@@ -313,11 +313,11 @@ def test_values_too_large_for_a_float64(monkeypatch: pytest.MonkeyPatch) -> None
     y, qid = [1, 0, 1, 0], [0, 0, 1, 1]
     ranker = VotedPerceptron(tl.SubsetTree(1).normalized()).fit(trees, y, qid)
     assert ranker.rank(trees, qid).tolist() == [0, 2]
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
     slowly(monkeypatch)
     assert GrowingParts.of(tl.SubsetTree(1).normalized(), tl.Treebank(trees), 1) is None
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
 
 
@@ -333,10 +333,10 @@ def test_precomputed(prediction: str, make: Any) -> None:
     np.testing.assert_allclose(given.predict(values, NEW_QID), ours.predict(NEW, NEW_QID), atol=1e-9)
     np.testing.assert_array_equal(given.rank(values, NEW_QID), ours.rank(NEW, NEW_QID))
     for wrong in (values[:, 1:], values[0], values * np.nan, [["a"] * len(TREES)]):
-        with pytest.raises(tl.ParameterError, match="precomputed"):
+        with pytest.raises(tl.errors.ParameterError, match="precomputed"):
             given.predict(wrong, NEW_QID)
     for wrong in (values, np.full((4, 4), np.inf), np.triu(np.ones((4, 4)))):
-        with pytest.raises(tl.ParameterError, match="precomputed"):
+        with pytest.raises(tl.errors.ParameterError, match="precomputed"):
             make("precomputed", **params).fit(wrong, [1, 0, 1, 0], [0, 0, 1, 1])
 
 
@@ -446,7 +446,7 @@ def optimum(K: np.ndarray, pairs: list[tuple[int, int]], C: float) -> np.ndarray
 @pytest.mark.parametrize("pairs", ["best", "all"])
 @pytest.mark.parametrize("C", [0.05, 1.0, 30.0])
 @pytest.mark.parametrize("kernel", [tl.SubsetTree(0.4), tl.PartialTree().normalized()], ids=repr)
-def test_the_optimum(kernel: tl.Kernel, C: float, pairs: str) -> None:
+def test_the_optimum(kernel: tl.kernels.Kernel, C: float, pairs: str) -> None:
     K = kernel(TREES)
     chosen = []
     for group in dict.fromkeys(QID):
@@ -471,7 +471,7 @@ def test_the_optimum(kernel: tl.Kernel, C: float, pairs: str) -> None:
 def test_too_few_passes_and_too_little_memory() -> None:
     with pytest.warns(ConvergenceWarning, match="larger max_iter"):
         RankSVM(tl.SubsetTree(), C=1000, tol=1e-9, max_iter=1).fit(TREES, Y, QID)
-    with pytest.raises(tl.ParameterError, match=r"candidates takes .* bytes, more than the 1,000 of memory="):
+    with pytest.raises(tl.errors.ParameterError, match=r"candidates takes .* bytes, more than the 1,000 of memory="):
         RankSVM(memory=1000).fit(TREES, Y, QID)
     few = ["(A x)", "(B x)"] + ["(C x)"] * 100
     RankSVM(memory=32).fit(few, [1, 0] + [0] * 100, [0, 0] + [1] * 100)
@@ -625,7 +625,7 @@ def test_damaged_and_forged_files(ranker: Any, tmp_path: Path) -> None:
         path.write_bytes(forged)
         try:
             model = tl.load(path)
-        except tl.ModelFileError:
+        except tl.learn.ModelFileError:
             refusals += 1
             continue
         loaded += 1
@@ -638,7 +638,7 @@ def test_damaged_and_forged_files(ranker: Any, tmp_path: Path) -> None:
     assert refusals > 200
     assert loaded > 0
     path.write_bytes(content[:-5])
-    with pytest.raises(tl.ModelFileError, match="cut short"):
+    with pytest.raises(tl.learn.ModelFileError, match="cut short"):
         tl.load(path)
 
 
@@ -664,7 +664,7 @@ def test_files_that_make_no_sense(name: str, value: Any, tmp_path: Path) -> None
     ranker = VotedPerceptron().fit(TREES, Y, QID)
     setattr(ranker, name, value)
     tl.save(ranker, tmp_path / "m")
-    with pytest.raises(tl.ModelFileError, match="makes no sense"):
+    with pytest.raises(tl.learn.ModelFileError, match="makes no sense"):
         tl.load(tmp_path / "m")
 
 
@@ -685,7 +685,7 @@ def test_votes_that_make_no_sense(name: str, value: Any, tmp_path: Path) -> None
     ranker = VotedPerceptron(prediction="voted").fit(TREES, Y, QID)
     setattr(ranker.model_, name, 0 * ranker.model_.survived if value is ... else value)
     tl.save(ranker, tmp_path / "m")
-    with pytest.raises(tl.ModelFileError, match="makes no sense"):
+    with pytest.raises(tl.learn.ModelFileError, match="makes no sense"):
         tl.load(tmp_path / "m")
 
 
@@ -744,7 +744,7 @@ def test_bad_data(make: Any, X: Any, y: Any, qid: Any, message: str) -> None:
     ],
 )
 def test_bad_parameters(ranker: Any, message: str) -> None:
-    with pytest.raises(tl.ParameterError, match=message):
+    with pytest.raises(tl.errors.ParameterError, match=message):
         ranker.fit(TREES, Y, QID)
 
 
@@ -754,14 +754,14 @@ def test_other_errors() -> None:
             with pytest.raises(NotFittedError):
                 call(make())
         ranker = make().fit(TREES, Y, QID)
-        with pytest.raises(tl.ParameterError, match="qid"):
+        with pytest.raises(tl.errors.ParameterError, match="qid"):
             ranker.score(NEW, NEW_Y)
-        with pytest.raises(tl.ParameterError, match="qid has 1 values"):
+        with pytest.raises(tl.errors.ParameterError, match="qid has 1 values"):
             ranker.predict(NEW, [1])
-        with pytest.raises(tl.ParameterError, match="X is empty"):
+        with pytest.raises(tl.errors.ParameterError, match="X is empty"):
             ranker.score([], [], [])
     voted = VotedPerceptron(prediction="voted").fit(TREES, Y, QID)
-    with pytest.raises(tl.ParameterError, match="'voted' needs qid"):
+    with pytest.raises(tl.errors.ParameterError, match="'voted' needs qid"):
         voted.predict(NEW)
-    with pytest.raises(tl.ParameterError, match="qid has 1 values"):
+    with pytest.raises(tl.errors.ParameterError, match="qid has 1 values"):
         voted.predict(NEW, [1])

@@ -124,7 +124,7 @@ def test_several_outputs() -> None:
     path = model.path(ALPHAS)
     assert path.loo_predictions.shape == (len(ALPHAS), len(K), 3)
     close(path.errors, np.mean((path.leave_query_out_predictions - Y2) ** 2, axis=(1, 2)), 1e-12)
-    with pytest.raises(tl.ParameterError, match="rank is for one output"):
+    with pytest.raises(tl.errors.ParameterError, match="rank is for one output"):
         model.rank(K, qid)
 
 
@@ -194,7 +194,7 @@ def test_folds_are_cross_validation() -> None:
     for weights in ("pairs", "groups"):
         model = RankRLS("precomputed", 0.4, weights=weights).fit(K, y, qid)
         close(model.held_out(folds), refits(model, K, y, qid, folds))
-    with pytest.raises(tl.ParameterError, match="must hold whole queries"):
+    with pytest.raises(tl.errors.ParameterError, match="must hold whole queries"):
         model.held_out(np.arange(len(y)))
 
 
@@ -376,11 +376,17 @@ def test_no_warning_for_rounding_and_one_for_noise() -> None:
                 call()
             assert caught[0].filename == __file__
     broken = RLS("precomputed", 1e-300)
-    with pytest.warns(UserWarning, match="below the rounding"), pytest.raises(tl.ParameterError, match="larger alpha"):
+    with (
+        pytest.warns(UserWarning, match="below the rounding"),
+        pytest.raises(tl.errors.ParameterError, match="larger alpha"),
+    ):
         broken.fit(K, 1e200 * y)
     with pytest.raises(NotFittedError):
         broken.predict(K)
-    with pytest.raises(tl.ParameterError, match="scale y and the kernel"), np.errstate(over="ignore", invalid="ignore"):
+    with (
+        pytest.raises(tl.errors.ParameterError, match="scale y and the kernel"),
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
         RankRLS("precomputed").fit(1e308 * (K / np.abs(K).max()), y, qid)
     zero = RLS("precomputed").fit(np.zeros((3, 3)), [1.0, 2.0, 3.0])
     assert zero.predict(np.ones((1, 3))).tolist() == [6.0]
@@ -411,7 +417,7 @@ def test_a_path_takes_one_decomposition(make: Any, monkeypatch: pytest.MonkeyPat
 
 def test_memory() -> None:
     for make in (RLS, RankRLS):
-        with pytest.raises(tl.ParameterError, match=r"more than the 10,000 of memory=.*basis="):
+        with pytest.raises(tl.errors.ParameterError, match=r"more than the 10,000 of memory=.*basis="):
             make("precomputed", memory=10_000).fit(np.eye(40), np.arange(40), np.arange(40) // 5)
         make("precomputed", memory=10_000, basis=4).fit(np.eye(40), np.arange(40), np.arange(40) // 5)
 
@@ -488,7 +494,7 @@ def test_copies_leave_the_decomposition_behind() -> None:
     np.testing.assert_array_equal(copy.predict(NEW), model.predict(NEW))
     assert len(pickle.dumps(copy)) < 8 * len(TREES) ** 2
     for call in (lambda: copy.path([1]), lambda: copy.with_alpha(1), lambda: copy.held_out(QID)):
-        with pytest.raises(tl.ParameterError, match="fit again"):
+        with pytest.raises(tl.errors.ParameterError, match="fit again"):
             call()
     kernel = tl.SubsetTree(0.4)
     model = RLS(kernel).fit(TREES, Y)
@@ -536,7 +542,7 @@ def test_there_and_back(model: Any, tmp_path: Path) -> None:
                 np.testing.assert_array_equal(getattr(again, name), getattr(fitted, name))
         tl.save(again, tmp_path / "n")
         assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
-        with pytest.raises(tl.ParameterError, match="fit again"):
+        with pytest.raises(tl.errors.ParameterError, match="fit again"):
             again.path([1.0])
 
 
@@ -558,7 +564,7 @@ def test_damaged_and_forged_files(model: Any, tmp_path: Path) -> None:
         path.write_bytes(whole[:-32] + hashlib.sha256(whole[:-32]).digest() if k % 3 else whole)
         try:
             again = tl.load(path)
-        except tl.ModelFileError:
+        except tl.learn.ModelFileError:
             refusals += 1
             continue
         loaded += 1
@@ -569,7 +575,7 @@ def test_damaged_and_forged_files(model: Any, tmp_path: Path) -> None:
     assert refusals > 100
     assert loaded > 0
     path.write_bytes(content[:-5])
-    with pytest.raises(tl.ModelFileError, match="cut short"):
+    with pytest.raises(tl.learn.ModelFileError, match="cut short"):
         tl.load(path)
 
 
@@ -597,7 +603,7 @@ def test_files_that_make_no_sense(name: str, value: Any, tmp_path: Path) -> None
     model = RLS(alphas=[1.0, 2.0]).fit(TREES, Y, QID)
     setattr(model, name, value)
     tl.save(model, tmp_path / "m")
-    with pytest.raises(tl.ModelFileError, match="makes no sense"):
+    with pytest.raises(tl.learn.ModelFileError, match="makes no sense"):
         tl.load(tmp_path / "m")
 
 
@@ -646,7 +652,7 @@ def test_bad_data(make: Any, X: Any, y: Any, qid: Any, message: str) -> None:
     ],
 )
 def test_more_bad_data(model: Any, X: Any, y: Any, qid: Any, message: str) -> None:
-    with pytest.raises(tl.ParameterError, match=message):
+    with pytest.raises(tl.errors.ParameterError, match=message):
         model.fit(X, y, qid)
 
 
@@ -679,12 +685,12 @@ def test_more_bad_data(model: Any, X: Any, y: Any, qid: Any, message: str) -> No
 )
 def test_bad_parameters(params: dict[str, Any], message: str) -> None:
     for make in (RLS, RankRLS):
-        with pytest.raises(tl.ParameterError, match=message):
+        with pytest.raises(tl.errors.ParameterError, match=message):
             make(**params).fit(TREES, Y, QID)
 
 
 def test_other_errors() -> None:
-    with pytest.raises(tl.ParameterError, match="'weights' parameter of RankRLS must be 'pairs' or 'groups'"):
+    with pytest.raises(tl.errors.ParameterError, match="'weights' parameter of RankRLS must be 'pairs' or 'groups'"):
         RankRLS(weights="both").fit(TREES, Y, QID)
     for make in (RLS, RankRLS):
         for call in (
@@ -698,15 +704,15 @@ def test_other_errors() -> None:
                 call(make())
         model = make().fit(TREES, Y, QID)
         for bad in ([], [0], [-1.0], "x", 1.0):
-            with pytest.raises(tl.ParameterError, match="alphas must be a sequence of positive numbers"):
+            with pytest.raises(tl.errors.ParameterError, match="alphas must be a sequence of positive numbers"):
                 model.path(bad)
-        with pytest.raises(tl.ParameterError, match="'alpha' parameter"):
+        with pytest.raises(tl.errors.ParameterError, match="'alpha' parameter"):
             model.with_alpha(0)
-        with pytest.raises(tl.ParameterError, match="qid has 1 values"):
+        with pytest.raises(tl.errors.ParameterError, match="qid has 1 values"):
             model.predict(NEW, [1])
-        with pytest.raises(tl.ParameterError, match="qid has 2 values"):
+        with pytest.raises(tl.errors.ParameterError, match="qid has 2 values"):
             model.held_out([1, 2])
-    with pytest.raises(tl.ParameterError, match="qid is needed"):
+    with pytest.raises(tl.errors.ParameterError, match="qid is needed"):
         model.score(NEW, NEW_Y)
-    with pytest.raises(tl.ParameterError, match="X is empty"):
+    with pytest.raises(tl.errors.ParameterError, match="X is empty"):
         model.score([], [], [])

@@ -273,6 +273,9 @@ class ForestStore:
     def edge_start(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
     @property
+    def production(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
     def child_start(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
     @property

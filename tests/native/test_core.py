@@ -44,7 +44,7 @@ def random_text(rng: random.Random, nodes: int, labels: str = "ABC", words: str 
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_all_ways_to_the_same_matrix(kernel: tl.Kernel) -> None:
+def test_all_ways_to_the_same_matrix(kernel: tl.kernels.Kernel) -> None:
     rng = random.Random(1)
     texts = [random_text(rng, rng.randint(1, 40)) for _ in range(40)]
     texts += [f"(S {texts[0]} {texts[k]})" for k in range(20)]

@@ -9,39 +9,46 @@ import threading
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import treelet
-from treelet.cli import compare, convert, doctor, evaluate, gram, parse, predict, reproduce, rerank, train
+from treelet.cli import compare, convert, doctor, evaluate, gram, parse, predict, rerank, train
 from treelet.errors import TreeletError
 
 FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
 
 
-class Commands(TyperGroup):
+class Told:
     """Runs a command; an error becomes one line on the standard error and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
+        name = ctx.find_root().info_name
         try:
-            result = super().invoke(ctx)
+            result = super().invoke(ctx)  # type: ignore[misc]
             sys.stdout.flush()
             return result
         except BrokenPipeError:  # whoever read our output has had enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(PIPE_CLOSED) from None
         except KeyboardInterrupt:
-            _stop("treelet: interrupted", INTERRUPTED)
+            _stop(f"{name}: interrupted", INTERRUPTED)
         except (TreeletError, OSError) as error:
-            _stop(f"treelet: error: {_one_line(error)}", FAILED, ctx)
+            _stop(f"{name}: error: {_one_line(error)}", FAILED, ctx)
         except MemoryError:
-            _stop("treelet: error: there is not enough memory for this", FAILED, ctx)
+            _stop(f"{name}: error: there is not enough memory for this", FAILED, ctx)
         except Exception as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise  # typer's own: wrong usage, or a command that is done
-            name = type(error).__name__
-            _stop(
-                f"treelet: internal error: {name}: {_one_line(error)} (treelet --traceback shows where)", INTERNAL, ctx
-            )
+            what, how = type(error).__name__, "treelet --traceback" if name == "treelet" else "TREELET_TRACEBACK=1"
+            _stop(f"{name}: internal error: {what}: {_one_line(error)} ({how} shows where)", INTERNAL, ctx)
+
+
+class Commands(Told, TyperGroup):
+    """A command with subcommands."""
+
+
+class Command(Told, TyperCommand):
+    """A command of its own, as ``python -m experiments`` is."""
 
 
 def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
@@ -97,16 +104,20 @@ app.command("compare")(compare.command)
 app.command("parse")(parse.command)
 app.command("rerank")(rerank.command)
 app.command("convert")(convert.command)
-app.command("reproduce")(reproduce.command)
 app.command("doctor")(doctor.command)
 
 
 def main() -> None:
     """Run the command line and exit."""
+    start(app, "treelet")
+
+
+def start(app: typer.Typer, name: str) -> None:
+    """Run a command line and exit."""
     for stream in (sys.stdout, sys.stderr):
         encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
         if encoding not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8")  # as all files are that treelet writes
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # unwinds, so that nothing half-written stays
-    app(prog_name="treelet")
+    app(prog_name=name)

@@ -1,6 +1,6 @@
 """CoNLL-U, the files of Universal Dependencies: a word a line in ten columns, an empty line after each sentence.
 
-Only the layout is known here; `treelet.read_conllu` makes `Dependencies` of it.
+Only the layout is known here; `treelet.structures.read_conllu` makes `Dependencies` of it.
 """
 
 from __future__ import annotations

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from treelet.errors import InputTypeError, ParameterError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_tunable
+from treelet.kernels.tuning import FACTORS, Bounds
 from treelet.kernels.values import check_inner, check_values, log_of, number
 
 
@@ -55,14 +56,15 @@ class Constant(Kernel):
     """
 
     _always_shown = ("value",)
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"value": (1e-5, 1e5)}
+    _tunable = ("value",)
 
-    def __init__(self, value: float = 1.0) -> None:
+    def __init__(self, value: float = 1.0, *, value_bounds: Bounds = FACTORS) -> None:
         self.value = value
+        self.value_bounds = value_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "value", 0, math.inf, low_included=True)
+        check_tunable(self, "value", 0, math.inf, low_included=True)
 
     def coerce(self, X: Any) -> Any:
         return X
@@ -207,15 +209,16 @@ class ScaleEvaluator(Evaluator):
 class Scale(Kernel):
     """``factor * kernel``."""
 
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"factor": (1e-5, 1e5)}
+    _tunable = ("factor",)
 
-    def __init__(self, factor: float, kernel: Kernel) -> None:
+    def __init__(self, factor: float, kernel: Kernel, *, factor_bounds: Bounds = FACTORS) -> None:
         self.factor = factor
         self.kernel = kernel
+        self.factor_bounds = factor_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "factor", 0, math.inf, low_included=True)
+        check_tunable(self, "factor", 0, math.inf, low_included=True)
         check_inner(self)
 
     def coerce(self, X: Any) -> Any:
@@ -236,4 +239,6 @@ class Scale(Kernel):
         return factor * K, [factor * K, *(factor * part for part in parts)]
 
     def __repr__(self) -> str:
+        if self.factor_bounds != FACTORS:
+            return super().__repr__()
         return f"{number(self.factor)} * {tightly(self.kernel)}"

@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.kernels.tuning import Tunable
+from treelet.kernels.tuning import WIDTHS, Bounds, Tunable
 
 if TYPE_CHECKING:
     from treelet.kernels.algebra import Product, Scale, Sum
@@ -61,16 +61,21 @@ class Kernel(Tunable, ABC):
     def validate(self) -> None:
         """Raise `ParameterError` if a parameter makes no sense."""
 
+    _attributes: ClassVar[dict[str, str]] = {}
+    """Where a parameter is kept whose name an attribute of all kernels has."""
+
     @classmethod
     def _parameter_names(cls) -> list[str]:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def _set(self, name: str, value: Any) -> None:
+        setattr(self, self._attributes.get(name, name), value)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, those of inner kernels as ``outer__inner``."""
         params: dict[str, Any] = {}
         for name in self._parameter_names():
-            value = getattr(self, name)
-            params[name] = value
+            value = params[name] = getattr(self, self._attributes.get(name, name))
             if deep and isinstance(value, Kernel):
                 params.update({f"{name}__{key}": inner for key, inner in value.get_params().items()})
         return params
@@ -91,7 +96,7 @@ class Kernel(Tunable, ABC):
                 if rest:
                     nested.setdefault(name, {})[rest] = value
                 else:
-                    setattr(self, name, value)
+                    self._set(name, value)
             for name, inner in nested.items():
                 if not isinstance(getattr(self, name), Kernel):
                     raise ParameterError(f"{type(self).__name__}.{name} is no kernel, it has no parameters of its own")
@@ -99,7 +104,7 @@ class Kernel(Tunable, ABC):
             self.validate()
         except ParameterError:
             for name, value in before.items():
-                setattr(self, name, value)
+                self._set(name, value)
                 if name in inside:
                     value.set_params(**inside[name])
             raise
@@ -120,8 +125,7 @@ class Kernel(Tunable, ABC):
     def __repr__(self) -> str:
         given = []
         signature = inspect.signature(type(self).__init__)
-        for name in self._parameter_names():
-            value = getattr(self, name)
+        for name, value in self.get_params(deep=False).items():
             if value != signature.parameters[name].default or name in self._always_shown:
                 plain = value.item() if isinstance(value, np.generic) else value
                 given.append(f"{name}={plain!r}")
@@ -187,7 +191,7 @@ class Kernel(Tunable, ABC):
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress)
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
-        if self.n_dims:
+        if self.hyperparameters:
             raise ParameterError(f"there is no gradient of {self!r} by its parameters")
         return self(X), []
 
@@ -199,11 +203,11 @@ class Kernel(Tunable, ABC):
 
         return Normalized(self)
 
-    def gaussian(self, sigma: float) -> Gaussian:
+    def gaussian(self, sigma: float, *, sigma_bounds: Bounds = WIDTHS) -> Gaussian:
         """exp(-(K(x, x) - 2 K(x, y) + K(y, y)) / sigma**2)."""
         from treelet.kernels.wrapped import Gaussian
 
-        return Gaussian(self, sigma)
+        return Gaussian(self, sigma, sigma_bounds=sigma_bounds)
 
     def polynomial(self, degree: int, coef0: float = 0.0) -> PolynomialOf:
         """(K(x, y) + coef0) ** degree."""
@@ -247,10 +251,25 @@ def overflow(kernel: Kernel, row: int, column: int) -> Exception:
 
 def check_number(owner: object, name: str, low: float, high: float, *, low_included: bool = False) -> None:
     """The parameter must be a real number in an interval that includes `high`."""
-    value = getattr(owner, name)
+    value = getattr(owner, getattr(owner, "_attributes", {}).get(name, name))
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not real or not (low <= value if low_included else low < value) or not value <= high or math.isinf(value):
         interval = f"{'[' if low_included else '('}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
         raise ParameterError(
             f"The {name!r} parameter of {type(owner).__name__} must be a number in {interval}. Got {value!r} instead."
+        )
+
+
+def check_tunable(owner: Kernel, name: str, low: float, high: float, *, low_included: bool = False) -> None:
+    """As `check_number`; and bounds for tuning must be ``"fixed"`` or two numbers within the same interval, above 0."""
+    check_number(owner, name, low, high, low_included=low_included)
+    bounds = getattr(owner, f"{name}_bounds")
+    try:
+        fits = bounds == "fixed" or (len(bounds) == 2 and 0 < bounds[0] <= bounds[1] <= high and bounds[1] < math.inf)
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ParameterError(
+            f"The '{name}_bounds' parameter of {type(owner).__name__} must be 'fixed' or two numbers in "
+            f"(0, {high:g}{')' if math.isinf(high) else ']'}, the smaller one first. Got {bounds!r} instead."
         )

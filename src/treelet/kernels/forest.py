@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from treelet import _core
-from treelet.kernels.base import check_number
+from treelet.kernels.base import check_tunable
 from treelet.kernels.store import StoreKernel
+from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.forest_bank import ForestBank
 
 
@@ -21,6 +22,8 @@ class ForestKernel(StoreKernel):
     ----------
     lam : float in (0, 1]
         Decay a production.
+    lam_bounds : pair of numbers or "fixed"
+        As for `Subtree`.
 
     Notes
     -----
@@ -39,15 +42,16 @@ class ForestKernel(StoreKernel):
 
     _algorithm = _core.ForestColumns
     bank = ForestBank
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _tunable = ("lam",)
     _always_shown = ("lam",)
 
-    def __init__(self, lam: float = 0.4) -> None:
+    def __init__(self, lam: float = 0.4, *, lam_bounds: Bounds = DECAYS) -> None:
         self.lam = lam
+        self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
+        check_tunable(self, "lam", 0, 1)
 
     def _native_parameters(self, store: Any) -> tuple[Any, ...]:
         return (float(self.lam),)

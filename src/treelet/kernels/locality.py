@@ -10,8 +10,9 @@ import numpy as np
 
 from treelet import _core
 from treelet.errors import ParameterError
-from treelet.kernels.base import check_number
+from treelet.kernels.base import check_number, check_tunable
 from treelet.kernels.store import StoreKernel
+from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.sequence_bank import SequenceBank
 
 MATCHES = ("position", "exact", "count")
@@ -38,7 +39,8 @@ class Locality(StoreKernel):
         Places in a window, at least 1: an even number gives the window of the next odd one. By type: a dict that names
         every type of the examples.
     theta : float
-        How far apart places may be and still count as near; 0 asks for the same place. Only for ``"position"``.
+        How far apart places may be and still count as near; 0 asks for the same place. Only for ``"position"``. It is the
+        paper's name; the attribute is called `reach`, since `theta` is what Gaussian processes tune, of every kernel.
     match : {"position", "exact", "count"}
         What is made of the pairs in a window. With a window of 1 they give 2, 1 and 1 for each pair of equal features.
     weights : dict of str to float, optional
@@ -71,7 +73,7 @@ class Locality(StoreKernel):
     _algorithm = _core.LocalityColumns
     bank = SequenceBank
     _always_shown = ("window",)
-    theta: Any = 0.5  # the paper's name: not the list of all parameters that scikit-learn's kernels have by it
+    _attributes: ClassVar[dict[str, str]] = {"theta": "reach"}
 
     def __init__(
         self,
@@ -81,7 +83,7 @@ class Locality(StoreKernel):
         weights: Mapping[str, float] | None = None,
     ) -> None:
         self.window = window
-        self.theta = theta
+        self.reach = theta
         self.match = match
         self.weights = weights
         self.validate()
@@ -129,7 +131,7 @@ class Locality(StoreKernel):
                 )
             window = self.window[name] if isinstance(self.window, Mapping) else self.window
             types.append((label, min(int(window) // 2, 2**30), float(factors.get(name, 1))))
-        return types, MATCHES.index(self.match), float(self.theta)
+        return types, MATCHES.index(self.match), float(self.reach)
 
     @property
     def is_certain(self) -> bool:
@@ -140,7 +142,7 @@ class Locality(StoreKernel):
         size = min(2 * (max(windows, default=1) // 2) + 1, 2001)
         apart = np.arange(size)
         with np.errstate(divide="ignore", over="ignore"):
-            near = np.exp(-((apart / self.theta) ** 2)) if self.theta > 0 else (apart == 0).astype(float)
+            near = np.exp(-((apart / self.reach) ** 2)) if self.reach > 0 else (apart == 0).astype(float)
         logs = np.log1p(near)
         if (
             logs[0] >= 2 * logs[1:].sum() and logs[-1] < 1e-300
@@ -165,6 +167,8 @@ class Subsequence(StoreKernel):
         Decay a place, on each side.
     length : int
         Features in a subsequence. For several lengths, add kernels: ``Subsequence(length=1) + Subsequence(length=2)``.
+    lam_bounds : pair of numbers or "fixed"
+        As for `Subtree`.
 
     Notes
     -----
@@ -180,16 +184,17 @@ class Subsequence(StoreKernel):
 
     _algorithm = _core.SubsequenceColumns
     bank = SequenceBank
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _tunable = ("lam",)
     _always_shown = ("lam", "length")
 
-    def __init__(self, lam: float = 0.5, length: int = 2) -> None:
+    def __init__(self, lam: float = 0.5, length: int = 2, *, lam_bounds: Bounds = DECAYS) -> None:
         self.lam = lam
         self.length = length
+        self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
+        check_tunable(self, "lam", 0, 1)
         length = self.length
         if not isinstance(length, (int, np.integer)) or isinstance(length, bool) or length < 1:
             raise ParameterError(

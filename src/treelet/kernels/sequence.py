@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from treelet import _core
-from treelet.kernels.base import check_number
+from treelet.kernels.base import check_tunable
 from treelet.kernels.store import StoreKernel
+from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.tagged_bank import TaggedBank
 
 
@@ -26,6 +27,8 @@ class Tagging(StoreKernel):
     ----------
     lam : float in (0, 1]
         Decay a tag.
+    lam_bounds : pair of numbers or "fixed"
+        As for `Subtree`.
 
     Notes
     -----
@@ -42,15 +45,16 @@ class Tagging(StoreKernel):
 
     _algorithm = _core.TaggingColumns
     bank = TaggedBank
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _tunable = ("lam",)
     _always_shown = ("lam",)
 
-    def __init__(self, lam: float = 0.4) -> None:
+    def __init__(self, lam: float = 0.4, *, lam_bounds: Bounds = DECAYS) -> None:
         self.lam = lam
+        self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
+        check_tunable(self, "lam", 0, 1)
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return (float(self.lam),)

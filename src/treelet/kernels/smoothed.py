@@ -9,6 +9,7 @@ import numpy as np
 from treelet import _core
 from treelet.kernels.base import check_number
 from treelet.kernels.tree import PartialTree
+from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.word_vectors import WordVectors, as_word_vectors
 
 
@@ -26,7 +27,7 @@ class Smoothed(PartialTree):
     vectors : WordVectors, mapping, gensim KeyedVectors, or path
         A text file of ``word 0.1 0.2 ...`` lines, or ``.npy`` with its words beside it. Words without a vector match
         only themselves.
-    lam, mu, leaves
+    lam, mu, leaves, lam_bounds, mu_bounds
         As in `PartialTree`.
     threshold : float in [0, 1]
         Similarities up to this count as none.
@@ -51,12 +52,20 @@ class Smoothed(PartialTree):
     collapses = False  # words that come later have neighbours of their own
 
     def __init__(
-        self, vectors: Any, lam: float = 0.4, mu: float = 0.4, leaves: bool = True, threshold: float = 0.4
+        self,
+        vectors: Any,
+        lam: float = 0.4,
+        mu: float = 0.4,
+        leaves: bool = True,
+        threshold: float = 0.4,
+        *,
+        lam_bounds: Bounds = DECAYS,
+        mu_bounds: Bounds = DECAYS,
     ) -> None:
         self._read: tuple[Any, WordVectors] | None = None
         self.vectors = vectors
         self.threshold = threshold
-        super().__init__(lam, mu, leaves)
+        super().__init__(lam, mu, leaves, lam_bounds=lam_bounds, mu_bounds=mu_bounds)
 
     def validate(self) -> None:
         super().validate()

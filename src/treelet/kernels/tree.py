@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from treelet import _core
 from treelet.errors import ParameterError
-from treelet.kernels.base import check_number
+from treelet.kernels.base import check_tunable
 from treelet.kernels.store import StoreKernel
+from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.treebank import Treebank
 
 
@@ -30,6 +31,8 @@ class Subtree(TreeKernel):
     ----------
     lam : float in (0, 1]
         Decay a production. 1 counts.
+    lam_bounds : pair of numbers or "fixed"
+        Between which values a Gaussian process may choose `lam`; ``"fixed"`` leaves it alone.
 
     Notes
     -----
@@ -43,15 +46,16 @@ class Subtree(TreeKernel):
     """
 
     _algorithm = _core.SubtreeColumns
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _tunable = ("lam",)
     _always_shown = ("lam",)
 
-    def __init__(self, lam: float = 1.0) -> None:
+    def __init__(self, lam: float = 1.0, *, lam_bounds: Bounds = DECAYS) -> None:
         self.lam = lam
+        self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
+        check_tunable(self, "lam", 0, 1)
 
     def _native_parameters(self, store: _core.Store) -> tuple[float]:
         return (float(self.lam),)
@@ -72,6 +76,8 @@ class SubsetTree(TreeKernel):
         Decay a production. 1 counts; 0.4 is Moschitti's (2006) choice.
     max_depth : int, optional
         Only fragments of at most this depth: productions on the longest path; 1 is single productions.
+    lam_bounds : pair of numbers or "fixed"
+        As for `Subtree`.
 
     Notes
     -----
@@ -85,16 +91,17 @@ class SubsetTree(TreeKernel):
     """
 
     _algorithm = _core.SubsetTreeColumns
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1)}
+    _tunable = ("lam",)
     _always_shown = ("lam",)
 
-    def __init__(self, lam: float = 0.4, max_depth: int | None = None) -> None:
+    def __init__(self, lam: float = 0.4, max_depth: int | None = None, *, lam_bounds: Bounds = DECAYS) -> None:
         self.lam = lam
         self.max_depth = max_depth
+        self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
+        check_tunable(self, "lam", 0, 1)
         depth = self.max_depth
         if depth is not None and (not isinstance(depth, (int, np.integer)) or isinstance(depth, bool) or depth < 1):
             raise ParameterError(
@@ -126,6 +133,8 @@ class PartialTree(TreeKernel):
         Decay a level.
     leaves : bool
         False leaves out what two equal words contribute on their own: only pairs of nodes with children are summed.
+    lam_bounds, mu_bounds : pair of numbers or "fixed"
+        As for `Subtree`.
 
     Notes
     -----
@@ -139,18 +148,28 @@ class PartialTree(TreeKernel):
     """
 
     _algorithm = _core.PartialTreeColumns
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"lam": (1e-3, 1), "mu": (1e-3, 1)}
+    _tunable = ("lam", "mu")
     _always_shown: tuple[str, ...] = ("lam", "mu")
 
-    def __init__(self, lam: float = 0.4, mu: float = 0.4, leaves: bool = True) -> None:
+    def __init__(
+        self,
+        lam: float = 0.4,
+        mu: float = 0.4,
+        leaves: bool = True,
+        *,
+        lam_bounds: Bounds = DECAYS,
+        mu_bounds: Bounds = DECAYS,
+    ) -> None:
         self.lam = lam
         self.mu = mu
         self.leaves = leaves
+        self.lam_bounds = lam_bounds
+        self.mu_bounds = mu_bounds
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "lam", 0, 1)
-        check_number(self, "mu", 0, 1)
+        check_tunable(self, "lam", 0, 1)
+        check_tunable(self, "mu", 0, 1)
         if not isinstance(self.leaves, (bool, np.bool_)):
             raise ParameterError(
                 f"The 'leaves' parameter of PartialTree must be True or False. Got {self.leaves!r} instead."

@@ -1,7 +1,8 @@
 """Parameters that can be learnt: their logarithms, bounds, and the gradient of the matrix by them.
 
 The names are those that scikit-learn's Gaussian processes call, so that ``GaussianProcessClassifier(kernel=SubsetTree())``
-tunes ``lam`` by itself.
+tunes ``lam`` by itself. What they must leave alone is fixed as theirs are: ``SubsetTree(lam=0.4, lam_bounds="fixed")``, or
+for any part of a kernel ``kernel.set_params(k1__factor_bounds="fixed")``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,11 @@ from numpy.typing import NDArray
 from treelet.errors import ParameterError
 
 Matrix = NDArray[np.float64]
+Bounds = tuple[float, float] | str
+"""Between which values a parameter may be chosen; or ``"fixed"``: it is left alone."""
+DECAYS: Bounds = (1e-3, 1)
+FACTORS: Bounds = (1e-5, 1e5)
+WIDTHS: Bounds = (1e-3, 1e5)
 
 
 class Hyperparameter(NamedTuple):
@@ -25,7 +31,7 @@ class Hyperparameter(NamedTuple):
 
     name: str
     value_type: str
-    bounds: tuple[float, float]
+    bounds: Bounds
     n_elements: int
     fixed: bool
 
@@ -43,14 +49,18 @@ def introduce_to_sklearn() -> None:
 class Tunable:
     """The part of a kernel that optimisers see."""
 
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {}
-    """Own positive real parameters that can be learnt, with their bounds."""
+    _tunable: ClassVar[tuple[str, ...]] = ()
+    """Own positive real parameters that can be learnt; a parameter ``lam`` has its bounds in another, ``lam_bounds``."""
 
     requires_vector_input = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         introduce_to_sklearn()
         return super().__new__(cls)
+
+    @abstractmethod
+    def __call__(self, X: Any) -> Any:
+        """The matrix of X with itself."""
 
     @abstractmethod
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -60,50 +70,53 @@ class Tunable:
         """False: values depend on more than a difference."""
         return False
 
-    def _tunables(self, prefix: str = "") -> Iterator[tuple[Tunable, str, str]]:
-        """Owner, own name, full name: own ones first, then those of inner kernels in their order."""
+    def _tunables(self, prefix: str = "") -> Iterator[tuple[Tunable, str, Hyperparameter]]:
+        """Owner, own name, and what is said of it: own ones first, then those of inner kernels in their order."""
         for name in self._tunable:
-            yield self, name, prefix + name
+            bounds = getattr(self, f"{name}_bounds")
+            yield self, name, Hyperparameter(prefix + name, "numeric", bounds, 1, isinstance(bounds, str))
         for name, value in self.get_params(deep=False).items():
             if isinstance(value, Tunable):
                 yield from value._tunables(f"{prefix}{name}__")
 
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
-        """All parameters that can be learnt."""
-        return [
-            Hyperparameter(full, "numeric", owner._tunable[name], 1, False) for owner, name, full in self._tunables()
-        ]
+        """All parameters that can be learnt, and those that are fixed."""
+        return [about for _, _, about in self._tunables()]
+
+    def _free(self) -> list[tuple[Tunable, str, Hyperparameter]]:
+        """Those that are not fixed."""
+        return [place for place in self._tunables() if not place[2].fixed]
 
     @property
     def n_dims(self) -> int:
         """How many parameters can be learnt."""
-        return len(self.hyperparameters)
+        return len(self._free())
 
     @property
     def bounds(self) -> Matrix:
         """Bounds of `theta`."""
-        result: Matrix = np.log(np.array([h.bounds for h in self.hyperparameters]).reshape(-1, 2))
+        result: Matrix = np.log(np.array([about.bounds for _, _, about in self._free()], float).reshape(-1, 2))
         return result
 
     @property
     def theta(self) -> Matrix:
-        """The logarithms of the parameters that can be learnt."""
-        return np.array([np.log(float(getattr(owner, name))) for owner, name, _ in self._tunables()])
+        """The logarithms of the parameters that can be learnt and are not fixed."""
+        return np.array([np.log(float(getattr(owner, name))) for owner, name, _ in self._free()])
 
     @theta.setter
     def theta(self, values: Any) -> None:
-        places = list(self._tunables())
+        places = self._free()
         if len(places) != len(values):
             raise ParameterError(f"{self!r} has {len(places)} parameters to learn, got {len(values)} values")
-        for (owner, name, _), value in zip(places, values, strict=True):
-            low, high = owner._tunable[name]
+        for (owner, name, about), value in zip(places, values, strict=True):
+            low, high = cast("tuple[float, float]", about.bounds)
             setattr(owner, name, float(np.clip(np.exp(value), low, high)))
 
     def _check_bounds_params(self) -> None:
         """Gaussian processes call this when they are done: say which parameters ended at a bound."""
         at_bound = np.isclose(self.theta[:, None], self.bounds)
-        names = [h.name for h, sides in zip(self.hyperparameters, at_bound, strict=True) if sides.any()]
+        names = [h.name for (_, _, h), sides in zip(self._free(), at_bound, strict=True) if sides.any()]
         if names:
             warnings.warn(f"the best value of {', '.join(names)} lies at a bound of what was tried", stacklevel=2)
 
@@ -129,9 +142,14 @@ class Tunable:
         >>> K.item(), dK.shape
         (2.125, (1, 1, 1))
         """
+        every = list(self._tunables())
+        if all(about.fixed for _, _, about in every):
+            K: Matrix = self(X)
+            return K, np.empty((*K.shape, 0))
         K, parts = self._gradient(X)
+        parts = [part for part, (_, _, about) in zip(parts, every, strict=True) if not about.fixed]
         return K, np.stack(parts, axis=-1) if parts else np.empty((*K.shape, 0))
 
     @abstractmethod
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
-        """The matrix, and one matrix of derivatives a parameter in the order of `theta`."""
+        """The matrix, and one matrix of derivatives a parameter in the order of `hyperparameters`."""

@@ -146,12 +146,12 @@ class Polynomial(VectorKernel):
     --------
     >>> from treelet import Polynomial
     >>> Polynomial(degree=2)([[1, 2]], [[0, 1], [1, 1]])
-    array([[ 9., 16.]])
+    array([[4., 9.]])
     """
 
     _always_shown = ("degree",)
 
-    def __init__(self, degree: int = 2, coef0: float = 1.0, gamma: float = 1.0) -> None:
+    def __init__(self, degree: int = 2, coef0: float = 0.0, gamma: float = 1.0) -> None:
         self.degree = degree
         self.coef0 = coef0
         self.gamma = gamma

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from treelet.errors import KernelOverflowError
 from treelet.kernels.algebra import tightly
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number, check_tunable
+from treelet.kernels.tuning import WIDTHS, Bounds
 from treelet.kernels.values import (
     LARGE,
     check_degree,
@@ -184,6 +185,8 @@ class Gaussian(Kernel):
         Whose distance it is. Its values must fit a float64; ``kernel.normalized().gaussian(sigma)`` always does.
     sigma : float in (0, inf)
         The distance at which the value falls to 1/e.
+    sigma_bounds : pair of numbers or "fixed"
+        As for `Subtree`.
 
     Examples
     --------
@@ -193,16 +196,17 @@ class Gaussian(Kernel):
            [0.368, 1.   ]])
     """
 
-    _tunable: ClassVar[dict[str, tuple[float, float]]] = {"sigma": (1e-3, 1e5)}
+    _tunable = ("sigma",)
 
-    def __init__(self, kernel: Kernel, sigma: float = 1.0) -> None:
+    def __init__(self, kernel: Kernel, sigma: float = 1.0, *, sigma_bounds: Bounds = WIDTHS) -> None:
         self.kernel = kernel
         self.sigma = sigma
+        self.sigma_bounds = sigma_bounds
         self.validate()
 
     def validate(self) -> None:
         check_inner(self)
-        check_number(self, "sigma", 0, math.inf)
+        check_tunable(self, "sigma", 0, math.inf)
 
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
@@ -231,7 +235,8 @@ class Gaussian(Kernel):
         return G, [2 * distance * G, *(-G * distances(part) / self.sigma**2 for part in parts)]
 
     def __repr__(self) -> str:
-        return f"{tightly(self.kernel)}.gaussian(sigma={number(self.sigma)})"
+        bounds = "" if self.sigma_bounds == WIDTHS else f", sigma_bounds={self.sigma_bounds!r}"
+        return f"{tightly(self.kernel)}.gaussian(sigma={number(self.sigma)}{bounds})"
 
 
 class PowerEvaluator(Evaluator):

@@ -48,12 +48,16 @@ def row_index(index: Any, n: int, what: str) -> RowIndex:
     return chosen
 
 
-def listed(items: object, what: str, one: tuple[type, ...] = (), reader: str = "") -> list[object]:
-    """The items of a collection; InputTypeError for one item alone, a file's name or a table of several columns."""
+def listed(
+    items: object, what: str, one: tuple[type, ...] = (), reader: str = "", *, banks: tuple[type, ...] = ()
+) -> list[object]:
+    """The items of a collection; InputTypeError for one item alone, a file's name, a table, or a bank of other things."""
     name = type(items).__name__
     if isinstance(items, (str, bytes, *one)):
         hint = f", or read a file with treelet.{reader}" if reader and isinstance(items, str) else ""
         raise InputTypeError(f"a collection of {what} is needed, got one {name}: put it in a list{hint}")
+    if isinstance(items, Bank) and not isinstance(items, banks):
+        raise InputTypeError(f"a collection of {what} is needed, got a {name}")
     if isinstance(items, Mapping) or (hasattr(items, "columns") and not isinstance(items, Bank)):
         raise InputTypeError(
             f"a collection of {what} is needed, got a {name} with columns: give one of them, or say which to the kernel: "

@@ -29,7 +29,8 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
 
     Examples
     --------
-    >>> from treelet import Dependencies, DependencyBank
+    >>> from treelet import Dependencies
+    >>> from treelet.structures import DependencyBank
     >>> bank = DependencyBank([Dependencies.from_heads(["dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"])])
     >>> len(bank), bank.shape
     (1, (1,))
@@ -41,7 +42,7 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Dependencies | None]]:
-        found = listed(items, "parses", (Dependencies,), "read_conllu")
+        found = listed(items, "parses", (Dependencies,), "structures.read_conllu")
         for number, item in enumerate(found):
             if item is not None and not isinstance(item, Dependencies):
                 raise InputTypeError(
@@ -123,11 +124,6 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
                 out.write(text.encode("utf-8", "surrogatepass"))
 
 
-def as_dependencybank(parses: object) -> DependencyBank:
-    """A DependencyBank of whatever holds parses; a DependencyBank is returned as it is."""
-    return DependencyBank.of(parses)
-
-
 def _parse(tree: Tree) -> Dependencies:
     """The parse that a tree of `_columns_of` stands for; TreeError if it is none."""
     lists = {part.label: tuple(leaf.label for leaf in part.children) for part in tree.children}
@@ -168,7 +164,7 @@ def read_conllu(
     --------
     >>> import io, treelet
     >>> text = "1\tdogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
-    >>> bank = treelet.read_conllu(io.StringIO(text), tag="xpos")
+    >>> bank = treelet.structures.read_conllu(io.StringIO(text), tag="xpos")
     >>> bank[0].tags, bank[0].lemmas, bank[0].heads
     (('NNS', 'VBP'), ('dog', 'bark'), (2, 0))
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.adapters import safe_label
 from treelet.structures.dependency import UNKNOWN, Dependencies
-from treelet.structures.dependency_bank import DependencyBank, as_dependencybank
+from treelet.structures.dependency_bank import DependencyBank
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
 
@@ -64,7 +64,8 @@ def dependency_tree(
 
     Examples
     --------
-    >>> from treelet import Dependencies, dependency_tree
+    >>> from treelet import Dependencies
+    >>> from treelet.structures import dependency_tree
     >>> parse = Dependencies.from_heads(["the", "cat", "runs"], ["DT", "NN", "VBZ"], [2, 3, 0], ["det", "nsubj", "root"])
     >>> for form in ("grct", "lct", "loct", "pct"):
     ...     print(dependency_tree(parse, form))
@@ -128,14 +129,15 @@ def dependency_trees(
 
     Examples
     --------
-    >>> from treelet import Dependencies, PartialTree, dependency_trees
+    >>> from treelet import Dependencies, PartialTree
+    >>> from treelet.structures import dependency_trees
     >>> parses = [Dependencies.from_heads([who, "bark"], ["NNS", "VBP"], [2, 0], ["nsubj", "root"]) for who in ("dogs", "cats")]
     >>> PartialTree(lam=1, mu=1)(dependency_trees(parses))
     array([[21., 15.],
            [15., 21.]])
     """
     trees: list[Tree | None] = []
-    for number, parse in enumerate(as_dependencybank(parses)):
+    for number, parse in enumerate(DependencyBank.of(parses)):
         if parse is None:
             trees.append(None)
             continue

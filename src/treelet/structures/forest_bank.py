@@ -123,11 +123,6 @@ def _bank_from_json(lines: list[str]) -> ForestBank:
     return ForestBank.from_lines(lines)
 
 
-def as_forestbank(forests: object) -> ForestBank:
-    """A ForestBank of whatever holds forests or trees; a ForestBank is returned as it is."""
-    return ForestBank.of(forests)
-
-
 def read_forests(file: PathLike) -> ForestBank:
     """Read forests that `ForestBank.write` wrote: one a line, as JSON."""
     forests = []

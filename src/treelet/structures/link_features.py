@@ -45,7 +45,8 @@ def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
 
     Examples
     --------
-    >>> from treelet import Dependencies, feature_sequences
+    >>> from treelet import Dependencies
+    >>> from treelet.structures import feature_sequences
     >>> parse = Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (1, 2, "MVa")])
     >>> for name, sequence in feature_sequences(parse).items():
     ...     print(name, sequence)

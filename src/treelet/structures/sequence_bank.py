@@ -13,6 +13,7 @@ from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.dependency import Dependencies
+from treelet.structures.dependency_bank import DependencyBank
 from treelet.structures.link_features import feature_sequences
 from treelet.structures.tree_form import TreeFormBank
 
@@ -34,7 +35,7 @@ class SequenceBank(TreeFormBank[Sequences | None]):
 
     Examples
     --------
-    >>> from treelet import SequenceBank
+    >>> from treelet.structures import SequenceBank
     >>> bank = SequenceBank([["a", "b", 1], {"words": ["a", "b"], "lengths": [1, 2]}])
     >>> bank[0]
     ('a', 'b', 1)
@@ -48,7 +49,7 @@ class SequenceBank(TreeFormBank[Sequences | None]):
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Sequences | None]]:
-        found = listed(items, "feature sequences", (Dependencies,))
+        found = listed(items, "feature sequences", (Dependencies, dict), banks=(DependencyBank,))
         known: dict[Hashable, str] = {}
         return None, [_item(item, number, known) for number, item in enumerate(found)]
 
@@ -122,11 +123,6 @@ class SequenceBank(TreeFormBank[Sequences | None]):
             distinct=int(is_feature[distinct].sum()),
             types=len(np.unique(store.label[distinct[is_sequence[distinct]]])),
         )
-
-
-def as_sequencebank(examples: object) -> SequenceBank:
-    """A SequenceBank of whatever holds feature sequences; a SequenceBank is returned as it is."""
-    return SequenceBank.of(examples)
 
 
 def _item(item: object, number: int, known: dict[Hashable, str]) -> Sequences | None:

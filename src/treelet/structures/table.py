@@ -39,7 +39,7 @@ class Table:
 
     Examples
     --------
-    >>> from treelet import Table
+    >>> from treelet.structures import Table
     >>> table = Table({"path": ["(A x)", "(A y)"], "size": [1, 2]})
     >>> len(table), table.names
     (2, ['path', 'size'])

@@ -33,7 +33,7 @@ class TaggedBank(TreeFormBank[Tagged | None]):
 
     Examples
     --------
-    >>> from treelet import TaggedBank
+    >>> from treelet.structures import TaggedBank
     >>> bank = TaggedBank(["the/DT dog/NN barks/VBZ", "a/DT dog/NN barks/VBZ"])
     >>> len(bank), bank.shape
     (2, (2,))
@@ -47,7 +47,7 @@ class TaggedBank(TreeFormBank[Tagged | None]):
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Tagged | None]]:
-        found = listed(items, "tagged sequences", (Tagged,), "read_tagged")
+        found = listed(items, "tagged sequences", (Tagged,), "structures.read_tagged")
         return None, [_item(item, number) for number, item in enumerate(found)]
 
     @classmethod
@@ -153,11 +153,6 @@ def _item(item: object, number: int) -> Tagged | None:
         return Tagged([word for word, _ in pairs], [tag for _, tag in pairs])
     except TreeError as error:
         raise TreeError(f"item {number}: {error}") from None
-
-
-def as_taggedbank(sequences: object) -> TaggedBank:
-    """A TaggedBank of whatever holds tagged sequences; a TaggedBank is returned as it is."""
-    return TaggedBank.of(sequences)
 
 
 def _check_format(format: object) -> None:

@@ -103,11 +103,6 @@ def _read_in(trees: Iterable[object]) -> Columns:
     return Columns(store, roots)
 
 
-def as_treebank(trees: object) -> Treebank:
-    """A Treebank of whatever holds trees; a Treebank is returned as it is."""
-    return Treebank.of(trees)
-
-
 def read_trees(
     file: PathLike | IO[bytes] | IO[str], format: str | None = None, *, column: str | None = None, **options: Any
 ) -> Treebank:

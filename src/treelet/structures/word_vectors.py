@@ -26,7 +26,7 @@ class WordVectors:
 
     Examples
     --------
-    >>> from treelet import WordVectors
+    >>> from treelet.structures import WordVectors
     >>> vectors = WordVectors(["cat", "dog", "car"], [[1, 0.2], [1, 0.3], [0, 1]])
     >>> round(vectors.similarity("cat", "dog"), 3)
     0.996

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments import report
+from experiments.running import Say
 from treelet.datasets.loaders import wsj_sample
-from treelet.experiments import report
 from treelet.metrics import PARSEVAL, candidate_scores, oracle, parse_score, parseval
 from treelet.parsing import PCFG
 from treelet.parsing.chart import FALLBACK
 from treelet.structures import Tree
 
-Say = Callable[[str], None]
 TRAINING = 3500
 LONGEST = 40
 GRAMMARS: dict[str, dict[str, Any]] = {
@@ -38,7 +37,6 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
 
     With `quick`, only two grammars and 40 sentences. Nothing is random; `seed` is not used.
     """
-    started = time.perf_counter()
     bank, _ = wsj_sample()
     gold = [tree for tree in bank[TRAINING:] if tree is not None and len(tree.words()) <= LONGEST]
     names = list(GRAMMARS)
@@ -56,9 +54,6 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
     return {
         "rows": rows,
         "sentences": len(gold),
-        "seconds": time.perf_counter() - started,
-        "made_by": report.provenance("treelet reproduce parsing" + (" --quick" if quick else "")),
-        "quick": quick,
     }
 
 
@@ -92,7 +87,6 @@ def _measured(
 
 def page(results: dict[str, Any]) -> str:
     """The results as a Markdown page."""
-    made = results["made_by"]
     header = (
         "grammar", "rules", "P", "R", "F1", "exact", "tags", "parsed", "parse score", "best of 100: F1", "best of 100: parse score", "ms a sentence",
     )  # fmt: skip
@@ -109,7 +103,7 @@ def page(results: dict[str, Any]) -> str:
     ]
     parts = [
         "# Parsing the Penn Treebank sample",
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {results['seconds']:.0f} s of wall time.",
+        report.made_by(results),
         f"Grammars from the first {TRAINING:,} trees of the Wall Street Journal sample; {results['sentences']} sentences of "
         f"at most {LONGEST} words of the rest, with their words only (tags are guessed too). P, R and F1 are labelled PARSEVAL; "
         "the parse score is that of Collins & Duffy (2001), punctuation included. A sentence without a parse gets pieces "
@@ -125,30 +119,22 @@ def page(results: dict[str, Any]) -> str:
 
 def picture(results: dict[str, Any], path: Path) -> None:
     """F1 of each grammar's first choice and best of a hundred; needs matplotlib."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
     rows = results["rows"][::-1]
-    figure, axes = plt.subplots(figsize=(7, 0.6 + 0.42 * len(rows)))
-    places = np.arange(len(rows))
-    axes.barh(places, [r["oracle_f1"] for r in rows], color="0.85", label="best of 100")
-    axes.barh(places, [r["f1"] for r in rows], color="tab:blue", label="first choice")
-    for place, r in zip(places, rows, strict=True):
-        axes.text(r["f1"] - 0.3, float(place), f"{r['f1']:.1f}", va="center", ha="right", color="white", fontsize=8)
-        axes.text(
-            r["oracle_f1"] - 0.3,
-            float(place),
-            f"{r['oracle_f1']:.1f}",
-            va="center",
-            ha="right",
-            color="0.3",
-            fontsize=8,
-        )
-    axes.set_yticks(places, [r["grammar"] for r in rows], fontsize=8)
-    axes.set(xlim=(50, 100), xlabel="labelled F1")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=8, frameon=False)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    with report.drawn(path, figsize=(7, 0.6 + 0.42 * len(rows))) as (_, axes):
+        places = np.arange(len(rows))
+        axes.barh(places, [r["oracle_f1"] for r in rows], color="0.85", label="best of 100")
+        axes.barh(places, [r["f1"] for r in rows], color="tab:blue", label="first choice")
+        for place, r in zip(places, rows, strict=True):
+            axes.text(r["f1"] - 0.3, float(place), f"{r['f1']:.1f}", va="center", ha="right", color="white", fontsize=8)
+            axes.text(
+                r["oracle_f1"] - 0.3,
+                float(place),
+                f"{r['oracle_f1']:.1f}",
+                va="center",
+                ha="right",
+                color="0.3",
+                fontsize=8,
+            )
+        axes.set_yticks(places, [r["grammar"] for r in rows], fontsize=8)
+        axes.set(xlim=(50, 100), xlabel="labelled F1")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=8, frameon=False)

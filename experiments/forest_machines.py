@@ -1,8 +1,8 @@
-"""What both parts of the forest experiment need: machines on ready matrices, cross-validation, tests of differences."""
+"""What both parts of the forest experiment need: machines on ready matrices, cross-validation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from treelet.gram import gram
 from treelet.kernels import Kernel
 from treelet.learn import KernelSVC
-from treelet.metrics import BootstrapResult
-from treelet.metrics.significance import AT_ONCE
 
-Say = Callable[[str], None]
 Labels = NDArray[np.str_]
 Matrix = NDArray[np.float64]
 
@@ -42,7 +39,7 @@ def scores(
     Examples
     --------
     >>> import numpy as np
-    >>> from treelet.experiments.forest_machines import scores
+    >>> from experiments.forest_machines import scores
     >>> classes, found = scores(np.eye(3), np.array(["a", "b", "c"]), np.eye(3), C=10.0)
     >>> classes[found.argmax(axis=1)].tolist()
     ['a', 'b', 'c']
@@ -71,54 +68,6 @@ def cross_validated(
             classes, values = scores(own, labels[fit], across, C=value, n_jobs=n_jobs)
             found[value][rest] = classes[values.argmax(axis=1)]
     return found
-
-
-def bootstrap(
-    a: Matrix, b: Matrix, measure: Callable[[Matrix], Matrix], *, n: int = 10_000, seed: int = 0
-) -> BootstrapResult:
-    """The difference of two systems by any measure of sums over sentences, as `paired_bootstrap` does it.
-
-    Parameters
-    ----------
-    a, b : ndarray of shape (sentences, counts)
-        What each system did on each sentence.
-    measure : callable
-        From sums over sentences, the last axis being the counts, to the figure that is compared.
-    n, seed : int
-        Samples, and where they start.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from treelet.experiments.forest_machines import bootstrap
-    >>> one, other = np.ones((50, 1)), np.zeros((50, 1))
-    >>> bootstrap(one, other, lambda sums: 2 * sums[..., 0], n=100).difference
-    100.0
-    """
-    size, width = a.shape
-    table = np.hstack([a, b]).astype(np.float64)
-
-    def differences(sums: Matrix) -> Matrix:
-        return measure(sums[..., :width]) - measure(sums[..., width:])
-
-    total = table.sum(axis=0)
-    observed = float(differences(total))
-    rng = np.random.default_rng(seed)
-    drawn = np.empty(n)
-    step = max(1, AT_ONCE // size)
-    for begin in range(0, n, step):
-        rows = min(step, n - begin)
-        times = rng.multinomial(size, np.full(size, 1 / size), size=rows).astype(np.float64)
-        drawn[begin : begin + rows] = differences(times @ table)
-    extreme = int(np.count_nonzero(np.abs(drawn - observed) >= abs(observed) * (1 - 1e-9)))
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return BootstrapResult(
-        float(measure(total[:width])),
-        float(measure(total[width:])),
-        observed,
-        (extreme + 1) / (n + 1),
-        (float(low), float(high)),
-    )
 
 
 def best(trials: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ Sentences of the CRAFT corpus with Link Grammar's parses of them. 500 sentences 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments import report
+from experiments.running import Say
 from treelet.datasets import link_parses
-from treelet.experiments import report
 from treelet.kernels import Kernel, Locality, On, PartialTree
 from treelet.metrics import link_f1, paired_t_test
 from treelet.structures import SequenceBank, Table
@@ -33,8 +34,6 @@ PUBLISHED = [
 """Mean tau_b in the paper, on another corpus (BioInfer's sentences) with another version of the parser."""
 ROUNDING = 2e-13  # 1,000 times the distance between doubles near 1
 OWN, COUNTS = "Link Grammar's own order", "RLS, feature counts"
-
-Say = Callable[[str], None]
 
 
 def both(kernel: Kernel) -> Kernel:
@@ -121,10 +120,6 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         "parses": [len(train.parses), len(test.parses)],
         "table_seconds": table_seconds,
         "table_cpu_seconds": table_cpu,
-        "seconds": time.perf_counter() - started,
-        "made_by": report.provenance("treelet reproduce locality" + (" --quick" if quick else "")),
-        "quick": quick,
-        "seed": seed,
     }
 
 
@@ -230,18 +225,13 @@ def semidefinite(lists: ParseLists, *, quick: bool, say: Say) -> list[dict[str, 
 
 def page(results: dict[str, Any]) -> str:
     """The results as Markdown, the paper's figures beside ours."""
-    made = results["made_by"]
-
-    def p(value: float | None) -> str:
-        return "" if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
-
     table = [
         (
             row["name"],
             f"{row['cross_validation']:.3f}",
             f"**{row['tau']:.3f}** ± {row['error']:.3f}",
-            p(row.get("p_own_order")),
-            p(row.get("p_counts")),
+            report.p_value(row.get("p_own_order")),
+            report.p_value(row.get("p_counts")),
             row.get("tried", ""),
             f"`{_short(row['kernel'])}`, λ = {row['alpha']:g}" if "kernel" in row else "",
         )
@@ -253,7 +243,7 @@ def page(results: dict[str, Any]) -> str:
             t["setting"],
             f"{t['cross_validation']:.4f}",
             f"{t['test']:.4f}" if "test" in t else "",
-            p(t.get("p")),
+            report.p_value(t.get("p")),
         )
         for t in results["trials"]
     ]
@@ -272,9 +262,8 @@ def page(results: dict[str, Any]) -> str:
     in_train, in_test = results["parses"]
     parts = [
         "# Ranking dependency parses: the locality-convolution kernel",
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}; grid search and table {results['table_seconds']:.0f} s "
-        f"({results['table_cpu_seconds']:.0f} s of CPU time), "
-        f"with all further trials {results['seconds']:.0f} s of wall time.",
+        f"{report.made_by(results)} Grid search and table alone: {results['table_seconds']:.0f} s "
+        f"({results['table_cpu_seconds']:.0f} s of CPU time).",
         "Tsivtsivadze et al. (2006) ranked Link Grammar's parses of biomedical sentences. Here the sentences are of the CRAFT corpus, "
         "parsed by Link Grammar 5.12, whose types of links have finer subscripts than those of the paper's version: so kernels see the "
         "full types (`parse`), the main ones (`main`), or both, whichever does better in cross-validation. How good a parse is, is the F-score of its links against the gold dependencies. "
@@ -318,22 +307,16 @@ def _short(kernel: str) -> str:
 
 def picture(results: dict[str, Any], path: Path) -> None:
     """tau_b of each row with its standard error; needs matplotlib."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
     rows = results["rows"][::-1]
-    figure, axes = plt.subplots(figsize=(7, 0.8 + 0.4 * len(rows)))
-    places = np.arange(len(rows))
-    axes.barh(places, [r["tau"] for r in rows], xerr=[r["error"] for r in rows], color="tab:blue", height=0.6)
-    axes.plot([r["cross_validation"] for r in rows], places, "o", color="black", markersize=4, label="cross-validation")
-    for value, text in ((0.16, "own order"), (0.42, "features"), (0.46, "LC")):
-        axes.axvline(value, color="tab:red", linewidth=0.8, linestyle=":")
-        axes.text(value, len(rows) - 0.4, text, color="tab:red", fontsize=7, ha="center", va="bottom")
-    axes.set_yticks(places, [r["name"] for r in rows], fontsize=8)
-    axes.set(xlabel="test τ_b (bars, ± standard error); dotted: the paper's, on its corpus", ylim=(-0.6, len(rows)))
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), fontsize=8, frameon=False)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    with report.drawn(path, figsize=(7, 0.8 + 0.4 * len(rows))) as (_, axes):
+        places = np.arange(len(rows))
+        axes.barh(places, [r["tau"] for r in rows], xerr=[r["error"] for r in rows], color="tab:blue", height=0.6)
+        axes.plot(
+            [r["cross_validation"] for r in rows], places, "o", color="black", markersize=4, label="cross-validation"
+        )
+        for value, text in ((0.16, "own order"), (0.42, "features"), (0.46, "LC")):
+            axes.axvline(value, color="tab:red", linewidth=0.8, linestyle=":")
+            axes.text(value, len(rows) - 0.4, text, color="tab:red", fontsize=7, ha="center", va="bottom")
+        axes.set_yticks(places, [r["name"] for r in rows], fontsize=8)
+        axes.set(xlabel="test τ_b (bars, ± standard error); dotted: the paper's, on its corpus", ylim=(-0.6, len(rows)))
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), fontsize=8, frameon=False)

@@ -5,17 +5,14 @@ Trees and forests of the same sentences, with the same kernels and learners. All
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
-from treelet.errors import ParameterError
-from treelet.experiments import report
-from treelet.experiments.forest_machines import Say
-from treelet.experiments.forest_relations import FOLDS, SAME_C, relations
-from treelet.experiments.forest_roles import roles
+from experiments import report
+from experiments.forest_relations import FOLDS, SAME_C, relations
+from experiments.forest_roles import roles
+from experiments.running import Say
 
-OPTIONS = ("full",)
 PARSERS = {"lists": "the 20 best of a lexicalised parser", "grammar": "our own grammar"}
 
 
@@ -26,21 +23,9 @@ def run(
 
     With `quick`, some hundred sentences and predicates and one setting a row; with `full`, all training predicates.
     """
-    if quick and full:
-        raise ParameterError("either --quick or --full, not both")
-    started, clock = time.perf_counter(), time.process_time()
-    found = {
+    return {
         "relations": relations(quick=quick, n_jobs=n_jobs, seed=seed, say=say),
         "roles": roles(quick=quick, full=full, n_jobs=n_jobs, seed=seed, say=say),
-    }
-    options = (" --quick" if quick else "") + (" --full" if full else "")
-    return found | {
-        "seconds": time.perf_counter() - started,
-        "cpu_seconds": time.process_time() - clock,
-        "made_by": report.provenance("treelet reproduce forest" + options),
-        "quick": quick,
-        "full": full,
-        "seed": seed,
     }
 
 
@@ -49,11 +34,9 @@ def run(
 
 def page(results: dict[str, Any]) -> str:
     """The results as a Markdown page."""
-    made = results["made_by"]
     parts = [
         "# The forest kernel: relations and semantic roles",
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {results['seconds']:.0f} s of wall time, "
-        f"{results['cpu_seconds']:.0f} s of CPU time.",
+        report.made_by(results),
         "Zhang, Zhang & Li (2010) compare sentences by all their parses at once, in packed forests, and report gains over "
         "the best tree alone in both tasks. Here are both tasks on data that can be had, with the same kernel and the same "
         "learner for trees and forests. The papers' figures stand beside ours for the direction and the size of the "
@@ -76,11 +59,13 @@ def _short(results: dict[str, Any]) -> str:
     for test in results["relations"]["tests"]:
         what = "" if test["a"] == "forest" else f", {test['a'].partition(',')[0]} with features"
         what += SAME_C.replace("as with", "of both that of") if test["b"].endswith(SAME_C) else ""
-        rows.append(("relations", f"SemEval-2010{what}", f"{test['difference']:+.2f}", f"{test['p_bootstrap']:.4f}"))
+        rows.append(
+            ("relations", f"SemEval-2010{what}", f"{test['difference']:+.2f}", report.p_value(test["p_bootstrap"]))
+        )
     for name, parser in results["roles"]["parsers"].items():
         for kind, test in parser["tests"].items():
             what = PARSERS[name] + (", with probabilities" if kind != "forest" else "")
-            rows.append(("roles", what, f"{test['f1']['difference']:+.2f}", f"{test['f1']['p']:.4f}"))
+            rows.append(("roles", what, f"{test['f1']['difference']:+.2f}", report.p_value(test["f1"]["p_bootstrap"])))
     return "F1 of forests minus F1 of trees:\n\n" + report.table(("task", "", "difference", "p"), rows, right=(2, 3))
 
 
@@ -99,9 +84,9 @@ def _relations(found: dict[str, Any]) -> list[str]:
             f"{test['a']} − {test['b']}",
             f"{test['difference']:+.2f}",
             f"{test['interval'][0]:+.2f} to {test['interval'][1]:+.2f}",
-            f"{test['p_bootstrap']:.3f}",
+            report.p_value(test["p_bootstrap"]),
             f"{test['only_a']} : {test['only_b']}",
-            f"{test['p_mcnemar']:.3f}",
+            report.p_value(test["p_mcnemar"]),
         )
         for test in found["tests"]
     ]
@@ -199,8 +184,8 @@ def _roles(found: dict[str, Any]) -> list[str]:
                     PARSERS[name],
                     kind,
                     *(_difference(test[measure]) for measure in ("precision", "recall", "f1")),
-                    f"{test['only_forest']} : {test['only_tree']}",
-                    f"{test['p_mcnemar']:.3g}",
+                    f"{test['only_a']} : {test['only_b']}",
+                    report.p_value(test["p_mcnemar"]),
                 )
                 for name, parser in found["parsers"].items()
                 for kind, test in parser["tests"].items()
@@ -249,49 +234,43 @@ def _setting(row: dict[str, Any]) -> str:
 
 def _difference(one: dict[str, Any]) -> str:
     low, high = one["interval"]
-    return f"{one['difference']:+.2f} ({low:+.2f} to {high:+.2f}), p {one['p']:.4f}"
+    return f"{one['difference']:+.2f} ({low:+.2f} to {high:+.2f}), p {report.p_value(one['p_bootstrap'])}"
 
 
 def picture(results: dict[str, Any], path: Path) -> None:
     """Trees and forests side by side, and the learning curve of the relations; needs matplotlib."""
-    import matplotlib as mpl
+    from matplotlib.patches import Patch
 
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), width_ratios=(1.3, 1, 1.3))
-    found = results["relations"]
-    rows = {row["name"]: row["f1"] for row in found["rows"]}
-    groups = {
-        "alone": (rows["tree"], rows["forest"]),
-        "linear": (rows["linear, tree"], rows["linear, forest"]),
-        "polynomial": (rows["polynomial, tree"], rows["polynomial, forest"]),
-        "paper (ACE)": tuple(found["paper"][name][2] for name in ("tree", "forest")),
-    }
-    _bars(left, groups)
-    left.set(title="Relations", ylabel="F1")
-    curve = found["curve"]
-    for name, colour in (("tree", COLOURS["tree"]), ("forest", COLOURS["forest"])):
-        middle.plot(curve["sizes"], curve[name], marker="o", markersize=4, color=colour, label=name)
-    middle.set(xscale="log", title="Relations, by training sentences", xlabel="training sentences")
-    middle.set_xticks(curve["sizes"], [f"{size:,}" for size in curve["sizes"]], fontsize=8)
-    middle.minorticks_off()
-    middle.grid(alpha=0.3)
-    middle.legend(loc="lower right", fontsize=8)
-    parsers, scores = results["roles"]["parsers"], results["roles"]["paper"]["scores"]
-    groups = {
-        "20 best": tuple(row["f1"] for row in parsers["lists"]["rows"]),
-        "our grammar": tuple(row["f1"] for row in parsers["grammar"]["rows"]),
-        "paper (CoNLL)": tuple(scores[name][2] for name in ("tree", "forest")),
-    }
-    _bars(right, groups)
-    right.set(title="Semantic roles")
-    patches = [mpl.patches.Patch(color=colour, label=name) for name, colour in COLOURS.items()]
-    right.set_ylim(0, 100)
-    right.legend(handles=patches, loc="upper left", fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    with report.drawn(path, 3, figsize=(13, 4), width_ratios=(1.3, 1, 1.3)) as (_, (left, middle, right)):
+        found = results["relations"]
+        rows = {row["name"]: row["f1"] for row in found["rows"]}
+        groups = {
+            "alone": (rows["tree"], rows["forest"]),
+            "linear": (rows["linear, tree"], rows["linear, forest"]),
+            "polynomial": (rows["polynomial, tree"], rows["polynomial, forest"]),
+            "paper (ACE)": tuple(found["paper"][name][2] for name in ("tree", "forest")),
+        }
+        _bars(left, groups)
+        left.set(title="Relations", ylabel="F1")
+        curve = found["curve"]
+        for name, colour in (("tree", COLOURS["tree"]), ("forest", COLOURS["forest"])):
+            middle.plot(curve["sizes"], curve[name], marker="o", markersize=4, color=colour, label=name)
+        middle.set(xscale="log", title="Relations, by training sentences", xlabel="training sentences")
+        middle.set_xticks(curve["sizes"], [f"{size:,}" for size in curve["sizes"]], fontsize=8)
+        middle.minorticks_off()
+        middle.grid(alpha=0.3)
+        middle.legend(loc="lower right", fontsize=8)
+        parsers, scores = results["roles"]["parsers"], results["roles"]["paper"]["scores"]
+        groups = {
+            "20 best": tuple(row["f1"] for row in parsers["lists"]["rows"]),
+            "our grammar": tuple(row["f1"] for row in parsers["grammar"]["rows"]),
+            "paper (CoNLL)": tuple(scores[name][2] for name in ("tree", "forest")),
+        }
+        _bars(right, groups)
+        right.set(title="Semantic roles")
+        patches = [Patch(color=colour, label=name) for name, colour in COLOURS.items()]
+        right.set_ylim(0, 100)
+        right.legend(handles=patches, loc="upper left", fontsize=8)
 
 
 COLOURS = {"tree": "tab:gray", "forest": "tab:green", "forest, probabilities": "darkgreen"}

@@ -7,14 +7,14 @@ by cross-validation on the training questions; the test questions are used once 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments import report
+from experiments.running import Say
 from treelet.datasets.loaders import questions
-from treelet.experiments import report
 from treelet.kernels import Kernel, Linear, On, PartialTree, SubsetTree
 from treelet.learn import KernelSVC
 from treelet.learn.selection import Selection, Trial, select
@@ -27,8 +27,6 @@ PUBLISHED = [
     ("smoothed PT, dependency trees of another parser", "94.0–95.0"),
 ]
 """Test accuracies in per cent that have been published for these questions; trees and parsers differ from ours."""
-
-Say = Callable[[str], None]
 
 
 def as_table(bank: Treebank) -> Table:
@@ -71,7 +69,6 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
 
     With `quick`, a fifth of the training questions and one setting a kernel.
     """
-    started = time.perf_counter()
     train, train_labels = questions("train")
     test, test_labels = questions("test")
     if quick:
@@ -106,10 +103,6 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         "published": [{"method": method, "accuracy": value} for method, value in PUBLISHED],
         "learning_curve": learning_curve(best, X, y, X_test, y_test, n_jobs=n_jobs, seed=seed),
         "end_to_end": [end_to_end(name) for name in ("SST", "PT")] if not quick else [],
-        "seconds": time.perf_counter() - started,
-        "made_by": report.provenance("treelet reproduce questions" + (" --quick" if quick else "")),
-        "quick": quick,
-        "seed": seed,
     }
 
 
@@ -179,10 +172,9 @@ def page(results: dict[str, Any]) -> str:
     header = ("kernel", "test accuracy", "cross-validation", "chosen on the training questions", "support questions")
     curve = results["learning_curve"]
     names = [name for name in curve if name != "sizes"]
-    made = results["made_by"]
     parts = [
         "# Question classification",
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {results['seconds']:.0f} s of wall time.",
+        report.made_by(results),
         "The TREC questions of Li & Roth (2002), six coarse classes, parse trees of a Charniak-style parser. Support vector "
         "machines, one class against the rest; kernel parameters and C chosen by 5-fold cross-validation on the training "
         "questions; the 500 test questions were used once a row. A test accuracy has a standard error of about 1.3 points."
@@ -228,20 +220,12 @@ def page(results: dict[str, Any]) -> str:
 
 def picture(results: dict[str, Any], path: Path) -> None:
     """The learning curve as a picture; needs matplotlib."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
     curve = results["learning_curve"]
-    figure, axes = plt.subplots(figsize=(6.5, 4.2))
-    for name, marker in zip([n for n in curve if n != "sizes"], "osD^", strict=False):
-        axes.plot(curve["sizes"], curve[name], marker=marker, markersize=5, label=name)
-    axes.set(
-        xlabel="training questions", ylabel="test accuracy, %", title="Question classification, six coarse classes"
-    )
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    with report.drawn(path, figsize=(6.5, 4.2)) as (_, axes):
+        for name, marker in zip([n for n in curve if n != "sizes"], "osD^", strict=False):
+            axes.plot(curve["sizes"], curve[name], marker=marker, markersize=5, label=name)
+        axes.set(
+            xlabel="training questions", ylabel="test accuracy, %", title="Question classification, six coarse classes"
+        )
+        axes.grid(alpha=0.3)
+        axes.legend()

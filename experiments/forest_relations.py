@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from experiments.differences import bootstrap_row, mcnemar_row
+from experiments.forest_machines import Labels, Matrix, best, cross_validated, scores
+from experiments.running import Say
 from treelet.datasets.instances import RelationInstance
 from treelet.datasets.relations import semeval2010
-from treelet.experiments.forest_machines import Labels, Matrix, Say, best, bootstrap, cross_validated, scores
 from treelet.gram import gram
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
-from treelet.metrics import mcnemar, semeval_scores
+from treelet.metrics import paired_bootstrap, semeval_scores
 from treelet.structures import ForestBank, Table, Treebank
 from treelet.tasks.forest_instances import enclosed_forest, nbest_forest
 from treelet.tasks.relations import entity_features, indicators, path_enclosed_tree
@@ -209,7 +211,7 @@ def counts(gold: Labels, found: Labels, names: Sequence[str]) -> Matrix:
     Examples
     --------
     >>> import numpy as np
-    >>> from treelet.experiments.forest_relations import counts
+    >>> from experiments.forest_relations import counts
     >>> counts(np.array(["A(e1,e2)", "Other"]), np.array(["A(e2,e1)", "A(e1,e2)"]), ["A"]).tolist()
     [[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]]
     """
@@ -232,15 +234,5 @@ def macro_f1(sums: Matrix) -> Matrix:
 def compared(gold: Labels, a: str, of_a: Labels, b: str, of_b: Labels, seed: int) -> dict[str, Any]:
     """Two rows on the same test sentences."""
     names = sorted({label.partition("(")[0] for label in gold} - {"Other"})
-    drawn = bootstrap(counts(gold, of_a, names), counts(gold, of_b, names), macro_f1, seed=seed)
-    sides = mcnemar(of_a == gold, of_b == gold)
-    return {
-        "a": a,
-        "b": b,
-        "difference": drawn.difference,
-        "interval": list(drawn.interval),
-        "p_bootstrap": drawn.p_value,
-        "only_a": sides.only_a,
-        "only_b": sides.only_b,
-        "p_mcnemar": sides.p_value,
-    }
+    drawn = paired_bootstrap(counts(gold, of_a, names), counts(gold, of_b, names), macro_f1, seed=seed)
+    return mcnemar_row(a, of_a == gold, b, of_b == gold) | bootstrap_row(drawn)

@@ -1,0 +1,105 @@
+"""Running an experiment: what it needs is looked for first, and what it found is written before it is drawn."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from experiments import EXPERIMENTS, report
+from treelet.datasets.loaders import corpus
+from treelet.errors import ParameterError
+
+Say = Callable[[str], None]
+
+
+def checked(name: str, options: dict[str, Any], out: Path | None) -> ModuleType:
+    """The module of an experiment, once its name, its options, its corpora and its pictures are known to work."""
+    if name not in EXPERIMENTS:
+        raise ParameterError(f"there is no experiment {name!r}: choose one of {', '.join(EXPERIMENTS)}")
+    for key in options:
+        if key not in EXPERIMENTS[name].options:
+            raise ParameterError(f"the experiment {name} has no option --{key}")
+    for needed in EXPERIMENTS[name].data:
+        corpus(needed)
+    if out is not None:
+        if find_spec("matplotlib") is None:
+            raise ParameterError("pictures need matplotlib: pip install 'treelet[viz]', or leave --out away")
+        out.mkdir(parents=True, exist_ok=True)
+    return import_module(f"experiments.{name.replace('-', '_')}")
+
+
+def run(
+    name: str,
+    *,
+    quick: bool = False,
+    n_jobs: int = 1,
+    seed: int = 0,
+    say: Say = lambda text: None,
+    out: Path | None = None,
+    **options: Any,
+) -> tuple[dict[str, Any], str]:
+    """Run an experiment; what it found, ready for JSON, and as a Markdown page.
+
+    With `out`, ``NAME.json``, ``NAME.md`` and ``NAME.png`` are written to that folder.
+    """
+    options = {key: value for key, value in options.items() if value not in (None, False)}
+    if quick and options.get("full"):
+        raise ParameterError("either --quick or --full, not both")
+    experiment = checked(name, options, out)
+    folder = {"folder": out} if "folder" in EXPERIMENTS[name].options else {}
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = experiment.run(quick=quick, n_jobs=n_jobs, seed=seed, say=say, **options, **folder)
+    results = found | {
+        "seconds": time.perf_counter() - wall,
+        "cpu_seconds": time.process_time() - cpu,
+        "made_by": report.provenance(_command(name, quick, options)),
+        "quick": quick,
+        "full": bool(options.get("full")),
+        "seed": seed,
+    }
+    stem = "-".join([name, *(Path(str(options[key])).name.split(".")[0] for key in ("treebank", "nbest") if key in options)])  # fmt: skip
+    page = experiment.page(results).replace(f"({name}.png)", f"({stem}.png)")
+    if out is not None:
+        written = report.write(out, stem, results, page)
+        picture = out / f"{stem}.png"
+        experiment.picture(results, picture)
+        say(f"written: {', '.join(str(path) for path in (*written, picture))}")
+    return results, page
+
+
+def _command(name: str, quick: bool, options: dict[str, Any]) -> str:
+    """The command that runs it again; files by their names only."""
+    given = [f"--{key}" if value is True else f"--{key} {Path(str(value)).name}" for key, value in options.items()]
+    return " ".join(["python -m experiments", name, *given, *(["--quick"] if quick else [])])
+
+
+class Kept:
+    """Finished parts on disk, one a line, so that an interrupted run goes on where it was."""
+
+    def __init__(self, folder: Path | None, name: str) -> None:
+        self.done: dict[int, dict[str, Any]] = {}
+        self.file = None if folder is None else folder / f".{name}.partial"
+        if self.file is not None and self.file.exists():
+            for line in self.file.read_text(encoding="utf-8").splitlines():
+                try:
+                    number, result = json.loads(line)
+                except ValueError:
+                    continue  # a line that was being written
+                self.done[number] = result
+
+    def add(self, number: int, result: dict[str, Any]) -> None:
+        self.done[number] = result
+        if self.file is not None:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.file, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps([number, result]) + "\n")
+
+    def forget(self) -> None:
+        if self.file is not None:
+            self.file.unlink(missing_ok=True)

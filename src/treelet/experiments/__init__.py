@@ -1,1 +1,0 @@
-"""The papers' experiments, each a module with its printed figures beside ours."""
