@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from experiments.forest_parsers import Key, Parser, key_of
+from treelet.cuts import ForestIndex, TreeIndex, all_candidates, candidates, forest_candidates
+from treelet.cuts.heads import PUNCTUATION
 from treelet.datasets.instances import RoleInstance
-from treelet.structures.heads import PUNCTUATION
-from treelet.structures.spans import Span, TreeIndex
-from treelet.tasks.forest_instances import ForestIndex, forest_candidates
-from treelet.tasks.roles import all_candidates, candidates
+from treelet.structures.spans import Span
 
 
 @dataclass(frozen=True)

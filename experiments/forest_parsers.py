@@ -13,7 +13,6 @@ from treelet.datasets.instances import RoleInstance
 from treelet.datasets.loaders import wsj_sample
 from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
-from treelet.tasks.forest_instances import nbest_forest
 
 PRUNE = 8.0
 BOUND, WITHIN = 5.0, 3.0
@@ -76,7 +75,7 @@ def of_lists(instances: Iterable[RoleInstance]) -> Parser:
     lists = {key_of(one): one.nbest for one in instances}
 
     def forest(key: Key, temperature: float) -> Forest:
-        return nbest_forest(lists[key], temperature=temperature)
+        return Forest.from_nbest(lists[key], temperature=temperature)
 
     return Parser("lists", lambda key: lists[key][0].tree, forest)
 

@@ -11,14 +11,13 @@ import numpy as np
 from experiments.differences import bootstrap_row, mcnemar_row
 from experiments.forest_machines import Labels, Matrix, best, cross_validated, scores
 from experiments.running import Say
+from treelet.cuts import enclosed_forest, entity_features, indicators, path_enclosed_tree
 from treelet.datasets.instances import RelationInstance
 from treelet.datasets.relations import semeval2010
 from treelet.gram import gram
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 from treelet.metrics import paired_bootstrap, semeval_scores
-from treelet.structures import ForestBank, Table, Treebank
-from treelet.tasks.forest_instances import enclosed_forest, nbest_forest
-from treelet.tasks.relations import entity_features, indicators, path_enclosed_tree
+from treelet.structures import Forest, ForestBank, Table, Treebank
 from treelet.tasks.role_kernels import composite
 
 PARSES = 10
@@ -115,7 +114,7 @@ def table(instances: Sequence[RelationInstance], forest: bool, mark: str, temper
     if forest:
         trees = ForestBank(
             [
-                enclosed_forest(nbest_forest(one.nbest, temperature=temperature), one.e1, one.e2, mark=mark)
+                enclosed_forest(Forest.from_nbest(one.nbest, temperature=temperature), one.e1, one.e2, mark=mark)
                 for one in instances
             ]
         )

@@ -18,16 +18,24 @@ from experiments.forest_coverage import coverages
 from experiments.forest_machines import Labels, Matrix, best, scores
 from experiments.forest_parsers import PARSES, Key, Parser, key_of, of_grammar, of_lists, some, split
 from experiments.running import Say
+from treelet.cuts import (
+    ForestIndex,
+    TreeIndex,
+    candidates,
+    constituent_forest,
+    constituent_tree,
+    forest_candidates,
+    path_forest,
+    path_tree,
+)
 from treelet.datasets.instances import RoleInstance
 from treelet.datasets.roles import propbank
 from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On
 from treelet.metrics import BracketCounts, Score, paired_bootstrap, parseval, role_scores
 from treelet.structures import ForestBank, Table, Treebank
-from treelet.structures.spans import Span, TreeIndex
-from treelet.tasks.forest_instances import ForestIndex, constituent_forest, forest_candidates, path_forest
+from treelet.structures.spans import Span
 from treelet.tasks.role_kernels import hybrid
-from treelet.tasks.roles import candidates, constituent_tree, path_tree
 
 NONE = "none"
 RARE = 10

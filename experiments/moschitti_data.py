@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.documents import drawn_documents, rows_of
+from treelet.cuts import TreeIndex, argument_tree, indicators, role_features
+from treelet.cuts.roles import ARGUMENT, PREDICATE
 from treelet.datasets.roles import propbank
 from treelet.structures import Table, Tree, Treebank
-from treelet.structures.spans import Span, TreeIndex
-from treelet.tasks.roles import ARGUMENT, PREDICATE, argument_tree, indicators, role_features
+from treelet.structures.spans import Span
 
 Rows = NDArray[np.intp]
 FORMS = {

@@ -14,6 +14,7 @@ from experiments.forest_coverage import coverage, coverages
 from experiments.forest_parsers import of_lists, split
 from test_experiments import run_command
 from treelet.datasets.instances import Parse, RoleInstance
+from treelet.errors import ParameterError
 from treelet.metrics import paired_bootstrap, semeval_scores
 from treelet.structures import Forest, Tree
 
@@ -131,5 +132,5 @@ def test_scores_and_tests_of_differences() -> None:
     a, b = np.random.default_rng(0).integers(2, size=(2, 200)).astype(float)
     mine = paired_bootstrap(a[:, None], b[:, None], lambda sums: sums[..., 0] / 200, n=4000)
     assert mine == paired_bootstrap(a, b, n=4000)
-    with pytest.raises(tl.ParameterError, match="one shape"):
+    with pytest.raises(ParameterError, match="one shape"):
         paired_bootstrap(a, b, lambda sums: sums[..., 0])

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 import treelet as tl
 from experiments import moschitti, moschitti_data, moschitti_time
 from test_experiments import ROOT, run_command
-from treelet.structures.spans import TreeIndex
+from treelet.cuts import TreeIndex
 from treelet.testing.recursions import nodes_of, value
 from treelet.testing.strategies import trees
 

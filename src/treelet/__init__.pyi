@@ -4,6 +4,7 @@ A name that stands here is loaded from its package when it is first used. At mos
 """
 
 from treelet import (
+    cuts as cuts,
     datasets as datasets,
     errors as errors,
     explain as explain,

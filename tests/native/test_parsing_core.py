@@ -45,9 +45,8 @@ def test_random_grammars(seed: int) -> None:
         if whole:
             assert grammar.forest(words, prune=2.0).count_trees() == pruned.count_trees()
             whole.sample(5, seed=seed)
-            whole.over(0, len(words)).count_trees()
             for node in range(len(whole.nodes)):
-                assert whole.under(node)
+                assert tl.Forest.from_columns(whole.columns._replace(root=node))
             assert tl.Forest.from_json(whole.to_json()) == whole
             forests += [pruned, whole.temperature(0.5)]
     if forests:

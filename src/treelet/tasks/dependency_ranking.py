@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.cuts import dependency_trees
 from treelet.datasets.link_parses import ParsedSentence
 from treelet.errors import InputTypeError, ParameterError
 from treelet.gram import gram
@@ -19,7 +20,7 @@ from treelet.learn import RLS, RankRLS
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
-from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, dependency_trees, main_types
+from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
 from treelet.structures.link_features import FEATURES
 from treelet.work import progress_bar
 

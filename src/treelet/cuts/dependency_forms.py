@@ -65,7 +65,7 @@ def dependency_tree(
     Examples
     --------
     >>> from treelet import Dependencies
-    >>> from treelet.structures import dependency_tree
+    >>> from treelet.cuts import dependency_tree
     >>> parse = Dependencies.from_heads(["the", "cat", "runs"], ["DT", "NN", "VBZ"], [2, 3, 0], ["det", "nsubj", "root"])
     >>> for form in ("grct", "lct", "loct", "pct"):
     ...     print(dependency_tree(parse, form))
@@ -130,7 +130,7 @@ def dependency_trees(
     Examples
     --------
     >>> from treelet import Dependencies, PartialTree
-    >>> from treelet.structures import dependency_trees
+    >>> from treelet.cuts import dependency_trees
     >>> parses = [Dependencies.from_heads([who, "bark"], ["NNS", "VBP"], [2, 0], ["nsubj", "root"]) for who in ("dogs", "cats")]
     >>> PartialTree(lam=1, mu=1)(dependency_trees(parses))
     array([[21., 15.],

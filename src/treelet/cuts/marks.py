@@ -1,6 +1,6 @@
-"""Parts of packed forests around words: what lies between two spans, and marks on the words of spans.
+"""Marks on the words of spans, in a tree and in all trees of a forest.
 
-As in `treelet.structures.subforest`, each function is the image of a function on trees.
+As everywhere in `treelet.cuts`, the forest's form is the image of the tree's.
 """
 
 from __future__ import annotations
@@ -10,89 +10,97 @@ from itertools import groupby
 
 import numpy as np
 
-from treelet.errors import ParameterError, TreeError
-from treelet.structures.forest import Forest
+from treelet.cuts.copying import Copy, Variants, choices
+from treelet.cuts.forest_index import ForestIndex, as_forest_index
+from treelet.cuts.tree_index import Group, TreeIndex, siblings
+from treelet.errors import ParameterError
+from treelet.structures import Forest, Tree
+from treelet.structures.draft import Draft, Ways
 from treelet.structures.spans import Span
-from treelet.structures.subforest import Copy, Draft, ForestIndex, Roots, Variants, Ways, as_index, choices
 from treelet.structures.tree import check_label
 
 
-def enclosed_forest(
-    forest: Forest | ForestIndex,
-    first: Span,
-    second: Span,
-    *,
-    mark: str | None = "node",
-    labels: tuple[str, str] = ("E1", "E2"),
-) -> Forest:
-    """What lies between two spans of words, they included: the path-enclosed trees of all trees.
+def check_marks(spans: Sequence[Span], labels: Sequence[str], mark: str | None) -> list[Group]:
+    """Spans with their marks, or an error."""
+    if mark not in ("node", "tags", None):
+        raise ParameterError(f"The 'mark' parameter must be 'node', 'tags' or None. Got {mark!r} instead.")
+    if isinstance(labels, str) or len(labels) != len(spans):
+        raise ParameterError(f"The 'labels' parameter must be {len(spans)} labels, one a span. Got {labels!r} instead.")
+    return [(*span, check_label(label)) for span, label in zip(spans, labels, strict=True)]
 
-    The path-enclosed tree of a tree is what is below the lowest node over both spans, without the words before the
-    first and after the last of the two, and without the nodes that are left with no word.
 
-    Parameters
-    ----------
-    forest : Forest or ForestIndex
-        What it is a part of.
-    first, second : (begin, end)
-        Word positions of the two, in any order. They may overlap.
-    mark : {"node", "tags", None}
-        How the two are shown, see `marked_forest`.
-    labels : (str, str)
-        The marks of `first` and of `second`.
+# --- in a tree --------------------------------------------------------------------------------------------------
 
-    Returns
-    -------
-    Forest
-        Of path-enclosed trees, each with the summed probability of the trees that it comes from. Words keep their
-        positions.
 
-    Notes
-    -----
-    The lowest node over both may be another one in each tree. All have the same words once they are cut, so that those
-    of one label are one root; roots with several labels are joined by a hidden root, a choice that is in no tree. So
-    kernels see the path-enclosed trees and nothing else, no production that all examples would share.
+def mark_tree(
+    tree: Tree, spans: Sequence[Span], labels: Sequence[str], *, mark: str | None = "node", offset: int = 0
+) -> Tree:
+    """A tree with the words of some spans marked, as `marked_forest` marks those of all its trees.
 
-    Where nodes are cut, edges that have become equal are one, with the sum of their probabilities, and so are nodes
-    that have become equal with all that is below them. Other nodes stay apart though they now have one label and one
-    span, since what is below them and around them goes together; a tree may therefore be there twice, with two
-    probabilities that add up. A node that a cut leaves with one child stays.
-
-    References
-    ----------
-    Zhang, Zhang, Su & Zhou (2006), A composite kernel to extract relations between entities with both flat and
-    structured features; Zhang, Zhang & Li (2010), section 4.2.
-
-    Examples
-    --------
-    >>> from treelet import Forest
-    >>> from treelet.structures import enclosed_forest
-    >>> trees = ["(S (A u) (X (B x) (Y (C y) (D z))))", "(S (A u) (X (Y (B x) (C y)) (D z)))"]
-    >>> forest = Forest.from_trees([(3, trees[0]), (1, trees[1])])
-    >>> for tree, p in enclosed_forest(forest, (1, 2), (2, 3), mark="tags").trees():
-    ...     print(round(p, 2), tree)
-    0.75 (X (E1-B x) (Y (E2-C y)))
-    0.25 (Y (E1-B x) (E2-C y))
+    `offset` is the number of the tree's first word.
     """
-    index = as_index(forest)
-    one, two = index.span(first), index.span(second)
-    entities = _entities((one, two), labels, mark)
-    window = low, high = min(one[0], two[0]), max(one[1], two[1])
-    copy = Copy(index)
-    over = ~index.word & (index.begin <= low) & (index.end >= high)
-    # All that meets the window and does not hold it is below the lowest node that does.
-    copy.add(np.flatnonzero(~over & (index.end > low) & (index.begin < high)), window)
-    higher = set(np.flatnonzero(over).tolist())
-    found = Roots()
-    for number in sorted(higher):
-        label, share = index.labels[number], index.shares[number]
-        for tails, chance in index.ways[number]:
-            if label and higher.isdisjoint(tails):
-                found.add(label, tuple([copy.one[below] for below in tails if below in copy.one]), share * chance)
-    roots = found.made(copy.draft, window)
-    if not roots:
-        raise TreeError(f"no tree of the forest has a node over the words {low}-{high}")
-    return copy.draft.forest(_marked(copy.draft, roots, entities, mark))
+    entities = [(begin - offset, end - offset, label) for begin, end, label in check_marks(spans, labels, mark)]
+    if mark == "tags":
+        return _tree_tags(TreeIndex(tree), entities)
+    for begin, end, label in _longest_first(entities) if mark == "node" else ():
+        tree = _tree_node(TreeIndex(tree), begin, end, label)
+    return tree
+
+
+def _longest_first(entities: list[Group]) -> list[Group]:
+    return sorted(entities, key=lambda entity: entity[0] - entity[1])  # a longer one is further up
+
+
+def _tree_tags(index: TreeIndex, entities: list[Group]) -> Tree:
+    marks: dict[int, list[str]] = {}
+    for begin, end, label in entities:
+        for place in range(begin, end):
+            marks.setdefault(place, []).append(label)
+    rename: dict[int, str] = {}
+    wrap: dict[int, list[Group]] = {}
+    places: dict[int, dict[int, int]] = {}
+    for place, names in marks.items():
+        word = index.leaves[place]
+        above = index.parent[word]
+        if above < 0:
+            return Tree("-".join(names), [index.tree])
+        if len(index.nodes[above].children) == 1:
+            rename[above] = "-".join([*names, index.label(above)])
+        else:
+            if above not in places:
+                places[above] = {child: position for position, child in enumerate(index.children(above))}
+            position = places[above][word]
+            wrap.setdefault(above, []).append((position, position + 1, "-".join(names)))
+    return index.rebuilt(rename=rename, wrap=wrap)
+
+
+def _tree_node(index: TreeIndex, begin: int, end: int, label: str) -> Tree:
+    wrap: dict[int, list[Group]] = {}
+    for run in siblings(index, _largest_inside(index, begin, end)):
+        pieces = run
+        while len(pieces) == 1 and index.nodes[pieces[0]].children and not index.nodes[pieces[0]].is_preterminal:
+            pieces = index.children(pieces[0])
+        above = index.parent[pieces[0]]
+        if above < 0:
+            return Tree(label, [index.tree])
+        position = index.children(above).index(pieces[0])
+        wrap.setdefault(above, []).append((position, position + len(pieces), label))
+    return index.rebuilt(wrap=wrap)
+
+
+def _largest_inside(index: TreeIndex, begin: int, end: int) -> list[int]:
+    """The largest nodes all of whose words lie in a span, left to right; together they have all its words."""
+    found, place = [], begin
+    while place < end:
+        node = index.leaves[place]
+        while (above := index.parent[node]) >= 0 and index.start[above] >= begin and index.end[above] <= end:
+            node = above
+        found.append(node)
+        place = index.end[node]
+    return found
+
+
+# --- in all trees of a forest -----------------------------------------------------------------------------------
 
 
 def marked_forest(
@@ -120,40 +128,30 @@ def marked_forest(
     Examples
     --------
     >>> from treelet import Forest
-    >>> from treelet.structures import marked_forest
+    >>> from treelet.cuts import marked_forest
     >>> forest = Forest.from_trees([(1, "(S (NP (D the) (N man)) (V sleeps))")])
     >>> print(marked_forest(forest, [(0, 2)], ["E1"]).best()[0])
     (S (NP (E1 (D the) (N man))) (V sleeps))
     >>> print(marked_forest(forest, [(0, 2)], ["E1"], mark="tags").best()[0])
     (S (NP (E1-D the) (E1-N man)) (V sleeps))
     """
-    index = as_index(forest)
-    entities = _entities([index.span(span) for span in spans], labels, mark)
+    index = as_forest_index(forest)
+    entities = check_marks([index.span(span) for span in spans], labels, mark)
     copy = Copy(index)
     copy.add(np.flatnonzero(index.inner | index.word), index.root_span)
     roots: Ways = {}
     for number, weight in index.tops.items():
         roots[copy.one[number],] = roots.get((copy.one[number],), 0.0) + weight
-    return copy.draft.forest(_marked(copy.draft, roots, entities, mark))
+    return Forest.from_columns(copy.draft.columns(mark_draft(copy.draft, roots, entities, mark)))
 
 
-def _entities(spans: Sequence[Span], labels: Sequence[str], mark: str | None) -> list[tuple[int, int, str]]:
-    if mark not in ("node", "tags", None):
-        raise ParameterError(f"The 'mark' parameter must be 'node', 'tags' or None. Got {mark!r} instead.")
-    if isinstance(labels, str) or len(labels) != len(spans):
-        raise ParameterError(f"The 'labels' parameter must be {len(spans)} labels, one a span. Got {labels!r} instead.")
-    return [(*span, check_label(label)) for span, label in zip(spans, labels, strict=True)]
-
-
-def _marked(draft: Draft, roots: Ways, entities: list[tuple[int, int, str]], mark: str | None) -> Ways:
+def mark_draft(draft: Draft, roots: Ways, entities: list[Group], mark: str | None) -> Ways:
     """The roots of the same trees with marks; new nodes are added to the draft, and the old ones stay."""
     if mark == "tags":
         for begin, end, label in reversed(entities):
             roots = _with_tags(draft, roots, begin, end, label)
     elif mark == "node":
-        for begin, end, label in sorted(
-            entities, key=lambda entity: entity[0] - entity[1]
-        ):  # a longer one is further up
+        for begin, end, label in _longest_first(entities):
             roots = _with_node(draft, roots, begin, end, label)
     return roots
 
