@@ -7,15 +7,16 @@
 namespace treelet {
 
 // Columns of a Gram matrix: weighted sums of subtrees. For trees the weights are counts.
-struct Targets {
+template <class Store> struct TargetsOf {
     const Store *store = nullptr;
     NodeWeights weights;
     std::size_t size() const { return weights.rows(); }
 };
+using Targets = TargetsOf<Store>;
 
 // The rows asked for: trees of `store`, which is the targets' store or one grown from it.
 // By halves: row r is compared with targets 0..r only, whose subtrees all have ids <= limit[r].
-struct Rows {
+template <class Store> struct RowsOf {
     const Store *store;
     const NodeWeights *trees;
     const Id *limit; // null: all targets
@@ -28,9 +29,10 @@ struct Rows {
     std::size_t targets(std::size_t row, std::size_t all) const { return limit ? row + 1 : all; }
     Id node_limit(std::size_t row) const { return limit ? limit[row] : std::numeric_limits<Id>::max(); }
 };
+using Rows = RowsOf<Store>;
 
 // Writes a finished row: the sums of the first `m` targets.
-template <class Num> void write_row(Rows &rows, std::size_t row, const Num *sums, std::size_t m) {
+template <class Num, class Rows> void write_row(Rows &rows, std::size_t row, const Num *sums, std::size_t m) {
     double *out = rows.out + static_cast<std::int64_t>(row - rows.begin) * rows.stride;
     bool fits = true;
     for (std::size_t j = 0; j < m; ++j) {

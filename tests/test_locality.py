@@ -193,7 +193,7 @@ def test_parses() -> None:
     parse = tl.Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (1, 2, "MVa")])
     other = tl.Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (0, 2, "MVa")])
     K = tl.Locality(3)([parse, other])
-    sequences = [tl.structures.feature_sequences(item) for item in (parse, other)]
+    sequences = [tl.cuts.feature_sequences(item) for item in (parse, other)]
     assert K[0, 1] == pytest.approx(slow(*sequences, 3, 0.5, "position"))
     np.testing.assert_array_equal(tl.Locality(3)(tl.structures.DependencyBank([parse, other])), K)
     np.testing.assert_array_equal(tl.Locality(3)(sequences), K)
@@ -254,7 +254,7 @@ def test_banks_hold_what_they_are_given(items: list[Any]) -> None:
     expected = [filled(item) for item in items]
     bank = tl.structures.SequenceBank(items)
     assert [filled(item) for item in bank] == expected
-    for again in (tl.structures.SequenceBank.from_held(bank.held), pickle.loads(pickle.dumps(bank))):
+    for again in (tl.structures.SequenceBank.from_trees(bank.as_trees()), pickle.loads(pickle.dumps(bank))):
         assert list(again) == expected
         assert again == bank
     assert [filled(item) for item in bank[::-1]] == expected[::-1]
@@ -308,9 +308,9 @@ def test_wrong_parameters_and_trees() -> None:
         tl.Locality({"x": 3})([{"x": ["a"], "y": ["b"]}])
     for tree in ("(A x)", "(A (B x) y)", "(A (B (C x)))", "(= (t x) (u (v y)))"):
         with pytest.raises(tl.errors.TreeError, match="SequenceBank"):
-            tl.structures.SequenceBank.from_held(tl.Treebank([tree]))
+            tl.structures.SequenceBank.from_trees(tl.Treebank([tree]))
     with pytest.raises(tl.errors.TreeError, match="a feature of these"):
-        tl.structures.SequenceBank.from_held(tl.Treebank([tl.Tree("=", [tl.Tree("t", [tl.Tree("=os")])])]))
+        tl.structures.SequenceBank.from_trees(tl.Treebank([tl.Tree("=", [tl.Tree("t", [tl.Tree("=os")])])]))
     assert eval(repr(tl.Locality({"a": 3}, 0.2, "exact", {"a": 2.0})), {"Locality": tl.Locality}) == tl.Locality(
         {"a": 3}, 0.2, "exact", {"a": 2.0}
     )

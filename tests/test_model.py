@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-import treelet.learn.graph as graph_module
+from treelet import _core
 from treelet.learn import CompressedModel, linear_parts
-from treelet.learn.graph import spread, written_out
-from treelet.learn.terms import ConstantTerm, SupportSum, TreeTerm
+from treelet.learn.terms import ConstantTerm, GraphTerm, SupportSum, node_weights
 from treelet.testing.strategies import banks, trees
 
 ST, SST, PT = tl.Subtree(0.7), tl.SubsetTree(0.4), tl.PartialTree(0.4, 0.3)
@@ -76,7 +75,7 @@ def test_equals_the_sum_over_support_trees(name: str, problem: Any) -> None:
     support, alpha, X = problem
     kernel = COLLAPSING[name]
     model = CompressedModel.of(kernel, support, alpha)
-    assert all(isinstance(term, TreeTerm | ConstantTerm) for term in model.terms), "something was not collapsed"
+    assert all(isinstance(term, GraphTerm | ConstantTerm) for term in model.terms), "something was not collapsed"
     assert_equal_scores(model.score(X), kernel, X, support, alpha)
 
 
@@ -98,7 +97,7 @@ def test_a_planted_error_is_seen() -> None:
     model = CompressedModel.of(SST, support, alpha)
     assert_equal_scores(model.score(X), SST, X, support, alpha)
     term = model.terms[0]
-    model.terms[0] = TreeTerm(term.part, 0.0, False, term.graph, term.at_roots * (1 + 1e-6))
+    model.terms[0] = GraphTerm(term.part, 0.0, False, term.graph, term.at_roots * (1 + 1e-6))
     with pytest.raises(AssertionError):
         assert_equal_scores(model.score(X), SST, X, support, alpha)
 
@@ -127,20 +126,21 @@ def test_linear_parts() -> None:
 
 @settings(max_examples=100)
 @given(problem=problems())
-def test_both_ways_to_spread_weights(problem: Any) -> None:
-    """Counted tree by tree, or from level to level."""
+def test_weights_spread_to_the_parts(problem: Any) -> None:
+    """From the top down, as if each example were counted out."""
     support, alpha, _ = problem
     term = CompressedModel.of(PT, support, alpha).terms[0]
-    counted = spread(term.graph, term.at_roots)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph_module, "written_out", lambda graph: float("inf"))
-        levelled = spread(term.graph, term.at_roots)
-    shape = (term.outputs, len(term.graph.columns.store))
-    a, b = (sp.csr_array((w, n, s), shape=shape).toarray() for s, n, w in (counted, levelled))
+    store, roots = term.graph.columns
+    found, counts = _core.NodeWeights.spread(store, roots, node_weights(term.at_roots)), term.graph.weights()
+
+    def full(w: _core.NodeWeights, rows: int) -> np.ndarray:
+        return sp.csr_array((w.weight, w.node, w.start), shape=(rows, len(store))).toarray()
+
+    expected = term.at_roots @ full(counts, len(term.graph))
     scale = np.abs(alpha).sum() * 100
-    np.testing.assert_allclose(a, b, rtol=0, atol=1e-13 * scale)
+    np.testing.assert_allclose(full(found, term.outputs), expected, rtol=0, atol=1e-13 * scale)
     if term.outputs:
-        assert set(counted[1]) == set(levelled[1]) == set(range(shape[1]))
+        assert set(found.node) == set(range(len(store)))
 
 
 @settings(max_examples=60)
@@ -154,11 +154,6 @@ def test_scaled_arithmetic_takes_weights_of_any_size(problem: Any, exponents: li
     model.terms[0].scaled(data, np.zeros(len(X)), scores)
     scale = (PT(X, support) @ np.abs(alpha).T).max(initial=0)
     np.testing.assert_allclose(scores, model.score(X), rtol=0, atol=1e-9 * scale)
-
-
-def test_written_out_size() -> None:
-    bank = tl.Treebank(["(A (B x) (B x))", "(B x)"])
-    assert written_out(bank) == 3 + 2  # at most the distinct subtrees there are: A, B and x
 
 
 # --- columns, vectors, bags ---------------------------------------------------------------------------------------
@@ -235,7 +230,7 @@ def test_normalised_scores_beyond_float64(kernel: tl.kernels.Kernel, support: li
     alpha = np.random.default_rng(0).normal(size=(2, len(support)))
     model = CompressedModel.of(N, support, alpha)
     if len(support) == 3:  # large and small ones together may be too far apart for one graph
-        assert isinstance(model.terms[0], TreeTerm)
+        assert isinstance(model.terms[0], GraphTerm)
     assert (model.score([LARGE[0], None, SMALL[0]])[1] == 0).all()
     for X in (LARGE, SMALL, SMALL + LARGE):
         np.testing.assert_allclose(model.score(X), plain_sum(N, X, support, alpha), rtol=0, atol=1e-9)

@@ -22,7 +22,6 @@ import treelet as tl
 from treelet import _core
 from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron, ranking
 from treelet.learn.growing import GrowingBlocks, GrowingGraph, GrowingMatrix, GrowingParts, growing
-from treelet.learn.parts import COLLAPSING
 from treelet.learn.persist import PREFIX
 from treelet.testing import check_estimator
 from treelet.testing.reference import complete_subtree, depth, size, subset_trees
@@ -165,7 +164,7 @@ class Slow:
     def rows(self, *args: Any) -> None:
         n = len(self.store)
         target = _core.NodeWeights.of(np.array([0, n], np.int64), np.arange(n, dtype=np.int32), self.weights)
-        self.kernel._native_columns(self.store, target, False).rows(*args)
+        self.kernel.native(self.store, target, False).rows(*args)
 
 
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +176,6 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
         self.native = Slow(kernel, self.store)
 
     monkeypatch.setattr(GrowingGraph, "__init__", grow)
-    monkeypatch.setattr(GrowingGraph, "can", lambda kernel: type(kernel) in COLLAPSING)
 
 
 @pytest.fixture(params=["chosen", "matrix", "blocks", "graph", "native graph"])

@@ -247,7 +247,7 @@ def test_tagged() -> None:
 def test_banks_hold_what_they_are_given(items: list[tl.Tagged | None]) -> None:
     bank = tl.structures.TaggedBank(items)
     assert list(bank) == items
-    assert list(tl.structures.TaggedBank.from_held(bank.chains)) == items
+    assert list(tl.structures.TaggedBank.from_trees(bank.as_trees())) == items
     assert list(pickle.loads(pickle.dumps(bank))) == items
     assert pickle.loads(pickle.dumps(bank)) == bank
     assert list(bank[::-1]) == items[::-1]
@@ -268,7 +268,7 @@ def test_banks_take_many_forms_and_refuse_others() -> None:
     bank = tl.structures.TaggedBank(["a/X b/Y", [("a", "X"), ("b", "Y")], tl.Tagged.parse("a/X b/Y")])
     assert bank[0] == bank[1] == bank[2]
     assert bank.stats() == {"sequences": 3, "positions": 6, "distinct_suffixes": 2, "words": 2, "tags": 2}
-    assert tl.structures.as_taggedbank(bank) is bank
+    assert tl.structures.TaggedBank.of(bank) is bank
     with pytest.raises(tl.errors.FormatError, match="item 1:5: 'b' is not word/tag"):
         tl.structures.TaggedBank(["a/X", "a/X b"])
     with pytest.raises(tl.errors.TreeError, match="item 0: tag 0"):
@@ -280,7 +280,7 @@ def test_banks_take_many_forms_and_refuse_others() -> None:
         bank[3]
     for tree in ("(A (B x))", "(A x y)", "(A x (B y) (C z))", tl.Tree("x"), "(A/B x)"):
         with pytest.raises(tl.errors.TreeError, match="TaggedBank"):
-            tl.structures.TaggedBank.from_held(tl.Treebank([tree]))
+            tl.structures.TaggedBank.from_trees(tl.Treebank([tree]))
 
 
 @pytest.mark.parametrize("name", ["t.txt", "t.txt.gz", "t.txt.xz"])

@@ -137,7 +137,7 @@ def test_growing_sequences() -> None:
     nodes = np.arange(len(store), dtype=np.int32)
     empty = _core.NodeWeights.of(np.array([0, len(nodes)]), nodes, np.zeros(len(nodes)))
     for kernel in (tl.Locality(3), tl.Locality(4, match="count", weights={"x": 0.5}), tl.Subsequence(0.5, 2)):
-        graph = kernel._native_columns(store, empty, False)
+        graph = kernel.native(store, empty, False)
         K, alpha, out = kernel(bank), np.zeros(len(bank)), np.empty((len(bank), 1))
         for _ in range(20):
             row, weight = rng.randrange(len(bank)), rng.choice([1.0, -1.0, 0.5])

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.adapters import safe_label
 from treelet.structures.dependency import UNKNOWN, Dependencies
-from treelet.structures.dependency_bank import DependencyBank, as_dependencybank
+from treelet.structures.dependency_bank import DependencyBank
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
 
@@ -137,7 +137,7 @@ def dependency_trees(
            [15., 21.]])
     """
     trees: list[Tree | None] = []
-    for number, parse in enumerate(as_dependencybank(parses)):
+    for number, parse in enumerate(DependencyBank.of(parses)):
         if parse is None:
             trees.append(None)
             continue

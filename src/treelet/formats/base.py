@@ -14,21 +14,14 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet import _core
 from treelet.errors import ParameterError
-from treelet.formats.files import PACKED, open_target, unpacked_name
-from treelet.formats.files import PathLike as PathLike  # noqa: PLC0414
-from treelet.formats.files import Source as Source  # noqa: PLC0414
-from treelet.formats.files import open_source as open_source  # noqa: PLC0414
-from treelet.formats.files import open_whole as open_whole  # noqa: PLC0414
-
-COMPRESSED = PACKED
+from treelet.formats.files import PathLike, open_source, open_target, unpacked_name
 
 
 class Columns(NamedTuple):
     """Trees as the native core holds them: a store of distinct subtrees, and the root of each tree (-1: none)."""
 
-    store: _core.Store
+    store: Any
     roots: NDArray[np.int32]
 
 

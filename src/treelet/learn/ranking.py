@@ -16,7 +16,7 @@ from treelet.learn.base import KernelEstimator
 from treelet.learn.encoding import register
 from treelet.learn.growing import Rows
 from treelet.learn.model import CompressedModel
-from treelet.learn.parts import kept
+from treelet.learn.summands import kept
 from treelet.learn.svm import checked_targets
 from treelet.work import count_threads
 

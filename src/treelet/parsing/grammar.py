@@ -28,7 +28,7 @@ from treelet.parsing.checks import (
 from treelet.parsing.compiled import CompiledGrammar
 from treelet.parsing.estimate import estimate
 from treelet.parsing.unknown import GUESS, LOWER, UnknownWords
-from treelet.structures.treebank import Stats
+from treelet.structures.bank import Stats
 
 CACHED = 1 << 17  # words
 

@@ -13,7 +13,7 @@ from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.forests import ForestColumns
 from treelet.structures.draft import Draft, Ways
 from treelet.structures.tree import Tree
-from treelet.structures.treebank import as_treebank
+from treelet.structures.treebank import Treebank
 
 Vector = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ def weighted(items: Iterable[tuple[float, object]]) -> tuple[Vector, list[Tree]]
         raise InputTypeError("from_trees needs pairs (probability, tree)") from None
     if not pairs:
         raise TreeError("from_trees needs at least one tree")
-    bank = as_treebank([tree for _, tree in pairs])
+    bank = Treebank.of([tree for _, tree in pairs])
     weights = np.array([weight for weight, _ in pairs])
     words = None
     trees = []

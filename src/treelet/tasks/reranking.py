@@ -18,7 +18,7 @@ from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
 from treelet.parsing import PCFG
-from treelet.structures import Table, Tree, Treebank, as_treebank
+from treelet.structures import Table, Tree, Treebank
 from treelet.work import progress_bar
 
 Rows = NDArray[np.int64]
@@ -82,7 +82,7 @@ class CandidateParses:
     @classmethod
     def parsed(cls, grammar: PCFG, gold: object, k: int = 100, *, n_jobs: int = 1, progress: bool = False) -> Self:
         """The `k` best parses, by a grammar, of the words of each tree."""
-        bank = as_treebank(gold)
+        bank = Treebank.of(gold)
         found = grammar.parse_all(_sentences(bank), k, n_jobs=n_jobs, progress=progress)
         if not np.array_equal(np.unique(found.qid), np.arange(len(bank))):
             missing = np.setdiff1d(np.arange(len(bank)), found.qid)
@@ -108,7 +108,7 @@ class CandidateParses:
         So a ranker is trained on the kind of candidates that it meets later: a grammar that was estimated from the
         very sentences it parses looks better than it is. `options` go to `PCFG.from_treebank`.
         """
-        bank = as_treebank(gold)
+        bank = Treebank.of(gold)
         if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= len(bank):
             raise ParameterError(
                 f"The 'folds' parameter must be an int from 2 to the {len(bank)} trees. Got {folds!r} instead."

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from treelet.kernels.algebra import Scale, Sum
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel, Vector
-from treelet.kernels.locality import Locality, Subsequence
 from treelet.kernels.on import On
-from treelet.kernels.sequence import Tagging
-from treelet.kernels.tree import PartialTree, SubsetTree, Subtree
+from treelet.kernels.store import StoreKernel
 from treelet.kernels.wrapped import Normalized
-from treelet.structures.held_bank import HeldBank
+from treelet.structures.bank import Bank
 from treelet.structures.table import Table
-from treelet.structures.treebank import Treebank
 
-COLLAPSING: tuple[type[Kernel], ...] = (Locality, PartialTree, Subsequence, SubsetTree, Subtree, Tagging)
-"""Kernels under which many trees, or sequences held as trees, become one weighted graph."""
-Bank = TypeVar("Bank", bound=Treebank | HeldBank[Any])
 Path = tuple[str | int, ...]
+
+
+def collapses(kernel: Kernel) -> bool:
+    """Whether many examples become one weighted graph of their distinct parts under this kernel."""
+    return isinstance(kernel, StoreKernel) and kernel.collapses
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def linear_parts(kernel: Kernel) -> list[Part]:
         return [replace(part, factor=part.factor * float(kernel.factor)) for part in linear_parts(kernel.kernel)]
     if isinstance(kernel, Normalized):
         inner = linear_parts(kernel.kernel)
-        if any(type(part.place.kernel) in COLLAPSING for part in inner):
+        if any(collapses(part.place.kernel) for part in inner):
             return [replace(part, roots=(*part.roots, Place(kernel.kernel))) for part in inner]
     if isinstance(kernel, On):
         return [_on_column(kernel.column, part) for part in linear_parts(kernel.kernel)]
@@ -98,8 +97,8 @@ class Roots:
 
 def kept(kernel: Kernel, data: Any) -> Any:
     """Examples as a model keeps them: only the columns that the kernel looks at, in its form; trees without others."""
-    if isinstance(data, Treebank | HeldBank):
-        return compact(data)
+    if isinstance(data, Bank):
+        return data.compact()
     if isinstance(data, Bags):
         return Bags(kept(kernel, data.members), data.start)
     if not isinstance(data, Table):
@@ -111,12 +110,6 @@ def kept(kernel: Kernel, data: Any) -> Any:
             if columns.setdefault(inner.column, made) is not made:  # two kernels need two forms
                 columns[inner.column] = data.column(inner.column)
     return Table({name: kept(kernel, column) for name, column in columns.items()})
-
-
-def compact(bank: Bank) -> Bank:
-    """The same trees over a store that holds nothing else; doing it again changes nothing."""
-    empty: Any = type(bank)()
-    return cast("Bank", empty.joined(bank)[1])
 
 
 def _kernels(kernel: Kernel) -> Iterator[Kernel]:
