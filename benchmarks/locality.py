@@ -16,8 +16,10 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 from experiments import report
-from treelet import Locality, SequenceBank
+from treelet import Locality
+from treelet.cuts import as_sequencebank
 from treelet.datasets import link_parses
+from treelet.structures import SequenceBank
 from treelet.tasks import ParseLists
 from treelet.testing import reference
 
@@ -74,7 +76,7 @@ def measured(bank: SequenceBank, window: int, match: str) -> dict[str, Any]:
 
 def main() -> None:
     lists = ParseLists(link_parses()[:500]).sample(5)
-    bank = SequenceBank(lists.parses)
+    bank = as_sequencebank(lists.parses)
     bank.weights()
     rows = [measured(bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
     made = report.provenance("python -m benchmarks.locality")

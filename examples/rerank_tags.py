@@ -31,7 +31,7 @@ DEVELOPMENT = 1000
 
 
 class Candidates(NamedTuple):
-    X: tl.Table  # the tag sequences, and the tagger's log probabilities
+    X: tl.structures.Table  # the tag sequences, and the tagger's log probabilities
     right: np.ndarray  # how many tags are right
     sentence: np.ndarray
     words: int
@@ -49,11 +49,11 @@ def candidates(pairs: list[tuple[HMM, tl.Tagged]], k: int) -> Candidates:
             logp.append(score)
             right.append(sum(a == b for a, b in zip(tagged.tags, gold.tags, strict=True)))
             sentence.append(number)
-    X = tl.Table({"tags": tl.TaggedBank(found), "logp": np.array(logp)})
+    X = tl.structures.Table({"tags": tl.structures.TaggedBank(found), "logp": np.array(logp)})
     return Candidates(X, np.array(right, float), np.array(sentence), sum(len(gold) for _, gold in pairs))
 
 
-def jackknifed(bank: tl.TaggedBank, n: int) -> list[tuple[HMM, tl.Tagged]]:
+def jackknifed(bank: tl.structures.TaggedBank, n: int) -> list[tuple[HMM, tl.Tagged]]:
     """Each of the first n sentences, with a tagger that was trained without its fifth."""
     fold = np.arange(len(bank)) % FOLDS
     taggers = [HMM.from_tagged(bank[fold != k]) for k in range(FOLDS)]

@@ -59,11 +59,13 @@ def _short(results: dict[str, Any]) -> str:
     for test in results["relations"]["tests"]:
         what = "" if test["a"] == "forest" else f", {test['a'].partition(',')[0]} with features"
         what += SAME_C.replace("as with", "of both that of") if test["b"].endswith(SAME_C) else ""
-        rows.append(("relations", f"SemEval-2010{what}", f"{test['difference']:+.2f}", f"{test['p_bootstrap']:.4f}"))
+        rows.append(
+            ("relations", f"SemEval-2010{what}", f"{test['difference']:+.2f}", report.p_value(test["p_bootstrap"]))
+        )
     for name, parser in results["roles"]["parsers"].items():
         for kind, test in parser["tests"].items():
             what = PARSERS[name] + (", with probabilities" if kind != "forest" else "")
-            rows.append(("roles", what, f"{test['f1']['difference']:+.2f}", f"{test['f1']['p']:.4f}"))
+            rows.append(("roles", what, f"{test['f1']['difference']:+.2f}", report.p_value(test["f1"]["p_bootstrap"])))
     return "F1 of forests minus F1 of trees:\n\n" + report.table(("task", "", "difference", "p"), rows, right=(2, 3))
 
 
@@ -82,9 +84,9 @@ def _relations(found: dict[str, Any]) -> list[str]:
             f"{test['a']} − {test['b']}",
             f"{test['difference']:+.2f}",
             f"{test['interval'][0]:+.2f} to {test['interval'][1]:+.2f}",
-            f"{test['p_bootstrap']:.3f}",
+            report.p_value(test["p_bootstrap"]),
             f"{test['only_a']} : {test['only_b']}",
-            f"{test['p_mcnemar']:.3f}",
+            report.p_value(test["p_mcnemar"]),
         )
         for test in found["tests"]
     ]
@@ -182,8 +184,8 @@ def _roles(found: dict[str, Any]) -> list[str]:
                     PARSERS[name],
                     kind,
                     *(_difference(test[measure]) for measure in ("precision", "recall", "f1")),
-                    f"{test['only_forest']} : {test['only_tree']}",
-                    f"{test['p_mcnemar']:.3g}",
+                    f"{test['only_a']} : {test['only_b']}",
+                    report.p_value(test["p_mcnemar"]),
                 )
                 for name, parser in found["parsers"].items()
                 for kind, test in parser["tests"].items()
@@ -232,7 +234,7 @@ def _setting(row: dict[str, Any]) -> str:
 
 def _difference(one: dict[str, Any]) -> str:
     low, high = one["interval"]
-    return f"{one['difference']:+.2f} ({low:+.2f} to {high:+.2f}), p {one['p']:.4f}"
+    return f"{one['difference']:+.2f} ({low:+.2f} to {high:+.2f}), p {report.p_value(one['p_bootstrap'])}"
 
 
 def picture(results: dict[str, Any], path: Path) -> None:

@@ -7,142 +7,44 @@ Two parsers: our own grammar, whose forests hold every parse within a bound, and
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from experiments.forest_machines import Labels, Matrix, best, scores
+from experiments.differences import bootstrap_row, mcnemar_row
+from experiments.forest_coverage import coverages
+from experiments.forest_parsers import PARSES, Key, Parser, key_of, of_grammar, of_lists, some, split
+from experiments.forest_trials import Labels, Matrix, best
 from experiments.running import Say
-from treelet.datasets.instances import RoleInstance
-from treelet.datasets.loaders import wsj_sample
+from treelet.cuts import (
+    ForestIndex,
+    TreeIndex,
+    candidates,
+    constituent_forest,
+    constituent_tree,
+    forest_candidates,
+    path_forest,
+    path_tree,
+)
 from treelet.datasets.roles import propbank
 from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On
-from treelet.metrics import BracketCounts, Score, mcnemar, paired_bootstrap, parseval, role_scores
-from treelet.parsing import PCFG
-from treelet.structures import Forest, ForestBank, Table, Tree, Treebank
-from treelet.structures.heads import PUNCTUATION
-from treelet.structures.spans import Span, TreeIndex
-from treelet.tasks.forest_instances import (
-    ForestIndex,
-    constituent_forest,
-    forest_candidates,
-    nbest_forest,
-    path_forest,
-)
+from treelet.learn import KernelSVC
+from treelet.metrics import BracketCounts, Score, paired_bootstrap, parseval, role_scores
+from treelet.structures import ForestBank, Table, Treebank
+from treelet.structures.instances import RoleInstance
+from treelet.structures.spans import Span
 from treelet.tasks.role_kernels import hybrid
-from treelet.tasks.roles import all_candidates, candidates, constituent_tree, path_tree
 
 NONE = "none"
-PRUNE = 8.0
-BOUND, WITHIN = 5.0, 3.0
-PARSES = 20
-KNIVES = 4
 RARE = 10
-GRAMMAR: dict[str, Any] = {"parent": "tags", "markov": 2}
 OFFSETS = np.round(np.arange(-1.0, 1.01, 0.1), 1)
 PAPER = {"tree": (76.02, 67.38, 71.44), "forest": (79.06, 69.12, 73.76)}
 """P, R and F1 of Zhang, Zhang & Li (2010) on CoNLL-2005: Wall Street Journal sections 02-05 for training, 23 for test."""
 PAPER_UNMATCHED = {"tree": 9.78, "forest": 1.31, "forest, pruned": 3.1}
 PAPER_RATIO = {"forest": 5.6, "forest, pruned": 1.31}
-
-Key = tuple[str, int]
-
-
-# --- data ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Predicates by what they are for; no document is in two parts."""
-
-    fit: list[RoleInstance]
-    dev: list[RoleInstance]
-    test: list[RoleInstance]
-
-
-def split(instances: Sequence[RoleInstance], seed: int) -> Parts:
-    """A fifth of the documents for test, a fifth of the others to choose settings on, the rest to fit to."""
-    names = sorted({str(one.doc) for one in instances})
-    order = np.random.default_rng(seed).permutation(len(names))
-    place = {names[k]: n for n, k in enumerate(order)}
-    tests = len(names) // 5
-    devs = tests + (len(names) - tests) // 5
-    parts: tuple[list[RoleInstance], ...] = ([], [], [])
-    for one in instances:
-        at = place[str(one.doc)]
-        parts[2 if at < tests else 1 if at < devs else 0].append(one)
-    return Parts(*parts)
-
-
-def some(part: list[RoleInstance], size: int, seed: int) -> list[RoleInstance]:
-    """At most so many predicates, drawn at random, in their order."""
-    order = np.random.default_rng(seed).permutation(len(part))[:size]
-    return [part[k] for k in sorted(order)]
-
-
-def key_of(one: RoleInstance) -> Key:
-    """Which sentence."""
-    return str(one.doc), int(one.sent or 0)
-
-
-@dataclass(frozen=True)
-class Parser:
-    """The best tree of each sentence, and a forest for a temperature.
-
-    Where a parser's forests are large, they are pruned at `bound` before examples are taken from them, and what is
-    taken is pruned at `parts`.
-    """
-
-    name: str
-    best: Callable[[Key], Tree]
-    forest: Callable[[Key, float], Forest]
-    bound: float | None = None
-    parts: float | None = None
-
-    def pruned(self, key: Key, temperature: float) -> Forest:
-        """A forest that is not too large to take examples from."""
-        if self.bound is None:
-            return self.forest(key, temperature)
-        forest = self.forest(key, 1.0).prune(self.bound)
-        return forest if temperature == 1 else forest.temperature(temperature)
-
-
-def of_lists(instances: Iterable[RoleInstance]) -> Parser:
-    """The parser whose lists come with the predicates."""
-    lists = {key_of(one): one.nbest for one in instances}
-
-    def forest(key: Key, temperature: float) -> Forest:
-        return nbest_forest(lists[key], temperature=temperature)
-
-    return Parser("lists", lambda key: lists[key][0].tree, forest)
-
-
-def of_grammar(
-    train: Sequence[RoleInstance], test: Sequence[RoleInstance], *, trees: int | None = None, n_jobs: int = 1
-) -> Parser:
-    """Our own parser. A training sentence is parsed by a grammar that has seen neither its document nor the test's.
-
-    With `trees`, a grammar is learnt from at most so many.
-    """
-    bank, documents = wsj_sample()
-    tests = {str(one.doc) for one in test}
-    names = sorted(set(documents) - tests)
-    forests: dict[Key, Forest] = {}
-    for knife in range(KNIVES + 1):
-        away = set(names[knife::KNIVES]) if knife < KNIVES else set()
-        known = [tree for tree, name in zip(bank, documents, strict=True) if name not in tests | away]
-        grammar = PCFG.from_treebank(known[:trees], **GRAMMAR)
-        wanted = {key_of(one): list(one.words) for one in (train if away else test) if not away or one.doc in away}
-        found = grammar.forests(list(wanted.values()), prune=PRUNE, n_jobs=n_jobs)
-        forests |= {key: forest for key, forest in zip(wanted, found, strict=True) if forest is not None}
-
-    def forest(key: Key, temperature: float) -> Forest:
-        return forests[key] if temperature == 1 else forests[key].temperature(temperature)
-
-    return Parser("grammar", lambda key: forests[key].best()[0], forest, BOUND, WITHIN)
 
 
 # --- candidates ---------------------------------------------------------------------------------------------------
@@ -164,82 +66,6 @@ class Setting:
         """The hybrid kernel; with `chance`, the candidates' probabilities as well."""
         kernel = hybrid(self.theta, self.lam, forest=self.forest)
         return kernel + self.chance * On("chance", Linear()) if self.chance else kernel
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """Arguments that are no candidate, of how many, and how many candidates there are."""
-
-    missed: int
-    arguments: int
-    candidates: int
-
-    @property
-    def unmatched(self) -> float:
-        """In per cent."""
-        return 100 * self.missed / max(1, self.arguments)
-
-
-def coverage(arguments: Iterable[Iterable[Span]], spans: Iterable[Iterable[Span]]) -> Coverage:
-    """How many arguments are among the candidates, predicate by predicate.
-
-    Examples
-    --------
-    >>> from experiments.forest_roles import coverage
-    >>> coverage([[(0, 1), (2, 4)], [(0, 2)]], [[(0, 1), (2, 3), (2, 5)], [(0, 2)]])
-    Coverage(missed=1, arguments=3, candidates=4)
-    """
-    missed = total = offered = 0
-    for wanted, found in zip(arguments, spans, strict=True):
-        listed, known = list(wanted), set(found)
-        missed += sum(span not in known for span in listed)
-        total += len(listed)
-        offered += len(known)
-    return Coverage(missed, total, offered)
-
-
-def forest_spans(index: ForestIndex, predicate: int) -> list[Span]:
-    """Every span that a node of a forest has, without those that hold the predicate, and without punctuation."""
-    found = {
-        index.spans[node]: None
-        for node in np.flatnonzero(index.inner).tolist()
-        if index.labels[node] not in PUNCTUATION
-    }
-    return [span for span in found if not span[0] <= predicate < span[1]]
-
-
-def coverages(part: Sequence[RoleInstance], parser: Parser, thresholds: Sequence[float]) -> list[dict[str, Any]]:
-    """Unmatched arguments and numbers of candidates, for the best trees and for the forests."""
-    ways: dict[str, list[list[Span]]] = {}
-    last: tuple[Key, TreeIndex, ForestIndex] | None = None
-    for one in part:
-        key = key_of(one)
-        if last is None or last[0] != key:
-            last = key, TreeIndex(parser.best(key)), ForestIndex(parser.forest(key, 1.0))
-        _, tree, forest = last
-        found = {
-            "best tree, every constituent": [node.span for node in all_candidates(tree, one.predicate)],
-            "forest, every node": forest_spans(forest, one.predicate),
-            "best tree, pruned": [node.span for node in candidates(tree, one.predicate)],
-        }
-        offered = forest_candidates(forest, one.predicate, by="span")
-        for threshold in thresholds:
-            name = "forest, pruned" + (f", probability at least {threshold:g}" if threshold else "")
-            found[name] = [each.span for each in offered if each.probability >= threshold]
-        for name, spans in found.items():
-            ways.setdefault(name, []).append(spans)
-    wanted = [[argument.span for argument in one.arguments] for one in part]
-    counted = {name: coverage(wanted, spans) for name, spans in ways.items()}
-    base = {"every": counted["best tree, every constituent"], "pruned": counted["best tree, pruned"]}
-    return [
-        {
-            "what": name,
-            "unmatched": each.unmatched,
-            "candidates": each.candidates / len(part),
-            "ratio": each.candidates / max(1, base["every" if "every" in name else "pruned"].candidates),
-        }
-        for name, each in counted.items()
-    ]
 
 
 @dataclass(frozen=True)
@@ -336,7 +162,9 @@ def answers(X: Examples, Y: Examples, setting: Setting, *, n_jobs: int) -> tuple
     table = X.table[frequent]
     kernel = setting.kernel()
     K, across = gram(kernel, table, n_jobs=n_jobs), gram(kernel, Y.table, table, n_jobs=n_jobs)
-    return scores(K, X.labels[frequent], across, C=setting.C, n_jobs=n_jobs)
+    machine = KernelSVC("precomputed", C=setting.C, n_jobs=n_jobs).fit(K, X.labels[frequent])
+    values = machine.decision_function(across)
+    return machine.classes_, np.column_stack([-values, values]) if values.ndim == 1 else values
 
 
 def decoded(
@@ -543,9 +371,7 @@ def compared(
     found_a, found_b = (
         [argument in found for w, found in zip(right, s, strict=True) for argument in w] for s in (a, b)
     )
-    both = mcnemar(found_a, found_b)
-    result: dict[str, Any] = {"only_forest": both.only_a, "only_tree": both.only_b, "p_mcnemar": both.p_value}
+    result = mcnemar_row("forest", found_a, "tree", found_b)
     for measure in ("precision", "recall", "f1"):
-        drawn = paired_bootstrap(sides[0], sides[1], measure, seed=seed)
-        result[measure] = {"difference": drawn.difference, "interval": list(drawn.interval), "p": drawn.p_value}
+        result[measure] = bootstrap_row(paired_bootstrap(sides[0], sides[1], measure, seed=seed))
     return result

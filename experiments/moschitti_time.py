@@ -1,6 +1,7 @@
 """Time against tree size (figure 4 of Moschitti 2006): trees of exactly n nodes, our kernels and a naive algorithm.
 
-The naive algorithm looks at every pair of nodes. It is plain Python, so that its times say something by their growth only.
+The naive algorithm (`treelet.testing.recursions`) looks at every pair of nodes. It is plain Python, so that its times
+say something by their growth only.
 """
 
 from __future__ import annotations
@@ -8,26 +9,22 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from treelet.errors import ParameterError
 from treelet.gram import gram
-from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
+from treelet.kernels import PartialTree, SubsetTree, Subtree
 from treelet.structures import Tree, Treebank
+from treelet.testing.recursions import nodes_of, value
 
-LAM = {"ST": 1.0, "SST": 0.4, "PT": 0.8}
-MU = 0.4
-KINDS: dict[str, Kernel] = {
-    "ST": Subtree(lam=LAM["ST"]),
-    "SST": SubsetTree(lam=LAM["SST"]),
-    "PT": PartialTree(lam=LAM["PT"], mu=MU),
+KINDS: dict[str, Subtree | SubsetTree | PartialTree] = {
+    "ST": Subtree(lam=1.0),
+    "SST": SubsetTree(lam=0.4),
+    "PT": PartialTree(lam=0.8, mu=0.4),
 }
 """The kernels that are timed, with what the paper found best."""
-
-Table = list[list[float]]
-
 
 # --- trees ------------------------------------------------------------------------------------------------------
 
@@ -63,94 +60,6 @@ def trees_of_size(trees: Sequence[Tree], sizes: Sequence[int], number: int, seed
             )
         chosen[size] = [places[size][k] for k in rng.choice(len(places[size]), number, replace=False)]
     return chosen
-
-
-# --- the naive algorithm ----------------------------------------------------------------------------------------
-
-
-class Nodes(NamedTuple):
-    """A tree as lists, children before parents."""
-
-    labels: list[str]
-    productions: list[tuple[str, ...] | None]
-    children: list[list[int]]
-
-
-def nodes_of(tree: Tree) -> Nodes:
-    """A tree as lists; a word has no production."""
-    labels: list[str] = []
-    productions: list[tuple[str, ...] | None] = []
-    children: list[list[int]] = []
-    waiting: list[int] = []
-    for node in reversed(list(tree.nodes())):
-        below = [waiting.pop() for _ in node.children]
-        waiting.append(len(labels))
-        labels.append(node.label)
-        productions.append((node.label, *(child.label for child in node.children)) if node.children else None)
-        children.append(below)
-    return Nodes(labels, productions, children)
-
-
-def naive(kind: str, a: Nodes, b: Nodes) -> float:
-    """A kernel's value by its recursion over all pairs of nodes, each worked out once.
-
-    Parameters
-    ----------
-    kind : {"ST", "SST", "PT"}
-        With the parameters of `KINDS`.
-    a, b : Nodes
-        Two trees.
-    """
-    delta = {"ST": _subtree, "SST": _subset_tree, "PT": _partial_tree}[kind]
-    lam = LAM[kind]
-    table: Table = []
-    total = 0.0
-    for i in range(len(a.labels)):
-        row: list[float] = []
-        table.append(row)
-        for j in range(len(b.labels)):
-            value = delta(a, b, i, j, table, lam)
-            row.append(value)
-            total += value
-    return total
-
-
-def _subtree(a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float) -> float:
-    if a.productions[i] is None or a.productions[i] != b.productions[j]:
-        return 0.0
-    value = lam
-    for c, d in zip(a.children[i], b.children[j], strict=True):
-        if a.children[c] or b.children[d]:  # else one word, in both
-            value *= table[c][d]
-    return value
-
-
-def _subset_tree(a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float) -> float:
-    if a.productions[i] is None or a.productions[i] != b.productions[j]:
-        return 0.0
-    value = lam
-    for c, d in zip(a.children[i], b.children[j], strict=True):
-        value *= 1 + table[c][d]
-    return value
-
-
-def _partial_tree(a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float) -> float:
-    if a.labels[i] != b.labels[j]:
-        return 0.0
-    left, right = a.children[i], b.children[j]
-    total = lam * lam
-    before = [[1.0] * (len(right) + 1)] * (len(left) + 1)  # of subsequences that are one shorter: by where they end
-    for _ in range(min(len(left), len(right))):
-        sums = [[0.0] * (len(right) + 1)]
-        for k, c in enumerate(left):
-            line = [0.0]
-            for m, d in enumerate(right):
-                met = table[c][d] * before[k][m]
-                total += met
-                line.append(met + lam * line[m] + lam * sums[k][m + 1] - lam * lam * sums[k][m])
-            sums.append(line)
-        before = sums
-    return MU * total
 
 
 # --- times ------------------------------------------------------------------------------------------------------
@@ -203,7 +112,7 @@ def measure(
                 kernel(single[i], single[j])
             point[f"{kind} single"] = 1e6 * (time.process_time() - begin) / pairs
             begin = time.process_time()
-            values = [naive(kind, lists[i], lists[j]) for i, j in some]
+            values = [value(kernel, lists[i], lists[j]) for i, j in some]
             point[f"{kind} naive"] = 1e6 * (time.process_time() - begin) / pairs
             ours = np.array([K[i, j] for i, j in some])
             if not np.allclose(values, ours, rtol=1e-9):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import treelet
-from treelet.cli.files import whole_file
+from treelet.formats.files import open_target, whole_file
 
 
 def provenance(command: str) -> dict[str, str]:
@@ -36,6 +36,15 @@ def made_by(results: dict[str, Any]) -> str:
     )
 
 
+def p_value(value: float | None) -> str:
+    """A p-value as pages show it.
+
+    >>> p_value(0.03), p_value(0.00001), p_value(None)
+    ('0.0300', '< 0.0001', '')
+    """
+    return "" if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> str:
     """A Markdown table; the columns in `right` hold numbers."""
     lines = [
@@ -52,8 +61,8 @@ def write(folder: Path, name: str, results: dict[str, Any], page: str) -> list[P
     written = []
     for suffix, text in (("json", json.dumps(results, indent=1) + "\n"), ("md", page)):
         written.append(folder / f"{name}.{suffix}")
-        with whole_file(written[-1]) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        with open_target(written[-1]) as stream:
+            stream.write(text)
     return written
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -76,3 +77,29 @@ def _command(name: str, quick: bool, options: dict[str, Any]) -> str:
     """The command that runs it again; files by their names only."""
     given = [f"--{key}" if value is True else f"--{key} {Path(str(value)).name}" for key, value in options.items()]
     return " ".join(["python -m experiments", name, *given, *(["--quick"] if quick else [])])
+
+
+class Kept:
+    """Finished parts on disk, one a line, so that an interrupted run goes on where it was."""
+
+    def __init__(self, folder: Path | None, name: str) -> None:
+        self.done: dict[int, dict[str, Any]] = {}
+        self.file = None if folder is None else folder / f".{name}.partial"
+        if self.file is not None and self.file.exists():
+            for line in self.file.read_text(encoding="utf-8").splitlines():
+                try:
+                    number, result = json.loads(line)
+                except ValueError:
+                    continue  # a line that was being written
+                self.done[number] = result
+
+    def add(self, number: int, result: dict[str, Any]) -> None:
+        self.done[number] = result
+        if self.file is not None:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.file, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps([number, result]) + "\n")
+
+    def forget(self) -> None:
+        if self.file is not None:
+            self.file.unlink(missing_ok=True)

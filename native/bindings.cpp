@@ -1,5 +1,6 @@
 // Python bindings. No algorithm lives here: argument checks, lifetimes and the GIL only.
 #include "bindings_columns.hpp"
+#include "bindings_store.hpp"
 #include "brackets.hpp"
 #include "partial_tree.hpp"
 #include "subset_tree.hpp"
@@ -30,15 +31,6 @@ template <> struct Make<PartialTreeColumns> {
 } // namespace treelet::python
 
 namespace {
-
-nb::typed<nb::list, nb::str> label_list(const Store &store) {
-    nb::typed<nb::list, nb::str> out;
-    for (Id id = 0; id < static_cast<Id>(store.label_count()); ++id) {
-        const std::string_view text = store.label_text(id);
-        out.append(nb::str(text.data(), text.size()));
-    }
-    return out;
-}
 
 // Trees in post-order: node i has label labels[label[i]] and takes the last arity[i] unclaimed nodes as children; a
 // negative arity -1 - k stands for the subtree of node k again. ends[t] is the number of nodes up to the end of tree t.
@@ -144,12 +136,7 @@ NB_MODULE(_core, m) {
     m.attr("optimized") = false;
 #endif
 
-    nb::class_<Store>(m, "Store", "Hash-consed subtrees: equal ones are one node, children come before parents.")
-        .def(nb::init<>())
-        .def("__len__", &Store::size)
-        .def_prop_ro("labels", &label_list)
-        .def_prop_ro("label_count", &Store::label_count)
-        .def_prop_ro("production_count", &Store::production_count)
+    bind_store<Store>(m, "Store", "Hash-consed subtrees: equal ones are one node, children come before parents.")
         .def_prop_ro(
             "label", [](const Store &s) { return to_numpy(s.label_column()); }, nb::rv_policy::automatic)
         .def_prop_ro(
@@ -160,20 +147,6 @@ NB_MODULE(_core, m) {
             "production", [](const Store &s) { return to_numpy(s.production_column()); }, nb::rv_policy::automatic)
         .def_prop_ro(
             "height", [](const Store &s) { return to_numpy(s.height_column()); }, nb::rv_policy::automatic)
-        .def(
-            "grown",
-            [](const Store &self, const Store &other, IdArray roots) {
-                check_ids(roots, other.size(), "root", none);
-                StorePtr store;
-                std::vector<Id> here;
-                {
-                    nb::gil_scoped_release free;
-                    store = std::make_shared<Store>(self);
-                    here = store->absorb(other, roots.data(), roots.shape(0));
-                }
-                return std::make_pair(store, to_numpy(std::move(here)));
-            },
-            "other"_a, "roots"_a, "A copy that also holds other's subtrees below roots, and where each of those went.")
         .def_static("from_columns", &from_columns, "labels"_a, "label"_a, "child_start"_a, "child"_a);
 
     nb::class_<Stop>(m, "Stop", "A flag that ends long work in the threads that watch it.")
@@ -214,15 +187,9 @@ NB_MODULE(_core, m) {
             return std::make_pair(std::make_shared<Store>(std::move(self.store())), to_numpy(self.roots()));
         });
 
-    nb::class_<NodeWeights>(m, "NodeWeights", "A sparse matrix of tree x distinct subtree.")
-        .def_static(
-            "count",
-            [](const Store &store, IdArray roots) {
-                check_ids(roots, store.size(), "root", none);
-                nb::gil_scoped_release free;
-                return count_nodes(store, roots.data(), roots.shape(0));
-            },
-            "store"_a, "roots"_a)
+    nb::class_<NodeWeights> weights(m, "NodeWeights", "A sparse matrix of tree x distinct subtree.");
+    bind_weights<Store>(weights);
+    weights
         .def_static(
             "of",
             [](LongArray start, IdArray node, DoubleArray weight) {
@@ -278,6 +245,7 @@ NB_MODULE(_core, m) {
                                                  "max_depth"_a);
     bind_columns<PartialTreeColumns, double, double, bool, const Similar *>(
         m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "similar"_a.none());
+    bind_forests(m, weights);
     bind_parsing(m);
     bind_sequences(m);
     m.def("mirror", &mirror, "out"_a, "begin"_a, "end"_a, "Completes rows of a symmetric matrix of which the lower half is there.");

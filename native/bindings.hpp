@@ -1,6 +1,6 @@
 // What all files of bindings share: array types, argument checks, interrupts.
 #pragma once
-#include "store.hpp"
+#include "node_weights.hpp"
 
 #include <atomic>
 #include <nanobind/nanobind.h>
@@ -52,6 +52,7 @@ inline void check_signals() {
 }
 
 void bind_parsing(nb::module_ &m);
+void bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weights);
 void bind_sequences(nb::module_ &m);
 
 } // namespace treelet::python

@@ -16,9 +16,19 @@ template <class Num> Num as_parameter(double value, int which) {
 // How an algorithm is made from a kernel's parameters; specialised beside its binding.
 template <template <class> class Algorithm> struct Make;
 
+// The kind of store that an algorithm works on.
+template <template <class> class Algorithm> struct StoreOf {
+    using type = Store;
+};
+
 // Both ways of one kernel: doubles, or (scaled) logarithms of values too large for them.
 template <template <class> class Algorithm> class Columns {
   public:
+    using Store = typename StoreOf<Algorithm>::type;
+    using StorePtr = std::shared_ptr<const Store>;
+    using Targets = TargetsOf<Store>;
+    using Rows = RowsOf<Store>;
+
     template <class... Parameters> Columns(StorePtr store, const NodeWeights &weights, bool scaled, Parameters... parameters)
         : store_(std::move(store)), size_(weights.rows()) {
         for (Id node : weights.node)
@@ -77,11 +87,10 @@ template <template <class> class Algorithm> class Columns {
         std::vector<double> values(trees.rows());
         {
             nb::gil_scoped_release free;
-            std::vector<Id> scratch;
             for (std::size_t t = 0; t < trees.rows(); ++t) {
                 Store small;
                 NodeWeights weights;
-                isolate(*store, trees, t, scratch, small, weights);
+                isolate(*store, trees, t, small, weights);
                 double value = 0;
                 Rows rows{&small, &weights, nullptr, 0, 1, &value, 1};
                 Make<Algorithm>::template columns<double>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
@@ -131,7 +140,8 @@ template <template <class> class Algorithm, class... Parameters, class... Names>
 void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... names) {
     using C = Columns<Algorithm>;
     nb::class_<C>(m, name, doc)
-        .def(nb::init<StorePtr, const NodeWeights &, bool, Parameters...>(), "store"_a, "weights"_a, "scaled"_a, names...)
+        .def(nb::init<typename C::StorePtr, const NodeWeights &, bool, Parameters...>(), "store"_a, "weights"_a, "scaled"_a,
+             names...)
         .def("rows", &C::rows, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
         .def("add", &C::add, "trees"_a, "row"_a, "scale"_a)
         .def_static("self_values", &C::template self_values<Parameters...>, "store"_a, "trees"_a, "logs"_a, names...)

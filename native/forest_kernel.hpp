@@ -10,37 +10,44 @@
 // production counts, and only the other pairs of edges, found through an index on (production, position, child's
 // production), are worked on.
 #pragma once
-#include "forest_bank.hpp"
+#include "forest_store.hpp"
 #include "matrix_rows.hpp"
 #include "postings.hpp"
 #include "pulse.hpp"
 #include "scratch_pool.hpp"
-#include <atomic>
 
 namespace treelet {
 
 template <class Num> class ForestColumns {
   public:
-    ForestColumns(const ForestNodes &nodes, const NodeWeights &weights, Num lam) : nodes_(nodes), lam_(lam), size_(weights.rows()) {
-        index_edges(weights);
+    ForestColumns(TargetsOf<ForestStore> targets, Num lam) : nodes_(*targets.store), lam_(lam), size_(targets.size()) {
+        index_edges(targets.weights);
         index_children();
     }
 
-    // Rows of `of`, the nodes that the columns come from or ones grown from them.
-    void rows(const ForestNodes &of, Rows &rows, void (*check)()) {
-        std::unique_ptr<Scratch> scratch = scratch_.take(of.size());
+    void rows(RowsOf<ForestStore> &rows, void (*check)()) {
+        std::unique_ptr<Scratch> scratch = scratch_.take(rows.store->size());
         Pulse pulse(check);
-        for (std::size_t row = rows.begin; row < rows.end; ++row) one(of, rows, row, *scratch, pulse);
-        matched_ += scratch->matched, scratch->matched = 0;
+        for (std::size_t row = rows.begin; row < rows.end; ++row) one(*rows.store, rows, row, *scratch, pulse);
         scratch_.give(std::move(scratch));
+    }
+
+    // More weight for some nodes of the only target.
+    void add(const Id *node, const double *weight, std::size_t n, double scale) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const bool flat = nodes_.flat(node[i]);
+            for (std::int64_t e = nodes_.edge_start[node[i]]; e < nodes_.edge_start[node[i] + 1]; ++e) {
+                const double more = scale * weight[i] * nodes_.p[e];
+                productions_.grow(local_[nodes_.production[e]], more);
+                if (!flat) postings_.grow(place_[e], more);
+            }
+        }
     }
 
     std::size_t bytes() const {
         return edge_node_.size() * (2 * sizeof(Id) + sizeof(double)) + entry_.size() * sizeof(Entry) + productions_.bytes() +
                postings_.bytes();
     }
-    // Pairs of edges with a child's production in common that were met so far.
-    std::size_t matched() const { return matched_; }
 
   private:
     struct Entry { // a column edge with a child of the group's production
@@ -60,12 +67,11 @@ template <class Num> class ForestColumns {
         std::vector<Id> touched, met, own_touched;
         std::vector<Num> sums;
         std::vector<std::pair<Id, double>> productions;
-        std::size_t matched = 0;
     };
     Id local(Id production) const { return static_cast<std::size_t>(production) < local_.size() ? local_[production] : none; }
 
     void index_edges(const NodeWeights &w) {
-        local_.assign(nodes_.productions, none);
+        local_.assign(nodes_.production_count(), none);
         column_of_.assign(nodes_.size(), none);
         for (Id v : w.node) column_of_[v] = 0;
         for (Id v = static_cast<Id>(nodes_.size()) - 1; v >= 0; --v) // with all that is below them
@@ -91,7 +97,7 @@ template <class Num> class ForestColumns {
         const auto n = static_cast<std::size_t>(bucket_.back());
         edge_.resize(n), edge_node_.resize(n);
         std::vector<Id> next(bucket_.begin(), bucket_.end() - 1);
-        std::vector<Id> place(nodes_.p.size(), none); // edge -> its column edge
+        std::vector<Id> place(nodes_.edges(), none);
         for (Id v : present)
             for (std::int64_t e = nodes_.edge_start[v]; e < nodes_.edge_start[v + 1]; ++e) {
                 const Id at = next[local_[nodes_.production[e]]]++;
@@ -105,6 +111,7 @@ template <class Num> class ForestColumns {
         };
         productions_.build(w.rows(), each_edge([&](Id, std::int64_t e) { return local_[nodes_.production[e]]; }));
         postings_.build(w.rows(), each_edge([&](Id v, std::int64_t e) { return nodes_.flat(v) ? none : place[e]; }), n);
+        if (size_ == 1) place_ = std::move(place);
     }
 
     void index_children() {
@@ -143,7 +150,7 @@ template <class Num> class ForestColumns {
         group_start_.push_back(static_cast<std::int64_t>(entry_.size()));
     }
 
-    void one(const ForestNodes &of, Rows &rows, std::size_t row, Scratch &s, Pulse &pulse) {
+    void one(const ForestStore &of, RowsOf<ForestStore> &rows, std::size_t row, Scratch &s, Pulse &pulse) {
         const NodeWeights &w = *rows.trees;
         const std::int64_t a = w.start[row], b = w.start[row + 1];
         const std::size_t last = rows.targets(row, size_);
@@ -186,7 +193,7 @@ template <class Num> class ForestColumns {
     }
 
     // The pairs of one edge of the row in which E is more than lam.
-    void correct(const ForestNodes &of, std::int64_t e, double p, double weight, Id limit, std::size_t last, Scratch &s,
+    void correct(const ForestStore &of, std::int64_t e, double p, double weight, Id limit, std::size_t last, Scratch &s,
                  Pulse &pulse) {
         const Id production = local(of.production[e]);
         if (production == none) return;
@@ -213,7 +220,6 @@ template <class Num> class ForestColumns {
                 const Entry *x = entry_.data() + group_start_[group], *end = entry_.data() + group_start_[group + 1];
                 pulse.add(static_cast<std::size_t>(end - x));
                 for (; x < end && x->rank < ranks; ++x) {
-                    ++s.matched;
                     Num &sum = s.sum[x->rank];
                     if (sum == 0) {
                         s.met.push_back(x->rank);
@@ -258,7 +264,7 @@ template <class Num> class ForestColumns {
         return groups_.find(key.hash(), [&](Id g) { return group_key_[g] == key; });
     }
 
-    const ForestNodes &nodes_;
+    const ForestStore &nodes_;
     Num lam_;
     std::size_t size_, columns_ = 0;
     Id widest_ = 0;
@@ -267,6 +273,7 @@ template <class Num> class ForestColumns {
     std::vector<Id> bucket_;    // production -> its column edges, by ascending node
     std::vector<std::int64_t> edge_;
     std::vector<Id> edge_node_;
+    std::vector<Id> place_; // edge -> its column edge, where there is one target, which may grow
     DensePostings productions_;
     Postings postings_;
     IdTable groups_;
@@ -274,7 +281,6 @@ template <class Num> class ForestColumns {
     std::vector<std::int64_t> group_start_;
     std::vector<Entry> entry_;
     ScratchPool<Scratch> scratch_;
-    std::atomic<std::size_t> matched_{0};
 };
 
 } // namespace treelet

@@ -23,61 +23,87 @@ struct NodeWeights {
     }
 };
 
-// O(distinct subtrees log) a tree, however many nodes the tree has when written out.
-inline NodeWeights count_nodes(const Store &store, const Id *roots, std::size_t n) {
+// How often each tree holds each distinct part of it (a forest: how often it is expected to); O(distinct parts log) a tree,
+// however many nodes the tree has when written out.
+template <class Store> NodeWeights count_nodes(const Store &store, const Id *roots, std::size_t n) {
     NodeWeights out;
-    std::vector<char> seen(store.size(), 0);
-    std::vector<double> count(store.size(), 0);
-    std::vector<Id> found;
+    Marks place(store.size());
+    std::vector<double> count;
     for (std::size_t t = 0; t < n; ++t) {
-        if (roots[t] == none) { // a missing tree holds nothing
-            out.start.push_back(static_cast<std::int64_t>(out.node.size()));
-            continue;
-        }
-        found.assign(1, roots[t]);
-        seen[roots[t]] = 1;
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            const Id *kids = store.children(found[i]);
-            const std::size_t arity = store.arity(found[i]);
-            for (std::size_t k = 0; k < arity; ++k)
-                if (!seen[kids[k]]) seen[kids[k]] = 1, found.push_back(kids[k]);
-        }
-        std::sort(found.begin(), found.end());
-        count[roots[t]] = 1;
-        for (std::size_t i = found.size(); i-- > 0;) {
-            const Id *kids = store.children(found[i]);
-            const std::size_t arity = store.arity(found[i]);
-            for (std::size_t k = 0; k < arity; ++k) count[kids[k]] += count[found[i]];
-        }
-        for (Id node : found) {
-            if (!(count[node] < 0x1p1000))
+        place.clear();
+        const std::vector<Id> nodes = below(store, roots + t, 1, place);
+        count.assign(nodes.size(), 0);
+        if (!nodes.empty()) count.back() = 1; // the root comes last
+        for (std::size_t i = nodes.size(); i-- > 0;)
+            store.each_child(nodes[i], [&](Id child, double times) { count[place[child]] += times * count[i]; });
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (!(count[i] < 0x1p1000))
                 throw std::length_error("tree " + std::to_string(t) + " has more nodes than a double can count");
-            out.node.push_back(node);
-            out.weight.push_back(count[node]);
-            seen[node] = 0;
-            count[node] = 0;
+            if (store.hidden(nodes[i])) continue;
+            out.node.push_back(nodes[i]);
+            out.weight.push_back(count[i]);
         }
         out.start.push_back(static_cast<std::int64_t>(out.node.size()));
     }
     return out;
 }
 
+// Rows of weighted sums of whole trees (start, which of `roots`, weight), as weights of all that lies below them: the graph of
+// section 5 of Collins & Duffy (2001). Every node of the store is in some row, if only with a 0, so that an index over them has
+// a subtree's parts beside it.
+template <class Store> NodeWeights spread(const Store &store, const Id *roots, const NodeWeights &at_roots) {
+    NodeWeights out;
+    Marks seen(store.size());
+    Marks place(store.size());
+    std::vector<double> sum;
+    std::vector<Id> tops;
+    for (std::size_t row = 0; row < at_roots.rows(); ++row) {
+        tops.clear();
+        for (std::int64_t i = at_roots.start[row]; i < at_roots.start[row + 1]; ++i) tops.push_back(roots[at_roots.node[i]]);
+        place.clear();
+        const std::vector<Id> nodes = below(store, tops.data(), tops.size(), place);
+        sum.assign(nodes.size(), 0);
+        for (std::int64_t i = at_roots.start[row]; i < at_roots.start[row + 1]; ++i)
+            sum[place[tops[i - at_roots.start[row]]]] += at_roots.weight[i];
+        for (std::size_t i = nodes.size(); i-- > 0;)
+            if (sum[i] != 0) store.each_child(nodes[i], [&](Id child, double times) { sum[place[child]] += times * sum[i]; });
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            if (store.hidden(nodes[i])) continue;
+            seen.set(nodes[i], 0);
+            out.node.push_back(nodes[i]), out.weight.push_back(sum[i]);
+        }
+        out.start.push_back(static_cast<std::int64_t>(out.node.size()));
+    }
+    if (at_roots.rows() == 0 || seen.given().size() == store.size()) return out;
+    NodeWeights all; // the first row again, with the nodes that are in none
+    std::int64_t at = 0;
+    for (Id node = 0; node < static_cast<Id>(store.size()); ++node) {
+        if (at < out.start[1] && out.node[at] == node)
+            all.node.push_back(node), all.weight.push_back(out.weight[at++]);
+        else if (!seen.has(node) && !store.hidden(node))
+            all.node.push_back(node), all.weight.push_back(0);
+    }
+    const std::int64_t more = static_cast<std::int64_t>(all.node.size()) - out.start[1];
+    all.node.insert(all.node.end(), out.node.begin() + out.start[1], out.node.end());
+    all.weight.insert(all.weight.end(), out.weight.begin() + out.start[1], out.weight.end());
+    for (std::size_t row = 0; row < at_roots.rows(); ++row) all.start.push_back(out.start[row + 1] + more);
+    return all;
+}
+
 // Row `row` of `trees` alone, in a store of its own with small ids in the same order: what a self-value needs.
-// Labels keep their numbers. `scratch` is all none before and after.
-inline void isolate(const Store &store, const NodeWeights &trees, std::size_t row, std::vector<Id> &scratch, Store &small,
-                    NodeWeights &weights) {
-    scratch.resize(store.size(), none);
+// Labels keep their numbers.
+inline void isolate(const Store &store, const NodeWeights &trees, std::size_t row, Store &small, NodeWeights &weights) {
+    Marks here(store.size());
     std::vector<Id> kids;
     for (std::int64_t i = trees.start[row]; i < trees.start[row + 1]; ++i) {
         const Id node = trees.node[i];
         kids.clear();
-        for (std::size_t k = 0; k < store.arity(node); ++k) kids.push_back(scratch[store.children(node)[k]]);
-        scratch[node] = small.add_node(store.label(node), kids.data(), kids.size());
-        weights.node.push_back(scratch[node]);
+        for (std::size_t k = 0; k < store.arity(node); ++k) kids.push_back(here[store.children(node)[k]]);
+        here.set(node, small.add_node(store.label(node), kids.data(), kids.size()));
+        weights.node.push_back(here[node]);
         weights.weight.push_back(trees.weight[i]);
     }
     weights.start.push_back(static_cast<std::int64_t>(weights.node.size()));
-    for (std::int64_t i = trees.start[row]; i < trees.start[row + 1]; ++i) scratch[trees.node[i]] = none;
 }
 
 } // namespace treelet

@@ -3,23 +3,25 @@
 // Two equal complete subtrees, wherever they occur, are one node. Children always have smaller ids than
 // their parents, so ascending id order is a bottom-up order. Nodes are never changed or removed, so an id
 // stays valid in every store that was grown from this one.
+//
+// A store can be grown over another one: it begins with all of its nodes, under the same ids, without a copy of them.
 #pragma once
 #include "bytes.hpp"
+#include "reach.hpp"
+#include "segmented.hpp"
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace treelet {
-
-using Id = std::int32_t;
-constexpr Id none = -1;
 
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     __uint128_t product = static_cast<__uint128_t>(a ^ 0x9E3779B97F4A7C15ull) * (b ^ 0xD6E8FEB86659FD93ull);
@@ -69,6 +71,28 @@ class IdTable {
     std::size_t used_ = 0;
 };
 
+// A table that goes on where another one ends: see Segmented.
+class SegmentedTable {
+  public:
+    static SegmentedTable over(const SegmentedTable &base) {
+        SegmentedTable out;
+        if (base.base_)
+            out = base;
+        else
+            out.base_ = &base.own_;
+        return out;
+    }
+    template <class Same> Id find(std::uint64_t hash, Same same) const {
+        const Id found = base_ ? base_->find(hash, same) : none;
+        return found != none ? found : own_.find(hash, same);
+    }
+    void insert(std::uint64_t hash, Id id) { own_.insert(hash, id); }
+
+  private:
+    const IdTable *base_ = nullptr;
+    IdTable own_;
+};
+
 // A number that no other object has, a copy included: by it, something kept for later knows what it was made from.
 class Serial {
   public:
@@ -85,8 +109,25 @@ class Serial {
     std::uint64_t value_;
 };
 
+inline Id next_id(std::size_t n) {
+    if (n >= static_cast<std::size_t>(std::numeric_limits<Id>::max()))
+        throw std::length_error("more than 2,147,483,646 distinct parts or labels in one bank: split it");
+    return static_cast<Id>(n);
+}
+
 class Store {
   public:
+    Store() = default;
+    // Grown over `base`, which must not change any more.
+    explicit Store(const std::shared_ptr<const Store> &base)
+        : base_(base->base_ ? base->base_ : base), label_bytes_(Segmented<char>::over(base->label_bytes_)),
+          label_end_(Segmented<std::size_t>::over(base->label_end_)), label_(Segmented<Id>::over(base->label_)),
+          child_(Segmented<Id>::over(base->child_)), production_(Segmented<Id>::over(base->production_)),
+          height_(Segmented<Id>::over(base->height_)), production_node_(Segmented<Id>::over(base->production_node_)),
+          child_start_(Segmented<std::int64_t>::over(base->child_start_)), size_(Segmented<double>::over(base->size_)),
+          flat_(Segmented<char>::over(base->flat_)), labels_(SegmentedTable::over(base->labels_)),
+          nodes_(SegmentedTable::over(base->nodes_)), productions_(SegmentedTable::over(base->productions_)) {}
+
     std::uint64_t serial() const { return serial_; }
 
     // --- labels -------------------------------------------------------------------------------------------
@@ -95,14 +136,14 @@ class Store {
         Id id = labels_.find(hash, [&](Id other) { return label_text(other) == text; });
         if (id != none) return id;
         id = next_id(label_end_.size());
-        label_bytes_.append(text);
+        label_bytes_.append(text.begin(), text.end());
         label_end_.push_back(label_bytes_.size());
         labels_.insert(hash, id);
         return id;
     }
     std::string_view label_text(Id id) const {
         const std::size_t start = id == 0 ? 0 : label_end_[id - 1];
-        return std::string_view(label_bytes_).substr(start, label_end_[id] - start);
+        return {label_bytes_.from(start), label_end_[id] - start};
     }
     std::size_t label_count() const { return label_end_.size(); }
 
@@ -116,7 +157,7 @@ class Store {
         if (id != none) return id;
         id = next_id(label_.size());
         label_.push_back(label);
-        child_.insert(child_.end(), kids, kids + n);
+        child_.append(kids, kids + n);
         child_start_.push_back(static_cast<std::int64_t>(child_.size()));
         nodes_.insert(hash, id);
         // Height and size count productions: a word has none.
@@ -137,7 +178,7 @@ class Store {
     std::size_t size() const { return label_.size(); }
     Id label(Id node) const { return label_[node]; }
     std::size_t arity(Id node) const { return static_cast<std::size_t>(child_start_[node + 1] - child_start_[node]); }
-    const Id *children(Id node) const { return child_.data() + child_start_[node]; }
+    const Id *children(Id node) const { return child_.from(child_start_[node]); }
     Id production(Id node) const { return production_[node]; }
     Id height(Id node) const { return height_[node]; }
     double productions_below(Id node) const { return size_[node]; }
@@ -148,32 +189,37 @@ class Store {
     // A node that stands for the production: its label and its children's labels spell it.
     Id production_node(Id production) const { return production_node_[production]; }
 
-    // Takes in the nodes of `other` below `roots`; returns, per node of `other`, its id here (none if not taken).
-    std::vector<Id> absorb(const Store &other, const Id *roots, std::size_t n) {
-        std::vector<Id> here(other.size(), none);
-        std::vector<char> wanted(other.size(), 0);
-        for (std::size_t i = 0; i < n; ++i)
-            if (roots[i] != none) wanted[roots[i]] = 1;
-        for (Id node = static_cast<Id>(other.size()) - 1; node >= 0; --node)
-            if (wanted[node])
-                for (std::size_t k = 0; k < other.arity(node); ++k) wanted[other.children(node)[k]] = 1;
-        std::vector<Id> label_here(other.label_count(), none), kids;
-        for (Id node = 0; node < static_cast<Id>(other.size()); ++node) {
-            if (!wanted[node]) continue;
-            Id &label = label_here[other.label(node)];
-            if (label == none) label = add_label(other.label_text(other.label(node)));
-            kids.clear();
-            for (std::size_t k = 0; k < other.arity(node); ++k) kids.push_back(here[other.children(node)[k]]);
-            here[node] = add_node(label, kids.data(), kids.size());
-        }
-        return here;
+    static constexpr bool hidden(Id) { return false; } // see forest_store.hpp
+
+    // f(child, how often it is there when the node is): once, in a tree.
+    template <class F> void each_child(Id node, F f) const {
+        const Id *kids = children(node);
+        for (std::size_t k = 0, n = arity(node); k < n; ++k) f(kids[k], 1.0);
     }
 
-    const std::vector<Id> &label_column() const { return label_; }
-    const std::vector<std::int64_t> &child_start_column() const { return child_start_; }
-    const std::vector<Id> &child_column() const { return child_; }
-    const std::vector<Id> &production_column() const { return production_; }
-    const std::vector<Id> &height_column() const { return height_; }
+    // Takes in the nodes of `other` below `roots`; returns the roots' ids here.
+    std::vector<Id> absorb(const Store &other, const Id *roots, std::size_t n) {
+        Marks place(other.size());
+        const std::vector<Id> nodes = below(other, roots, n, place);
+        Marks label_here(other.label_count());
+        std::vector<Id> here(nodes.size()), kids, out(n, none);
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const Id theirs = other.label(nodes[i]);
+            if (!label_here.has(theirs)) label_here.set(theirs, add_label(other.label_text(theirs)));
+            kids.clear();
+            other.each_child(nodes[i], [&](Id child, double) { kids.push_back(here[place[child]]); });
+            here[i] = add_node(label_here[theirs], kids.data(), kids.size());
+        }
+        for (std::size_t i = 0; i < n; ++i)
+            if (roots[i] != none) out[i] = here[place[roots[i]]];
+        return out;
+    }
+
+    std::vector<Id> label_column() const { return label_.all(); }
+    std::vector<std::int64_t> child_start_column() const { return child_start_.all(); }
+    std::vector<Id> child_column() const { return child_.all(); }
+    std::vector<Id> production_column() const { return production_.all(); }
+    std::vector<Id> height_column() const { return height_.all(); }
 
   private:
     static std::uint64_t hash_text(std::string_view text) {
@@ -188,11 +234,6 @@ class Store {
         std::uint64_t tail = 0;
         std::memcpy(&tail, p, left);
         return mix(hash, tail);
-    }
-    static Id next_id(std::size_t n) {
-        if (n >= static_cast<std::size_t>(std::numeric_limits<Id>::max()))
-            throw std::length_error("more than 2,147,483,646 distinct subtrees or labels in one bank: split it");
-        return static_cast<Id>(n);
     }
     // A production is a label with the ordered labels of the children; words and other nodes of one label are alike.
     Id add_production(Id node) {
@@ -213,13 +254,14 @@ class Store {
         return id;
     }
 
-    std::string label_bytes_;
-    std::vector<std::size_t> label_end_;
-    std::vector<Id> label_, child_, production_, height_, production_node_;
-    std::vector<std::int64_t> child_start_{0};
-    std::vector<double> size_;
-    std::vector<char> flat_;
-    IdTable labels_, nodes_, productions_;
+    std::shared_ptr<const Store> base_; // keeps alive what the columns begin with
+    Segmented<char> label_bytes_;
+    Segmented<std::size_t> label_end_;
+    Segmented<Id> label_, child_, production_, height_, production_node_;
+    Segmented<std::int64_t> child_start_{0};
+    Segmented<double> size_;
+    Segmented<char> flat_;
+    SegmentedTable labels_, nodes_, productions_;
     Serial serial_;
 };
 

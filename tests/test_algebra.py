@@ -190,8 +190,8 @@ TABLES = {
         [row | {"tree": str(row["tree"]), "other": row["other"] and str(row["other"])} for row in data]
     ),
     "records": record_array,
-    "table": lambda data: tl.Table({name: [row[name] for row in data] for name in data[0]}),
-    "treebanks": lambda data: tl.Table(
+    "table": lambda data: tl.structures.Table({name: [row[name] for row in data] for name in data[0]}),
+    "treebanks": lambda data: tl.structures.Table(
         {name: [row[name] for row in data] for name in data[0]}
         | {name: tl.Treebank([row[name] for row in data]) for name in ("tree", "other")}
         | {"vector": scipy.sparse.csr_matrix([row["vector"] for row in data])}
@@ -360,10 +360,9 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("kernel", "text"), WRITTEN, ids=[text for _, text in WRITTEN])
-def test_repr_is_exact_and_evaluates_back(kernel: tl.Kernel, text: str) -> None:
+def test_repr_is_exact_and_evaluates_back(kernel: tl.kernels.Kernel, text: str) -> None:
     assert repr(kernel) == text
-    names = ("On", "Bag", "Constant", "Linear", "Polynomial", "PartialTree", "SubsetTree", "Subtree")
-    back = eval(text, {name: getattr(tl, name) for name in names})
+    back = eval(text, vars(tl.kernels))
     assert back == kernel
     assert type(back) is type(kernel)
 
@@ -380,21 +379,21 @@ def test_numbers_from_either_side() -> None:
     data = ["(A (B x))", "(B x)"]
     K = A(data)
     for kernel in (A * 2, 2 * A, np.float64(2) * A, A * np.int64(2)):
-        assert isinstance(kernel, tl.Scale)
+        assert isinstance(kernel, tl.kernels.Scale)
         np.testing.assert_array_equal(kernel(data), 2 * K)
     for kernel in (A + 1, 1 + A, A + np.float64(1)):
-        assert isinstance(kernel, tl.Sum)
+        assert isinstance(kernel, tl.kernels.Sum)
         np.testing.assert_array_equal(kernel(data), K + 1)
     np.testing.assert_array_equal(sum([A, C])(data), K + C(data))
 
 
 @pytest.mark.parametrize("kernel", [kernel for kernel, _ in WRITTEN], ids=[text for _, text in WRITTEN])
-def test_scikit_learn_can_clone(kernel: tl.Kernel) -> None:
+def test_scikit_learn_can_clone(kernel: tl.kernels.Kernel) -> None:
     twin = clone(kernel)  # checks the identity of every parameter
     assert twin == kernel
     assert twin is not kernel
     for name, value in kernel.get_params(deep=False).items():
-        if isinstance(value, tl.Kernel):
+        if isinstance(value, tl.kernels.Kernel):
             assert getattr(twin, name) is not value
 
 
@@ -413,7 +412,7 @@ def test_nested_parameters() -> None:
     assert repr(changed.get_params()["k1"]) == "On('path', SubsetTree(lam=0.7).normalized()).gaussian(sigma=3.0)"
     assert changed.get_params()["k2__kernel__kernel__kernel__gamma"] == 2
     assert kernel.get_params()["k1__sigma"] == 2.0
-    with pytest.raises(tl.ParameterError, match="Gaussian has no parameter 'width'"):
+    with pytest.raises(tl.errors.ParameterError, match="Gaussian has no parameter 'width'"):
         kernel.set_params(k1__width=1)
 
 
@@ -436,8 +435,8 @@ WRONG = [
     ),
     (lambda: tl.On("path", "sst"), "'kernel' parameter of On must be a kernel. Got 'sst' instead."),
     (lambda: tl.Bag(2), "'kernel' parameter of Bag must be a kernel. Got 2 instead."),
-    (lambda: tl.Gaussian(None, 1), "'kernel' parameter of Gaussian must be a kernel. Got None instead."),
-    (lambda: tl.Sum(A, 1), "'k2' parameter of Sum must be a kernel. Got 1 instead."),
+    (lambda: tl.kernels.Gaussian(None, 1), "'kernel' parameter of Gaussian must be a kernel. Got None instead."),
+    (lambda: tl.kernels.Sum(A, 1), "'k2' parameter of Sum must be a kernel. Got 1 instead."),
     (
         lambda: A.gaussian(1).set_params(sigma=-2),
         "'sigma' parameter of Gaussian must be a number in (0, inf). Got -2 instead.",
@@ -447,7 +446,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("make", "message"), WRONG, ids=[message for _, message in WRONG])
 def test_parameters_that_make_no_sense(make: Any, message: str) -> None:
-    with pytest.raises(tl.ParameterError) as error:
+    with pytest.raises(tl.errors.ParameterError) as error:
         make()
     assert str(error.value) == f"The {message}"
 
@@ -455,13 +454,13 @@ def test_parameters_that_make_no_sense(make: Any, message: str) -> None:
 def test_a_parameter_set_by_hand_is_checked_when_it_is_used() -> None:
     kernel = A.gaussian(1.0) + C
     kernel.k1.sigma = -1
-    with pytest.raises(tl.ParameterError, match="'sigma' parameter of Gaussian"):
+    with pytest.raises(tl.errors.ParameterError, match="'sigma' parameter of Gaussian"):
         kernel(["(A x)"])
 
 
 def test_only_kernels_and_numbers_can_be_added() -> None:
     for other in ("a", None, [1], True):
-        with pytest.raises(tl.InputTypeError, match="a kernel or a number is needed"):
+        with pytest.raises(tl.errors.InputTypeError, match="a kernel or a number is needed"):
             A + other
 
 
@@ -482,11 +481,11 @@ def test_overflow_is_an_error_in_every_composite() -> None:
     for kernel in composites:
         data = [[tree] for tree in large] if isinstance(kernel, tl.Bag) else large
         with np.errstate(all="raise"):
-            with pytest.raises(tl.KernelOverflowError, match="example 0 with itself"):
+            with pytest.raises(tl.errors.KernelOverflowError, match="example 0 with itself"):
                 kernel(data)
-            with pytest.raises(tl.KernelOverflowError):
+            with pytest.raises(tl.errors.KernelOverflowError):
                 kernel(data, data)
-            with pytest.raises(tl.KernelOverflowError, match="example 0 with itself"):
+            with pytest.raises(tl.errors.KernelOverflowError, match="example 0 with itself"):
                 kernel.diag(data)
             N = kernel.normalized()(data)
         np.testing.assert_allclose(np.diag(N), 1)
@@ -498,7 +497,7 @@ def test_overflow_is_an_error_in_every_composite() -> None:
 
 def test_gaussian_of_values_that_do_not_fit() -> None:
     count, large = tl.SubsetTree(lam=1), [chain_of_twos(11), chain_of_twos(3)]
-    with pytest.raises(tl.KernelOverflowError, match="example 0 with itself"):
+    with pytest.raises(tl.errors.KernelOverflowError, match="example 0 with itself"):
         count.gaussian(1.0)(large)
     np.testing.assert_array_equal(count.gaussian(1.0).diag(large), [1, 1])
     np.testing.assert_array_equal(np.diag(count.normalized().gaussian(1.0)(large)), [1, 1])
@@ -518,7 +517,7 @@ def test_gaussian_has_ones_exactly_and_nothing_above() -> None:
 def test_nothing_times_too_much_is_nothing() -> None:
     count, large = tl.SubsetTree(lam=1), [chain_of_twos(11)]
     np.testing.assert_array_equal((0 * count).self_values(large), [0])
-    np.testing.assert_array_equal((tl.Constant(0) * count).self_values(large), [0])
+    np.testing.assert_array_equal((tl.kernels.Constant(0) * count).self_values(large), [0])
 
 
 @pytest.mark.parametrize("name", TREE_COMPOSITES)
@@ -575,26 +574,30 @@ def test_nothing_to_compare() -> None:
 
 
 BAD_VECTORS = [
-    ([[1, 2], [3, float("nan")]], tl.ParameterError, r"row 1 has nan as its feature 1"),
-    (np.array([[1, np.inf]]), tl.ParameterError, r"row 0 has inf as its feature 1"),
-    (scipy.sparse.csr_matrix([[0, 1], [0, 0], [0, np.inf]]), tl.ParameterError, r"row 2 has inf as its feature 1"),
-    ([{"a": 1}, {"b": float("nan")}], tl.ParameterError, r"row 1 has nan as its feature 'b'"),
-    ([[1, 2], [1, 2], [3]], tl.ParameterError, r"row 2 has 1 features, row 0 has 2"),
-    ([1, 2, 3], tl.InputTypeError, r"row 0 is a int, not a list of numbers"),
-    (np.arange(3), tl.ParameterError, r"two dimensions, this one has 1: .*reshape"),
-    (np.zeros((2, 2, 2)), tl.ParameterError, r"two dimensions, this one has 3"),
-    (np.array([["1", "2"]]), tl.InputTypeError, r"must be numbers, got an array of <U1"),
-    (np.array([[1j]]), tl.InputTypeError, r"must be numbers"),
-    ([["1", "2"]], tl.InputTypeError, r"row 0 has '1', a str"),
-    ([[1, 2], [3, None]], tl.InputTypeError, r"row 1 has None"),
-    ([{"a": 1}, [2]], tl.InputTypeError, r"row 1 is a list, where other rows are dicts"),
-    ([{"a": 1}, None], tl.InputTypeError, r"row 1 is a NoneType, where other rows are dicts"),
-    ([{"a": "x"}], tl.InputTypeError, r"row 0 has 'x' as its feature 'a'"),
-    ([{1.5: 1}], tl.InputTypeError, r"row 0 has a feature called 1.5"),
-    ([[10**400, 1]], tl.ParameterError, r"row 0 has a number that does not fit"),
-    ("text", tl.InputTypeError, r"feature vectors are needed: .* got str"),
-    (tl.Treebank(["(A x)"]), tl.InputTypeError, r"feature vectors are needed: .* got Treebank"),
-    (3, tl.InputTypeError, r"feature vectors are needed: .* got int"),
+    ([[1, 2], [3, float("nan")]], tl.errors.ParameterError, r"row 1 has nan as its feature 1"),
+    (np.array([[1, np.inf]]), tl.errors.ParameterError, r"row 0 has inf as its feature 1"),
+    (
+        scipy.sparse.csr_matrix([[0, 1], [0, 0], [0, np.inf]]),
+        tl.errors.ParameterError,
+        r"row 2 has inf as its feature 1",
+    ),
+    ([{"a": 1}, {"b": float("nan")}], tl.errors.ParameterError, r"row 1 has nan as its feature 'b'"),
+    ([[1, 2], [1, 2], [3]], tl.errors.ParameterError, r"row 2 has 1 features, row 0 has 2"),
+    ([1, 2, 3], tl.errors.InputTypeError, r"row 0 is a int, not a list of numbers"),
+    (np.arange(3), tl.errors.ParameterError, r"two dimensions, this one has 1: .*reshape"),
+    (np.zeros((2, 2, 2)), tl.errors.ParameterError, r"two dimensions, this one has 3"),
+    (np.array([["1", "2"]]), tl.errors.InputTypeError, r"must be numbers, got an array of <U1"),
+    (np.array([[1j]]), tl.errors.InputTypeError, r"must be numbers"),
+    ([["1", "2"]], tl.errors.InputTypeError, r"row 0 has '1', a str"),
+    ([[1, 2], [3, None]], tl.errors.InputTypeError, r"row 1 has None"),
+    ([{"a": 1}, [2]], tl.errors.InputTypeError, r"row 1 is a list, where other rows are dicts"),
+    ([{"a": 1}, None], tl.errors.InputTypeError, r"row 1 is a NoneType, where other rows are dicts"),
+    ([{"a": "x"}], tl.errors.InputTypeError, r"row 0 has 'x' as its feature 'a'"),
+    ([{1.5: 1}], tl.errors.InputTypeError, r"row 0 has a feature called 1.5"),
+    ([[10**400, 1]], tl.errors.ParameterError, r"row 0 has a number that does not fit"),
+    ("text", tl.errors.InputTypeError, r"feature vectors are needed: .* got str"),
+    (tl.Treebank(["(A x)"]), tl.errors.InputTypeError, r"feature vectors are needed: .* got Treebank"),
+    (3, tl.errors.InputTypeError, r"feature vectors are needed: .* got int"),
 ]
 
 
@@ -606,23 +609,25 @@ def test_vectors_that_are_none(data: Any, kind: type[Exception], message: str) -
 
 
 def test_vectors_that_do_not_fit_each_other() -> None:
-    with pytest.raises(tl.ParameterError, match=r"vectors of 2 features cannot be compared with vectors of 3"):
+    with pytest.raises(tl.errors.ParameterError, match=r"vectors of 2 features cannot be compared with vectors of 3"):
         tl.Linear()([[1, 2]], [[1, 2, 3]])
-    with pytest.raises(tl.ParameterError, match=r"by name .* cannot be compared with ones by position"):
+    with pytest.raises(tl.errors.ParameterError, match=r"by name .* cannot be compared with ones by position"):
         tl.Linear()([{"a": 1}], [[1, 2, 3]])
 
 
 def test_vectors_too_large() -> None:
-    with pytest.raises(tl.KernelOverflowError, match=r"Linear\(\) for example 1 with itself .* scale the features"):
+    with pytest.raises(
+        tl.errors.KernelOverflowError, match=r"Linear\(\) for example 1 with itself .* scale the features"
+    ):
         tl.Linear()([[1.0], [1e200]])
-    with pytest.raises(tl.KernelOverflowError, match="examples 0 and 1"):
+    with pytest.raises(tl.errors.KernelOverflowError, match="examples 0 and 1"):
         tl.Linear()([[1e200, 0], [1, 1]], [[1, 1], [1e200, 1]])
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         tl.Linear().diag([[1e200]])
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         tl.Polynomial(5)([[1e40]])
     np.testing.assert_allclose(tl.Polynomial(5, coef0=0).normalized()([[1e40], [3e40]]), 1)
-    with pytest.raises(tl.KernelOverflowError, match="examples 1 and 0 is negative"):
+    with pytest.raises(tl.errors.KernelOverflowError, match="examples 1 and 0 is negative"):
         tl.Polynomial(5).normalized()([[1e40], [-3e40]])
     np.testing.assert_allclose(tl.Polynomial(6, coef0=0).normalized()([[1e40], [-3e40]]), 1)
 
@@ -633,7 +638,7 @@ def test_normalised_negative_values_are_plain() -> None:
     )
     out = np.empty((2, 2))
     for kernel in (tl.Linear(), tl.Linear().normalized(), tl.Linear().polynomial(3)):
-        with pytest.raises(tl.KernelOverflowError, match="examples 1 and 0 is negative"):
+        with pytest.raises(tl.errors.KernelOverflowError, match="examples 1 and 0 is negative"):
             kernel.evaluator([[1, 0], [-1, 1]], logs=True).fill(0, 2, out, True)
 
 
@@ -655,7 +660,7 @@ def test_vectors_are_a_collection() -> None:
             values[[0, 9]]
         with pytest.raises(IndexError):
             values[0, 1]
-        with pytest.raises(tl.InputTypeError):
+        with pytest.raises(tl.errors.InputTypeError):
             values[[0.5]]
     assert repr(Vectors([{"a": 1}])) == "<Vectors: 1 of 1 features, sparse>"
 
@@ -669,7 +674,7 @@ def test_bag_of_words() -> None:
         ([None], "text 0 is a NoneType"),
         ([["a"], [1]], "text 1 has a word"),
     ):
-        with pytest.raises(tl.InputTypeError, match=message):
+        with pytest.raises(tl.errors.InputTypeError, match=message):
             bag_of_words(wrong)
 
 
@@ -679,31 +684,46 @@ BAD_DATA = [
     (
         tl.On("path", A),
         [{"path": "(A x)"}, {"tree": "(A x)"}],
-        tl.ParameterError,
+        tl.errors.ParameterError,
         r"row 1 has no 'path'; it has \['tree'\]",
     ),
-    (tl.On("path", A), [{"tree": "(A x)"}], tl.ParameterError, r"no column 'path'; there are \['tree'\]"),
-    (tl.On("path", A), pd.DataFrame({"tree": ["(A x)"]}), tl.ParameterError, r"no column 'path'; there are \['tree'\]"),
-    (tl.On("path", A), [{"path": "(A x)"}, "(A x)"], tl.InputTypeError, r"row 1 is a str, not a dict"),
-    (tl.On("path", A), ["(A x)"], tl.InputTypeError, r"row 0 is a str, not a dict"),
-    (tl.On("path", A), "(A x)", tl.InputTypeError, r"a DataFrame, a list of dicts, .* got str"),
-    (tl.On("path", A), tl.Treebank(["(A x)"]), tl.InputTypeError, r"a DataFrame, a list of dicts, .* got Treebank"),
-    (tl.On("path", A), np.zeros((2, 2)), tl.InputTypeError, r"got ndarray"),
-    (tl.On("path", A), [{"path": "(A x)"}, {"path": "(A x"}], tl.FormatError, r"^column 'path', item 1:1:\d"),
-    (tl.On("path", A), [{"path": "(A x)"}, {"path": 3}], tl.InputTypeError, r"^column 'path': item 1 is a int"),
-    (tl.On("f", tl.Linear()), [{"f": [1]}, {"f": [1, 2]}], tl.ParameterError, r"^column 'f': row 1 has 2 features"),
-    (tl.Bag(A), ["(A x)"], tl.InputTypeError, r"bag 0 is a str: .* put it in a list"),
-    (tl.Bag(A), [["(A x)"], tl.Tree("A", ["x"])], tl.InputTypeError, r"bag 1 is a Tree: .* put it in a list"),
-    (tl.Bag(A), tl.Treebank(["(A x)"]), tl.InputTypeError, r"list of bags is needed, .* got one Treebank"),
-    (tl.Bag(A), [["(A x)"], [], ["(A x)", "(A"]], tl.FormatError, r"^bag 2, item 1:"),
-    (tl.Bag(tl.Linear()), [[[1, 2]], [[1, float("inf")]]], tl.ParameterError, r"^bag 1: row 0 has inf"),
-    (tl.Bag(tl.Linear()), [[[1, 2]], [[1]]], tl.ParameterError, r"row 1 has 1 features"),
-    (A + tl.Linear(), ["(A x)"], tl.InputTypeError, r"feature vectors are needed: .* got Treebank"),
+    (tl.On("path", A), [{"tree": "(A x)"}], tl.errors.ParameterError, r"no column 'path'; there are \['tree'\]"),
+    (
+        tl.On("path", A),
+        pd.DataFrame({"tree": ["(A x)"]}),
+        tl.errors.ParameterError,
+        r"no column 'path'; there are \['tree'\]",
+    ),
+    (tl.On("path", A), [{"path": "(A x)"}, "(A x)"], tl.errors.InputTypeError, r"row 1 is a str, not a dict"),
+    (tl.On("path", A), ["(A x)"], tl.errors.InputTypeError, r"row 0 is a str, not a dict"),
+    (tl.On("path", A), "(A x)", tl.errors.InputTypeError, r"a DataFrame, a list of dicts, .* got str"),
+    (
+        tl.On("path", A),
+        tl.Treebank(["(A x)"]),
+        tl.errors.InputTypeError,
+        r"a DataFrame, a list of dicts, .* got Treebank",
+    ),
+    (tl.On("path", A), np.zeros((2, 2)), tl.errors.InputTypeError, r"got ndarray"),
+    (tl.On("path", A), [{"path": "(A x)"}, {"path": "(A x"}], tl.errors.FormatError, r"^column 'path', item 1:1:\d"),
+    (tl.On("path", A), [{"path": "(A x)"}, {"path": 3}], tl.errors.InputTypeError, r"^column 'path': item 1 is a int"),
+    (
+        tl.On("f", tl.Linear()),
+        [{"f": [1]}, {"f": [1, 2]}],
+        tl.errors.ParameterError,
+        r"^column 'f': row 1 has 2 features",
+    ),
+    (tl.Bag(A), ["(A x)"], tl.errors.InputTypeError, r"bag 0 is a str: .* put it in a list"),
+    (tl.Bag(A), [["(A x)"], tl.Tree("A", ["x"])], tl.errors.InputTypeError, r"bag 1 is a Tree: .* put it in a list"),
+    (tl.Bag(A), tl.Treebank(["(A x)"]), tl.errors.InputTypeError, r"list of bags is needed, .* got one Treebank"),
+    (tl.Bag(A), [["(A x)"], [], ["(A x)", "(A"]], tl.errors.FormatError, r"^bag 2, item 1:"),
+    (tl.Bag(tl.Linear()), [[[1, 2]], [[1, float("inf")]]], tl.errors.ParameterError, r"^bag 1: row 0 has inf"),
+    (tl.Bag(tl.Linear()), [[[1, 2]], [[1]]], tl.errors.ParameterError, r"row 1 has 1 features"),
+    (A + tl.Linear(), ["(A x)"], tl.errors.InputTypeError, r"feature vectors are needed: .* got Treebank"),
 ]
 
 
 @pytest.mark.parametrize(("kernel", "data", "kind", "message"), BAD_DATA, ids=[row[3] for row in BAD_DATA])
-def test_data_that_do_not_suit(kernel: tl.Kernel, data: Any, kind: type[Exception], message: str) -> None:
+def test_data_that_do_not_suit(kernel: tl.kernels.Kernel, data: Any, kind: type[Exception], message: str) -> None:
     for ask in (lambda: kernel(data), lambda: kernel.diag(data), lambda: kernel(data, data)):
         with pytest.raises(kind, match=message) as error:
             ask()

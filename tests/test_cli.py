@@ -70,7 +70,7 @@ def process(*args: object, **options):
         (["--normalize", "--jobs", "2", "--memory", "1MiB"], tl.SubsetTree(lam=0.4).normalized()),
     ],
 )
-def test_gram_writes_what_the_kernel_gives(bank: Path, options: list[str], kernel: tl.Kernel) -> None:
+def test_gram_writes_what_the_kernel_gives(bank: Path, options: list[str], kernel: tl.kernels.Kernel) -> None:
     output = bank.with_name("K.npy")
     result = succeed("gram", bank, "-o", output, *options)
     K = np.load(output)
@@ -441,7 +441,7 @@ def test_stopped_half_way(tmp_path: Path, number: signal.Signals, code: int, mes
 def test_kernel_from_options() -> None:
     assert kernel_from_options("pt", mu=0.9) == tl.PartialTree(lam=0.4, mu=0.9)
     assert kernel_from_options("st", lam=0.5, normalize=True) == tl.Subtree(lam=0.5).normalized()
-    with pytest.raises(tl.ParameterError):
+    with pytest.raises(tl.errors.ParameterError):
         kernel_from_options("SST")
 
 

@@ -22,7 +22,7 @@ import treelet as tl
 from treelet.cli import evaluate, grid
 from treelet.cli.examples import number_text
 from treelet.cli.main import app
-from treelet.learn import selection
+from treelet.learn import matrices
 
 FRAGMENTS = {
     "place": ["(WH (W where))", "(WH (P in) (WH (W what) (N city)))"],
@@ -86,7 +86,7 @@ def fail(*args: object, input: str | bytes | None = None) -> str:
     return result.stderr
 
 
-def fitted(train: Path, kernel: tl.Kernel, **params) -> tl.KernelSVC:
+def fitted(train: Path, kernel: tl.kernels.Kernel, **params) -> tl.KernelSVC:
     X, y = tl.read_examples(train)
     return tl.KernelSVC(kernel, **params).fit(X, y)
 
@@ -135,7 +135,9 @@ def test_train_predict_evaluate(train: Path, test: Path) -> None:
         (["--class-weight", "balanced"], tl.SubsetTree().normalized(), {"class_weight": "balanced"}),
     ],
 )  # fmt: skip
-def test_options_make_that_classifier(train: Path, test: Path, options: list[str], kernel: tl.Kernel, params) -> None:
+def test_options_make_that_classifier(
+    train: Path, test: Path, options: list[str], kernel: tl.kernels.Kernel, params
+) -> None:
     model = train.with_name("m.treelet")
     result = report("train", train, "-o", model, *options)
     assert result["kernel"] == repr(kernel)
@@ -171,14 +173,14 @@ def test_grid_scores_are_those_of_the_classifier(
     noisy = [(label if rng.random() < 0.8 else "time", tree) for label, tree in generate(60, seed=3)]
     train = write_tsv(tmp_path / "train.tsv", noisy)
     monkeypatch.setattr(grid, "PRICES", (0.5, 5.0))
-    matrices = []
-    gram = selection.gram
+    computed = []
+    gram = matrices.gram
     monkeypatch.setattr(
-        selection, "gram", lambda kernel, *args, **rest: matrices.append(kernel) or gram(kernel, *args, **rest)
+        matrices, "gram", lambda kernel, *args, **rest: computed.append(kernel) or gram(kernel, *args, **rest)
     )
     model = tmp_path / "m.treelet"
     result = report("train", train, "-o", model, "--grid", "--seed", 4, "--multi-class", multi_class, "--jobs", 2)
-    assert len(matrices) == len(grid.DECAYS["sst"]["lam"]), "one matrix a kernel"
+    assert len(computed) == len(grid.DECAYS["sst"]["lam"]), "one matrix a kernel"
 
     X, y = tl.read_examples(train)
     labels = np.array(y)
@@ -288,7 +290,7 @@ def test_several_trees_a_line(tmp_path: Path) -> None:
     # No line has a second tree: the column is called otherwise, and the second is missing everywhere.
     succeed("train", train, "-o", model)
     test.write_text("person |BT| (S (N x)) |ET|\nplace |BT| (S (N x)) |ET|\n")
-    X = tl.Table({"tree1": ["(S (N x))"] * 2, "tree2": [None] * 2})
+    X = tl.structures.Table({"tree1": ["(S (N x))"] * 2, "tree2": [None] * 2})
     assert succeed("predict", model, test).splitlines() == tl.load(model).predict(X).tolist()
 
 

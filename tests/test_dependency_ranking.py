@@ -13,12 +13,13 @@ import pytest
 import treelet as tl
 from experiments import locality
 from experiments.running import run
+from treelet.cuts.link_features import FEATURES
 from treelet.datasets import ParsedSentence, link_parses
+from treelet.learn.matrices import SharedMatrices
 from treelet.metrics import align_words, link_f1
 from treelet.parsing import link_grammar_version
-from treelet.structures.link_features import FEATURES
 from treelet.tasks import ParseLists, ParseRanker
-from treelet.tasks.dependency_ranking import Matrices, default_kernels, trees, typewise
+from treelet.tasks.dependency_ranking import default_kernels, trees, typewise
 
 # --- how good a parse is --------------------------------------------------------------------------------------------
 
@@ -53,11 +54,11 @@ def test_link_f1_by_hand() -> None:
     assert link_f1(tl.Dependencies(own, None, []), gold) == 0
     one = tl.Dependencies.from_heads(["Go"], None, [0])
     assert link_f1(tl.Dependencies(["go"]), one) == 0
-    with pytest.raises(tl.TreeError, match="must have heads"):
+    with pytest.raises(tl.errors.TreeError, match="must have heads"):
         link_f1(right, right)
-    with pytest.raises(tl.TreeError, match="no word in common"):
+    with pytest.raises(tl.errors.TreeError, match="no word in common"):
         link_f1(tl.Dependencies(["xyz"]), one)
-    with pytest.raises(tl.InputTypeError, match="gold must be Dependencies, got list"):
+    with pytest.raises(tl.errors.InputTypeError, match="gold must be Dependencies, got list"):
         link_f1(right, words)
 
 
@@ -91,10 +92,10 @@ def test_files_of_parses(tmp_path: Path) -> None:
         ({"pos": 3}, "not as it"),
     ]:
         path.write_text(json.dumps(record) + "\n" + json.dumps(record | wrong), encoding="utf-8")
-        with pytest.raises(tl.FormatError, match=rf"parses\.jsonl:2: .*{says}"):
+        with pytest.raises(tl.errors.FormatError, match=rf"parses\.jsonl:2: .*{says}"):
             link_parses(path)
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(tl.FormatError, match=r"parses\.jsonl:1"):
+    with pytest.raises(tl.errors.FormatError, match=r"parses\.jsonl:1"):
         link_parses(path)
     with pytest.raises(ValueError, match="a goodness and a rank"):
         ParsedSentence("x", None, (sentence.parses[0],), (), ())
@@ -142,7 +143,7 @@ def test_the_ranker_learns(learner: str) -> None:
 def test_cross_validation_is_that_of_refitting() -> None:
     lists = made_up(20, 2)
     kernel = tl.On("parse", tl.Locality(3, match="exact")).normalized()
-    (choice,) = ParseRanker([kernel], alphas=[0.5], folds=4, repeats=1, seed=3).fit(lists).choices_
+    (choice,) = ParseRanker([kernel], alphas=[0.5], folds=4, repeats=1, random_state=3).fit(lists).choices_
     fold = np.random.default_rng(3).permutation(20) % 4
     scores = np.empty(len(lists.parses))
     for k in range(4):
@@ -154,7 +155,7 @@ def test_cross_validation_is_that_of_refitting() -> None:
 
 def test_lists() -> None:
     lists = made_up(6, 0)
-    few = lists.sample(3, seed=1)
+    few = lists.sample(3, random_state=1)
     assert [len(sentence.parses) for sentence in few.sentences] == [3] * 6
     assert all(sentence.ranks == tuple(sorted(sentence.ranks)) for sentence in few.sentences)
     assert few.sample(9).sentences == few.sentences
@@ -167,10 +168,9 @@ def test_lists() -> None:
     parts: Sequence[np.ndarray] = [tl.On(name, tl.Locality(3))(table) for name in FEATURES]
     np.testing.assert_allclose(sum(parts), whole)
     assert len(trees(lists.parses, "lct")) == 30
-    matrices = Matrices(table, 1)
     both = tl.On("parse", tl.Locality(3).normalized()) + 0.5 * tl.On("main", tl.Locality(3).normalized())
     plain = tl.On("parse", tl.Locality(3))
-    for kernel in (
+    kernels = [
         default_kernels()[5],
         plain,
         plain.normalized(),
@@ -178,17 +178,18 @@ def test_lists() -> None:
         both,
         both.gaussian(0.7),
         plain.gaussian(9),
-    ):
-        np.testing.assert_allclose(matrices[kernel], kernel(table), atol=1e-12)
-    with pytest.raises(tl.InputTypeError, match="sentence 0 is a str"):
+    ]
+    for kernel, K in zip(kernels, SharedMatrices(kernels, table), strict=True):
+        np.testing.assert_allclose(K, kernel(table), atol=1e-12)
+    with pytest.raises(tl.errors.InputTypeError, match="sentence 0 is a str"):
         ParseLists(["a"])
-    with pytest.raises(tl.ParameterError, match="'learner'"):
+    with pytest.raises(tl.errors.ParameterError, match="'learner'"):
         ParseRanker(learner="svm")
-    with pytest.raises(tl.ParameterError, match="'kernels'"):
+    with pytest.raises(tl.errors.ParameterError, match="'kernels'"):
         ParseRanker([])
-    with pytest.raises(tl.ParameterError, match="'folds'"):
+    with pytest.raises(tl.errors.ParameterError, match="'folds'"):
         ParseRanker(folds=7).fit(lists)
-    with pytest.raises(tl.ParameterError, match="not fitted"):
+    with pytest.raises(tl.errors.ParameterError, match="not fitted"):
         ParseRanker().scores(lists)
 
 
@@ -211,7 +212,7 @@ def test_from_text_with_the_real_parser() -> None:
     assert 2 <= len(lists.sentences[1].parses) <= 5
     assert max(lists.sentences[0].goodness) == 1
     assert lists.sentences[1].ranks[0] == 0
-    with pytest.raises(tl.ParameterError, match="2 sentences and 3"):
+    with pytest.raises(tl.errors.ParameterError, match="2 sentences and 3"):
         ParseLists.from_text(gold, ["a", "b"])
 
 

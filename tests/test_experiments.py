@@ -18,7 +18,6 @@ from experiments.__main__ import app
 from experiments.report import write
 from experiments.running import run
 from treelet.datasets import loaders
-from treelet.learn.selection import select
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -83,7 +82,7 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path) -> None:
 
 def test_missing_corpora_say_what_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    with pytest.raises(tl.FileError, match=r"qc_trees.*TREC.*TREELET_DATA"):
+    with pytest.raises(tl.errors.FileError, match=r"qc_trees.*TREC.*TREELET_DATA"):
         loaders.questions()
 
 
@@ -92,27 +91,6 @@ def test_real_questions(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None
     bank, labels = loaders.questions("test")
     assert len(bank) == len(labels) == 500
     assert set(labels) == {"ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"}
-
-
-def test_selection_errors_and_order() -> None:
-    bank = tl.Treebank(["(S (N a))", "(S (V a))", "(S (N b))", "(S (V b))"])
-    told = []
-    found = select([tl.SubsetTree(0.2), tl.Subtree()], bank, [0, 1, 0, 1], C=[1.0, 5.0], folds=2, report=told.append)
-    assert [(repr(t.kernel), t.C) for t in found.trials] == [
-        ("SubsetTree(lam=0.2)", 1.0),
-        ("SubsetTree(lam=0.2)", 5.0),
-        ("Subtree(lam=1.0)", 1.0),
-        ("Subtree(lam=1.0)", 5.0),
-    ]
-    assert told == found.trials
-    assert found.best is found.trials[0]
-    assert found.best.by_fold == (1.0, 1.0)
-    with pytest.raises(tl.ParameterError, match="no kernel"):
-        select([], bank, [0, 1, 0, 1])
-    with pytest.raises(tl.ParameterError, match="'1' has one"):
-        select([tl.Subtree()], bank, [0, 1, 0, 2])
-    with pytest.raises(tl.TreeletError):
-        select([tl.Subtree()], bank, [0, 1, 0])
 
 
 # --- Collins & Duffy ----------------------------------------------------------------------------------------------
@@ -172,7 +150,7 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
     results, _ = run("collins-duffy", quick=True, nbest=str(tmp_path / "lists.jsonl"))
     assert results["kind"] == "nbest"
     assert results["oracle"] >= results["pcfg"]
-    with pytest.raises(tl.ParameterError, match="not both"):
+    with pytest.raises(tl.errors.ParameterError, match="not both"):
         run("collins-duffy", quick=True, nbest="a", treebank="b")
 
 
@@ -181,8 +159,10 @@ def test_no_test_sentence_is_trained_on() -> None:
 
     bank = tl.datasets.flights(60, seed=3)
     doubled = tl.Treebank.concat([bank, bank])  # every sentence twice: most have a twin in another part
-    data = collins_duffy.Data("file", "doubled", doubled, (70, 20, 30), 1, {})
-    train, dev, test = ({" ".join(tree.words()) for tree in part.gold} for part in collins_duffy.prepared(data, 0, 3))
+    parts = collins_duffy.Data("file", "doubled", (70, 20, 30), 1, doubled).parts(0, 3)
+    train, dev, test = (
+        {" ".join(tree.words()) for tree in part.gold} for part in (parts.train, parts.development, parts.test)
+    )
     assert test
     assert not train & dev
     assert not train & test

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import treelet as tl
-from experiments import forest_machines, forest_relations, forest_roles
+from experiments import forest_relations, forest_roles
+from experiments.forest_coverage import coverage, coverages
+from experiments.forest_parsers import of_lists, split
 from test_experiments import run_command
-from treelet.datasets.instances import Parse, RoleInstance
+from treelet.errors import ParameterError
 from treelet.metrics import paired_bootstrap, semeval_scores
 from treelet.structures import Forest, Tree
+from treelet.structures.instances import Parse, RoleInstance
 
 NEAR = "(S (NP (N He)) (VP (V saw) (NP (NP (D a) (N man)) (PP (P in) (NP (N town))))))"
 FAR = "(S (NP (N He)) (VP (V saw) (NP (D a) (N man)) (PP (P in) (NP (N town)))))"
@@ -61,7 +63,7 @@ def test_quick_and_full_exclude_each_other() -> None:
 
 def test_unmatched_arguments_by_hand() -> None:
     part = [instance(arguments=(("ARG0", 0, 1), ("ARG1", 2, 4), ("ARGM-LOC", 4, 6), ("ARG2", 3, 5)))]
-    rows = forest_roles.coverages(part, forest_roles.of_lists(part), (0.0, 0.5))
+    rows = coverages(part, of_lists(part), (0.0, 0.5))
     found = {row["what"]: row for row in rows}
     # of the best tree (0,1), (2,6), (2,4), (4,6), (4,5), (5,6) and four words; pruned (0,1) and (2,6) are left
     assert found["best tree, every constituent"]["unmatched"] == 25
@@ -73,12 +75,12 @@ def test_unmatched_arguments_by_hand() -> None:
     assert found["forest, pruned"]["ratio"] == 3
     assert found["forest, pruned, probability at least 0.5"]["unmatched"] == 75
     assert found["forest, every node"]["unmatched"] == 25
-    assert forest_roles.coverage([], []).unmatched == 0
+    assert coverage([], []).unmatched == 0
 
 
 def test_examples_of_trees_and_forests() -> None:
     part = [instance(arguments=(("ARG0", 0, 1), ("ARG1", 2, 4)))]
-    parser = forest_roles.of_lists(part)
+    parser = of_lists(part)
     tree = forest_roles.examples(part, parser, forest_roles.Setting())
     assert dict(zip(tree.spans, tree.labels.tolist(), strict=True)) == {(0, 1): "ARG0", (2, 6): "none"}
     setting = forest_roles.Setting(forest=True, threshold=0.0)
@@ -96,7 +98,7 @@ def test_examples_of_trees_and_forests() -> None:
 def test_the_surest_come_first_and_nothing_overlaps() -> None:
     part = [instance()]
     setting = forest_roles.Setting(forest=True, threshold=0.0)
-    Y = forest_roles.examples(part, forest_roles.of_lists(part), setting)
+    Y = forest_roles.examples(part, of_lists(part), setting)
     classes = np.array(["A", "B", "none"])
     values = np.array([[-1.0, -1.0, 1.0]] * len(Y))
     values[Y.spans.index((2, 6))] = 0.5, 0.4, -1
@@ -107,27 +109,20 @@ def test_the_surest_come_first_and_nothing_overlaps() -> None:
 
 
 def test_documents_are_split_whole() -> None:
-    parts = forest_roles.split([instance(f"d{k % 20}") for k in range(60)], seed=1)
+    parts = split([instance(f"d{k % 20}") for k in range(60)], seed=1)
     names = [{one.doc for one in part} for part in (parts.fit, parts.dev, parts.test)]
     assert [len(each) for each in names] == [13, 3, 4]
     assert len(set.union(*names)) == 20
     assert sum(map(len, (parts.fit, parts.dev, parts.test))) == 60
 
 
-def test_scores_and_tests_of_differences() -> None:
-    trees = tl.Treebank(["(NP (D a) (N dog))", "(NP (D the) (N cat))", "(VP (V eat))", "(VP (V run))", "(X (Y z))"])
-    y = np.array(["thing", "thing", "deed", "deed", "other"])
-    kernel = tl.SubsetTree(lam=0.4)
-    classes, values = forest_machines.scores(kernel(trees), y, kernel(trees), C=10.0)
-    model = tl.KernelSVC(kernel, C=10.0).fit(trees, y)
-    np.testing.assert_allclose(values, model.decision_function(trees), atol=1e-9)
-    assert classes.tolist() == model.classes_.tolist()
+def test_tests_of_differences() -> None:
     gold = np.array(["A(e1,e2)", "A(e2,e1)", "B(e1,e2)", "Other", "B(e1,e2)"])
     found = np.array(["A(e1,e2)", "A(e1,e2)", "B(e1,e2)", "B(e2,e1)", "Other"])
     sums = forest_relations.counts(gold, found, ["A", "B"]).sum(axis=0)
     assert forest_relations.macro_f1(sums) == pytest.approx(semeval_scores(gold.tolist(), found.tolist()).f1)
     a, b = np.random.default_rng(0).integers(2, size=(2, 200)).astype(float)
-    mine = forest_machines.bootstrap(a[:, None], b[:, None], lambda sums: sums[..., 0] / 200, n=4000)
-    theirs = paired_bootstrap(a, b, n=4000)
-    assert mine.difference == pytest.approx(theirs.difference)
-    assert mine.p_value == pytest.approx(theirs.p_value, abs=0.04)
+    mine = paired_bootstrap(a[:, None], b[:, None], lambda sums: sums[..., 0] / 200, n=4000)
+    assert mine == paired_bootstrap(a, b, n=4000)
+    with pytest.raises(ParameterError, match="one shape"):
+        paired_bootstrap(a, b, lambda sums: sums[..., 0])

@@ -12,31 +12,32 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.structures import (
+from treelet.cuts import (
+    Candidate,
     ForestIndex,
+    argument_forest,
+    argument_tree,
+    candidates,
+    constituent_forest,
     containing_forest,
     enclosed_forest,
+    forest_candidates,
     marked_forest,
+    path_enclosed_tree,
+    path_forest,
+    path_tree,
     span_forest,
     sub_forest,
 )
-from treelet.tasks.forest_instances import (
-    Candidate,
-    argument_forest,
-    constituent_forest,
-    forest_candidates,
-    nbest_forest,
-    path_forest,
-    relation_table,
-    role_table,
-)
-from treelet.tasks.relations import path_enclosed_tree
-from treelet.tasks.role_kernels import composite, hybrid
-from treelet.tasks.roles import argument_tree, candidates, path_tree
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.tasks.role_kernels import composite, hybrid, relation_table, role_table
 from treelet.testing.strategies import forests, grammars
 
 # --- what is compared -------------------------------------------------------------------------------------------
+
+
+def below(forest: tl.Forest, number: int) -> tl.Forest:
+    return tl.Forest.from_columns(forest.columns._replace(root=number))
 
 
 def distribution(pairs):
@@ -422,7 +423,7 @@ def test_below_a_node_by_its_number(case):
     heads = {edge.head for edge in forest.edges}
     for number, node in enumerate(forest.nodes):
         if number in heads and node.label:
-            same(sub_forest(forest, number), forest.under(number).trees())
+            same(sub_forest(forest, number), below(forest, number).trees())
 
 
 @settings(max_examples=100, deadline=None)
@@ -600,22 +601,22 @@ def test_lists_with_a_temperature(temperature):
     wanted /= wanted.sum()
     for shift in (0.0, -2000.0):
         parses = [(math.log(p) + shift, tree) for p, tree in zip(probabilities, trees, strict=True)]
-        same(nbest_forest(parses, temperature=temperature, packing="union"), zip(trees, wanted, strict=True))
-        packed = nbest_forest(parses, temperature=temperature)
+        same(tl.Forest.from_nbest(parses, temperature=temperature, packing="union"), zip(trees, wanted, strict=True))
+        packed = tl.Forest.from_nbest(parses, temperature=temperature)
         same(packed, tl.Forest.from_trees(list(zip(wanted.tolist(), trees, strict=True))).trees())
         assert packed.count_trees() == 5  # the two first ones mixed
 
 
 def test_what_is_far_too_improbable_in_a_list_is_left_out():
-    assert nbest_forest([(-1.0, "(S x)"), (-5000.0, "(T x)")]).count_trees() == 1
-    assert nbest_forest([(-1.0, "(S x)"), (-5000.0, "(T x)")], temperature=100).count_trees() == 2
+    assert tl.Forest.from_nbest([(-1.0, "(S x)"), (-5000.0, "(T x)")]).count_trees() == 1
+    assert tl.Forest.from_nbest([(-1.0, "(S x)"), (-5000.0, "(T x)")], temperature=100).count_trees() == 2
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------
 
 
 def test_hybrid_and_composite_are_what_they_say():
-    table = tl.Table(
+    table = tl.structures.Table(
         {
             "path": ["(VP (V-P saw) NP-ARG)", "(VP (V-P saw) (NP PP-ARG))", "(VP (V-P ate) NP-ARG)"],
             "constituent": ["(NP (D a) (N man))", "(PP (P in) (N town))", "(NP (D a) (N cat))"],
@@ -708,8 +709,8 @@ def test_errors_say_what_is_wrong(bank):
         lambda: forest_candidates(bank, 1, threshold=2),
         lambda: forest_candidates(bank, 1, threshold=math.nan),
         lambda: forest_candidates(bank, 1, by="label"),
-        lambda: nbest_forest([(0.0, "(S x)")], temperature=0),
-        lambda: nbest_forest([(0.0, "(S x)")], temperature=True),
+        lambda: tl.Forest.from_nbest([(0.0, "(S x)")], temperature=0),
+        lambda: tl.Forest.from_nbest([(0.0, "(S x)")], temperature=True),
         lambda: hybrid(theta=1.5),
         lambda: hybrid(theta=math.nan),
         lambda: composite(alpha=-1),
@@ -723,7 +724,7 @@ def test_errors_say_what_is_wrong(bank):
         lambda: sub_forest(bank, "NP"),
         lambda: enclosed_forest(bank, "ab", (1, 2)),
         lambda: ForestIndex("(S x)"),
-        lambda: nbest_forest(["(S x)"]),
+        lambda: tl.Forest.from_nbest(["(S x)"]),
     ):
         with pytest.raises(InputTypeError):
             call()
@@ -736,9 +737,9 @@ def test_errors_say_what_is_wrong(bank):
     with pytest.raises(TreeError, match="label"):
         enclosed_forest(bank, (0, 1), (6, 7), labels=("a b", "c"))
     with pytest.raises(TreeError, match="at least one"):
-        nbest_forest([])
+        tl.Forest.from_nbest([])
     with pytest.raises(TreeError, match="tree 1"):
-        nbest_forest([(0.0, "(S x)"), (-math.inf, "(T x)")])
+        tl.Forest.from_nbest([(0.0, "(S x)"), (-math.inf, "(T x)")])
     assert Candidate("NP", 2, 4, 0.5).span == (2, 4)
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from treelet.cuts import ForestIndex, span_forest, sub_forest
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.testing.derivations import expected_nodes, forest_kernel
 from treelet.testing.strategies import forests, trees
@@ -57,7 +58,9 @@ def test_inside_outside_and_kbest_are_those_of_the_trees(forest):
     assert math.fsum(probabilities) == pytest.approx(forest.probability(), rel=1e-9)
     inside, outside = forest.inside(), forest.outside()
     for number in range(len(forest.nodes)):
-        assert inside[number] == pytest.approx(math.fsum(p for _, p in forest.under(number).trees()), rel=1e-9)
+        assert inside[number] == pytest.approx(
+            math.fsum(p for _, p in tl.Forest.from_columns(forest.columns._replace(root=number)).trees()), rel=1e-9
+        )
     expected = expected_nodes(listed)
     got = {}
     heads = {edge.head for edge in forest.edges}
@@ -102,14 +105,16 @@ def test_over_a_span():
     forest = tl.Forest.from_trees(
         [(0.5, "(S (X (A x) (B y)) (C z))"), (0.3, "(S (A x) (Y (B y) (C z)))"), (0.2, "(S (T (X (A x) (B y))) (C z))")]
     )
-    over = forest.over(0, 2)
-    assert {str(tree): p for tree, p in over.trees()} == pytest.approx(
+    over = span_forest(forest, (0, 2))
+    assert {str(tree): 0.7 * p for tree, p in over.trees()} == pytest.approx(
         {"(X (A x) (B y))": 0.5, "(T (X (A x) (B y)))": 0.2}
     )
-    assert over.probability() == pytest.approx(0.7)
-    assert not forest.over(0, 1).over(0, 3)
-    assert forest.over(0, 3).count_trees() == forest.count_trees()
-    assert not forest.over(5, 6)
+    assert ForestIndex(forest).probability((0, 2)) == pytest.approx(0.7)
+    assert span_forest(forest, (0, 3)).count_trees() == forest.count_trees()
+    with pytest.raises(ParameterError, match="not within"):
+        span_forest(span_forest(forest, (0, 1)), (0, 3))
+    with pytest.raises(ParameterError, match="not within"):
+        span_forest(forest, (5, 6))
 
 
 def test_json_round_trip_and_pickle(tmp_path):
@@ -166,7 +171,7 @@ def test_bad_parts_and_parameters():
         lambda: forest.temperature(0),
         lambda: forest.kbest(0),
         lambda: forest.kbest(1.5),
-        lambda: forest.under(99),
+        lambda: sub_forest(forest, 99),
         lambda: tl.Forest.from_trees(TWO, packing="x"),
         lambda: tl.ForestKernel(lam=0),
     ):
@@ -255,7 +260,7 @@ def test_gradient():
 def test_large_values_do_not_overflow_when_normalised():
     tree = "(S " + "(A (B x))" * 800 + ")"
     bank = tl.ForestBank([tree, tree.replace("x", "y", 3)])
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         tl.ForestKernel(lam=1)(bank)
     np.testing.assert_allclose(
         tl.ForestKernel(lam=1).normalized()(bank), tl.SubsetTree(lam=1).normalized()(list(bank.best())), rtol=1e-9

@@ -147,12 +147,12 @@ def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fragments, "_power", lambda base, exponent: 1e308)
-    with pytest.raises(tl.KernelOverflowError, match="smaller lam"):
+    with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
         shared_fragments("(S (A a) (A a))", "(S (A a) (A a))", tl.SubsetTree(lam=1))
 
 
 def test_refuses_what_has_no_fragments() -> None:
-    with pytest.raises(tl.InputTypeError, match="Subtree, SubsetTree and PartialTree"):
+    with pytest.raises(tl.errors.InputTypeError, match="Subtree, SubsetTree and PartialTree"):
         shared_fragments("(A a)", "(A a)", tl.SubsetTree() + 1)
-    with pytest.raises(tl.ParameterError, match="'limit'"):
+    with pytest.raises(tl.errors.ParameterError, match="'limit'"):
         shared_fragments("(A a)", "(A a)", tl.SubsetTree(), limit=0)

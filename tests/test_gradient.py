@@ -30,7 +30,7 @@ KERNELS = [
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @settings(max_examples=20)
 @given(examples=banks(min_size=2, max_size=4, max_nodes=10))
-def test_agrees_with_differences(kernel: tl.Kernel, examples: list[tl.Tree]) -> None:
+def test_agrees_with_differences(kernel: tl.kernels.Kernel, examples: list[tl.Tree]) -> None:
     K, dK = kernel.gradient(examples)
     np.testing.assert_allclose(K, kernel(examples), rtol=1e-10, atol=1e-300)
     theta = kernel.theta
@@ -56,11 +56,11 @@ def test_theta_names_the_parameters_in_order() -> None:
     np.testing.assert_allclose(np.exp(copy.theta), [0.7, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(np.exp(kernel.theta), [0.5, 0.25, 0.1, 0.2])
     assert kernel.clone_with_theta(kernel.bounds[:, 1]).k2.lam == 1
-    with pytest.raises(tl.ParameterError, match="4 parameters"):
+    with pytest.raises(tl.errors.ParameterError, match="4 parameters"):
         kernel.theta = [0.0]
-    with pytest.raises(tl.ParameterError, match="leave Y out"):
+    with pytest.raises(tl.errors.ParameterError, match="leave Y out"):
         kernel(["(A x)"], ["(A x)"], eval_gradient=True)
-    with pytest.raises(tl.ParameterError, match="by their names"):
+    with pytest.raises(tl.errors.ParameterError, match="by their names"):
         kernel(["(A x)"], ["(A x)"], 2)
     assert kernel.gradient([])[1].shape == (0, 0, 4)
 
@@ -84,7 +84,7 @@ def test_gaussian_process_classifier_tunes_a_tree_kernel(form: str) -> None:
     start = tl.SubsetTree(lam=0.9).normalized()
     model = GaussianProcessClassifier(kernel=3.0 * start, random_state=0).fit(X[:30], y[:30])
     assert model.score(X[30:], y[30:]) == 1.0
-    assert isinstance(model.kernel_, tl.Scale)
+    assert isinstance(model.kernel_, tl.kernels.Scale)
     assert model.kernel_.kernel.kernel.lam != 0.9, "the optimiser did not move lam"
     fixed = GaussianProcessClassifier(kernel=3.0 * start, optimizer=None).fit(X[:30], y[:30])
     assert model.log_marginal_likelihood_value_ > fixed.log_marginal_likelihood_value_
@@ -126,9 +126,9 @@ def test_a_gaussian_process_leaves_fixed_parameters_alone(how: str) -> None:
 
 def test_all_parameters_fixed() -> None:
     texts, y = labelled_trees(20)
-    kernel = tl.Scale(2.0, tl.SubsetTree(lam=0.4, lam_bounds="fixed"), factor_bounds="fixed")
+    kernel = tl.kernels.Scale(2.0, tl.SubsetTree(lam=0.4, lam_bounds="fixed"), factor_bounds="fixed")
     assert repr(kernel).startswith("Scale(")
-    assert eval(repr(kernel), {"Scale": tl.Scale, "SubsetTree": tl.SubsetTree}) == kernel
+    assert eval(repr(kernel), {"Scale": tl.kernels.Scale, "SubsetTree": tl.SubsetTree}) == kernel
     assert kernel != 2.0 * tl.SubsetTree(lam=0.4)
     K, dK = kernel.gradient(texts)
     np.testing.assert_array_equal(K, kernel(texts))
@@ -141,7 +141,9 @@ def test_all_parameters_fixed() -> None:
     "bounds", ["free", (0.5,), (0.0, 1.0), (0.9, 0.1), (0.1, 2.0), None, (0.1, np.nan), ("a", "b")]
 )
 def test_bounds_that_make_no_sense(bounds: object) -> None:
-    with pytest.raises(tl.ParameterError, match=r"'lam_bounds' parameter of SubsetTree must be 'fixed' or two numbers"):
+    with pytest.raises(
+        tl.errors.ParameterError, match=r"'lam_bounds' parameter of SubsetTree must be 'fixed' or two numbers"
+    ):
         tl.SubsetTree(lam_bounds=bounds)
 
 
@@ -154,7 +156,7 @@ def test_theta_of_the_locality_kernel_is_what_is_tuned() -> None:
     assert repr(kernel) == "Locality(window=5, theta=0.25)"
     assert kernel.set_params(theta=0.75).reach == 0.75
     assert kernel == tl.Locality(5, 0.75) == clone(kernel) != tl.Locality(5)
-    with pytest.raises(tl.ParameterError, match="'theta' parameter of Locality must be a number"):
+    with pytest.raises(tl.errors.ParameterError, match="'theta' parameter of Locality must be a number"):
         kernel.set_params(theta=-1)
     assert kernel.reach == 0.75
     mixed = 2.0 * kernel

@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from treelet import FileError, FormatError, InputTypeError, ParameterError, Tree, TreeError
+from treelet import Tree
+from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG, CompiledGrammar, GrammarWarning, Word
 from treelet.parsing.unknown import signatures
 from treelet.testing.strategies import trees

@@ -69,7 +69,7 @@ def test_new_words_by_their_looks() -> None:
     hmm = HMM.from_tagged(bank, order=1)
     assert hmm.tag(["jumping", "now"])[0][0].tags == ("VBG", "RB")
     assert hmm.tag(["Lima", "now"])[0][0].tags == ("NNP", "RB")
-    with pytest.raises(tl.TreeError, match=r"'jumping' was never seen.*signature"):
+    with pytest.raises(tl.errors.TreeError, match=r"'jumping' was never seen.*signature"):
         HMM.from_tagged(bank, unknown=None).tag(["jumping"])
 
 
@@ -77,17 +77,17 @@ def test_refusals() -> None:
     hmm = HMM.from_tagged([*TEXTS, None])
     assert repr(hmm) == "<HMM of order 2: 4 tags, 9 words>"
     for wrong in ({"order": 3}, {"order": True}, {"unknown": "x"}, {"min_count": 0}):
-        with pytest.raises(tl.ParameterError, match="parameter of HMM must be"):
+        with pytest.raises(tl.errors.ParameterError, match="parameter of HMM must be"):
             HMM.from_tagged(TEXTS, **wrong)
-    with pytest.raises(tl.TreeError, match="no tagged sequences"):
+    with pytest.raises(tl.errors.TreeError, match="no tagged sequences"):
         HMM.from_tagged([None])
-    with pytest.raises(tl.ParameterError, match="'k' parameter"):
+    with pytest.raises(tl.errors.ParameterError, match="'k' parameter"):
         hmm.tag(["a"], k=0)
-    with pytest.raises(tl.TreeError, match="split it"):
+    with pytest.raises(tl.errors.TreeError, match="split it"):
         hmm.tag("the dog")
-    with pytest.raises(tl.TreeError, match="no words"):
+    with pytest.raises(tl.errors.TreeError, match="no words"):
         hmm.tag([])
-    with pytest.raises(tl.TreeError, match="word 1"):
+    with pytest.raises(tl.errors.TreeError, match="word 1"):
         hmm.tag(["a", "b c"])
 
 

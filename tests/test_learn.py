@@ -23,7 +23,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC, SVR
 
 import treelet as tl
-from treelet.learn import svm as svm_module
+from treelet.learn import base as base_module
 from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
 from treelet.testing import check_estimator
 
@@ -65,7 +65,7 @@ def rows(trees: list[str]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 @pytest.mark.parametrize("kernel", [None, KERNEL, tl.PartialTree().normalized(), KERNEL * KERNEL], ids=repr)
-def test_learns(kernel: tl.Kernel | None, multi_class: str) -> None:
+def test_learns(kernel: tl.kernels.Kernel | None, multi_class: str) -> None:
     clf = tl.KernelSVC(kernel, C=10, multi_class=multi_class).fit(TREES, LABELS)
     assert clf.classes_.tolist() == ["deed", "relation", "thing"]
     assert clf.score(MORE, MORE_LABELS) > 0.9
@@ -87,7 +87,7 @@ def test_one_against_one_is_libsvm_on_the_matrix() -> None:
     clf = tl.KernelSVC(KERNEL, C=0.5, multi_class="ovo").fit(HARD, HARD_LABELS)
     K, K2 = KERNEL(HARD), KERNEL(MORE, HARD)
     theirs = SVC(kernel="precomputed", C=0.5, decision_function_shape="ovo").fit(K, HARD_LABELS)
-    np.testing.assert_allclose(clf._scores(MORE), theirs.decision_function(K2), atol=1e-9)
+    np.testing.assert_allclose(clf.model_.score(MORE) + clf.intercept_, theirs.decision_function(K2), atol=1e-9)
     theirs.set_params(decision_function_shape="ovr")
     np.testing.assert_allclose(clf.decision_function(MORE), theirs.decision_function(K2), atol=1e-9)
     np.testing.assert_array_equal(clf.predict(MORE), theirs.set_params(break_ties=True).predict(K2))
@@ -139,14 +139,14 @@ def test_where_the_time_goes() -> None:
 
 def test_a_fit_lets_the_matrix_go(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[weakref.ref[np.ndarray]] = []
-    real = svm_module.gram
+    real = base_module.gram
 
     def watched(*args: Any, **kwargs: Any) -> np.ndarray:
         K = real(*args, **kwargs)
         seen.append(weakref.ref(K))
         return K
 
-    monkeypatch.setattr(svm_module, "gram", watched)
+    monkeypatch.setattr(base_module, "gram", watched)
     clf = tl.KernelSVC(KERNEL, probability=True).fit(TREES, LABELS)
     model = tl.KernelSVR(KERNEL).fit(TREES, np.arange(60))
     gc.collect()
@@ -293,9 +293,9 @@ def test_data_frames() -> None:
     clf = tl.KernelSVC(kernel).fit(frame, pd.Series(HARD_LABELS))
     expected = clf.decision_function(rows(HARD))
     np.testing.assert_allclose(clf.decision_function(frame), expected, atol=1e-9)
-    np.testing.assert_allclose(clf.decision_function(tl.Table.from_any(frame)), expected, atol=1e-9)
+    np.testing.assert_allclose(clf.decision_function(tl.structures.Table.from_any(frame)), expected, atol=1e-9)
     one = cross_val_score(tl.KernelSVC(kernel), frame, HARD_LABELS, cv=3, n_jobs=2)
-    for other in (rows(HARD), tl.Table.from_any(frame)):
+    for other in (rows(HARD), tl.structures.Table.from_any(frame)):
         np.testing.assert_array_equal(cross_val_score(tl.KernelSVC(kernel), other, HARD_LABELS, cv=3), one)
     search = GridSearchCV(tl.KernelSVC(kernel), {"kernel__k1__kernel__lam": [0.2, 0.4]}, cv=3, n_jobs=2)
     assert search.fit(frame, HARD_LABELS).best_score_ > 0.5
@@ -333,7 +333,7 @@ def test_check_estimator(name: str, container: Any) -> None:
     [tl.On("tree", KERNEL) + tl.On("length", tl.Linear()), tl.On("tree", KERNEL) * tl.On("length", tl.Polynomial(2))],
     ids=repr,
 )
-def test_check_estimator_on_columns(kernel: tl.Kernel) -> None:
+def test_check_estimator_on_columns(kernel: tl.kernels.Kernel) -> None:
     check_estimator(tl.KernelSVC(kernel), rows(TREES), LABELS)
 
 
@@ -458,8 +458,8 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
         ({"class_weight": "even"}, "'class_weight' parameter"),
         ({"class_weight": {"verb": 2}}, "from the classes"),
         ({"class_weight": {"deed": -1}}, "positive numbers"),
-        ({"kernel": "rbf"}, "must be a kernel or None. Got 'rbf'"),
-        ({"kernel": tl.SubsetTree}, "must be a kernel or None"),
+        ({"kernel": "rbf"}, "must be a kernel, 'precomputed' or None. Got 'rbf'"),
+        ({"kernel": tl.SubsetTree}, "must be a kernel, 'precomputed' or None"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"probability": "yes"}, "'probability' parameter"),
         ({"tol": 0}, "'tol' parameter"),
@@ -467,7 +467,7 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
     ],
 )
 def test_bad_parameters(params: dict[str, Any], message: str) -> None:
-    with pytest.raises(tl.ParameterError, match=message):
+    with pytest.raises(tl.errors.ParameterError, match=message):
         tl.KernelSVC(**params).fit(TREES, LABELS)
 
 
@@ -476,17 +476,17 @@ def test_other_errors() -> None:
         tl.KernelSVC().predict(TREES)
     with pytest.raises(NotFittedError):
         tl.KernelMatrix().transform(TREES)
-    with pytest.raises(tl.ParameterError, match="fitted without probabilities"):
+    with pytest.raises(tl.errors.ParameterError, match="fitted without probabilities"):
         tl.KernelSVC().fit(TREES, LABELS).set_params(probability=True).predict_proba(TREES)
-    with pytest.raises(tl.ParameterError, match="at least two examples of each class"):
+    with pytest.raises(tl.errors.ParameterError, match="at least two examples of each class"):
         tl.KernelSVC(probability=True).fit(TREES[:3], LABELS[:3])
-    with pytest.raises(tl.FormatError):
+    with pytest.raises(tl.errors.FormatError):
         tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
-    with pytest.raises(tl.ParameterError, match="sample_weight"):
+    with pytest.raises(tl.errors.ParameterError, match="sample_weight"):
         tl.KernelSVC().fit(TREES, LABELS, sample_weight=np.zeros(60))
-    with pytest.raises(tl.ParameterError, match="y must hold numbers"):
+    with pytest.raises(tl.errors.ParameterError, match="y must hold numbers"):
         tl.KernelSVR().fit(TREES, LABELS)
-    with pytest.raises(tl.ParameterError, match="'epsilon'"):
+    with pytest.raises(tl.errors.ParameterError, match="'epsilon'"):
         tl.KernelSVR(epsilon=-1).fit(TREES, range(60))
 
 
@@ -497,10 +497,10 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
         machine = tl.KernelSVC(kernel=kernel).set_params(kernel__lam=0.3)
         assert "SubsetTree(lam=0.3)" in repr(machine.kernel)
         assert "SubsetTree(lam=0.3)" in repr(clone(machine).kernel)
-    with pytest.raises(tl.ParameterError, match="no parameter 'nonsense'"):
+    with pytest.raises(tl.errors.ParameterError, match="no parameter 'nonsense'"):
         tl.SubsetTree().normalized().set_params(nonsense=1)
     kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
-    with pytest.raises(tl.ParameterError, match="sigma"):
+    with pytest.raises(tl.errors.ParameterError, match="sigma"):
         kernel.set_params(kernel__lam=0.9, sigma=-1)
     assert kernel == tl.SubsetTree(lam=0.4).gaussian(1.0), "a refused change leaves nothing behind"
 

@@ -18,11 +18,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from treelet import Dependencies, DependencyBank, InputTypeError, ParameterError, TreeError, TreeletError
+from treelet import Dependencies, TreeletError
 from treelet.cli.main import app
+from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import link_library, link_parser, link_program
 from treelet.parsing.link_parser import LinkParser, link_grammar_version
 from treelet.parsing.link_result import STATUSES, Cost, Linkages, LinkGrammarError, LinkResults
+from treelet.structures import DependencyBank
 from treelet.structures.linkage import from_linkage, main_types, split_linkage_word
 
 VERSION = link_grammar_version()

@@ -162,7 +162,7 @@ def test_exact_and_count_are_dot_products_of_pairs_in_windows() -> None:
 
 def test_large_values() -> None:
     kernel, long = tl.Locality(81, 100.0), ["x"] * 40  # 1,600 factors of nearly 2 in a window
-    with pytest.raises(tl.KernelOverflowError, match="normalized"):
+    with pytest.raises(tl.errors.KernelOverflowError, match="normalized"):
         kernel([long])
     assert np.isinf(kernel.self_values([long]))[0]
     N = kernel.normalized()([long, ["x"] * 39 + ["y"], ["z"]])
@@ -170,7 +170,7 @@ def test_large_values() -> None:
     assert 0 < N[0, 1] < 1
     assert N[0, 2] == 0
     short = [["x"] * 5, ["x", "y", "x"]]
-    logs = tl.Locality(5).evaluator(tl.SequenceBank(short), logs=True)
+    logs = tl.Locality(5).evaluator(tl.structures.SequenceBank(short), logs=True)
     out = np.empty((2, 2))
     logs.fill(0, 2, out, False)
     np.testing.assert_allclose(np.exp(out), tl.Locality(5)(short), rtol=1e-12)
@@ -193,9 +193,9 @@ def test_parses() -> None:
     parse = tl.Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (1, 2, "MVa")])
     other = tl.Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (0, 2, "MVa")])
     K = tl.Locality(3)([parse, other])
-    sequences = [tl.feature_sequences(item) for item in (parse, other)]
+    sequences = [tl.cuts.feature_sequences(item) for item in (parse, other)]
     assert K[0, 1] == pytest.approx(slow(*sequences, 3, 0.5, "position"))
-    np.testing.assert_array_equal(tl.Locality(3)(tl.DependencyBank([parse, other])), K)
+    np.testing.assert_array_equal(tl.Locality(3)(tl.structures.DependencyBank([parse, other])), K)
     np.testing.assert_array_equal(tl.Locality(3)(sequences), K)
     table = {"parse": [parse, other], "x": [1.0, 2.0]}
     np.testing.assert_array_equal(tl.On("parse", tl.Locality(3))(table), K)
@@ -252,13 +252,13 @@ def test_banks_hold_what_they_are_given(items: list[Any]) -> None:
         return None if item is None else tuple(item)
 
     expected = [filled(item) for item in items]
-    bank = tl.SequenceBank(items)
+    bank = tl.structures.SequenceBank(items)
     assert [filled(item) for item in bank] == expected
-    for again in (tl.SequenceBank.from_held(bank.held), pickle.loads(pickle.dumps(bank))):
+    for again in (tl.structures.SequenceBank.from_trees(bank.as_trees()), pickle.loads(pickle.dumps(bank))):
         assert list(again) == expected
         assert again == bank
     assert [filled(item) for item in bank[::-1]] == expected[::-1]
-    assert list(tl.SequenceBank.concat([bank, [["x"]]])) == [*expected, ("x",)]
+    assert list(tl.structures.SequenceBank.concat([bank, [["x"]]])) == [*expected, ("x",)]
     assert bank.shape == (len(items),)
 
 
@@ -287,30 +287,30 @@ def test_equal_features_are_equal_across_banks() -> None:
     ],
 )
 def test_wrong_examples(wrong: Any, says: str) -> None:
-    with pytest.raises(tl.InputTypeError, match=says):
-        tl.SequenceBank(wrong)
+    with pytest.raises(tl.errors.InputTypeError, match=says):
+        tl.structures.SequenceBank(wrong)
 
 
 def test_wrong_parameters_and_trees() -> None:
     deep: Any = ()
     for _ in range(1000):
         deep = (deep,)
-    with pytest.raises(tl.InputTypeError, match="nested"):
-        tl.SequenceBank([[deep]])
+    with pytest.raises(tl.errors.InputTypeError, match="nested"):
+        tl.structures.SequenceBank([[deep]])
     for wrong in ({"window": 0}, {"window": 2.5}, {"window": True}, {"window": {"a": 0}}, {"theta": -1}, {"theta": math.nan},
                   {"theta": math.inf}, {"match": "near"}, {"weights": {"a": -1}}, {"weights": [1]}, {"weights": {"a": math.nan}}):  # fmt: skip
-        with pytest.raises(tl.ParameterError, match=f"'{next(iter(wrong))}' parameter of Locality"):
+        with pytest.raises(tl.errors.ParameterError, match=f"'{next(iter(wrong))}' parameter of Locality"):
             tl.Locality(**wrong)
     for wrong in ({"lam": 0}, {"length": 0}, {"length": 1.5}):
-        with pytest.raises(tl.ParameterError, match="Subsequence"):
+        with pytest.raises(tl.errors.ParameterError, match="Subsequence"):
             tl.Subsequence(**wrong)
-    with pytest.raises(tl.ParameterError, match=r"'y'.*Name every type"):
+    with pytest.raises(tl.errors.ParameterError, match=r"'y'.*Name every type"):
         tl.Locality({"x": 3})([{"x": ["a"], "y": ["b"]}])
     for tree in ("(A x)", "(A (B x) y)", "(A (B (C x)))", "(= (t x) (u (v y)))"):
-        with pytest.raises(tl.TreeError, match="SequenceBank"):
-            tl.SequenceBank.from_held(tl.Treebank([tree]))
-    with pytest.raises(tl.TreeError, match="a feature of these"):
-        tl.SequenceBank.from_held(tl.Treebank([tl.Tree("=", [tl.Tree("t", [tl.Tree("=os")])])]))
+        with pytest.raises(tl.errors.TreeError, match="SequenceBank"):
+            tl.structures.SequenceBank.from_trees(tl.Treebank([tree]))
+    with pytest.raises(tl.errors.TreeError, match="a feature of these"):
+        tl.structures.SequenceBank.from_trees(tl.Treebank([tl.Tree("=", [tl.Tree("t", [tl.Tree("=os")])])]))
     assert eval(repr(tl.Locality({"a": 3}, 0.2, "exact", {"a": 2.0})), {"Locality": tl.Locality}) == tl.Locality(
         {"a": 3}, 0.2, "exact", {"a": 2.0}
     )
@@ -338,7 +338,7 @@ def test_models(kernel: Any, tmp_path: Path) -> None:
     )
     tl.save(svm, tmp_path / "m.treelet")
     np.testing.assert_array_equal(tl.load(tmp_path / "m.treelet").decision_function(new), svm.decision_function(new))
-    bank = tl.SequenceBank(X)
+    bank = tl.structures.SequenceBank(X)
     tl.save(bank, tmp_path / "bank.treelet")
     assert tl.load(tmp_path / "bank.treelet") == bank
     qid = np.repeat(np.arange(30), 4)
@@ -350,4 +350,4 @@ def test_models(kernel: Any, tmp_path: Path) -> None:
 
 def test_estimators() -> None:
     X, y = examples_and_labels(60)
-    check_estimator(tl.KernelSVC(tl.Locality(3)), tl.SequenceBank(X), y)
+    check_estimator(tl.KernelSVC(tl.Locality(3)), tl.structures.SequenceBank(X), y)

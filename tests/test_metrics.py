@@ -98,11 +98,11 @@ def test_constituents_as_evalb_has_them() -> None:
 
 
 def test_what_cannot_have_constituents() -> None:
-    with pytest.raises(tl.TreeError, match="missing tree"):
+    with pytest.raises(tl.errors.TreeError, match="missing tree"):
         metrics.constituents(None)
-    with pytest.raises(tl.InputTypeError, match="PLAIN, PARSEVAL"):
+    with pytest.raises(tl.errors.InputTypeError, match="PLAIN, PARSEVAL"):
         metrics.constituents(GOLD, "plain")  # type: ignore[arg-type]
-    with pytest.raises(tl.ParameterError, match="'punctuation' parameter of Convention"):
+    with pytest.raises(tl.errors.ParameterError, match="'punctuation' parameter of Convention"):
         Convention(punctuation=",")
 
 
@@ -215,7 +215,7 @@ def test_punctuation_and_particles() -> None:
 def test_traces_are_no_words() -> None:
     gold, parsed = "(S (NP (-NONE- *)) (VP (V go)))", "(S (VP (V go)))"
     assert metrics.labelled_f1([gold], [parsed]) == 100
-    with pytest.raises(tl.TreeError, match=r"sentence 0: the parse has 'go' as word 0, the gold tree has '\*'"):
+    with pytest.raises(tl.errors.TreeError, match=r"sentence 0: the parse has 'go' as word 0, the gold tree has '\*'"):
         metrics.parse_score([gold], [parsed])
 
 
@@ -238,29 +238,29 @@ def test_no_constituents_at_all() -> None:
 
 
 def test_what_cannot_be_scored() -> None:
-    with pytest.raises(tl.TreeError, match="sentence 1: the parse has 'cat' as word 0, the gold tree has 'dog'"):
+    with pytest.raises(tl.errors.TreeError, match="sentence 1: the parse has 'cat' as word 0, the gold tree has 'dog'"):
         metrics.parse_score([GOLD, "(NP (N dog))"], [GOLD, "(NP (N cat))"])
-    with pytest.raises(tl.TreeError, match="sentence 0: the parse has 2 words, the gold tree has 1"):
+    with pytest.raises(tl.errors.TreeError, match="sentence 0: the parse has 2 words, the gold tree has 1"):
         metrics.parseval(["(NP (N dog))"], ["(NP (N dog) (N cat))"])
-    with pytest.raises(tl.TreeError, match=r"candidate 1 \(sentence 0\): the parse has 'cat'"):
+    with pytest.raises(tl.errors.TreeError, match=r"candidate 1 \(sentence 0\): the parse has 'cat'"):
         metrics.candidate_scores(["(NP (N dog))"], ["(NP (N dog))", "(NP (N cat))"], [0, 0])
-    with pytest.raises(tl.TreeError, match="sentence 0 has no gold tree"):
+    with pytest.raises(tl.errors.TreeError, match="sentence 0 has no gold tree"):
         metrics.parse_score([None], [GOLD])
-    with pytest.raises(tl.ParameterError, match="Got 1 for 2"):
+    with pytest.raises(tl.errors.ParameterError, match="Got 1 for 2"):
         metrics.parse_score([GOLD, GOLD], [GOLD])
-    with pytest.raises(tl.ParameterError, match="no sentences"):
+    with pytest.raises(tl.errors.ParameterError, match="no sentences"):
         metrics.parse_score([], [])
-    with pytest.raises(tl.ParameterError, match=r"from 0\. Got 0 to 1"):
+    with pytest.raises(tl.errors.ParameterError, match=r"from 0\. Got 0 to 1"):
         metrics.candidate_scores([GOLD], [GOLD, GOLD], [0, 1])
-    with pytest.raises(tl.ParameterError, match="one integer for each of the 1"):
+    with pytest.raises(tl.errors.ParameterError, match="one integer for each of the 1"):
         metrics.candidate_scores([GOLD], [GOLD], [0.0])
-    with pytest.raises(tl.ParameterError, match="more than gold"):
+    with pytest.raises(tl.errors.ParameterError, match="more than gold"):
         BracketCounts([3], [2], [4])
-    with pytest.raises(tl.InputTypeError, match="integers"):
+    with pytest.raises(tl.errors.InputTypeError, match="integers"):
         BracketCounts([0.5], [2], [4])
-    with pytest.raises(tl.ParameterError, match="one length"):
+    with pytest.raises(tl.errors.ParameterError, match="one length"):
         BracketCounts([1], [2, 2], [4])
-    with pytest.raises(tl.ParameterError, match="one of precision"):
+    with pytest.raises(tl.errors.ParameterError, match="one of precision"):
         BracketCounts([1], [2], [4]).measure("accuracy")
 
 
@@ -274,7 +274,7 @@ def test_candidates_in_any_order_and_the_oracle() -> None:
     assert best.parse_score == pytest.approx(100 * (6 * 13 / 14 + 2 * 3 / 4) / 8)
     assert metrics.oracle(counts, [0, 1, 0, 1], "f1").f1 == pytest.approx(100 * 14 / 16)
     assert len(metrics.candidate_scores(gold, [], [])) == 0
-    with pytest.raises(tl.ParameterError, match="'goodness' or 'f1'"):
+    with pytest.raises(tl.errors.ParameterError, match="'goodness' or 'f1'"):
         metrics.oracle(counts, [0, 1, 0, 1], "recall")
 
 
@@ -283,7 +283,7 @@ def test_relative_improvement() -> None:
     assert metrics.relative_improvement(80, 74) == pytest.approx(-30)
     assert metrics.relative_improvement(100, 100) == 0
     assert metrics.relative_improvement(100, 99) == -math.inf
-    with pytest.raises(tl.ParameterError, match="'after' parameter"):
+    with pytest.raises(tl.errors.ParameterError, match="'after' parameter"):
         metrics.relative_improvement(50, 101)
 
 
@@ -307,9 +307,9 @@ def test_best_of_group() -> None:
     assert metrics.best_of_group([1, 5, 5, 2], ["b", "a", "b", "a"]).tolist() == [1, 2]
     assert metrics.best_of_group([], []).tolist() == []
     assert metrics.best_of_group([-math.inf], [0]).tolist() == [0]
-    with pytest.raises(tl.ParameterError, match="Item 1 is NaN"):
+    with pytest.raises(tl.errors.ParameterError, match="Item 1 is NaN"):
         metrics.best_of_group([0, math.nan], [0, 0])
-    with pytest.raises(tl.ParameterError, match="each of the 2 items"):
+    with pytest.raises(tl.errors.ParameterError, match="each of the 2 items"):
         metrics.best_of_group([0, 1], [0])
 
 
@@ -319,7 +319,7 @@ def test_kendall_by_hand() -> None:
     # x ties one of 3 pairs; of the others both are concordant: 2/√(2·3).
     assert metrics.kendall_tau_b([1, 1, 2], [1, 2, 3]) == pytest.approx(2 / math.sqrt(6))
     assert math.isnan(metrics.kendall_tau_b([1, 1], [1, 2]))
-    with pytest.raises(tl.ParameterError, match="Got 1 and 2"):
+    with pytest.raises(tl.errors.ParameterError, match="Got 1 and 2"):
         metrics.kendall_tau_b([1], [1, 2])
 
 
@@ -334,11 +334,11 @@ def test_mean_kendall() -> None:
     order = np.random.default_rng(0).permutation(len(qid))
     shuffled = (np.array(values)[order] for values in (scores, goodness, qid))
     assert metrics.mean_kendall_tau(*shuffled) == pytest.approx((4 / 6 + 0 - 1) / 3)
-    with pytest.raises(tl.ParameterError, match="there is none"):
+    with pytest.raises(tl.errors.ParameterError, match="there is none"):
         metrics.mean_kendall_tau([1, 2], [3, 3], [0, 0])
-    with pytest.raises(tl.ParameterError, match="one length"):
+    with pytest.raises(tl.errors.ParameterError, match="one length"):
         metrics.mean_kendall_tau([1, 2], [3], [0, 0])
-    with pytest.raises(tl.InputTypeError, match="'scores' parameter must be an array of numbers"):
+    with pytest.raises(tl.errors.InputTypeError, match="'scores' parameter must be an array of numbers"):
         metrics.mean_kendall_tau(["a", "b"], [3, 4], [0, 0])
 
 
@@ -446,9 +446,9 @@ def test_what_cannot_be_compared() -> None:
         (lambda: metrics.paired_t_test([1], [1]), "at least 2 pairs"),
         (lambda: metrics.mcnemar([0.5], [1]), "True and False"),
     ]:
-        with pytest.raises(tl.ParameterError, match=message):
+        with pytest.raises(tl.errors.ParameterError, match=message):
             wrong()
-    with pytest.raises(tl.InputTypeError, match="of one kind"):
+    with pytest.raises(tl.errors.InputTypeError, match="of one kind"):
         metrics.paired_bootstrap(counts, [1])
 
 
@@ -476,7 +476,7 @@ def nbest(data_dir: Path) -> NBest:
         patch.setenv("TREELET_DATA", str(data_dir))
         try:
             return NBest(corpus("wsj_nbest"))
-        except tl.FileError as error:
+        except tl.errors.FileError as error:
             pytest.skip(str(error))
 
 

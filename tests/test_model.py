@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-import treelet.learn.graph as graph_module
+from treelet import _core
 from treelet.learn import CompressedModel, linear_parts
-from treelet.learn.graph import spread, written_out
-from treelet.learn.terms import ConstantTerm, SupportSum, TreeTerm
+from treelet.learn.terms import ConstantTerm, GraphTerm, SupportSum, node_weights
 from treelet.testing.strategies import banks, trees
 
 ST, SST, PT = tl.Subtree(0.7), tl.SubsetTree(0.4), tl.PartialTree(0.4, 0.3)
@@ -48,11 +47,11 @@ KEPT = {
 }
 
 
-def plain_sum(kernel: tl.Kernel, X: Any, support: Any, alpha: np.ndarray) -> np.ndarray:
+def plain_sum(kernel: tl.kernels.Kernel, X: Any, support: Any, alpha: np.ndarray) -> np.ndarray:
     return kernel(X, support) @ alpha.T
 
 
-def assert_equal_scores(scores: np.ndarray, kernel: tl.Kernel, X: Any, support: Any, alpha: np.ndarray) -> None:
+def assert_equal_scores(scores: np.ndarray, kernel: tl.kernels.Kernel, X: Any, support: Any, alpha: np.ndarray) -> None:
     """Equal to 1e-9 of the size of what is summed."""
     K = kernel(X, support)
     scale = (np.abs(K) @ np.abs(alpha).T).max(initial=0)
@@ -76,7 +75,7 @@ def test_equals_the_sum_over_support_trees(name: str, problem: Any) -> None:
     support, alpha, X = problem
     kernel = COLLAPSING[name]
     model = CompressedModel.of(kernel, support, alpha)
-    assert all(isinstance(term, TreeTerm | ConstantTerm) for term in model.terms), "something was not collapsed"
+    assert all(isinstance(term, GraphTerm | ConstantTerm) for term in model.terms), "something was not collapsed"
     assert_equal_scores(model.score(X), kernel, X, support, alpha)
 
 
@@ -98,7 +97,7 @@ def test_a_planted_error_is_seen() -> None:
     model = CompressedModel.of(SST, support, alpha)
     assert_equal_scores(model.score(X), SST, X, support, alpha)
     term = model.terms[0]
-    model.terms[0] = TreeTerm(term.part, 0.0, False, term.graph, term.at_roots * (1 + 1e-6))
+    model.terms[0] = GraphTerm(term.part, 0.0, False, term.graph, term.at_roots * (1 + 1e-6))
     with pytest.raises(AssertionError):
         assert_equal_scores(model.score(X), SST, X, support, alpha)
 
@@ -127,20 +126,21 @@ def test_linear_parts() -> None:
 
 @settings(max_examples=100)
 @given(problem=problems())
-def test_both_ways_to_spread_weights(problem: Any) -> None:
-    """Counted tree by tree, or from level to level."""
+def test_weights_spread_to_the_parts(problem: Any) -> None:
+    """From the top down, as if each example were counted out."""
     support, alpha, _ = problem
     term = CompressedModel.of(PT, support, alpha).terms[0]
-    counted = spread(term.graph, term.at_roots)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph_module, "written_out", lambda graph: float("inf"))
-        levelled = spread(term.graph, term.at_roots)
-    shape = (term.outputs, len(term.graph.columns.store))
-    a, b = (sp.csr_array((w, n, s), shape=shape).toarray() for s, n, w in (counted, levelled))
+    store, roots = term.graph.columns
+    found, counts = _core.NodeWeights.spread(store, roots, node_weights(term.at_roots)), term.graph.weights()
+
+    def full(w: _core.NodeWeights, rows: int) -> np.ndarray:
+        return sp.csr_array((w.weight, w.node, w.start), shape=(rows, len(store))).toarray()
+
+    expected = term.at_roots @ full(counts, len(term.graph))
     scale = np.abs(alpha).sum() * 100
-    np.testing.assert_allclose(a, b, rtol=0, atol=1e-13 * scale)
+    np.testing.assert_allclose(full(found, term.outputs), expected, rtol=0, atol=1e-13 * scale)
     if term.outputs:
-        assert set(counted[1]) == set(levelled[1]) == set(range(shape[1]))
+        assert set(found.node) == set(range(len(store)))
 
 
 @settings(max_examples=60)
@@ -154,11 +154,6 @@ def test_scaled_arithmetic_takes_weights_of_any_size(problem: Any, exponents: li
     model.terms[0].scaled(data, np.zeros(len(X)), scores)
     scale = (PT(X, support) @ np.abs(alpha).T).max(initial=0)
     np.testing.assert_allclose(scores, model.score(X), rtol=0, atol=1e-9 * scale)
-
-
-def test_written_out_size() -> None:
-    bank = tl.Treebank(["(A (B x) (B x))", "(B x)"])
-    assert written_out(bank) == 3 + 2  # at most the distinct subtrees there are: A, B and x
 
 
 # --- columns, vectors, bags ---------------------------------------------------------------------------------------
@@ -196,7 +191,7 @@ def test_examples_with_columns(name: str) -> None:
     alpha = np.random.default_rng(2).normal(size=(2, 9))
     model = CompressedModel.of(kernel, support, alpha)
     assert_equal_scores(model.score(X), kernel, X, support, alpha)
-    np.testing.assert_allclose(model.score(tl.Table.from_any(X)[[3, 1]]), model.score(X)[[3, 1]], rtol=1e-9)
+    np.testing.assert_allclose(model.score(tl.structures.Table.from_any(X)[[3, 1]]), model.score(X)[[3, 1]], rtol=1e-9)
 
 
 def test_vectors_add_up_to_one_an_output() -> None:
@@ -228,14 +223,14 @@ SMALL = [binary(3), tl.Tree.parse("(B x)"), tl.Tree.parse("(A (A x) (B x))")]
 
 @pytest.mark.parametrize("kernel", [tl.SubsetTree(1), tl.PartialTree(1, 1), tl.SubsetTree(1, max_depth=11)])
 @pytest.mark.parametrize("support", [LARGE, SMALL + LARGE[:1], SMALL], ids=["large", "both", "small"])
-def test_normalised_scores_beyond_float64(kernel: tl.Kernel, support: list[tl.Tree]) -> None:
-    with pytest.raises(tl.KernelOverflowError):
+def test_normalised_scores_beyond_float64(kernel: tl.kernels.Kernel, support: list[tl.Tree]) -> None:
+    with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag(LARGE)
     N = kernel.normalized()
     alpha = np.random.default_rng(0).normal(size=(2, len(support)))
     model = CompressedModel.of(N, support, alpha)
     if len(support) == 3:  # large and small ones together may be too far apart for one graph
-        assert isinstance(model.terms[0], TreeTerm)
+        assert isinstance(model.terms[0], GraphTerm)
     assert (model.score([LARGE[0], None, SMALL[0]])[1] == 0).all()
     for X in (LARGE, SMALL, SMALL + LARGE):
         np.testing.assert_allclose(model.score(X), plain_sum(N, X, support, alpha), rtol=0, atol=1e-9)
@@ -253,7 +248,7 @@ def test_self_values_too_far_apart_for_one_graph() -> None:
 def test_raw_scores_that_do_not_fit_are_an_error() -> None:
     model = CompressedModel.of(tl.SubsetTree(1), [binary(11)], np.array([[-1.0]]))
     assert np.isfinite(model.score(SMALL)).all()
-    with pytest.raises(tl.KernelOverflowError, match=r"example 1 .*smaller lam"):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"example 1 .*smaller lam"):
         model.score([SMALL[0], LARGE[0]])
 
 
@@ -306,7 +301,7 @@ def test_stats_count_what_is_there() -> None:
     ("alpha", "message"), [([[1.0, 2.0]], "2 coefficients an output for 1"), ([[np.nan]], "finite numbers")]
 )
 def test_bad_coefficients(alpha: Any, message: str) -> None:
-    with pytest.raises(tl.ParameterError, match=message):
+    with pytest.raises(tl.errors.ParameterError, match=message):
         CompressedModel.of(SST, ["(A x)"], alpha)
 
 

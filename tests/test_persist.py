@@ -84,7 +84,7 @@ KERNELS = [
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_every_kernel(kernel: tl.Kernel, tmp_path: Path) -> None:
+def test_every_kernel(kernel: tl.kernels.Kernel, tmp_path: Path) -> None:
     clf = tl.KernelSVC(kernel, C=2.5).fit(TREES, LABELS)
     again = round_trip(clf, tmp_path)
     assert again.kernel == kernel
@@ -133,7 +133,7 @@ def rows(trees: list[str]) -> list[dict[str, Any]]:
     ],
     ids=repr,
 )
-def test_examples_with_columns(kernel: tl.Kernel, tmp_path: Path) -> None:
+def test_examples_with_columns(kernel: tl.kernels.Kernel, tmp_path: Path) -> None:
     clf = tl.KernelSVC(kernel).fit(rows(TREES), LABELS)
     again = round_trip(clf, tmp_path)
     np.testing.assert_array_equal(again.decision_function(rows(NEW)), clf.decision_function(rows(NEW)))
@@ -141,7 +141,7 @@ def test_examples_with_columns(kernel: tl.Kernel, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda X: [dict(enumerate(row)) for row in X.tolist()]])
 @pytest.mark.parametrize("kernel", [tl.Linear(), tl.Polynomial(3), tl.Linear().gaussian(1.0)], ids=repr)
-def test_vectors(form: Any, kernel: tl.Kernel, tmp_path: Path) -> None:
+def test_vectors(form: Any, kernel: tl.kernels.Kernel, tmp_path: Path) -> None:
     X = form(np.random.default_rng(0).normal(size=(len(TREES), 4)))
     clf = tl.KernelSVC(kernel).fit(X, LABELS)
     again = round_trip(clf, tmp_path)
@@ -218,12 +218,12 @@ class OwnKernel(tl.SubsetTree):
 
 def test_kernels_of_ones_own(tmp_path: Path) -> None:
     clf = tl.KernelSVC(OwnKernel(0.3)).fit(TREES, LABELS)
-    with pytest.raises(tl.ModelFileError, match=r"kernel 'OwnKernel' is unknown.*kernels=\[OwnKernel\]"):
+    with pytest.raises(tl.learn.ModelFileError, match=r"kernel 'OwnKernel' is unknown.*kernels=\[OwnKernel\]"):
         round_trip(clf, tmp_path)
     again = round_trip(clf, tmp_path, kernels=[OwnKernel])
     assert type(again.kernel) is OwnKernel
     np.testing.assert_array_equal(again.decision_function(NEW), clf.decision_function(NEW))
-    with pytest.raises(tl.ParameterError, match="'kernels' parameter of load"):
+    with pytest.raises(tl.errors.ParameterError, match="'kernels' parameter of load"):
         tl.load(tmp_path / "model.treelet", kernels=[int])
 
 
@@ -232,14 +232,14 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
 
     with pytest.raises(NotFittedError):
         tl.save(tl.KernelSVC(), tmp_path / "m")
-    with pytest.raises(tl.InputTypeError, match="a list cannot be saved"):
+    with pytest.raises(tl.errors.InputTypeError, match="a list cannot be saved"):
         tl.save([], tmp_path / "m")
     clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
     clf.cache_size = object()
-    with pytest.raises(tl.InputTypeError, match="a object cannot be saved"):
+    with pytest.raises(tl.errors.InputTypeError, match="a object cannot be saved"):
         tl.save(clf, tmp_path / "m")
     assert not list(tmp_path.iterdir()), "something was left behind"
-    with pytest.raises(tl.FileError, match="cannot be written"):
+    with pytest.raises(tl.errors.FileError, match="cannot be written"):
         tl.save(tl.KernelSVC(KERNEL).fit(TREES, LABELS), tmp_path / "no" / "m")
 
 
@@ -252,7 +252,7 @@ def test_a_failed_save_leaves_the_old_file(content: bytes, tmp_path: Path, monke
         def write(self, data: Any) -> int:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("treelet.formats.base.os.fdopen", lambda handle, mode: Full())
+    monkeypatch.setattr("treelet.formats.files.os.fdopen", lambda handle, mode: Full())
     with pytest.raises(OSError, match="No space"):
         tl.save(model, path)
     assert path.read_bytes() == content
@@ -261,7 +261,7 @@ def test_a_failed_save_leaves_the_old_file(content: bytes, tmp_path: Path, monke
 
 def refused(content: bytes, path: Path) -> str:
     path.write_bytes(content)
-    with pytest.raises(tl.ModelFileError) as caught:
+    with pytest.raises(tl.learn.ModelFileError) as caught:
         tl.load(path)
     assert isinstance(caught.value, OSError)
     assert isinstance(caught.value, tl.TreeletError)
@@ -284,7 +284,7 @@ def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
     newer = refused(rebuilt(header, data, version=VERSION + 1), path)
     assert f"format {VERSION + 1}" in newer
     assert "upgrade treelet" in newer
-    with pytest.raises(tl.FileError, match="cannot be read"):
+    with pytest.raises(tl.errors.FileError, match="cannot be read"):
         tl.load(tmp_path / "nowhere")
 
 
@@ -303,7 +303,7 @@ def test_a_thousand_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_pat
         path.write_bytes(damaged)
         try:
             np.testing.assert_array_equal(tl.load(path).decision_function(NEW), expected)
-        except tl.ModelFileError:
+        except tl.learn.ModelFileError:
             refusals += 1
     assert refusals >= 990, "a damaged file was taken for whole"
     assert time.perf_counter() - started < 30
@@ -329,7 +329,7 @@ def test_a_thousand_forged_copies(content: bytes, where: str, tmp_path: Path) ->
         path.write_bytes(signed(bytes(forged)))
         try:
             model = tl.load(path)
-        except tl.ModelFileError:
+        except tl.learn.ModelFileError:
             refusals += 1
             continue
         loaded += 1
@@ -457,5 +457,5 @@ def test_a_bank_can_be_kept_too(tmp_path: Path) -> None:
     assert tl.load(tmp_path / "bank.treelet") == bank[1:]
     torn = (tmp_path / "bank.treelet").read_bytes()[:-3]
     (tmp_path / "torn.treelet").write_bytes(torn)
-    with pytest.raises(tl.ModelFileError, match="cut short"):
+    with pytest.raises(tl.learn.ModelFileError, match="cut short"):
         tl.load(tmp_path / "torn.treelet")

@@ -20,10 +20,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 
 import treelet as tl
 from treelet import _core
-from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron, ranking
+from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron, voting
 from treelet.learn.growing import GrowingBlocks, GrowingGraph, GrowingMatrix, GrowingParts, growing
-from treelet.learn.parts import COLLAPSING
 from treelet.learn.persist import PREFIX
+from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
 from treelet.testing.reference import complete_subtree, depth, size, subset_trees
 
@@ -165,7 +165,7 @@ class Slow:
     def rows(self, *args: Any) -> None:
         n = len(self.store)
         target = _core.NodeWeights.of(np.array([0, n], np.int64), np.arange(n, dtype=np.int32), self.weights)
-        self.kernel._native_columns(self.store, target, False).rows(*args)
+        self.kernel.native(self.store, target, False).rows(*args)
 
 
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,6 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
         self.native = Slow(kernel, self.store)
 
     monkeypatch.setattr(GrowingGraph, "__init__", grow)
-    monkeypatch.setattr(GrowingGraph, "can", lambda kernel: type(kernel) in COLLAPSING)
 
 
 @pytest.fixture(params=["chosen", "matrix", "blocks", "graph", "native graph"])
@@ -207,7 +206,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def test_the_perceptron_of_the_figure(kernel: Any, epochs: int, prediction: str, engine: str) -> None:
     expected = figure(kernel, epochs)
     ranker = VotedPerceptron(kernel, epochs, prediction=prediction).fit(TREES, Y, QID)
-    assert ranker.alpha_.tolist() == expected.alpha
+    assert ranker.update_counts_.tolist() == expected.alpha
     assert ranker.errors_.tolist() == expected.errors
     assert ranker.n_updates_ == sum(expected.alpha)
     assert ranker.n_comparisons_ == len(expected.after) == ranker.survived_.sum()
@@ -273,7 +272,7 @@ PRODUCTS = [
 
 
 @pytest.mark.parametrize("kernel", SUMS, ids=repr)
-def test_sums_of_columns(kernel: tl.Kernel, engine: str) -> None:
+def test_sums_of_columns(kernel: tl.kernels.Kernel, engine: str) -> None:
     rows, more = table(TREES), table(NEW)
     last, mean = by_matrix(kernel(rows), Y, QID, [list(dict.fromkeys(QID))] * 2)
     for prediction, expected in (("last", last), ("averaged", mean)):
@@ -285,7 +284,7 @@ def test_sums_of_columns(kernel: tl.Kernel, engine: str) -> None:
 
 @pytest.mark.parametrize("kernel", PRODUCTS, ids=repr)
 @pytest.mark.parametrize("width", [None, 9])
-def test_any_other_kernel(kernel: tl.Kernel, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     slowly(monkeypatch)
     rows, more = table(TREES), table(NEW)
     data = kernel.coerce(rows)
@@ -315,11 +314,11 @@ def test_values_too_large_for_a_float64(monkeypatch: pytest.MonkeyPatch) -> None
     y, qid = [1, 0, 1, 0], [0, 0, 1, 1]
     ranker = VotedPerceptron(tl.SubsetTree(1).normalized()).fit(trees, y, qid)
     assert ranker.rank(trees, qid).tolist() == [0, 2]
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
     slowly(monkeypatch)
     assert GrowingParts.of(tl.SubsetTree(1).normalized(), tl.Treebank(trees), 1) is None
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
 
 
@@ -335,10 +334,10 @@ def test_precomputed(prediction: str, make: Any) -> None:
     np.testing.assert_allclose(given.predict(values, NEW_QID), ours.predict(NEW, NEW_QID), atol=1e-9)
     np.testing.assert_array_equal(given.rank(values, NEW_QID), ours.rank(NEW, NEW_QID))
     for wrong in (values[:, 1:], values[0], values * np.nan, [["a"] * len(TREES)]):
-        with pytest.raises(tl.ParameterError, match="precomputed"):
+        with pytest.raises(tl.errors.ParameterError, match="precomputed"):
             given.predict(wrong, NEW_QID)
     for wrong in (values, np.full((4, 4), np.inf), np.triu(np.ones((4, 4)))):
-        with pytest.raises(tl.ParameterError, match="precomputed"):
+        with pytest.raises(tl.errors.ParameterError, match="precomputed"):
             make("precomputed", **params).fit(wrong, [1, 0, 1, 0], [0, 0, 1, 1])
 
 
@@ -387,7 +386,7 @@ def test_ties_for_best() -> None:
 def test_an_update_that_changes_nothing_is_one() -> None:
     """The same tree is good once and bad once: never strictly better than itself."""
     ranker = VotedPerceptron(tl.SubsetTree(), 3, prediction="last").fit(["(A x)", "(A x)"], [1, 0], [0, 0])
-    assert ranker.alpha_.tolist() == [0, 3]
+    assert ranker.update_counts_.tolist() == [0, 3]
     np.testing.assert_array_equal(ranker.predict(["(A x)"]), [0.0])
     svm = RankSVM(tl.SubsetTree(), C=2.0).fit(["(A x)", "(A x)"], [1, 0], [0, 0])
     assert svm.objective_ == pytest.approx(2.0)
@@ -402,9 +401,10 @@ def test_rank_and_score(ranker: Any) -> None:
     for row, group in zip(chosen, dict.fromkeys(NEW_QID), strict=True):
         assert NEW_QID[row] == group
         assert scores[row] >= scores[group == NEW_QID].max() - 1e-9
-    assert ranker.score(NEW, NEW_Y, NEW_QID) == pytest.approx(NEW_Y[chosen].mean())
+    assert ranker.score(NEW, NEW_Y, NEW_QID) == pytest.approx(mean_kendall_tau(scores, NEW_Y, NEW_QID))
+    assert ranker.score(NEW, NEW_Y, NEW_QID) > 0.1
     random = np.mean([NEW_Y[group == NEW_QID].mean() for group in dict.fromkeys(NEW_QID)])
-    assert ranker.score(NEW, NEW_Y, NEW_QID) > random
+    assert NEW_Y[chosen].mean() > random
     assert len(ranker.predict([], [])) == 0
     assert ranker.rank([], []).tolist() == []
 
@@ -420,7 +420,7 @@ def test_threads_and_progress_change_nothing(capsys: pytest.CaptureFixture[str])
 def test_voting_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ranker = VotedPerceptron(prediction="voted", epochs=3).fit(TREES, Y, QID)
     expected = ranker.predict(NEW, NEW_QID)
-    monkeypatch.setattr(ranking, "VOTES", 7)
+    monkeypatch.setattr(voting, "VOTES", 7)
     np.testing.assert_allclose(ranker.predict(NEW, NEW_QID), expected, atol=1e-12)
 
 
@@ -448,7 +448,7 @@ def optimum(K: np.ndarray, pairs: list[tuple[int, int]], C: float) -> np.ndarray
 @pytest.mark.parametrize("pairs", ["best", "all"])
 @pytest.mark.parametrize("C", [0.05, 1.0, 30.0])
 @pytest.mark.parametrize("kernel", [tl.SubsetTree(0.4), tl.PartialTree().normalized()], ids=repr)
-def test_the_optimum(kernel: tl.Kernel, C: float, pairs: str) -> None:
+def test_the_optimum(kernel: tl.kernels.Kernel, C: float, pairs: str) -> None:
     K = kernel(TREES)
     chosen = []
     for group in dict.fromkeys(QID):
@@ -473,7 +473,7 @@ def test_the_optimum(kernel: tl.Kernel, C: float, pairs: str) -> None:
 def test_too_few_passes_and_too_little_memory() -> None:
     with pytest.warns(ConvergenceWarning, match="larger max_iter"):
         RankSVM(tl.SubsetTree(), C=1000, tol=1e-9, max_iter=1).fit(TREES, Y, QID)
-    with pytest.raises(tl.ParameterError, match=r"candidates takes .* bytes, more than the 1,000 of memory="):
+    with pytest.raises(tl.errors.ParameterError, match=r"candidates takes .* bytes, more than the 1,000 of memory="):
         RankSVM(memory=1000).fit(TREES, Y, QID)
     few = ["(A x)", "(B x)"] + ["(C x)"] * 100
     RankSVM(memory=32).fit(few, [1, 0] + [0] * 100, [0, 0] + [1] * 100)
@@ -627,7 +627,7 @@ def test_damaged_and_forged_files(ranker: Any, tmp_path: Path) -> None:
         path.write_bytes(forged)
         try:
             model = tl.load(path)
-        except tl.ModelFileError:
+        except tl.learn.ModelFileError:
             refusals += 1
             continue
         loaded += 1
@@ -640,7 +640,7 @@ def test_damaged_and_forged_files(ranker: Any, tmp_path: Path) -> None:
     assert refusals > 200
     assert loaded > 0
     path.write_bytes(content[:-5])
-    with pytest.raises(tl.ModelFileError, match="cut short"):
+    with pytest.raises(tl.learn.ModelFileError, match="cut short"):
         tl.load(path)
 
 
@@ -657,7 +657,7 @@ def test_damaged_and_forged_files(ranker: Any, tmp_path: Path) -> None:
         ("n_updates_", 7),
         ("n_comparisons_", None),
         ("errors_", None),
-        ("alpha_", "many"),
+        ("update_counts_", "many"),
         ("model_", None),
         ("fit_seconds_", 1.0),
     ],
@@ -666,7 +666,7 @@ def test_files_that_make_no_sense(name: str, value: Any, tmp_path: Path) -> None
     ranker = VotedPerceptron().fit(TREES, Y, QID)
     setattr(ranker, name, value)
     tl.save(ranker, tmp_path / "m")
-    with pytest.raises(tl.ModelFileError, match="makes no sense"):
+    with pytest.raises(tl.learn.ModelFileError, match="makes no sense"):
         tl.load(tmp_path / "m")
 
 
@@ -687,7 +687,7 @@ def test_votes_that_make_no_sense(name: str, value: Any, tmp_path: Path) -> None
     ranker = VotedPerceptron(prediction="voted").fit(TREES, Y, QID)
     setattr(ranker.model_, name, 0 * ranker.model_.survived if value is ... else value)
     tl.save(ranker, tmp_path / "m")
-    with pytest.raises(tl.ModelFileError, match="makes no sense"):
+    with pytest.raises(tl.learn.ModelFileError, match="makes no sense"):
         tl.load(tmp_path / "m")
 
 
@@ -742,11 +742,11 @@ def test_bad_data(make: Any, X: Any, y: Any, qid: Any, message: str) -> None:
         (RankSVM(max_iter=0), "'max_iter' parameter"),
         (RankSVM(pairs="some"), "'pairs' parameter of RankSVM must be 'best' or 'all'"),
         (RankSVM(memory="much"), "'memory' parameter"),
-        (RankSVM(memory=None), "'memory' parameter"),
+        (RankSVM(memory=0), "'memory' parameter"),
     ],
 )
 def test_bad_parameters(ranker: Any, message: str) -> None:
-    with pytest.raises(tl.ParameterError, match=message):
+    with pytest.raises(tl.errors.ParameterError, match=message):
         ranker.fit(TREES, Y, QID)
 
 
@@ -756,14 +756,14 @@ def test_other_errors() -> None:
             with pytest.raises(NotFittedError):
                 call(make())
         ranker = make().fit(TREES, Y, QID)
-        with pytest.raises(tl.ParameterError, match="qid"):
+        with pytest.raises(tl.errors.ParameterError, match="qid"):
             ranker.score(NEW, NEW_Y)
-        with pytest.raises(tl.ParameterError, match="qid has 1 values"):
+        with pytest.raises(tl.errors.ParameterError, match="qid has 1 values"):
             ranker.predict(NEW, [1])
-        with pytest.raises(tl.ParameterError, match="X is empty"):
+        with pytest.raises(tl.errors.ParameterError, match="X is empty"):
             ranker.score([], [], [])
     voted = VotedPerceptron(prediction="voted").fit(TREES, Y, QID)
-    with pytest.raises(tl.ParameterError, match="'voted' needs qid"):
+    with pytest.raises(tl.errors.ParameterError, match="'voted' needs qid"):
         voted.predict(NEW)
-    with pytest.raises(tl.ParameterError, match="qid has 1 values"):
+    with pytest.raises(tl.errors.ParameterError, match="qid has 1 values"):
         voted.predict(NEW, [1])

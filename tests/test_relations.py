@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction import DictVectorizer
 
 import treelet as tl
-from treelet.datasets.instances import Parse, RelationInstance, read_instances, write_instances
+from treelet.cuts import TreeIndex, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
 from treelet.datasets.relations import bioinfer, conll04, semeval2010, tokens
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.metrics.relations import Score, semeval_scores
-from treelet.structures.spans import TreeIndex
-from treelet.tasks.relations import entity_features, indicators, minimal_complete_tree, path_enclosed_tree
+from treelet.structures.instances import Parse, RelationInstance, read_instances, write_instances
 from treelet.testing.strategies import trees
 
 # Zhang, Zhang & Li (2010), figure 2, the trees T1 and T2: John 0, saw 1, a 2, man 3, in 4, the 5, bank 6.
@@ -194,7 +193,7 @@ def test_what_is_wrong() -> None:
     for function in (path_enclosed_tree, minimal_complete_tree):
         with pytest.raises(ParameterError, match="'mark' parameter must be 'node', 'tags' or None"):
             function(T1, (0, 1), (3, 4), mark=True)  # type: ignore[arg-type]
-        with pytest.raises(ParameterError, match="'labels' parameter must be two labels"):
+        with pytest.raises(ParameterError, match="'labels' parameter must be 2 labels"):
             function(T1, (0, 1), (3, 4), labels="E1")  # type: ignore[arg-type]
         with pytest.raises(TreeError, match="a label"):
             function(T1, (0, 1), (3, 4), labels=("E 1", "E2"))

@@ -16,28 +16,31 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction import DictVectorizer
 
 import treelet as tl
-from treelet.datasets.instances import (
+from treelet.cuts import (
+    SpanNode,
+    TreeIndex,
+    all_candidates,
+    argument_tree,
+    candidates,
+    constituent_tree,
+    covering_span,
+    indicators,
+    path_tree,
+    role_features,
+    voice,
+)
+from treelet.cuts.heads import category
+from treelet.cuts.tree_index import siblings
+from treelet.datasets.roles import AUXILIARIES, propbank
+from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
+from treelet.metrics.relations import Score, role_scores
+from treelet.structures.instances import (
     Argument,
     Parse,
     RelationInstance,
     RoleInstance,
     read_instances,
     write_instances,
-)
-from treelet.datasets.roles import AUXILIARIES, propbank
-from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
-from treelet.metrics.relations import Score, role_scores
-from treelet.structures.heads import category
-from treelet.structures.spans import SpanNode, TreeIndex, covering_span, siblings
-from treelet.tasks.roles import (
-    all_candidates,
-    argument_tree,
-    candidates,
-    constituent_tree,
-    indicators,
-    path_tree,
-    role_features,
-    voice,
 )
 from treelet.testing.strategies import trees
 

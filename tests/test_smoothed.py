@@ -101,24 +101,24 @@ def test_reading_vectors(tmp_path: Path) -> None:
 
 def test_bad_vectors(tmp_path: Path) -> None:
     (tmp_path / "ragged.txt").write_text("a 1 2\nb 1\n")
-    with pytest.raises(tl.FormatError, match=r"ragged\.txt:2.*2 numbers, as on"):
+    with pytest.raises(tl.errors.FormatError, match=r"ragged\.txt:2.*2 numbers, as on"):
         WordVectors.read(tmp_path / "ragged.txt")
     (tmp_path / "words.txt").write_text("a b c\n")
-    with pytest.raises(tl.FormatError, match=r"words\.txt:1"):
+    with pytest.raises(tl.errors.FormatError, match=r"words\.txt:1"):
         WordVectors.read(tmp_path / "words.txt")
     np.save(tmp_path / "alone.npy", np.zeros((2, 2)))
-    with pytest.raises(tl.FileError, match=r"alone\.txt"):
+    with pytest.raises(tl.errors.FileError, match=r"alone\.txt"):
         WordVectors.read(tmp_path / "alone.npy")
     (tmp_path / "torn.npy").write_bytes(b"\x93NUMPY")
-    with pytest.raises(tl.FileError, match="NumPy"):
+    with pytest.raises(tl.errors.FileError, match="NumPy"):
         WordVectors.read(tmp_path / "torn.npy")
-    with pytest.raises(tl.ParameterError, match="'b' has a value"):
+    with pytest.raises(tl.errors.ParameterError, match="'b' has a value"):
         WordVectors(["a", "b"], [[1, 2], [3, np.nan]])
-    with pytest.raises(tl.ParameterError, match="twice"):
+    with pytest.raises(tl.errors.ParameterError, match="twice"):
         WordVectors(["a", "a"], [[1], [2]])
-    with pytest.raises(tl.InputTypeError, match="one vector a word"):
+    with pytest.raises(tl.errors.InputTypeError, match="one vector a word"):
         WordVectors(["a"], [[1], [2]])
-    with pytest.raises(tl.InputTypeError, match="word vectors"):
+    with pytest.raises(tl.errors.InputTypeError, match="word vectors"):
         Smoothed(5)(["(A x)"])
-    with pytest.raises(tl.ParameterError, match="threshold"):
+    with pytest.raises(tl.errors.ParameterError, match="threshold"):
         Smoothed(VECTORS, threshold=2)

@@ -41,7 +41,7 @@ def test_any_label_without_brackets_and_space(label: str) -> None:
 
 @pytest.mark.parametrize("label", ["", "a b", "a(", ")", "a\n", "\0", 5, None, "\ud800"])
 def test_labels_that_could_not_be_read_back(label: object) -> None:
-    with pytest.raises(tl.TreeError, match="label"):
+    with pytest.raises(tl.errors.TreeError, match="label"):
         tl.Tree(label)  # type: ignore[arg-type]
 
 
@@ -56,9 +56,9 @@ def test_a_tree_is_a_value() -> None:
         tree.label = "VP"  # type: ignore[misc]
     with pytest.raises(AttributeError):
         del tree.children
-    with pytest.raises(tl.TreeError, match="list"):
+    with pytest.raises(tl.errors.TreeError, match="list"):
         tl.Tree("D", "the")
-    with pytest.raises(tl.TreeError, match="child"):
+    with pytest.raises(tl.errors.TreeError, match="child"):
         tl.Tree("D", [5])  # type: ignore[list-item]
     assert (tree.height(), tree.words(), [child.label for child in tree]) == (2, ["the", "dog"], ["D", "N"])
     assert tree.productions() == [("NP", ("D", "N")), ("D", ("the",)), ("N", ("dog",))]
@@ -100,7 +100,7 @@ def test_deep_and_wide_trees_are_no_danger() -> None:
 
 def test_a_tree_too_deep_to_draw() -> None:
     deep = tl.Tree.parse("(A " * 3000 + "x" + ")" * 3000)
-    with pytest.raises(tl.TreeError, match="3,000 levels"):
+    with pytest.raises(tl.errors.TreeError, match="3,000 levels"):
         deep.pretty()
 
 
@@ -161,7 +161,7 @@ def test_indexing_errors() -> None:
     with pytest.raises(IndexError):
         bank[[5]]
     for bad in ("a", 1.5, [0.5], [[0]], True):
-        with pytest.raises(tl.InputTypeError, match="indexed"):
+        with pytest.raises(tl.errors.InputTypeError, match="indexed"):
             bank[bad]  # type: ignore[index]
     assert len(bank[[]]) == 0
 

@@ -20,8 +20,8 @@ import treelet as tl
 TREES = ["(A x)", "(A y)", None, "(B (A x))"]
 
 
-def table() -> tl.Table:
-    return tl.Table(
+def table() -> tl.structures.Table:
+    return tl.structures.Table(
         {
             "tree": tl.Treebank(TREES),
             "matrix": np.arange(8.0).reshape(4, 2),
@@ -72,7 +72,7 @@ ROWS = [
 @pytest.mark.parametrize(("index", "rows"), ROWS, ids=[str(index) for index, _ in ROWS])
 def test_rows_of_every_column(index: Any, rows: list[int]) -> None:
     part = table()[index]
-    assert isinstance(part, tl.Table)
+    assert isinstance(part, tl.structures.Table)
     assert len(part) == len(rows)
     assert part["number"] == [row + 1 for row in rows]
     assert part["text"] == ["abcd"[row] for row in rows]
@@ -89,47 +89,47 @@ def test_rows_that_are_not_there(index: Any) -> None:
 
 @pytest.mark.parametrize("index", [1.0, [0.5], [[0, 1]], None])
 def test_what_is_no_index(index: Any) -> None:
-    with pytest.raises(tl.InputTypeError, match="a Table is indexed by"):
+    with pytest.raises(tl.errors.InputTypeError, match="a Table is indexed by"):
         table()[index]
 
 
 def test_lengths_must_agree() -> None:
-    with pytest.raises(tl.ParameterError, match=r"of one length; these have \{'a': 2, 'b': 3\}"):
-        tl.Table({"a": [1, 2], "b": np.zeros((3, 5))})
+    with pytest.raises(tl.errors.ParameterError, match=r"of one length; these have \{'a': 2, 'b': 3\}"):
+        tl.structures.Table({"a": [1, 2], "b": np.zeros((3, 5))})
 
 
 @pytest.mark.parametrize(
     ("columns", "kind", "message"),
     [
-        ({"a": "text"}, tl.InputTypeError, "'a' is one str"),
-        ({"a": 3}, tl.InputTypeError, "'a' is one int"),
-        ({"a": {"b": 1}}, tl.InputTypeError, "'a' is one dict"),
-        ({"a": np.array(3)}, tl.InputTypeError, "'a' is an array without a dimension"),
-        ({None: [1]}, tl.ParameterError, "Got None instead"),
-        ([1, 2], tl.InputTypeError, "mapping of names to columns, got list"),
+        ({"a": "text"}, tl.errors.InputTypeError, "'a' is one str"),
+        ({"a": 3}, tl.errors.InputTypeError, "'a' is one int"),
+        ({"a": {"b": 1}}, tl.errors.InputTypeError, "'a' is one dict"),
+        ({"a": np.array(3)}, tl.errors.InputTypeError, "'a' is an array without a dimension"),
+        ({None: [1]}, tl.errors.ParameterError, "Got None instead"),
+        ([1, 2], tl.errors.InputTypeError, "mapping of names to columns, got list"),
     ],
 )
 def test_columns_that_are_none(columns: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
-        tl.Table(columns)
+        tl.structures.Table(columns)
 
 
 def test_from_dicts() -> None:
-    t = tl.Table.from_any([{"a": 1, "b": None}, {"a": 2, "c": 3}])
+    t = tl.structures.Table.from_any([{"a": 1, "b": None}, {"a": 2, "c": 3}])
     assert t.names == ["a", "b", "c"]
     assert t["a"] == [1, 2]
     assert t[1] == {"a": 2, "c": 3}
     assert t[0] == {"a": 1, "b": None}
-    with pytest.raises(tl.ParameterError, match=r"row 1 has no 'b'; it has \['a', 'c'\]"):
+    with pytest.raises(tl.errors.ParameterError, match=r"row 1 has no 'b'; it has \['a', 'c'\]"):
         t["b"]
     assert t[[0]]["b"] == [None]
     again = pickle.loads(pickle.dumps(t))
-    with pytest.raises(tl.ParameterError, match=r"row 0 has no 'c'; it has \['a', 'b'\]"):
+    with pytest.raises(tl.errors.ParameterError, match=r"row 0 has no 'c'; it has \['a', 'b'\]"):
         again["c"]
-    with pytest.raises(tl.ParameterError, match=r"no column 'd'; there are \['a', 'b', 'c'\]"):
+    with pytest.raises(tl.errors.ParameterError, match=r"no column 'd'; there are \['a', 'b', 'c'\]"):
         t["d"]
-    assert len(tl.Table.from_any([])) == 0
-    assert len(tl.Table.from_any([{}, {}])) == 2
+    assert len(tl.structures.Table.from_any([])) == 0
+    assert len(tl.structures.Table.from_any([{}, {}])) == 2
 
 
 def test_from_a_frame() -> None:
@@ -143,35 +143,35 @@ def test_from_a_frame() -> None:
         },
         index=[5, 5, 9],
     )
-    t = tl.Table.from_any(frame)
+    t = tl.structures.Table.from_any(frame)
     assert t.names == ["text", "objects", "new", "number", 7]
     assert t["text"] == t["new"] == ["(A x)", None, "(B y)"]
     assert t["objects"][1:] == [None, None]
     np.testing.assert_array_equal(t["number"], [1, 2, 3])
     np.testing.assert_array_equal(t.column(7), [0.5, np.nan, 1])
-    assert tl.Table.from_any(frame[[]]).shape == (3,)
+    assert tl.structures.Table.from_any(frame[[]]).shape == (3,)
     for name in ("text", "objects", "new"):
         K = tl.On(name, tl.SubsetTree())(frame)
         assert K[0, 0] > 0
         assert K[1, 1] == 0
-    with pytest.raises(tl.ParameterError, match="row 1 has nan"):
+    with pytest.raises(tl.errors.ParameterError, match="row 1 has nan"):
         tl.On(7, tl.Linear())(frame)
-    with pytest.raises(tl.ParameterError, match="occurs twice"):
-        tl.Table.from_any(pd.concat([frame, frame], axis=1))
+    with pytest.raises(tl.errors.ParameterError, match="occurs twice"):
+        tl.structures.Table.from_any(pd.concat([frame, frame], axis=1))
 
 
 def test_from_others() -> None:
     t = table()
-    assert tl.Table.from_any(t) is t
-    assert tl.Table.from_any(t, ["text"]).names == ["text"]
-    with pytest.raises(tl.ParameterError, match="no column 'path'"):
-        tl.Table.from_any(t, columns=["path"])
+    assert tl.structures.Table.from_any(t) is t
+    assert tl.structures.Table.from_any(t, ["text"]).names == ["text"]
+    with pytest.raises(tl.errors.ParameterError, match="no column 'path'"):
+        tl.structures.Table.from_any(t, columns=["path"])
     records = np.array([(1, "(A x)"), (2, "(B x)")], dtype=[("n", int), ("tree", "U9")])
-    assert tl.Table.from_any(records)["tree"] == ["(A x)", "(B x)"]
-    np.testing.assert_array_equal(tl.Table.from_any(records.view(np.recarray))["n"], [1, 2])
-    assert tl.Table.from_any({"a": [1, 2]})[1] == {"a": 2}
-    with pytest.raises(tl.InputTypeError, match="one dimension, this one has 2"):
-        tl.Table.from_any(records[None])
+    assert tl.structures.Table.from_any(records)["tree"] == ["(A x)", "(B x)"]
+    np.testing.assert_array_equal(tl.structures.Table.from_any(records.view(np.recarray))["n"], [1, 2])
+    assert tl.structures.Table.from_any({"a": [1, 2]})[1] == {"a": 2}
+    with pytest.raises(tl.errors.InputTypeError, match="one dimension, this one has 2"):
+        tl.structures.Table.from_any(records[None])
 
 
 def test_pickles_with_what_kernels_made() -> None:
@@ -184,7 +184,7 @@ def test_pickles_with_what_kernels_made() -> None:
 
 
 def test_the_column_stays_as_it_was_given() -> None:
-    t = tl.Table({"tree": TREES})
+    t = tl.structures.Table({"tree": TREES})
     tl.On("tree", tl.SubsetTree())(t)
     assert t["tree"] == TREES
 
@@ -197,15 +197,17 @@ def test_scikit_learn_takes_rows_of_a_table() -> None:
     kernel = tl.On("tree", tl.SubsetTree()) + tl.On("matrix", tl.Linear())
 
     class Model(ClassifierMixin, BaseEstimator):
-        def fit(self, X: tl.Table, y: Any) -> Any:
+        def fit(self, X: tl.structures.Table, y: Any) -> Any:
             self.rows_, self.classes_ = X, np.unique(y)
             self.svc_ = SVC(kernel="precomputed").fit(kernel(X), y)
             return self
 
-        def predict(self, X: tl.Table) -> Any:
+        def predict(self, X: tl.structures.Table) -> Any:
             return self.svc_.predict(kernel(X, self.rows_))
 
-    examples = tl.Table({"tree": ["(A x)", "(B y)"] * 6, "matrix": np.tile([[1.0, 0.0], [0.0, 1.0]], (6, 1))})
+    examples = tl.structures.Table(
+        {"tree": ["(A x)", "(B y)"] * 6, "matrix": np.tile([[1.0, 0.0], [0.0, 1.0]], (6, 1))}
+    )
     y = np.array([0, 1] * 6)
     found = cross_val_predict(Model(), examples, y, cv=KFold(3))
     np.testing.assert_array_equal(found, y)
@@ -227,7 +229,7 @@ def test_one_tree_a_row_is_a_treebank() -> None:
 def test_several_parts_a_row_are_a_table() -> None:
     text = "+1 |BT| (A x) |BT| (B y) |ET| 1:0.5 3:2 |EV|\n-1 |BT| (A x) |ET| 3:1 |EV|\n"
     X, y = tl.read_examples(io.StringIO(text), "svmlight_tk")
-    assert isinstance(X, tl.Table)
+    assert isinstance(X, tl.structures.Table)
     assert y == ["+1", "-1"]
     first, second, vector = X.names
     kernel = tl.On(first, tl.SubsetTree(lam=1)) + tl.On(second, tl.SubsetTree(lam=1)) + tl.On(vector, tl.Linear())
@@ -236,12 +238,12 @@ def test_several_parts_a_row_are_a_table() -> None:
 
 def test_vectors_alone_are_a_table() -> None:
     X, y = tl.read_examples(io.StringIO("1 1:2\n0 1:3 2:1\n"), "svmlight_tk")
-    assert isinstance(X, tl.Table)
+    assert isinstance(X, tl.structures.Table)
     assert y == ["1", "0"]
     np.testing.assert_array_equal(tl.On(X.names[0], tl.Linear())(X), [[4, 6], [6, 10]])
 
 
 def test_names_that_clash() -> None:
     text = "a |BT:part| (A x) |ET| |BV:part| f:1 |EV|\n"
-    with pytest.raises(tl.FormatError, match="'part' names both trees and something else"):
+    with pytest.raises(tl.errors.FormatError, match="'part' names both trees and something else"):
         tl.read_examples(io.StringIO(text), "kelp")

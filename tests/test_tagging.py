@@ -84,9 +84,9 @@ def test_long_equal_sequences_overflow_clearly_and_normalise_right() -> None:
     words = [f"w{k}" for k in range(1500)]
     a, b = tl.Tagged(words, ["N"] * 1500), tl.Tagged(words[:-1] + ["other"], ["N"] * 1500)
     kernel = tl.Tagging(lam=1)
-    with pytest.raises(tl.KernelOverflowError, match=r"lam=1.*normalized"):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"lam=1.*normalized"):
         kernel([a, b])
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag([a])
     N = kernel.normalized()([a, b, "x/V"])
     assert np.diag(N) == pytest.approx(1)
@@ -105,7 +105,7 @@ def test_very_long_sequences_take_no_stack() -> None:
     long = tl.Tagged([f"w{k % 7}" for k in range(n)], [f"T{k % 1000}" for k in range(n)])
     value = tl.Tagging(lam=0.1).diag([long])[0]
     assert math.isfinite(value)
-    assert tl.TaggedBank([long])[:][0] == long
+    assert tl.structures.TaggedBank([long])[:][0] == long
 
 
 def test_gradient() -> None:
@@ -126,7 +126,7 @@ def test_many_candidates_of_one_sentence() -> None:
     words = [f"w{k % 5}" for k in range(12)]
     examples = [tl.Tagged(words, rng.choice(["A", "B"], 12, p=[0.9, 0.1])) for _ in range(60)]
     examples += examples[:5]
-    bank = tl.TaggedBank(examples)
+    bank = tl.structures.TaggedBank(examples)
     K = tl.Tagging(0.5)(bank)
     alone = np.array([[tl.Tagging(0.5)([a], [b])[0, 0] for b in examples[:20]] for a in examples[-10:]])
     np.testing.assert_allclose(K[-10:, :20], alone, rtol=1e-12)
@@ -144,13 +144,13 @@ def test_missing_parameters_and_refusals() -> None:
     assert kernel([]).shape == (0, 0)
     assert kernel([None], [None]).tolist() == [[0]]
     for lam in (0, -1, 1.5, "x", True, math.nan):
-        with pytest.raises(tl.ParameterError, match="'lam' parameter of Tagging"):
+        with pytest.raises(tl.errors.ParameterError, match="'lam' parameter of Tagging"):
             tl.Tagging(lam)
-    with pytest.raises(tl.InputTypeError, match="put it in a list"):
+    with pytest.raises(tl.errors.InputTypeError, match="put it in a list"):
         kernel("a/X")
-    with pytest.raises(tl.InputTypeError, match="Treebank"):
+    with pytest.raises(tl.errors.InputTypeError, match="Treebank"):
         kernel(tl.Treebank(["(A x)"]))
-    with pytest.raises(tl.InputTypeError, match=r"On\("):
+    with pytest.raises(tl.errors.InputTypeError, match=r"On\("):
         kernel({"tags": ["a/X"]})
 
 
@@ -158,18 +158,18 @@ def test_missing_parameters_and_refusals() -> None:
 
 
 def test_columns_sums_and_wraps() -> None:
-    table = tl.Table({"tags": SHORT, "logp": [-1.0, -2, -3, -4, -5]})
+    table = tl.structures.Table({"tags": SHORT, "logp": [-1.0, -2, -3, -4, -5]})
     kernel = tl.On("tags", tl.Tagging(0.3)) + 0.1 * tl.On("logp", tl.Linear())
     logp = np.array([[-1.0, -2, -3, -4, -5]])
     np.testing.assert_allclose(kernel(table), tl.Tagging(0.3)(SHORT) + 0.1 * logp.T @ logp)
     rows = [{"tags": tl.Tagged.parse(text), "logp": float(x)} for text, x in zip(SHORT, logp[0], strict=True)]
     np.testing.assert_allclose(kernel(rows), kernel(table))
-    np.testing.assert_allclose(kernel({"tags": tl.TaggedBank(SHORT), "logp": logp[0]}), kernel(table))
+    np.testing.assert_allclose(kernel({"tags": tl.structures.TaggedBank(SHORT), "logp": logp[0]}), kernel(table))
     assert tl.Tagging().gaussian(2.0)(SHORT).shape == (5, 5)
     assert tl.Tagging().polynomial(2)(SHORT)[0, 1] == pytest.approx(tl.Tagging()(SHORT)[0, 1] ** 2)
     bags = tl.Bag(tl.Tagging(0.3))([SHORT[:2], SHORT[2:]])
-    with pytest.raises(tl.InputTypeError, match="named columns"):
-        kernel(tl.TaggedBank(SHORT))
+    with pytest.raises(tl.errors.InputTypeError, match="named columns"):
+        kernel(tl.structures.TaggedBank(SHORT))
     assert np.array([LOU, LOU]).shape == (2,)  # one value each
     assert bags[0, 1] == pytest.approx(tl.Tagging(0.3)(SHORT)[:2, 2:].sum())
 
@@ -183,7 +183,7 @@ def test_estimators(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.decision_function(SHORT), clf.decision_function(SHORT))
     features = tl.KernelMatrix(tl.Tagging(0.3)).fit(SHORT).transform(SHORT[:2])
     np.testing.assert_allclose(features, tl.Tagging(0.3)(SHORT[:2], SHORT))
-    check_estimator(tl.KernelSVC(tl.Tagging(0.3)), tl.TaggedBank(SHORT * 4), np.array(y * 4))
+    check_estimator(tl.KernelSVC(tl.Tagging(0.3)), tl.structures.TaggedBank(SHORT * 4), np.array(y * 4))
 
 
 @pytest.mark.parametrize("prediction", ["averaged", "voted", "last"])
@@ -199,7 +199,7 @@ def test_rankers(prediction: str, normalize: bool, tmp_path: Path) -> None:
             texts.append(tl.Tagged(words, tags))
             y.append(np.mean([right[word] == tag for word, tag in texts[-1]]))
             qid.append(group)
-    X = tl.Table({"tags": texts, "logp": np.zeros(len(texts))})
+    X = tl.structures.Table({"tags": texts, "logp": np.zeros(len(texts))})
     tags = tl.Tagging(0.3).normalized() if normalize else tl.Tagging(0.3)
     kernel = tl.On("tags", tags) + tl.On("logp", tl.Linear())
     ranker = tl.VotedPerceptron(kernel, epochs=3, prediction=prediction).fit(X, y, qid=qid)
@@ -236,22 +236,26 @@ def test_tagged() -> None:
         (["a"], [None], "string"),
         ("a", ["X"], "split it"),
     ]:
-        with pytest.raises(tl.TreeError, match=problem):
+        with pytest.raises(tl.errors.TreeError, match=problem):
             tl.Tagged(words, tags)
     for text, place in [("a/X b", "<text>:5"), ("", "<text>"), ("/X", "<text>:1"), ("a/", "<text>:1")]:
-        with pytest.raises(tl.FormatError, match=place):
+        with pytest.raises(tl.errors.FormatError, match=place):
             tl.Tagged.parse(text)
 
 
 @given(st.lists(st.one_of(st.none(), tagged()), max_size=6))
 def test_banks_hold_what_they_are_given(items: list[tl.Tagged | None]) -> None:
-    bank = tl.TaggedBank(items)
+    bank = tl.structures.TaggedBank(items)
     assert list(bank) == items
-    assert list(tl.TaggedBank.from_held(bank.chains)) == items
+    assert list(tl.structures.TaggedBank.from_trees(bank.as_trees())) == items
     assert list(pickle.loads(pickle.dumps(bank))) == items
     assert pickle.loads(pickle.dumps(bank)) == bank
     assert list(bank[::-1]) == items[::-1]
-    assert list(tl.TaggedBank.concat([bank[1:], ["x/N"], bank])) == [*items[1:], tl.Tagged.parse("x/N"), *items]
+    assert list(tl.structures.TaggedBank.concat([bank[1:], ["x/N"], bank])) == [
+        *items[1:],
+        tl.Tagged.parse("x/N"),
+        *items,
+    ]
     assert list(bank + bank) == items + items
     assert bank.shape == (len(items),)
     assert bank[:0].shape == (0,)
@@ -261,28 +265,28 @@ def test_banks_hold_what_they_are_given(items: list[tl.Tagged | None]) -> None:
 
 
 def test_banks_take_many_forms_and_refuse_others() -> None:
-    bank = tl.TaggedBank(["a/X b/Y", [("a", "X"), ("b", "Y")], tl.Tagged.parse("a/X b/Y")])
+    bank = tl.structures.TaggedBank(["a/X b/Y", [("a", "X"), ("b", "Y")], tl.Tagged.parse("a/X b/Y")])
     assert bank[0] == bank[1] == bank[2]
     assert bank.stats() == {"sequences": 3, "positions": 6, "distinct_suffixes": 2, "words": 2, "tags": 2}
-    assert tl.as_taggedbank(bank) is bank
-    with pytest.raises(tl.FormatError, match="item 1:5: 'b' is not word/tag"):
-        tl.TaggedBank(["a/X", "a/X b"])
-    with pytest.raises(tl.TreeError, match="item 0: tag 0"):
-        tl.TaggedBank([[("a", "X/Y")]])
+    assert tl.structures.TaggedBank.of(bank) is bank
+    with pytest.raises(tl.errors.FormatError, match="item 1:5: 'b' is not word/tag"):
+        tl.structures.TaggedBank(["a/X", "a/X b"])
+    with pytest.raises(tl.errors.TreeError, match="item 0: tag 0"):
+        tl.structures.TaggedBank([[("a", "X/Y")]])
     for wrong in ([3], [["abc"]], 3, b"x"):
-        with pytest.raises(tl.InputTypeError):
-            tl.TaggedBank(wrong)
+        with pytest.raises(tl.errors.InputTypeError):
+            tl.structures.TaggedBank(wrong)
     with pytest.raises(IndexError):
         bank[3]
     for tree in ("(A (B x))", "(A x y)", "(A x (B y) (C z))", tl.Tree("x"), "(A/B x)"):
-        with pytest.raises(tl.TreeError, match="TaggedBank"):
-            tl.TaggedBank.from_held(tl.Treebank([tree]))
+        with pytest.raises(tl.errors.TreeError, match="TaggedBank"):
+            tl.structures.TaggedBank.from_trees(tl.Treebank([tree]))
 
 
 @pytest.mark.parametrize("name", ["t.txt", "t.txt.gz", "t.txt.xz"])
 @pytest.mark.parametrize("format", ["columns", "slashes"])
 def test_files(tmp_path: Path, name: str, format: str) -> None:
-    bank = tl.TaggedBank(SHORT)
+    bank = tl.structures.TaggedBank(SHORT)
     bank.write(tmp_path / name, format=format)
     assert tl.read_tagged(tmp_path / name, format) == bank
     opener = {"gz": gzip.open, "xz": lzma.open}.get(name[-2:], open)
@@ -298,18 +302,18 @@ def test_reading_columns() -> None:
     bank = tl.read_tagged(io.StringIO(text), tag=-1)
     assert bank.strings() == ["He/B-NP sleeps/B-VP", "Go/B-VP"]
     assert tl.read_tagged(io.StringIO(text), word=1, tag=2)[1] == tl.Tagged(["VB"], ["B-VP"])
-    with pytest.raises(tl.FormatError, match=r"<stream>:3: there are 3 columns here, and no column 3 for tag="):
+    with pytest.raises(tl.errors.FormatError, match=r"<stream>:3: there are 3 columns here, and no column 3 for tag="):
         tl.read_tagged(io.StringIO(text), tag=3)
-    with pytest.raises(tl.FormatError, match=r"<stream>:2: a tag is without slashes"):
+    with pytest.raises(tl.errors.FormatError, match=r"<stream>:2: a tag is without slashes"):
         tl.read_tagged(io.StringIO("a X\nb X/Y\n"))
-    with pytest.raises(tl.FormatError, match=r"<stream>:2:5: 'b'"):
+    with pytest.raises(tl.errors.FormatError, match=r"<stream>:2:5: 'b'"):
         tl.read_tagged(io.StringIO("a/X\na/X b\n"), "slashes")
     assert list(tl.read_tagged(io.StringIO("a/X\n\n"), "slashes")) == [tl.Tagged.parse("a/X"), None]
-    with pytest.raises(tl.ParameterError, match="'format'"):
+    with pytest.raises(tl.errors.ParameterError, match="'format'"):
         tl.read_tagged(io.StringIO(""), "brackets")
-    with pytest.raises(tl.ParameterError, match="'tag' parameter"):
+    with pytest.raises(tl.errors.ParameterError, match="'tag' parameter"):
         tl.read_tagged(io.StringIO(""), tag="pos")
-    with pytest.raises(tl.TreeError, match="sequence 1 is missing"):
-        tl.TaggedBank(["a/X", None]).write(io.StringIO(), "columns")
-    with pytest.raises(tl.FileError, match="cannot be opened"):
+    with pytest.raises(tl.errors.TreeError, match="sequence 1 is missing"):
+        tl.structures.TaggedBank(["a/X", None]).write(io.StringIO(), "columns")
+    with pytest.raises(tl.errors.FileError, match="cannot be opened"):
         tl.read_tagged("nowhere.txt")

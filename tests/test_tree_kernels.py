@@ -204,12 +204,12 @@ def test_normalised_values_far_beyond_float64_are_exact() -> None:
 @pytest.mark.parametrize(
     "kernel", [tl.SubsetTree(lam=1), tl.PartialTree(lam=1, mu=1), tl.SubsetTree(lam=1, max_depth=11)]
 )
-def test_overflow_is_an_error_and_normalised_values_stay_right(kernel: tl.Kernel) -> None:
+def test_overflow_is_an_error_and_normalised_values_stay_right(kernel: tl.kernels.Kernel) -> None:
     large = binary(11)
     examples = [large, tl.Tree("A", [large, tl.Tree("B", ["x"])]), tl.Tree.parse("(B x)")]
-    with pytest.raises(tl.KernelOverflowError, match=r"example.* smaller lam"):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"example.* smaller lam"):
         kernel(examples)
-    with pytest.raises(tl.KernelOverflowError):
+    with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag(examples)
     N = kernel.normalized()(examples)
     assert np.isfinite(N).all()

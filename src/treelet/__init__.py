@@ -5,272 +5,55 @@
 array([[6., 3.],
        [3., 6.]])
 
-Names are loaded when they are first used, so that ``import treelet`` costs next to nothing.
+Names are loaded when they are first used, so that ``import treelet`` costs next to nothing. They are listed in
+``__init__.pyi``, once for editors and for this module.
 """
 
+import ast
+import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from treelet import datasets, explain, formats, gram, kernels, learn, metrics, parsing, structures, tasks, testing
-    from treelet.errors import (
-        FileError,
-        FormatError,
-        InputTypeError,
-        KernelOverflowError,
-        ParameterError,
-        TreeError,
-        TreeletError,
-    )
-    from treelet.kernels import (
-        Bag,
-        Constant,
-        ForestKernel,
-        Gaussian,
-        Kernel,
-        Linear,
-        Locality,
-        Normalized,
-        On,
-        PartialTree,
-        Polynomial,
-        PolynomialOf,
-        Product,
-        Scale,
-        Smoothed,
-        Subsequence,
-        SubsetTree,
-        Subtree,
-        Sum,
-        Tagging,
-    )
-    from treelet.learn import (
-        RLS,
-        KernelMatrix,
-        KernelSVC,
-        KernelSVR,
-        ModelFileError,
-        RankRLS,
-        RankSVM,
-        RLSPath,
-        VotedPerceptron,
-        load,
-        save,
-    )
-    from treelet.parsing import PCFG, LinkParser
-    from treelet.structures import (
-        Dependencies,
-        DependencyBank,
-        Forest,
-        ForestBank,
-        Link,
-        SequenceBank,
-        Table,
-        Tagged,
-        TaggedBank,
-        Tree,
-        Treebank,
-        WordVectors,
-        as_dependencybank,
-        as_forestbank,
-        as_sequencebank,
-        as_taggedbank,
-        as_treebank,
-        bag_of_words,
-        dependency_tree,
-        dependency_trees,
-        feature_sequences,
-        read_conllu,
-        read_examples,
-        read_forests,
-        read_tagged,
-        read_trees,
-    )
 
-_HOMES = {
-    "treelet.errors": [
-        "FileError",
-        "FormatError",
-        "InputTypeError",
-        "KernelOverflowError",
-        "ParameterError",
-        "TreeError",
-        "TreeletError",
-    ],
-    "treelet.kernels": [
-        "Bag",
-        "Constant",
-        "ForestKernel",
-        "Gaussian",
-        "Kernel",
-        "Linear",
-        "Normalized",
-        "On",
-        "PartialTree",
-        "Polynomial",
-        "PolynomialOf",
-        "Product",
-        "Scale",
-        "Smoothed",
-        "SubsetTree",
-        "Subtree",
-        "Sum",
-        "Tagging",
-        "Locality",
-        "Subsequence",
-    ],
-    "treelet.learn": [
-        "KernelMatrix",
-        "KernelSVC",
-        "KernelSVR",
-        "ModelFileError",
-        "RLS",
-        "RLSPath",
-        "RankRLS",
-        "RankSVM",
-        "VotedPerceptron",
-        "load",
-        "save",
-    ],
-    "treelet.parsing": ["PCFG", "LinkParser"],
-    "treelet.structures": [
-        "Dependencies",
-        "DependencyBank",
-        "Link",
-        "as_dependencybank",
-        "dependency_tree",
-        "dependency_trees",
-        "feature_sequences",
-        "read_conllu",
-        "Forest",
-        "ForestBank",
-        "Table",
-        "Tagged",
-        "SequenceBank",
-        "TaggedBank",
-        "Tree",
-        "Treebank",
-        "WordVectors",
-        "as_forestbank",
-        "as_sequencebank",
-        "as_taggedbank",
-        "as_treebank",
-        "bag_of_words",
-        "read_examples",
-        "read_forests",
-        "read_tagged",
-        "read_trees",
-    ],
-}
-_PACKAGES = [
-    "datasets",
-    "explain",
-    "formats",
-    "gram",
-    "kernels",
-    "learn",
-    "metrics",
-    "parsing",
-    "structures",
-    "tasks",
-    "testing",
-]
-_WHERE = {name: home for home, names in _HOMES.items() for name in names}
+def _listed() -> dict[str, str]:
+    """Each name of the stub beside this file, and the module it comes from."""
+    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
 
-__all__ = [
-    "PCFG",
-    "RLS",
-    "Bag",
-    "Constant",
-    "Dependencies",
-    "DependencyBank",
-    "FileError",
-    "Forest",
-    "ForestBank",
-    "ForestKernel",
-    "FormatError",
-    "Gaussian",
-    "InputTypeError",
-    "Kernel",
-    "KernelMatrix",
-    "KernelOverflowError",
-    "KernelSVC",
-    "KernelSVR",
-    "Linear",
-    "Link",
-    "LinkParser",
-    "Locality",
-    "ModelFileError",
-    "Normalized",
-    "On",
-    "ParameterError",
-    "PartialTree",
-    "Polynomial",
-    "PolynomialOf",
-    "Product",
-    "RLSPath",
-    "RankRLS",
-    "RankSVM",
-    "Scale",
-    "SequenceBank",
-    "Smoothed",
-    "Subsequence",
-    "SubsetTree",
-    "Subtree",
-    "Sum",
-    "Table",
-    "Tagged",
-    "TaggedBank",
-    "Tagging",
-    "Tree",
-    "TreeError",
-    "Treebank",
-    "TreeletError",
-    "VotedPerceptron",
-    "WordVectors",
-    "__version__",
-    "as_dependencybank",
-    "as_forestbank",
-    "as_sequencebank",
-    "as_taggedbank",
-    "as_treebank",
-    "bag_of_words",
-    "datasets",
-    "dependency_tree",
-    "dependency_trees",
-    "explain",
-    "feature_sequences",
-    "formats",
-    "gram",
-    "kernels",
-    "learn",
-    "load",
-    "metrics",
-    "parsing",
-    "read_conllu",
-    "read_examples",
-    "read_forests",
-    "read_tagged",
-    "read_trees",
-    "save",
-    "structures",
-    "tasks",
-    "testing",
-]
+
+_WHERE = _listed()
+__all__ = sorted(name for name, home in _WHERE.items() if home != __name__) + ["__version__"]  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(import_module(_WHERE[name]), name)
-    elif name in _PACKAGES:
-        value = import_module(f"treelet.{name}")
-    else:
+    if name not in _WHERE:
         raise AttributeError(f"module 'treelet' has no attribute {name!r}")
+    home = _WHERE[name]
+    value = import_module(f"treelet.{name}") if home == __name__ else getattr(import_module(home), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__
+
+
+class _Door(ModuleType):
+    """`treelet.gram` is a function, though a package has that name too.
+
+    Python puts a package that it has imported into its parent. Here the function of that name goes there instead, so that
+    ``tl.gram`` is the same whatever was imported before. ``from treelet.gram import ...`` reaches the package.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _WHERE.get(name) == f"treelet.{name}":
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Door

@@ -3,7 +3,7 @@ treelet's native core: hash-consed trees and the loops over their nodes.
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -30,11 +30,16 @@ class Store:
     @property
     def labels(self) -> list[str]: ...
 
-    @property
-    def label_count(self) -> int: ...
+    def grown(self, other: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """
+        A store over this one that also holds other's parts below roots, and those roots in it. Nothing is copied.
+        """
 
-    @property
-    def production_count(self) -> int: ...
+    @staticmethod
+    def joined(stores: Sequence[Store], roots: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """
+        One store of the parts below the roots of several, and all those roots in it.
+        """
 
     @property
     def label(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
@@ -50,11 +55,6 @@ class Store:
 
     @property
     def height(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
-
-    def grown(self, other: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
-        """
-        A copy that also holds other's subtrees below roots, and where each of those went.
-        """
 
     @staticmethod
     def from_columns(labels: Sequence[str], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], child_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Store: ...
@@ -93,8 +93,23 @@ class BracketReader:
 class NodeWeights:
     """A sparse matrix of tree x distinct subtree."""
 
+    @overload
     @staticmethod
     def count(store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NodeWeights: ...
+
+    @overload
+    @staticmethod
+    def count(store: ForestStore, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NodeWeights:
+        """How often each tree, or forest, holds each distinct part of it."""
+
+    @overload
+    @staticmethod
+    def spread(store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], at_roots: NodeWeights) -> NodeWeights: ...
+
+    @overload
+    @staticmethod
+    def spread(store: ForestStore, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], at_roots: NodeWeights) -> NodeWeights:
+        """Weights of whole trees, as weights of all their parts."""
 
     @staticmethod
     def of(start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NodeWeights: ...
@@ -175,40 +190,6 @@ class PartialTreeColumns:
     @property
     def bytes(self) -> int: ...
 
-class Grammar:
-    """A binarised weighted grammar, ready for charts."""
-
-    @property
-    def cyclic(self) -> bool: ...
-
-    def __len__(self) -> int: ...
-
-def grammar(labels: Sequence[str], first_word: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Grammar: ...
-
-class Mask:
-    """Which symbols may stand over which span."""
-
-class Chart:
-    """
-    The best log probability of every symbol over every span of a sentence.
-    """
-
-    def __init__(self, grammar: Grammar, words: Sequence[str], start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beam: float, prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mask: Mask | None) -> None: ...
-
-    @property
-    def best(self) -> float: ...
-
-    @property
-    def items(self) -> int: ...
-
-    def kbest(self, k: int) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
-
-    def forest(self, threshold: float, max_edges: int) -> Forest: ...
-
-    def mask(self, threshold: float, number: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, of_fine: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Mask: ...
-
-    def pieces(self) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
-
 class Forest:
     """
     A packed forest: nodes in topological order, hyper-edges grouped by head.
@@ -267,16 +248,50 @@ class ForestStore:
     def __len__(self) -> int: ...
 
     @property
-    def edges(self) -> int: ...
+    def labels(self) -> list[str]: ...
+
+    @overload
+    def grown(self, other: ForestStore, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """
+        A store over this one that also holds other's parts below roots, and those roots in it. Nothing is copied.
+        """
+
+    @overload
+    def grown(self, other: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """The same for trees: forests of one tree each."""
 
     @staticmethod
-    def of_forests(forests: Sequence[Forest]) -> tuple[ForestStore, NodeWeights]: ...
+    def joined(stores: Sequence[ForestStore], roots: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+        """
+        One store of the parts below the roots of several, and all those roots in it.
+        """
+
+    @property
+    def label(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def edge_start(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def production(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def child_start(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def child(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+    @property
+    def p(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
     @staticmethod
-    def of_trees(trees: Store, counts: NodeWeights) -> tuple[ForestStore, NodeWeights]: ...
+    def from_columns(labels: Sequence[str], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], edge_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], child_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> ForestStore: ...
 
-    def grown(self, other: ForestStore, rows: NodeWeights) -> tuple[ForestStore, NodeWeights]:
-        """A copy that also holds other's sub-forests, and other's rows in it."""
+    @staticmethod
+    def of_forests(forests: Sequence[Forest]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
+
+    def forest(self, root: int) -> Forest:
+        """The forest below a root, its words counted from 0."""
 
 class ForestColumns:
     """Columns of a forest-kernel matrix."""
@@ -284,6 +299,8 @@ class ForestColumns:
     def __init__(self, store: ForestStore, weights: NodeWeights, scaled: bool, lam: float) -> None: ...
 
     def rows(self, store: ForestStore, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
+
+    def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
     @staticmethod
     def self_values(store: ForestStore, trees: NodeWeights, logs: bool, lam: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
@@ -294,8 +311,39 @@ class ForestColumns:
     @property
     def bytes(self) -> int: ...
 
+class Grammar:
+    """A binarised weighted grammar, ready for charts."""
+
     @property
-    def matched(self) -> int: ...
+    def cyclic(self) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+def grammar(labels: Sequence[str], first_word: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Grammar: ...
+
+class Mask:
+    """Which symbols may stand over which span."""
+
+class Chart:
+    """
+    The best log probability of every symbol over every span of a sentence.
+    """
+
+    def __init__(self, grammar: Grammar, words: Sequence[str], start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beam: float, prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mask: Mask | None) -> None: ...
+
+    @property
+    def best(self) -> float: ...
+
+    @property
+    def items(self) -> int: ...
+
+    def kbest(self, k: int) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
+
+    def forest(self, threshold: float, max_edges: int) -> Forest: ...
+
+    def mask(self, threshold: float, number: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], width: int, of_fine: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Mask: ...
+
+    def pieces(self) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
 
 class TaggingColumns:
     """Columns of a tagging-kernel matrix."""

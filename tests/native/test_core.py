@@ -44,7 +44,7 @@ def random_text(rng: random.Random, nodes: int, labels: str = "ABC", words: str 
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_all_ways_to_the_same_matrix(kernel: tl.Kernel) -> None:
+def test_all_ways_to_the_same_matrix(kernel: tl.kernels.Kernel) -> None:
     rng = random.Random(1)
     texts = [random_text(rng, rng.randint(1, 40)) for _ in range(40)]
     texts += [f"(S {texts[0]} {texts[k]})" for k in range(20)]
@@ -69,7 +69,7 @@ def test_rows_from_a_store_grown_later() -> None:
     new = tl.Treebank([random_text(rng, 15, labels="ABCDEF", words="pqxy") for _ in range(10)])
     _, later = known.joined(new)
     for kernel in KERNELS:
-        columns = kernel._native_columns(known.columns.store, known.weights(), False)
+        columns = kernel.native(known.columns.store, known.weights(), False)
         out = np.empty((len(later), len(known)))
         assert columns.rows(later.columns.store, later.weights(), None, 0, len(later), out) is None
         np.testing.assert_allclose(out, kernel(new, known), rtol=1e-12)
@@ -86,7 +86,7 @@ def test_weights_of_any_kind() -> None:
     used = np.unique(node).astype(np.int32)
     model = _core.NodeWeights.of(np.array([0, len(used)]), used, total[used])
     for kernel in KERNELS:
-        columns = kernel._native_columns(bank.columns.store, model, False)
+        columns = kernel.native(bank.columns.store, model, False)
         out = np.empty((len(bank), 1))
         columns.rows(bank.columns.store, weights, None, 0, len(bank), out)
         np.testing.assert_allclose(out[:, 0], kernel(bank) @ alpha, rtol=1e-9, atol=1e-9)

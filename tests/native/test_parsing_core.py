@@ -45,9 +45,8 @@ def test_random_grammars(seed: int) -> None:
         if whole:
             assert grammar.forest(words, prune=2.0).count_trees() == pruned.count_trees()
             whole.sample(5, seed=seed)
-            whole.over(0, len(words)).count_trees()
             for node in range(len(whole.nodes)):
-                assert whole.under(node)
+                assert tl.Forest.from_columns(whole.columns._replace(root=node))
             assert tl.Forest.from_json(whole.to_json()) == whole
             forests += [pruned, whole.temperature(0.5)]
     if forests:
@@ -119,7 +118,8 @@ def test_native_refusals() -> None:
         _core.Chart(grammar, ["x"], np.array([0, 1]), ids(7), logs(0.0), math.inf, nothing, None)
     with pytest.raises(ValueError):  # noqa: PT011
         _core.Chart(grammar, ["x", "y"], np.array([0, 1]), ids(1), logs(0.0), math.inf, nothing, None)
-    store, rows = _core.ForestStore.of_forests([tl.Forest.from_trees([(1, "(S (A x))")])._native])
+    store, roots = _core.ForestStore.of_forests([tl.Forest.from_trees([(1, "(S (A x))")])._native])
+    rows = _core.NodeWeights.count(store, roots)
     foreign = _core.NodeWeights.of(np.array([0, 1]), ids(99), logs(1.0))
     with pytest.raises(ValueError):  # noqa: PT011
         _core.ForestColumns(store, foreign, False, 0.4)
@@ -130,12 +130,22 @@ def test_native_refusals() -> None:
 def test_growing_graphs_and_batches() -> None:
     rng = random.Random(1)
     texts = [f"(S (A {rng.choice('xy')}) (B (A {rng.choice('xy')}) {rng.choice('xyz')}))" for _ in range(30)]
-    for kernel in (tl.Subtree(0.5), tl.SubsetTree(0.4), tl.SubsetTree(0.4, max_depth=2), tl.PartialTree()):
-        bank = tl.Treebank(texts)
+    pairs = [(1 + i % 3, f"(S (A x) (B (C y) {rng.choice('xz')}))") for i in range(20)]
+    packed = tl.ForestBank(
+        [tl.Forest.from_trees([pairs[i], (1, f"(S (A x) (C (A y) {tree[-3]}))")]) for i, (_, tree) in enumerate(pairs)]
+    )
+    for kernel in (
+        tl.Subtree(0.5),
+        tl.SubsetTree(0.4),
+        tl.SubsetTree(0.4, max_depth=2),
+        tl.PartialTree(),
+        tl.ForestKernel(0.5),
+    ):
+        bank = packed if isinstance(kernel, tl.ForestKernel) else tl.Treebank(texts)
         store, trees = bank.columns.store, bank.weights()
         nodes = np.arange(len(store), dtype=np.int32)
         empty = _core.NodeWeights.of(np.array([0, len(nodes)]), nodes, np.zeros(len(nodes)))
-        graph = kernel._native_columns(store, empty, False)
+        graph = kernel.native(store, empty, False)
         alpha = np.zeros(len(bank))
         for _ in range(20):
             row, weight = rng.randrange(len(bank)), rng.choice([1.0, -1.0, 0.5])
@@ -151,8 +161,34 @@ def test_growing_graphs_and_batches() -> None:
             ["(T (S (A x) (A y) (B x)))", "(Q q)"],
             texts[:3],
         ):  # other stores, one after the other
-            columns, rows = bank.joined(tl.Treebank(batch))
+            columns, rows = bank.joined(type(bank)(batch))
             many = np.empty((len(batch), 1))
             graph.rows(rows.columns.store, rows.weights(), None, 0, len(batch), many)
-            np.testing.assert_allclose(many[:, 0], kernel(batch, texts) @ alpha, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(many[:, 0], kernel(batch, bank) @ alpha, rtol=1e-9, atol=1e-12)
             assert len(columns) == len(bank)
+
+
+def test_a_store_grows_over_another_without_a_copy() -> None:
+    """Growing over what grew already, in any order, gives the trees that were put in; the base stays as it was."""
+    rng = random.Random(2)
+    texts = [f"(S (A {rng.choice('uvwxyz')}) (B (A {rng.choice('uvwxyz')}) {rng.choice('uvwxyz')}))" for _ in range(60)]
+    for kind in (tl.Treebank, tl.ForestBank):
+        base = kind(texts[:20])
+        before = len(base.columns.store)
+        once = base.joined(kind(texts[20:40]))[1]
+        twice = once.joined(kind(texts[40:]))[1]
+        assert [str(t) for t in tl.Treebank(texts[20:40])] == [str(_tree(t)) for t in once]
+        assert [str(t) for t in tl.Treebank(texts[40:])] == [str(_tree(t)) for t in twice]
+        assert len(base.columns.store) == before < len(once.columns.store) < len(twice.columns.store)
+        assert base.joined(kind(texts[:20]))[1].columns.roots.tolist() == base.columns.roots.tolist()
+        labels = twice.columns.store.labels
+        assert len(labels) == len(set(labels))
+        whole = kind.concat([base, once, twice, kind(texts[::7])])
+        assert [str(_tree(t)) for t in whole] == [str(t) for t in tl.Treebank([*texts, *texts[::7]])]
+        np.testing.assert_array_equal(whole.columns.roots[0:60:7], whole.columns.roots[60:])
+        del base, once  # a grown store keeps alive what it stands on
+        assert [str(t) for t in tl.Treebank(texts[40:])] == [str(_tree(t)) for t in kind.from_columns(twice.columns)]
+
+
+def _tree(item: tl.Tree | tl.Forest | None) -> tl.Tree | None:
+    return item.best()[0] if isinstance(item, tl.Forest) else item

@@ -11,7 +11,7 @@ import treelet as tl
 from treelet import _core
 
 
-def random_bank(rng: random.Random, n: int) -> tl.TaggedBank:
+def random_bank(rng: random.Random, n: int) -> tl.structures.TaggedBank:
     tags, words = "ABC"[: rng.randint(1, 3)], "xyzA"[: rng.randint(1, 4)]
     items: list[object] = []
     for _ in range(n):
@@ -23,7 +23,7 @@ def random_bank(rng: random.Random, n: int) -> tl.TaggedBank:
             items.append(tl.Tagged(items[-1].words, changed))
         if rng.random() < 0.1:
             items.append(None)
-    return tl.TaggedBank(items)
+    return tl.structures.TaggedBank(items)
 
 
 def plain(first: tl.Tagged | None, second: tl.Tagged | None, lam: float) -> float:
@@ -73,7 +73,7 @@ def test_growing_graphs() -> None:
         graph.rows(store, rows, None, 0, len(bank), out)
         np.testing.assert_allclose(out[:, 0], K @ alpha, rtol=1e-9, atol=1e-9)
     for batch in (["q/Q x/A"], ["x/A y/B z/C A/A"], ["x/A"] * 3):
-        joined = bank.joined(tl.TaggedBank(batch))[1]
+        joined = bank.joined(tl.structures.TaggedBank(batch))[1]
         many = np.empty((len(batch), 1))
         graph.rows(joined.columns.store, joined.weights(), None, 0, len(batch), many)
         np.testing.assert_allclose(many[:, 0], tl.Tagging(0.5)(batch, bank) @ alpha, rtol=1e-9, atol=1e-9)
@@ -95,7 +95,7 @@ def test_trees_that_are_no_chains_do_no_harm() -> None:
 # --- sequences of features ------------------------------------------------------------------------------------------
 
 
-def random_sequences(rng: random.Random, n: int) -> tl.SequenceBank:
+def random_sequences(rng: random.Random, n: int) -> tl.structures.SequenceBank:
     features = ["a", "b", "c", 1, (1, "a")][: rng.randint(1, 5)]
     items: list[object] = []
     for _ in range(n):
@@ -105,7 +105,7 @@ def random_sequences(rng: random.Random, n: int) -> tl.SequenceBank:
             items.append(rng.choices(features, k=5))
         if rng.random() < 0.1:
             items.append(None)
-    return tl.SequenceBank(items)
+    return tl.structures.SequenceBank(items)
 
 
 def kernels(rng: random.Random) -> list[tl.Locality | tl.Subsequence]:
@@ -137,7 +137,7 @@ def test_growing_sequences() -> None:
     nodes = np.arange(len(store), dtype=np.int32)
     empty = _core.NodeWeights.of(np.array([0, len(nodes)]), nodes, np.zeros(len(nodes)))
     for kernel in (tl.Locality(3), tl.Locality(4, match="count", weights={"x": 0.5}), tl.Subsequence(0.5, 2)):
-        graph = kernel._native_columns(store, empty, False)
+        graph = kernel.native(store, empty, False)
         K, alpha, out = kernel(bank), np.zeros(len(bank)), np.empty((len(bank), 1))
         for _ in range(20):
             row, weight = rng.randrange(len(bank)), rng.choice([1.0, -1.0, 0.5])

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import FormatError, InputTypeError, KernelOverflowError, TreeletError
 from treelet.kernels.algebra import ConstantEvaluator
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, overflow
-from treelet.kernels.tree import TreeKernel
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
+from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
 from treelet.kernels.values import LARGE, check_inner, check_logs, check_values, to_logs
 from treelet.kernels.wrapped import Normalized
-from treelet.structures.table import row_index
+from treelet.structures.bank import Bank, row_index
 from treelet.structures.tree import Tree
-from treelet.structures.treebank import Treebank
 
 CELLS = 1 << 20  # of member pairs that are held at a time
 
@@ -65,18 +64,18 @@ def as_bags(X: Any, kernel: Kernel) -> Bags:
             return X
         members = kernel.coerce(X.members)
         return X if members is X.members else Bags(members, X.start)
-    if isinstance(X, (str, bytes, Mapping, Tree, Treebank)) or not hasattr(X, "__iter__"):
-        hint = ": put it in a list" if isinstance(X, Treebank) else ""
+    if isinstance(X, (str, bytes, Mapping, Tree, Bank)) or not hasattr(X, "__iter__"):
+        hint = ": put it in a list" if isinstance(X, Bank) else ""
         raise InputTypeError(f"a list of bags is needed, each a list of examples; got one {type(X).__name__}{hint}")
     bags = [[] if bag is None else bag for bag in X]
     for number, bag in enumerate(bags):
-        if not isinstance(bag, (list, tuple, Treebank, np.ndarray)):
+        if not isinstance(bag, (list, tuple, Bank, np.ndarray)):
             raise InputTypeError(
                 f"bag {number} is a {type(bag).__name__}: a bag is a list of examples; put it in a list if it is one"
             )
     start = np.concatenate([[0], np.cumsum([len(bag) for bag in bags])]).astype(np.int64)
-    if bags and all(isinstance(bag, Treebank) for bag in bags):
-        return Bags(kernel.coerce(Treebank.concat(bags)), start)
+    if bags and isinstance(bags[0], Bank) and all(type(bag) is type(bags[0]) for bag in bags):
+        return Bags(kernel.coerce(type(bags[0]).concat(bags)), start)
     members = [member for bag in bags for member in bag]
     if not members:
         return Bags([], start)
@@ -98,43 +97,18 @@ def _coerce_one(number: int, bag: list[Any], kernel: Kernel) -> None:
         raise type(error)(f"bag {number}: {error}") from None
 
 
-# --- trees: a bag is a sum of subtrees, like a tree -----------------------------------------------------------------
+# --- a store's parts: a bag is a sum of them, like one example ------------------------------------------------------
 
 
-class TreeBagEvaluator(Evaluator):
-    """A tree kernel bound to bags of trees; a bag costs what one tree of its distinct subtrees does."""
-
-    def __init__(self, kernel: Bag, rows: Bags, columns: Bags | None, logs: bool) -> None:
-        self.kernel, self.logs = kernel, logs
-        self.n_rows, self.n_columns = len(rows), len(rows if columns is None else columns)
-        tree_kernel = _tree_kernel(kernel.kernel)
-        assert tree_kernel is not None
-        right, left = (rows.members, rows.members) if columns is None else columns.members.joined(rows.members)
-        self.store = left.columns.store
-        self.trees = _summed(left, rows.start, kernel.kernel)
-        self.limit = _limit(left, rows)
-        targets = self.trees if columns is None else _summed(right, columns.start, kernel.kernel)
-        self.native = tree_kernel._native_columns(self.store, targets, logs)
-
-    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
-        large = self.native.rows(self.store, self.trees, self.limit if halves else None, begin, end, out)
-        if large is not None and not self.logs:
-            raise overflow(self.kernel, *large)
-
-    @property
-    def bytes(self) -> int:
-        return int(self.native.bytes)
-
-
-def _tree_kernel(kernel: Kernel) -> TreeKernel | None:
-    """The tree kernel that bags can be summed under, if there is one."""
+def _store_kernel(kernel: Kernel) -> StoreKernel | None:
+    """The kernel that bags can be summed under, if there is one."""
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    return inner if isinstance(inner, TreeKernel) else None
+    return inner if isinstance(inner, StoreKernel) else None
 
 
-def _summed(members: Treebank, start: NDArray[np.int64], kernel: Kernel) -> _core.NodeWeights:
-    """The sparse matrix of bag x distinct subtree: the members' rows, summed."""
-    weights = members.weights()
+def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> StoreRows:
+    """Bags as rows over their members' store: the members' rows, summed."""
+    store, weights, limit = StoreRows.of(members)
     node, weight = weights.node.astype(np.int64), weights.weight
     lengths = np.diff(weights.start)
     if isinstance(kernel, Normalized):  # K(x, y) / sqrt(K(x, x) K(y, y)) has a factor for each of the two
@@ -150,13 +124,9 @@ def _summed(members: Treebank, start: NDArray[np.int64], kernel: Kernel) -> _cor
     first = np.flatnonzero(new)
     total = np.add.reduceat(weight, first) if len(first) else weight
     ends = np.searchsorted(bag[first], np.arange(len(start)), side="left").astype(np.int64)
-    return _core.NodeWeights.of(ends, node[first].astype(np.int32), np.ascontiguousarray(total))
-
-
-def _limit(members: Treebank, bags: Bags) -> NDArray[np.int32]:
-    """The largest subtree number in any bag up to each."""
-    so_far = np.maximum.accumulate(np.concatenate([[-1], members.columns.roots])).astype(np.int32)
-    return np.ascontiguousarray(so_far[bags.start[1:]])
+    rows = _core.NodeWeights.of(ends, node[first].astype(np.int32), np.ascontiguousarray(total))
+    so_far = np.concatenate([[-1], limit]).astype(np.int32)  # the largest number in any bag up to each
+    return StoreRows(store, rows, np.ascontiguousarray(so_far[start[1:]]))
 
 
 # --- anything else: by pairs of members ---------------------------------------------------------------------------
@@ -235,8 +205,8 @@ class Bag(Kernel):
 
     Notes
     -----
-    For tree kernels, and normalised ones, the members are added up to one weighted set of subtrees, so that a bag
-    costs what one tree does. Other kernels cost the pairs of members.
+    For kernels over trees, forests and sequences, and normalised ones, the members are added up to one weighted set of
+    parts, so that a bag costs what one example does. Other kernels cost the pairs of members.
 
     Examples
     --------
@@ -265,11 +235,16 @@ class Bag(Kernel):
         parts = [X] if Y is None else [X, Y]
         if any(len(part.members) == 0 for part in parts):
             return ConstantEvaluator(-np.inf if logs else 0.0, len(X), len(parts[-1]))
-        return (TreeBagEvaluator if self._sums_trees(*parts) else BagEvaluator)(self, X, Y, logs)
+        store_kernel = _store_kernel(self.kernel)
+        if store_kernel is None or not self._sums_parts(*parts):
+            return BagEvaluator(self, X, Y, logs)
+        if Y is None:
+            return StoreEvaluator(store_kernel, _summed(X.members, X.start, self.kernel), None, logs, self)
+        right, left = Y.members.joined(X.members)
+        rows, columns = _summed(left, X.start, self.kernel), _summed(right, Y.start, self.kernel)
+        return StoreEvaluator(store_kernel, rows, columns, logs, self)
 
-    def _sums_trees(self, *parts: Bags) -> bool:
-        if _tree_kernel(self.kernel) is None:
-            return False
+    def _sums_parts(self, *parts: Bags) -> bool:
         if not isinstance(self.kernel, Normalized):
             return True
         # factors of the members must fit a float64
@@ -278,13 +253,10 @@ class Bag(Kernel):
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         X = self.coerce(X)
-        tree_kernel = _tree_kernel(self.kernel)
-        if tree_kernel is not None and len(X.members) and self._sums_trees(X):
-            trees = _summed(X.members, X.start, self.kernel)
-            store = X.members.columns.store
-            parameters = tree_kernel._native_parameters(store)
-            found: Vector = tree_kernel._algorithm.self_values(store, trees, logs, *parameters)
-            return found
+        store_kernel = _store_kernel(self.kernel)
+        if store_kernel is not None and len(X.members) and self._sums_parts(X):
+            store, weights, _ = _summed(X.members, X.start, self.kernel)
+            return store_kernel.native_self_values(store, weights, logs)
         values = np.array([self._self_value(X[bag : bag + 1]) for bag in range(len(X))], dtype=np.float64)
         if logs:
             large = np.flatnonzero(np.isinf(values))

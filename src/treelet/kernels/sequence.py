@@ -6,7 +6,7 @@ from typing import Any
 
 from treelet import _core
 from treelet.kernels.base import check_tunable
-from treelet.kernels.tree import StoreKernel
+from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.tagged_bank import TaggedBank
 
@@ -55,9 +55,6 @@ class Tagging(StoreKernel):
 
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
-
-    def coerce(self, X: Any) -> TaggedBank:
-        return TaggedBank.of(X)
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return (float(self.lam),)

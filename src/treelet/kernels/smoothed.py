@@ -49,7 +49,7 @@ class Smoothed(PartialTree):
     """
 
     _always_shown: tuple[str, ...] = ("vectors", "lam", "mu")
-    compressible = False  # words that come later have neighbours of their own
+    collapses = False  # words that come later have neighbours of their own
 
     def __init__(
         self,

@@ -2,94 +2,22 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from treelet import _core
 from treelet.errors import ParameterError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_tunable, overflow
+from treelet.kernels.base import check_tunable
+from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
-from treelet.structures.held_bank import HeldBank
-from treelet.structures.treebank import Treebank, as_treebank
-
-
-class StoreEvaluator(Evaluator):
-    """A kernel over hash-consed structures bound to two banks of them, through the native core."""
-
-    def __init__(self, kernel: StoreKernel, rows: Any, columns: Any | None, logs: bool) -> None:
-        self.kernel, self.logs = kernel, logs
-        if columns is None:
-            columns = rows
-        else:
-            columns, rows = columns.joined(rows)  # the columns' numbers stay, so an index over them would too
-        self.rows = rows
-        self.n_rows, self.n_columns = len(rows), len(columns)
-        self.limit = np.maximum.accumulate(rows.columns.roots) if len(rows) else rows.columns.roots
-        self.native = kernel._native_columns(rows.columns.store, columns.weights(), logs)
-
-    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
-        store, trees = self.rows.columns.store, self.rows.weights()
-        large = self.native.rows(store, trees, self.limit if halves else None, begin, end, out)
-        if large is not None and not self.logs:
-            raise overflow(self.kernel, *large)
-
-    @property
-    def bytes(self) -> int:
-        return int(self.native.bytes)
-
-
-class StoreKernel(Kernel):
-    """A convolution kernel over trees, or what is held as trees in a store, computed by the native core.
-
-    `coerce` gives a bank: something like a Treebank, with ``columns``, ``weights()`` and ``joined()``.
-    """
-
-    _algorithm: ClassVar[Any]
-    bank: ClassVar[type[Treebank] | type[HeldBank[Any]]] = Treebank
-    """What holds the examples."""
-
-    compressible = True
-    """Whether a model of this kernel can be one weighted graph that any later example is scored against."""
-
-    @abstractmethod
-    def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
-        """What the native algorithm takes besides the trees."""
-
-    def _native_columns(self, store: _core.Store, weights: _core.NodeWeights, logs: bool) -> Any:
-        return self._algorithm(store, weights, logs, *self._native_parameters(store))
-
-    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> StoreEvaluator:
-        self.validate()
-        return StoreEvaluator(self, self.coerce(X), None if Y is None else self.coerce(Y), logs)
-
-    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
-        self.validate()
-        bank = self.coerce(X)
-        values: Vector = self._algorithm.self_values(
-            bank.columns.store, bank.weights(), logs, *self._native_parameters(bank.columns.store)
-        )
-        return values
-
-    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
-        self.validate()
-        bank = self.coerce(X)
-        store, weights = bank.columns.store, bank.weights()
-        K, by_lam, by_mu = (np.empty((len(bank), len(bank))) for _ in range(3))
-        if len(bank) == 0:
-            return K, [by_lam, by_mu][: len(self._tunable)]
-        large = self._algorithm.gradient(store, weights, weights, K, by_lam, by_mu, *self._native_parameters(store))
-        if large is not None:
-            raise overflow(self, *large)
-        return K, [by_lam, by_mu][: len(self._tunable)]
+from treelet.structures.treebank import Treebank
 
 
 class TreeKernel(StoreKernel):
     """A convolution kernel over trees."""
 
-    def coerce(self, X: Any) -> Treebank:
-        return as_treebank(X)
+    bank = Treebank
 
 
 class Subtree(TreeKernel):

@@ -10,14 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from treelet import _core, kernels
+from treelet import kernels
 from treelet.errors import InputTypeError
-from treelet.formats.base import Columns
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
 from treelet.kernels.smoothed import Smoothed
+from treelet.structures.bank import Bank
+from treelet.structures.dependency_bank import DependencyBank
 from treelet.structures.forest_bank import ForestBank
-from treelet.structures.held_bank import HeldBank
+from treelet.structures.packed import small, whole
 from treelet.structures.sequence import Tagged
 from treelet.structures.sequence_bank import SequenceBank
 from treelet.structures.table import Table
@@ -44,17 +45,16 @@ class Saved(Protocol):
 
 Class = TypeVar("Class", bound=type)
 CLASSES: dict[str, type[Saved]] = {}
-BANKS: dict[type[HeldBank[Any]], str] = {TaggedBank: "taggedbank", SequenceBank: "sequencebank"}
-"""What is held as trees, and its name in a file."""
+BANKS: dict[str, type[Bank[Any]]] = {
+    cls.__name__.lower(): cls for cls in (Treebank, ForestBank, TaggedBank, SequenceBank, DependencyBank)
+}
+"""Banks, by their names in a file."""
 
 
 def register(cls: Class) -> Class:
     """Let objects of a class with the methods of `Saved` be saved and loaded; for use as a decorator."""
     CLASSES[cls.__name__] = cls
     return cls
-
-
-register(ForestBank)
 
 
 def known_kernels() -> dict[str, type[Kernel]]:
@@ -75,7 +75,7 @@ class Encoder:
         self.size = 0
         self.banks: list[Any] = []
         self.vectors: list[Any] = []
-        self._seen: list[Treebank] = []
+        self._seen: list[Bank[Any]] = []
         self._seen_vectors: list[WordVectors] = []
 
     def value(self, value: Any) -> Any:
@@ -95,10 +95,10 @@ class Encoder:
             rows = sp.csr_array(value)
             parts = [self.array(part) for part in (rows.data, rows.indices, rows.indptr)]
             return {"sparse": [*parts, [int(size) for size in rows.shape]]}
-        if isinstance(value, Treebank):
-            return {"treebank": self.bank(value)}
-        if isinstance(value, HeldBank):
-            return {BANKS[type(value)]: self.bank(value.held)}
+        if isinstance(value, ForestBank) and value.has_forests:  # whose spans the columns do not hold
+            return {"forests": value.lines()}
+        if isinstance(value, Bank) and BANKS.get(type(value).__name__.lower()) is type(value):
+            return {type(value).__name__.lower(): self.bank(value)}
         if isinstance(value, Tree):
             return {"tree": str(value)}
         if isinstance(value, Tagged):
@@ -137,12 +137,12 @@ class Encoder:
         self.size += len(piece)
         return {"array": len(self.places) - 1}
 
-    def bank(self, bank: Treebank) -> int:
+    def bank(self, bank: Bank[Any]) -> int:
         for number, seen in enumerate(self._seen):
             if seen is bank:
                 return number
         self._seen.append(bank)
-        self.banks.append({name: self.array(array) for name, array in packed_bank(bank).items()})
+        self.banks.append({name: self.array(array) for name, array in bank.packed().items()})
         return len(self.banks) - 1
 
     def words(self, vectors: WordVectors) -> int:
@@ -160,15 +160,13 @@ class Decoder:
     def __init__(self, header: Any, data: memoryview, known: dict[str, type[Kernel]]) -> None:
         self.header, self.data, self.kernels = header, data, known
         self._used: set[int] = set()
-        self._banks = [
-            _unpacked_bank({name: self.value(item) for name, item in bank.items()}) for bank in header["banks"]
-        ]
-
+        self._arrays = [{name: self.value(item) for name, item in bank.items()} for bank in header["banks"]]
+        self._banks: dict[tuple[str, int], Bank[Any]] = {}
         self._vectors = [_word_vectors(words, self.value(matrix)) for words, matrix in header["vectors"]]
 
     def model(self) -> Any:
         model = self.value(self.header["model"])
-        if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in (Treebank, *BANKS):
+        if CLASSES.get(type(model).__name__) is not type(model) and not isinstance(model, Bank):
             raise ValueError("there is no model in it")
         return model
 
@@ -213,11 +211,10 @@ class Decoder:
                 rows = sp.csr_array((data, indices, indptr), shape=_shape(shape, 2**31))
                 rows.check_format(full_check=True)
                 return rows
-            case "treebank":
-                return self._banks[_index(inner)]
-            case "taggedbank" | "sequencebank":
-                (cls,) = (cls for cls, name in BANKS.items() if name == kind)
-                return cls.from_held(self._banks[_index(inner)])
+            case "forests":
+                return ForestBank.from_lines(inner)
+            case _ if kind in BANKS:
+                return self.bank(kind, _index(inner))
             case "words":
                 return self._vectors[_index(inner)]
             case "tree":
@@ -231,6 +228,12 @@ class Decoder:
             case "table":
                 return Table({name: self.value(column) for name, column in inner})
         raise ValueError(f"a value is of an unknown kind, {kind!r}")
+
+    def bank(self, kind: str, number: int) -> Bank[Any]:
+        """One object for all that share it."""
+        if (kind, number) not in self._banks:
+            self._banks[kind, number] = BANKS[kind].unpacked(self._arrays[number])
+        return self._banks[kind, number]
 
     def kernel(self, name: str, params: Any) -> Kernel:
         if name not in self.kernels:
@@ -303,58 +306,14 @@ def _shape(shape: Any, largest: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
-# --- trees and their weights as small arrays ----------------------------------------------------------------------
-
-
-def _small(values: Array) -> Array:
-    """Whole numbers from 0 in the smallest type that holds them."""
-    return values.astype(np.min_scalar_type(int(values.max())) if len(values) else np.uint8)
-
-
-def _whole(values: Any, dtype: Any) -> Array:
-    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind != "u" or values.dtype.itemsize > 4:
-        raise ValueError("a column of trees has the wrong type")
-    return np.ascontiguousarray(values, dtype=dtype)
-
-
-def packed_bank(bank: Treebank | HeldBank[Any]) -> dict[str, Array]:
-    """A bank's trees, distinct subtrees once, as arrays of small whole numbers."""
-    if isinstance(bank, HeldBank):
-        bank = bank.held
-    if len(bank.columns.store):
-        bank = Treebank().joined(bank)[1]  # only what these trees need
-    store, roots = bank.columns
-    texts = [text.encode("utf-8", "surrogatepass") for text in store.labels]
-    return {
-        "texts": np.frombuffer(b"".join(texts), np.uint8),
-        "text_lengths": _small(np.array([len(text) for text in texts], np.int64)),
-        "label": _small(store.label),
-        "arity": _small(np.diff(store.child_start)),
-        "child": _small(store.child),
-        "roots": _small(roots.astype(np.int64) + 1),  # 0: a missing tree
-    }
-
-
-def _unpacked_bank(state: dict[str, Any]) -> Treebank:
-    lengths, arity = _whole(state["text_lengths"], np.int64), _whole(state["arity"], np.int64)
-    texts = _whole(state["texts"], np.uint8).tobytes()
-    if lengths.sum() != len(texts):
-        raise ValueError("labels are missing")
-    ends = np.cumsum(lengths).tolist()
-    labels = [texts[begin:end].decode() for begin, end in zip([0, *ends], ends, strict=False)]
-    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(arity)])
-    store = _core.Store.from_columns(labels, _whole(state["label"], np.int32), start, _whole(state["child"], np.int32))
-    roots = _whole(state["roots"], np.int64) - 1
-    if len(roots) and roots.max() >= len(store):
-        raise ValueError("a tree is missing")
-    return Treebank.from_columns(Columns(store, roots.astype(np.int32)))
+# --- weights as small arrays ----------------------------------------------------------------------
 
 
 def packed_weights(weights: Any) -> dict[str, Array]:
     """A sparse matrix of weights, written in full or as it is, whichever is smaller."""
     if 8 * math.prod(weights.shape) <= 12 * weights.nnz:
         return {"full": weights.toarray()}
-    return {"start": weights.indptr.astype(np.int64), "column": _small(weights.indices), "weight": weights.data}
+    return {"start": weights.indptr.astype(np.int64), "column": small(weights.indices), "weight": weights.data}
 
 
 def unpacked_weights(state: Any, columns: int) -> Any:
@@ -365,7 +324,7 @@ def unpacked_weights(state: Any, columns: int) -> Any:
             raise ValueError("weights and trees do not fit")
         weights = sp.csr_array(full)
     else:
-        start, column, weight = state["start"], _whole(state["column"], np.int32), state["weight"]
+        start, column, weight = state["start"], whole(state["column"], np.int32), state["weight"]
         if start.dtype != np.int64 or start.ndim != 1 or weight.dtype != np.float64 or not len(start):
             raise ValueError("weights have the wrong type")
         weights = sp.csr_array((weight, column, start), shape=(len(start) - 1, columns))

@@ -19,13 +19,12 @@ from treelet.errors import KernelOverflowError
 from treelet.gram import gram
 from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel, Matrix, Vector
-from treelet.kernels.tree import StoreKernel
+from treelet.kernels.store import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE, CompressedModel
-from treelet.learn.parts import COLLAPSING, Roots, compact, linear_parts
-from treelet.structures.held_bank import HeldBank
+from treelet.learn.summands import Roots, collapses, linear_parts
+from treelet.structures.bank import Bank
 from treelet.structures.table import Table
-from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
 
 Rows = NDArray[np.intp]
@@ -133,24 +132,19 @@ class Summand(Protocol):
 
 
 class GrowingGraph:
-    """A tree kernel's function, or a tagging kernel's: one weight for each distinct subtree of a bank.
+    """A convolution kernel's function: one weight for each distinct part of a bank.
 
-    Adding a tree costs its nodes; scoring one costs the pairs that match between it and the trees added so far. The
+    Adding an example costs its nodes; scoring one costs the pairs that match between it and those added so far. The
     weights of the rows at hand grow in place. Those of earlier rows lie in graphs of their own, of which two of equal
     age are made one, so that there are only as many as the logarithm of the blocks.
     """
 
     def __init__(self, kernel: StoreKernel, bank: Any) -> None:
-        bank = compact(bank)
+        bank = bank.compact()
         self.kernel, self.store, self.trees = kernel, bank.columns.store, bank.weights()
         self.earlier: list[tuple[int, NDArray[np.int32], Vector, Any]] = []  # age, nodes, weights, graph
         self.added: list[tuple[int, float]] = []
         self.current: Any = None
-
-    @staticmethod
-    def can(kernel: Kernel) -> bool:
-        """Whether the native core can let a graph of this kernel grow."""
-        return type(kernel) in COLLAPSING
 
     def expect(self, rows: Rows) -> None:
         if self.added:
@@ -183,7 +177,7 @@ class GrowingGraph:
 
     def _graph(self, nodes: NDArray[np.int32], weights: Vector) -> Any:
         target = _core.NodeWeights.of(np.array([0, len(nodes)], np.int64), nodes, weights)
-        return self.kernel._native_columns(self.store, target, False)
+        return self.kernel.native(self.store, target, False)
 
 
 def _weighted_nodes(trees: _core.NodeWeights, weights: Vector) -> tuple[NDArray[np.int32], Vector]:
@@ -251,9 +245,9 @@ class GrowingParts:
         """None where a part is of another kind, or its self-values are too large for plain arithmetic."""
         parts = [part for part in linear_parts(kernel) if part.factor != 0]
         kinds = [part.place.kernel for part in parts]
-        if not any(GrowingGraph.can(kind) for kind in kinds):
+        if not any(collapses(kind) for kind in kinds):
             return None
-        if not all(GrowingGraph.can(kind) or type(kind) in (Linear, Constant) for kind in kinds):
+        if not all(collapses(kind) or type(kind) in (Linear, Constant) for kind in kinds):
             return None
         roots, summands = Roots(data), []
         for part in parts:
@@ -294,8 +288,8 @@ class GrowingParts:
 
 
 def _compacted(data: Any) -> Any:
-    if isinstance(data, Treebank | HeldBank):
-        return compact(data)
+    if isinstance(data, Bank):
+        return data.compact()
     return Table({name: _compacted(data.column(name)) for name in data.names}) if isinstance(data, Table) else data
 
 

@@ -22,12 +22,12 @@ from treelet.errors import InputTypeError, KernelOverflowError, ParameterError
 from treelet.formats.base import Columns
 from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel, Matrix, Vector
-from treelet.kernels.tree import StoreKernel
+from treelet.kernels.store import StoreKernel
 from treelet.kernels.values import LARGE
 from treelet.kernels.vector import Linear
-from treelet.learn.encoding import array_bytes, packed_bank, packed_weights, register
-from treelet.learn.parts import COLLAPSING, Part, Path, Place, Roots, compact, kept, linear_parts
-from treelet.learn.terms import ConstantTerm, Graph, SupportSum, Term, TreeTerm
+from treelet.learn.encoding import array_bytes, packed_weights, register
+from treelet.learn.summands import Part, Path, Place, Roots, collapses, kept, linear_parts
+from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
 from treelet.structures.vectors import Vectors
 from treelet.work import count_threads
 
@@ -155,7 +155,7 @@ class CompressedModel:
             data = term.part.place.data(X)
             if len(data) != len(X):
                 raise ParameterError(f"a column has {len(data)} rows, the examples are {len(X)}")
-            if isinstance(term, TreeTerm):
+            if isinstance(term, GraphTerm):
                 graph, path = term.graph, term.part.place.path
                 known = [bank for other, way, bank in joined if other is graph and way == path]
                 data = known[0] if known else graph.joined(data)[1]
@@ -176,9 +176,9 @@ class CompressedModel:
 
     def stats(self) -> ModelStats:
         """Support examples in, distinct subtrees out, bytes of both."""
-        trees = [term for term in self.terms if isinstance(term, TreeTerm)]
+        trees = [term for term in self.terms if isinstance(term, GraphTerm)]
         graphs = list({id(term.graph): term.graph for term in trees}.values())
-        size = sum(array_bytes(packed_bank(graph)) for graph in graphs)
+        size = sum(array_bytes(graph.packed()) for graph in graphs)
         size += sum(array_bytes(packed_weights(term.at_roots)) for term in trees)
         return ModelStats(
             support_examples=self.support,
@@ -204,7 +204,7 @@ class CompressedModel:
         if not all(type(count) is int and count >= 0 for count in (outputs, *counts.values())):
             raise ValueError("a model's counts are not numbers")
         for term in terms:
-            if isinstance(term, TreeTerm):
+            if isinstance(term, GraphTerm):
                 found = term.outputs
             else:
                 found = len(term.totals if isinstance(term, ConstantTerm) else term.coefficients)
@@ -297,7 +297,7 @@ class _Builder:
             return ConstantTerm(
                 rest, shift, needs_scaling, float(kernel.value) * np.asarray(coefficients.sum(axis=1), float).ravel()
             )
-        if type(kernel) not in COLLAPSING:
+        if not collapses(kernel):
             data = kept(kernel, part.place.data(self.X))
             if isinstance(kernel, Linear) and len(data) > coefficients.shape[0]:  # vectors add up to one an output
                 sums = Vectors._of(_summed(coefficients, data.values), data.names)
@@ -306,14 +306,14 @@ class _Builder:
         graph, which = self._graph(part.place)
         at_roots = sp.csr_array(coefficients @ which)
         at_roots.sort_indices()  # as a file will have them: sums come out the same to the last bit
-        return TreeTerm(rest, shift, needs_scaling, graph, at_roots)
+        return GraphTerm(rest, shift, needs_scaling, graph, at_roots)
 
     def _graph(self, place: Place) -> tuple[Graph, Any]:
         """The distinct trees of a column, and the matrix that says which example has which."""
         for path, graph, which in self._graphs:
             if path == place.path and type(graph) is cast(StoreKernel, place.kernel).bank:
                 return graph, which
-        bank: Graph = compact(place.data(self.X))
+        bank: Graph = place.data(self.X).compact()
         store, roots = bank.columns
         there = np.flatnonzero(roots >= 0)
         distinct, number = np.unique(roots[there], return_inverse=True)

@@ -16,10 +16,9 @@ from typing import Any
 
 from treelet import __version__
 from treelet.errors import FileError, InputTypeError, ParameterError, TreeletError
-from treelet.formats.base import PathLike, open_whole
+from treelet.formats.files import PathLike, open_whole
 from treelet.kernels.base import Kernel
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
-from treelet.structures.treebank import Treebank
 
 MAGIC = b"treelet\0"
 VERSION = 1
@@ -37,8 +36,7 @@ def save(model: Any, path: PathLike) -> None:
     Parameters
     ----------
     model : estimator
-        `KernelSVC`, `VotedPerceptron`, `RankSVM`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a `Treebank`, `TaggedBank`,
-        `SequenceBank`.
+        `KernelSVC`, `VotedPerceptron`, `RankSVM`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a bank.
     path : path
         By custom it ends in ``.treelet``.
 
@@ -51,10 +49,11 @@ def save(model: Any, path: PathLike) -> None:
     ...     tl.load(folder + "/model.treelet").predict(["(VP (V sleep))"]).tolist()
     ['deed']
     """
-    if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in (Treebank, *BANKS):
+    if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in BANKS.values():
         estimators = sorted(name for name, cls in CLASSES.items() if hasattr(cls, "fit"))
         raise InputTypeError(
-            f"a {type(model).__name__} cannot be saved; what can: {', '.join(estimators)}, CompressedModel, Treebank, TaggedBank, SequenceBank"
+            f"a {type(model).__name__} cannot be saved; what can: {', '.join(estimators)}, CompressedModel, "
+            + ", ".join(cls.__name__ for cls in BANKS.values())
         )
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}

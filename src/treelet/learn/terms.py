@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.kernels.base import Kernel, Matrix, Vector
-from treelet.kernels.tree import StoreKernel
+from treelet.kernels.store import StoreKernel
 from treelet.learn.encoding import packed_weights, register, unpacked_weights
-from treelet.learn.graph import NodeRows, spread, with_all_nodes
-from treelet.learn.parts import COLLAPSING, Part, Place
-from treelet.structures.held_bank import HeldBank
-from treelet.structures.treebank import Treebank
+from treelet.learn.summands import Part, Place, collapses
+from treelet.structures.bank import Bank
 
 BAND = 64  # powers of 2 in a band of weights
-Graph = Treebank | HeldBank[Any]
+Graph = Bank[Any]
 STRIP = 1 << 23  # cells of a kernel matrix that a sum over support examples holds at once
 
 
@@ -118,15 +116,15 @@ class SupportSum(Term):
 
 
 @register
-class TreeTerm(Term):
-    """A tree kernel's share, or that of a kernel between sequences: one weighted graph of distinct subtrees.
+class GraphTerm(Term):
+    """A convolution kernel's share: one weighted graph of distinct parts (Collins & Duffy 2001, section 5).
 
     Parameters
     ----------
-    graph : Treebank or HeldBank
-        The distinct support examples; equal subtrees are one node.
-    at_roots : sparse matrix of output x tree
-        Their coefficients. A subtree's weight is that of the trees it is part of, as often as it is.
+    graph : Bank
+        The distinct support examples; equal parts are one node.
+    at_roots : sparse matrix of output x example
+        Their coefficients. A part's weight is that of the examples it is in, as often as it is.
     """
 
     def __init__(self, part: Part, shift: float, needs_scaling: bool, graph: Graph, at_roots: Any) -> None:
@@ -145,7 +143,7 @@ class TreeTerm(Term):
     def native(self) -> Any:
         """The kernel bound to the graph."""
         if self._plain is None:
-            self._plain = self._bound(spread(self.graph, self.at_roots), False)
+            self._plain = self._bound(self._weights(), False)
         return self._plain
 
     def scaled_native(self) -> tuple[Any, Vector]:
@@ -155,19 +153,22 @@ class TreeTerm(Term):
         the positive and the negative ones, and those of one size, are columns of their own.
         """
         if self._scaled is None:
-            start, node, weight = spread(self.graph, self.at_roots)
+            weights = self._weights()
+            start, node, weight = weights.start, weights.node, weights.weight
             band = np.frexp(weight)[1] // BAND
             bands, number = np.unique(band, return_inverse=True)
             output = np.repeat(np.arange(self.outputs), np.diff(start))
             row = (2 * number + (weight < 0)) * self.outputs + output
             shape = (2 * self.outputs * len(bands), len(self.graph.columns.store))
             rows = sp.csr_array((np.ldexp(np.abs(weight), -BAND * band), (row, node)), shape=shape)
-            self._scaled = self._bound(with_all_nodes(rows), True), bands * BAND * math.log(2)
+            self._scaled = self._bound(node_weights(rows), True), bands * BAND * math.log(2)
         return self._scaled
 
-    def _bound(self, rows: NodeRows, scaled: bool) -> Any:
-        kernel = cast(StoreKernel, self.part.place.kernel)
-        return kernel._native_columns(self.graph.columns.store, _core.NodeWeights.of(*rows), scaled)
+    def _weights(self) -> _core.NodeWeights:
+        return _core.NodeWeights.spread(*self.graph.columns, node_weights(self.at_roots))
+
+    def _bound(self, weights: _core.NodeWeights, scaled: bool) -> Any:
+        return cast(StoreKernel, self.part.place.kernel).native(self.graph.columns.store, weights, scaled)
 
     def plain(self, data: Graph, out: Matrix) -> None:
         values = np.empty((len(data), self.outputs))
@@ -187,16 +188,24 @@ class TreeTerm(Term):
         return {**_term_state(self), "graph": self.graph, "at_roots": packed_weights(self.at_roots)}
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> TreeTerm:
+    def _from_state(cls, state: dict[str, Any]) -> GraphTerm:
         part, shift, needs_scaling = _state_term(state)
         graph = state["graph"]
         kernel = part.place.kernel
-        if type(kernel) not in COLLAPSING or type(graph) is not cast(StoreKernel, kernel).bank:
-            raise ValueError("a tree term needs a tree kernel and a graph")
+        if not collapses(kernel) or type(graph) is not cast(StoreKernel, kernel).bank:
+            raise ValueError("a graph term needs a kernel that collapses, and a graph of what it compares")
         at_roots = unpacked_weights(state["at_roots"], len(graph))
         if len(graph) and graph.columns.roots.min() < 0:
-            raise ValueError("a graph has no missing trees")
+            raise ValueError("a graph has no missing examples")
         return cls(part, shift, needs_scaling, graph, at_roots)
+
+
+def node_weights(rows: Any) -> _core.NodeWeights:
+    """A sparse matrix as the native core takes it."""
+    rows = sp.csr_array(rows)
+    rows.sort_indices()
+    start, node = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
+    return _core.NodeWeights.of(start, node, np.ascontiguousarray(rows.data, dtype=float))
 
 
 # --- saving a term ------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from treelet.errors import ParameterError, TreeError
 from treelet.metrics.constituents import PARSEVAL, PLAIN, Convention, Scorer
 from treelet.metrics.counts import BracketCounts
 from treelet.metrics.ranking import best_of_group
-from treelet.structures import Treebank, as_treebank
+from treelet.structures import Treebank
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def tree_scores(gold_tree: object, candidates: object, convention: Convention = 
     >>> tree_scores("(S (NP (N John)) (VP (V ran)))", ["(S (NP (N John)) (V ran))", None]).goodness
     array([0.83333333, 0.        ])
     """
-    bank = as_treebank(candidates)
+    bank = Treebank.of(candidates)
     return candidate_scores([gold_tree], bank, np.zeros(len(bank), np.int64), convention)
 
 
@@ -208,7 +208,7 @@ def candidate_scores(gold: object, candidates: object, qid: ArrayLike, conventio
     >>> round(oracle(counts, [0, 0, 1, 1]).parse_score, 2)
     91.67
     """
-    right, bank = as_treebank(gold), as_treebank(candidates)
+    right, bank = Treebank.of(gold), Treebank.of(candidates)
     group = np.asarray(qid)
     if group.shape != (len(bank),) or (group.dtype.kind not in "iu" and group.size):
         raise ParameterError(
@@ -265,7 +265,7 @@ def relative_improvement(before: float, after: float) -> float:
 
 
 def _pairs(gold: object, parsed: object, convention: Convention) -> NDArray[np.int64]:
-    right, bank = as_treebank(gold), as_treebank(parsed)
+    right, bank = Treebank.of(gold), Treebank.of(parsed)
     if len(right) != len(bank):
         raise ParameterError(
             f"there must be one parse a gold tree, None where there is none. Got {len(bank)} for {len(right)} instead."

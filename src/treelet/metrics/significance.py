@@ -13,6 +13,7 @@ from treelet.metrics.counts import MEASURES, BracketCounts
 from treelet.metrics.ranking import numbers
 
 AT_ONCE = 1 << 21  # drawn items held in memory at a time
+Measure = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 FEW = 25  # differing answers, below which McNemar's test is exact
 
 
@@ -71,7 +72,7 @@ class McNemarResult:
 def paired_bootstrap(
     a: BracketCounts | ArrayLike,
     b: BracketCounts | ArrayLike,
-    statistic: str | None = None,
+    statistic: str | Measure | None = None,
     n: int = 10_000,
     seed: int = 0,
     confidence: float = 0.95,
@@ -82,11 +83,12 @@ def paired_bootstrap(
 
     Parameters
     ----------
-    a, b : BracketCounts or array-like of shape (m,)
+    a, b : BracketCounts or array-like of shape (m,) or (m, counts)
         What each system did on each of the m sentences: counts, or plain numbers such as 0 and 1 or Kendall's τ.
-    statistic : str, optional
+    statistic : str or callable, optional
         Of counts: ``"f1"`` (the default), ``"parse_score"``, ``"precision"``, ``"recall"``, ``"exact_match"``, all over the whole
-        sample in percent. Of numbers: ``"mean"``.
+        sample in percent. Of numbers: ``"mean"``. Of arrays with several counts a sentence: a function from their sums
+        over sentences, the last axis being the counts, to the figure that is compared.
     n : int
         Samples.
     seed : int
@@ -110,6 +112,9 @@ def paired_bootstrap(
     >>> result = paired_bootstrap([1, 1, 1, 0, 1, 1, 1, 1], [0, 1, 0, 0, 1, 0, 1, 0])
     >>> result.difference, result.p_value < 0.05
     (0.5, True)
+    >>> right_and_wrong = [[1, 0], [1, 0], [1, 1]], [[1, 0], [0, 1], [0, 2]]
+    >>> paired_bootstrap(*right_and_wrong, lambda sums: sums[..., 0] / sums.sum(axis=-1)).difference
+    0.5
     """
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
         raise ParameterError(f"The 'n' parameter of paired_bootstrap must be an int of at least 1. Got {n!r} instead.")
@@ -199,8 +204,17 @@ def mcnemar(correct_a: ArrayLike, correct_b: ArrayLike) -> McNemarResult:
 
 
 def _columns(
-    a: BracketCounts | ArrayLike, b: BracketCounts | ArrayLike, statistic: str | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+    a: BracketCounts | ArrayLike, b: BracketCounts | ArrayLike, statistic: str | Measure | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Measure]:
+    if callable(statistic):
+        sides = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        if sides[0].ndim != 2 or sides[0].shape != sides[1].shape:
+            raise ParameterError(
+                f"a and b must be of one shape (items, counts) for a statistic that is a function. Got "
+                f"{sides[0].shape} and {sides[1].shape}."
+            )
+        _some(len(sides[0]))
+        return *sides, statistic
     if isinstance(a, BracketCounts) and isinstance(b, BracketCounts):
         name = statistic or "f1"
         if name not in MEASURES:

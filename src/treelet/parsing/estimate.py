@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treelet.errors import ParameterError, TreeError
-from treelet.parsing.rules import Rule, Tail, Word, is_lexical
+from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical
 from treelet.parsing.unknown import UnknownWords
-from treelet.structures.treebank import Treebank, as_treebank
+from treelet.structures.treebank import Treebank
 
 Counts = dict[str, dict[Tail, float]]
 Context = tuple[str, ...] | None  # the siblings that are remembered; None before the first child
@@ -29,7 +29,7 @@ class Parts(NamedTuple):
 def estimate(trees: object, markov: int | None, parent: bool | str, unknown: str | None, min_count: int) -> Parts:
     """Count, then divide; the parameters are those of `PCFG.from_treebank`."""
     _check(markov, parent, unknown, min_count)
-    bank = as_treebank(trees)
+    bank = Treebank.of(trees)
     counter = _Counter(bank, parent)
     counts, roots, labels = counter.productions()
     totals = {head: sum(tails.values()) for head, tails in counts.items()}
@@ -102,7 +102,7 @@ class _Counter:
     def productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
         """Counts of tails by head, counts of the roots' symbols, and the label of each annotated symbol."""
         store, child, label = self.store, self.store.child, self.store.label
-        spelled, width = store.labels, store.label_count + 1
+        spelled, width = store.labels, len(store.labels) + 1
         above = np.repeat(np.arange(len(store)), self.arity)  # the parent's node of each child
         annotated = np.zeros(len(store), bool)
         if self.parent:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError, TreeError
+from treelet.formats.tagged import word_problem
 from treelet.parsing.unknown import GUESS, UnknownWords
-from treelet.structures.sequence import Tagged, word_problem
-from treelet.structures.tagged_bank import as_taggedbank
+from treelet.structures.sequence import Tagged
+from treelet.structures.tagged_bank import TaggedBank
 
 Table = NDArray[np.float64]
 EDGE = ""
@@ -91,7 +92,7 @@ class HMM:
             raise ParameterError(
                 f"The 'min_count' parameter of HMM must be an int of at least 1. Got {min_count!r} instead."
             )
-        sequences = [item for item in as_taggedbank(bank) if item is not None]
+        sequences = [item for item in TaggedBank.of(bank) if item is not None]
         if not sequences:
             raise TreeError("there are no tagged sequences to learn from")
         tags = tuple(sorted({tag for item in sequences for tag in item.tags}))

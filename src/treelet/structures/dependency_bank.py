@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from pathlib import Path
-from typing import IO, Any, cast, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterable, Sequence
+from typing import IO, cast
 
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.formats.base import COMPRESSED, PathLike, open_source, open_whole
-from treelet.formats.conllu import read_sentences
-from treelet.structures.dependency import UNKNOWN, Dependencies, check_tag, heads_problem, restored
-from treelet.structures.treebank import Stats
+from treelet.formats.base import Columns
+from treelet.formats.conllu import UNKNOWN, check_tag, read_sentences
+from treelet.formats.files import PathLike, open_source, open_target
+from treelet.structures.bank import PostOrder, Stats, listed
+from treelet.structures.dependency import Dependencies, Link, heads_problem, restored
+from treelet.structures.tree import Tree, trees_of
+from treelet.structures.tree_form import TreeFormBank
 
 KEEP = (None, "comments", "lines")
 
 
-class DependencyBank(Sequence[Dependencies | None]):
+class DependencyBank(TreeFormBank[Dependencies | None]):
     """Dependency parses: a collection like `Treebank`.
 
     Parameters
@@ -30,7 +27,8 @@ class DependencyBank(Sequence[Dependencies | None]):
 
     Examples
     --------
-    >>> from treelet import Dependencies, DependencyBank
+    >>> from treelet import Dependencies
+    >>> from treelet.structures import DependencyBank
     >>> bank = DependencyBank([Dependencies.from_heads(["dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"])])
     >>> len(bank), bank.shape
     (1, (1,))
@@ -38,92 +36,54 @@ class DependencyBank(Sequence[Dependencies | None]):
     1 parses, 2 words, 1 links, 2 types
     """
 
-    __slots__ = ("_parses",)
+    __slots__ = ()
 
-    _parses: tuple[Dependencies | None, ...]
-
-    def __init__(self, parses: Iterable[Dependencies | None] = ()) -> None:
-        if isinstance(parses, DependencyBank):
-            self._parses = parses._parses
-            return
-        if isinstance(parses, (str, bytes, Mapping, Dependencies)):
-            hint = ", or read a file with treelet.read_conllu" if isinstance(parses, str) else ""
-            raise InputTypeError(
-                f"a collection of parses is needed, got one {type(parses).__name__}: put it in a list{hint}"
-            )
-        try:
-            items = list(parses)
-        except TypeError:
-            raise InputTypeError(f"a collection of parses is needed, got {type(parses).__name__}") from None
-        for number, item in enumerate(items):
+    @classmethod
+    def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Dependencies | None]]:
+        found = listed(items, "parses", (Dependencies,), "structures.read_conllu")
+        for number, item in enumerate(found):
             if item is not None and not isinstance(item, Dependencies):
                 raise InputTypeError(
                     f"item {number} is a {type(item).__name__}, not a dependency parse: give Dependencies, made by hand or "
                     "by from_heads, from_spacy, from_stanza, from_conllu"
                 )
-        self._parses = tuple(items)
+        return None, cast("list[Dependencies | None]", found)
 
-    def __len__(self) -> int:
-        return len(self._parses)
+    @classmethod
+    def _columns_of(cls, items: list[Dependencies | None]) -> Columns:
+        """A tree with a list each of words, tags, lemmas, heads and relations, or links, and lines that were kept."""
+        trees = PostOrder()
+        for item in items:
+            if item is not None:
+                lists: list[tuple[str, Sequence[str] | None]] = [
+                    ("words", item.words),
+                    ("tags", item.tags),
+                    ("lemmas", item.lemmas),
+                    ("kept", item._kept),
+                ]
+                if item.heads is None:
+                    lists.append(("links", [str(part) for link in item.links for part in link]))
+                else:
+                    lists += [("heads", [str(head) for head in item.heads]), ("relations", item.relations)]
+                there = [(name, texts) for name, texts in lists if texts is not None]
+                for name, texts in there:
+                    trees.leaves(texts)
+                    trees.node(name, len(texts))
+                trees.node("parse", len(there))
+            trees.end(missing=item is None)
+        return trees.columns()
 
-    @property
-    def shape(self) -> tuple[int]:
-        """``(len(bank),)``, as scikit-learn likes to know it."""
-        return (len(self),)
+    @classmethod
+    def _items_of(cls, columns: Columns) -> list[Dependencies | None]:
+        return [None if tree is None else _parse(tree) for tree in trees_of(columns)]
 
-    def __iter__(self) -> Iterator[Dependencies | None]:
-        return iter(self._parses)
-
-    @overload
-    def __getitem__(self, index: int) -> Dependencies | None: ...
-    @overload
-    def __getitem__(self, index: slice | Sequence[int] | NDArray[Any] | tuple[Any, ...]) -> DependencyBank: ...
-    def __getitem__(self, index: Any) -> Dependencies | DependencyBank | None:
-        if isinstance(index, tuple):
-            if len(index) != 2 or index[1] is not Ellipsis:
-                raise IndexError("a DependencyBank has one dimension")
-            index = index[0]
-        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"parse {index} of a bank of {len(self)}")
-            return self._parses[int(index)]
-        if not isinstance(index, slice):
-            index = np.asarray(index)
-            if index.size == 0:
-                index = index.astype(np.int64)
-            if index.ndim != 1 or index.dtype.kind not in "iub":
-                raise InputTypeError(
-                    "a DependencyBank is indexed by an integer, a slice, integers or a mask of booleans"
-                )
-        return DependencyBank(self._parses[number] for number in np.arange(len(self))[index])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
-        out = np.empty(len(self), dtype=object)
-        out[:] = self._parses
-        return out
-
-    def __add__(self, other: object) -> DependencyBank:
-        return DependencyBank([*self, *as_dependencybank(other)])
-
-    def __radd__(self, other: object) -> DependencyBank:
-        return DependencyBank([*as_dependencybank(other), *self])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, DependencyBank):
-            return NotImplemented
-        return self._parses == other._parses
-
-    __hash__ = None  # type: ignore[assignment]  # a collection is compared by content, like a list
-
-    def __repr__(self) -> str:
-        return f"<DependencyBank: {self.stats()}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DependencyBank, (self._parses,)
+    @classmethod
+    def _check(cls, columns: Columns) -> None:
+        cls._items_of(columns)
 
     def stats(self) -> Stats:
         """How many parses, words, links between them, distinct types of links (with those of roots)."""
-        parses = [parse for parse in self._parses if parse is not None]
+        parses = [parse for parse in self if parse is not None]
         types = {link.type for parse in parses for link in parse.links}
         return Stats(
             parses=len(self),
@@ -144,27 +104,31 @@ class DependencyBank(Sequence[Dependencies | None]):
         """
         check_tag(tag)
         texts = []
-        for number, parse in enumerate(self._parses):
+        for number, parse in enumerate(self):
             if parse is None:
                 raise TreeError(f"parse {number} is missing, which CoNLL-U cannot say: leave it out")
             try:
                 texts.append(parse.to_conllu(tag))
             except TreeError as error:
                 raise TreeError(f"parse {number}: {error}") from None
-        if file == "-":
-            file = sys.stdout
-        if hasattr(file, "write"):
-            cast("IO[str]", file).writelines(texts)
-            return
-        pack = COMPRESSED.get(Path(file).suffix.lower())
-        with open_whole(file) as stream, pack(stream, "wb") if pack else nullcontext(stream) as out:
-            for text in texts:
-                out.write(text.encode("utf-8", "surrogatepass"))
+        with open_target(file) as stream:
+            stream.writelines(texts)
 
 
-def as_dependencybank(parses: object) -> DependencyBank:
-    """A DependencyBank of whatever holds parses; a DependencyBank is returned as it is."""
-    return parses if isinstance(parses, DependencyBank) else DependencyBank(cast("Iterable[Dependencies]", parses))
+def _parse(tree: Tree) -> Dependencies:
+    """The parse that a tree of `_columns_of` stands for; TreeError if it is none."""
+    lists = {part.label: tuple(leaf.label for leaf in part.children) for part in tree.children}
+    links, heads = lists.get("links", ()), lists.get("heads")
+    try:
+        made = [
+            Link(int(left), int(right), kind)
+            for left, right, kind in zip(*(links[k::3] for k in range(3)), strict=True)
+        ]
+        found = None if heads is None else tuple(int(head) for head in heads)
+        tags, lemmas, relations = lists["tags"], lists.get("lemmas"), lists.get("relations")
+        return restored(lists["words"], tags, lemmas, tuple(made), found, relations, lists.get("kept", ()))
+    except (KeyError, ValueError) as error:
+        raise TreeError(f"this tree is no parse: it was not made by a DependencyBank ({error})") from None
 
 
 def read_conllu(
@@ -191,7 +155,7 @@ def read_conllu(
     --------
     >>> import io, treelet
     >>> text = "1\tdogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
-    >>> bank = treelet.read_conllu(io.StringIO(text), tag="xpos")
+    >>> bank = treelet.structures.read_conllu(io.StringIO(text), tag="xpos")
     >>> bank[0].tags, bank[0].lemmas, bank[0].heads
     (('NNS', 'VBP'), ('dog', 'bark'), (2, 0))
     """

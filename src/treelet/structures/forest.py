@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast, overload
@@ -11,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.errors import FormatError, ParameterError, TreeError
+from treelet.errors import ParameterError, TreeError
 from treelet.formats.base import Columns
-from treelet.formats.brackets import label_problem
-from treelet.structures.packing import pack, single, unite, weighted
+from treelet.formats.forests import ForestColumns, checked_columns, from_json, to_json
+from treelet.structures.packing import by_temperature, pack, unite, weighted
 from treelet.structures.tree import Tree, trees_of
-from treelet.structures.treebank import Treebank
 
 MAX_LISTED = 100_000
 Vector = NDArray[np.float64]
@@ -83,7 +81,7 @@ class Forest:
             if not 0 < probability < math.inf:
                 raise TreeError(f"edge {number} of a forest must have a positive probability, got {probability!r}")
             weighted.append((head, tails, math.log(probability)))
-        self._native = _built(nodes, weighted, root)
+        self._native = checked_columns(nodes, weighted, root).native()
 
     @classmethod
     def _of(cls, native: _core.Forest) -> Forest:
@@ -115,35 +113,71 @@ class Forest:
         if packing not in ("nodes", "union"):
             raise ParameterError(f"The 'packing' parameter must be 'nodes' or 'union'. Got {packing!r} instead.")
         weights, trees = weighted(items)
-        return Forest._of((pack if packing == "nodes" else unite)(trees, weights))
+        return Forest.from_columns((pack if packing == "nodes" else unite)(trees, weights))
+
+    @staticmethod
+    def from_nbest(
+        parses: Iterable[tuple[float, object]], *, temperature: float = 1.0, packing: str = "nodes"
+    ) -> Forest:
+        """The forest of a parser's n best trees, with the logarithms of their probabilities or any scores like them.
+
+        Parameters
+        ----------
+        parses : iterable of (log probability, tree)
+            All over the same words. They need not be normalised, and may be far below what a float could hold as a
+            probability.
+        temperature : float in (0, inf)
+            Each tree's probability is raised to the power 1 / temperature and all are divided by their sum: below 1 the
+            best trees count for more, above 1 all become alike. **This changes the list before it is packed**;
+            `Forest.temperature` changes the forest, and so the trees that packing adds.
+        packing : {"nodes", "union"}
+            As in `Forest.from_trees`.
+
+        Notes
+        -----
+        A tree whose probability is less than 1e-300 of the best one's is left out.
+
+        Examples
+        --------
+        >>> from treelet import Forest
+        >>> parses = [(-1000.0, "(S (A x))"), (-1001.0, "(S (B x))")]
+        >>> [(str(tree), round(p, 3)) for tree, p in Forest.from_nbest(parses).trees()]
+        [('(S (A x))', 0.731), ('(S (B x))', 0.269)]
+        >>> [round(p, 3) for _, p in Forest.from_nbest(parses, temperature=10).trees()]
+        [0.525, 0.475]
+        """
+        return Forest.from_trees(by_temperature(parses, temperature), packing)
 
     @staticmethod
     def from_tree(tree: Tree) -> Forest:
         """The forest of one tree, with probability 1."""
-        return Forest._of(single(tree))
+        return Forest.from_columns(unite([tree], np.ones(1)))
+
+    @staticmethod
+    def from_columns(columns: ForestColumns) -> Forest:
+        """The forest that these columns are."""
+        return Forest._of(columns.native())
 
     # --- what it holds ------------------------------------------------------------------------------------------
 
     @property
+    def columns(self) -> ForestColumns:
+        """Nodes and edges as arrays, tails before heads."""
+        return ForestColumns.of(self._native)
+
+    @property
     def nodes(self) -> list[ForestNode]:
         """The nodes, tails before heads."""
-        native = self._native
-        labels = native.labels
-        return [
-            ForestNode(labels[label], begin, end)
-            for label, begin, end in zip(native.label.tolist(), native.begin.tolist(), native.end.tolist(), strict=True)
-        ]
+        native, labels = self._native, self._native.labels
+        spans = zip(native.label.tolist(), native.begin.tolist(), native.end.tolist(), strict=True)
+        return [ForestNode(labels[label], begin, end) for label, begin, end in spans]
 
     @property
     def edges(self) -> list[ForestEdge]:
         """The hyper-edges, grouped by head."""
-        native = self._native
-        tail, start, counts = native.tail.tolist(), native.tail_start.tolist(), np.diff(native.edge_start)
-        heads = np.repeat(np.arange(len(counts)), counts).tolist()
-        return [
-            ForestEdge(head, tuple(tail[start[e] : start[e + 1]]), _power(logp))
-            for e, (head, logp) in enumerate(zip(heads, native.logp.tolist(), strict=True))
-        ]
+        columns = self.columns
+        edges = zip(columns.head.tolist(), columns.tails(), columns.logp.tolist(), strict=True)
+        return [ForestEdge(head, tuple(tails), _power(logp)) for head, tails, logp in edges]
 
     @property
     def root(self) -> int | None:
@@ -225,24 +259,7 @@ class Forest:
             raise ParameterError(
                 f"The 'temperature' parameter is so small, {temperature!r}, that only the best tree is left: take best()."
             )
-        return self._with(logp)
-
-    def _with(self, logp: Vector) -> Forest:
-        native = self._native
-        heads = np.repeat(np.arange(len(native.label), dtype=np.int32), np.diff(native.edge_start))
-        return Forest._of(
-            _core.forest(
-                native.labels,
-                native.label,
-                native.begin,
-                native.end,
-                heads,
-                native.tail_start,
-                native.tail,
-                logp,
-                native.root,
-            )
-        )
+        return Forest.from_columns(self.columns._replace(logp=logp))
 
     # --- trees --------------------------------------------------------------------------------------------------
 
@@ -260,11 +277,6 @@ class Forest:
         store, roots, logps = self._native.kbest(k)
         trees = trees_of(Columns(store, roots))
         return [(cast(Tree, tree), _power(logp)) for tree, logp in zip(trees, logps.tolist(), strict=True)]
-
-    def kbest_bank(self, k: int) -> tuple[Treebank, Vector]:
-        """The `k` most probable trees as a Treebank, and the logarithms of their probabilities."""
-        store, roots, logps = self._native.kbest(check_count(k))
-        return Treebank.from_columns(Columns(store, roots)), logps
 
     def trees(self, limit: int = MAX_LISTED) -> list[tuple[Tree, float]]:
         """All trees, best first, each with its probability; an error if there are more than `limit`."""
@@ -306,143 +318,16 @@ class Forest:
         drawn = cast("list[Tree]", trees_of(Columns(store, roots)))
         return drawn[0] if n is None else drawn
 
-    # --- parts --------------------------------------------------------------------------------------------------
-
-    def under(self, node: int) -> Forest:
-        """The sub-forest of everything below a node (by its number in `nodes`), with that node as root."""
-        if isinstance(node, bool) or not isinstance(node, (int, np.integer)) or not 0 <= node < len(self._native.label):
-            raise ParameterError(f"there is no node {node!r}: the forest has {len(self._native.label)} nodes")
-        return Forest._of(self._native.below(int(node)))
-
-    def over(self, begin: int, end: int) -> Forest:
-        """The sub-forest over a span: all that stands over exactly the words ``begin..end``.
-
-        Its roots are the topmost nodes of that span, weighted by the probability of their surroundings, so that the
-        sub-forest's probability is that of the trees that have the span at all; it is empty if none has.
-        """
-        native = self._native
-        at = np.flatnonzero((native.begin == begin) & (native.end == end) & (np.diff(native.edge_start) > 0))
-        if self.root is None or not len(at):
-            return Forest([], [])
-        inside, outside = native.inside(), native.outside()
-        tail, tail_start = native.tail.tolist(), native.tail_start.tolist()
-        inner = {int(node) for node in at if native.labels[native.label[node]] != ""}
-        weight: dict[int, list[float]] = {}
-        if self.root in inner:
-            weight[self.root] = [0.0]
-        for head in range(len(native.label)):
-            if head in inner or outside[head] == -math.inf:
-                continue
-            for edge in range(int(native.edge_start[head]), int(native.edge_start[head + 1])):
-                tails = tail[tail_start[edge] : tail_start[edge + 1]]
-                for place, below in enumerate(tails):
-                    if below in inner:
-                        rest = sum(inside[other] for number, other in enumerate(tails) if number != place)
-                        weight.setdefault(below, []).append(outside[head] + native.logp[edge] + rest)
-        tops = sorted(weight)
-        logs = np.array([np.logaddexp.reduce(weight[node]) for node in tops])
-        heads = np.repeat(np.arange(len(native.label), dtype=np.int32), np.diff(native.edge_start))
-        count = len(native.label)
-        labels = native.labels
-        return Forest._of(
-            _core.forest(
-                [*labels, ""],
-                np.append(native.label, len(labels)).astype(np.int32),
-                np.append(native.begin, begin).astype(np.int32),
-                np.append(native.end, end).astype(np.int32),
-                np.append(heads, np.full(len(tops), count)).astype(np.int32),
-                np.append(native.tail_start, native.tail_start[-1] + 1 + np.arange(len(tops))).astype(np.int64),
-                np.append(native.tail, tops).astype(np.int32),
-                np.append(native.logp, logs),
-                count,
-            )
-        )
-
     # --- JSON ---------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
         """One line of JSON: nodes, edges (head, tails, log probability) and the root."""
-        native = self._native
-        tail, start = native.tail.tolist(), native.tail_start.tolist()
-        heads = np.repeat(np.arange(len(native.label)), np.diff(native.edge_start)).tolist()
-        edges = [
-            [head, tail[start[e] : start[e + 1]], logp]
-            for e, (head, logp) in enumerate(zip(heads, native.logp.tolist(), strict=True))
-        ]
-        return json.dumps({"nodes": self.nodes, "edges": edges, "root": self.root}, ensure_ascii=False)
+        return to_json(self.columns)
 
     @staticmethod
     def from_json(text: str | Mapping[str, Any]) -> Forest:
         """A forest from what `to_json` wrote, or from the object that it stands for."""
-        try:
-            data = json.loads(text) if isinstance(text, str) else text
-            nodes, edges, root = data["nodes"], data["edges"], data["root"]
-            logs = [(edge[0], edge[1], float(edge[2])) for edge in edges]
-            parts = [(node[0], node[1], node[2]) for node in nodes]
-        except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
-            raise FormatError(
-                f'a forest in JSON is {{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], '
-                f'log probability], ...], "root": number}} ({error})'
-            ) from None
-        if root is None and not parts:
-            return Forest([], [])
-        return Forest._of(_built(parts, logs, root))
-
-
-def _built(
-    nodes: Iterable[tuple[str, int, int]], edges: list[tuple[int, Sequence[int], float]], root: int | None
-) -> _core.Forest:
-    """Checked nodes and edges (with log probabilities) as the native core has them."""
-    labels: dict[str, int] = {}
-    columns: list[tuple[int, int, int]] = []
-    for number, node in enumerate(nodes):
-        try:
-            label, begin, end = node
-            begin, end = int(begin), int(end)
-        except (TypeError, ValueError, OverflowError):
-            raise TreeError(f"node {number} of a forest must be (label, begin, end), got {node!r}") from None
-        if label != "" and (problem := label_problem(label)):
-            raise TreeError(f"node {number} of a forest: a label is {problem}")
-        if not 0 <= begin < end < 2**31:
-            raise TreeError(f"node {number} of a forest ({label!r}) has the span {begin}..{end}")
-        columns.append((labels.setdefault(label, len(labels)), begin, end))
-    heads: list[int] = []
-    tails: list[int] = []
-    starts = [0]
-    for number, edge in enumerate(edges):
-        try:
-            head, below = int(edge[0]), [int(tail) for tail in edge[1]]
-        except (TypeError, ValueError, OverflowError):
-            raise TreeError(f"edge {number} of a forest must be (head, tails, probability), got {edge!r}") from None
-        if not below or not all(0 <= node < len(columns) for node in (head, *below)):
-            raise TreeError(f"edge {number} of a forest joins nodes that are not there: {edge!r}")
-        heads.append(head)
-        tails.extend(below)
-        starts.append(len(tails))
-    if root is None and columns:
-        tops = sorted(set(range(len(columns))) - set(tails))
-        if len(tops) != 1:
-            raise TreeError(f"which node is the root of the forest? {len(tops)} nodes are nobody's tail: say root=")
-        root = tops[0]
-    if not columns:
-        root = -1
-    elif isinstance(root, bool) or not isinstance(root, (int, np.integer)) or not 0 <= root < len(columns):
-        raise TreeError(f"the root of a forest must be the number of a node, got {root!r}")
-    spans = np.array(columns, np.int32).reshape(-1, 3)
-    try:
-        return _core.forest(
-            list(labels),
-            spans[:, 0].copy(),
-            spans[:, 1].copy(),
-            spans[:, 2].copy(),
-            np.array(heads, np.int32),
-            np.array(starts, np.int64),
-            np.array(tails, np.int32),
-            np.array([edge[2] for edge in edges], np.float64),
-            int(root),
-        )
-    except ValueError as error:
-        raise TreeError(f"this is no forest: {error}") from None
+        return Forest.from_columns(from_json(text))
 
 
 def is_number(value: object) -> bool:

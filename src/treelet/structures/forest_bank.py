@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from pathlib import Path
-from typing import Any, cast, overload
+from collections.abc import Iterable
+from typing import IO, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.errors import FormatError, InputTypeError, TreeError
-from treelet.formats.base import COMPRESSED, PathLike, open_source, open_whole
+from treelet.errors import TreeError
+from treelet.formats.base import Columns
+from treelet.formats.files import PathLike, open_source, open_target
+from treelet.formats.forests import read_columns
+from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.forest import Forest
-from treelet.structures.table import row_index
 from treelet.structures.tree import Tree
-from treelet.structures.treebank import Stats, Treebank, as_treebank
+from treelet.structures.treebank import Treebank
 
 
-class ForestBank(Sequence[Forest]):
+class ForestBank(Bank[Forest]):
     """Forests, for kernels: a collection like `Treebank`, in which equal sub-forests are one.
+
+    Within, edges have their probability given their head, and spans do not matter: so what is unambiguous is one in all
+    forests. The forests themselves are kept beside that as they were given.
 
     Parameters
     ----------
     forests : iterable
-        `Forest`, or trees in any form that `Treebank` takes: a tree is a forest of one. None is a missing one.
+        `Forest`, or trees in any form that `Treebank` takes: a tree is a forest of one. None is a missing one, and
+        comes out as a forest without trees.
 
     Examples
     --------
@@ -37,159 +40,97 @@ class ForestBank(Sequence[Forest]):
     1
     """
 
-    __slots__ = ("_forests", "_joint")
+    __slots__ = ()
 
-    def __init__(self, forests: Iterable[object] = ()) -> None:
-        if isinstance(forests, ForestBank):
-            self._set(forests._forests, forests._joint)
-            return
-        if isinstance(forests, (str, bytes, Forest, Tree)):
-            raise InputTypeError(
-                f"a collection of forests is needed, got one {type(forests).__name__}: put it in a list"
-            )
-        items = list(forests) if not isinstance(forests, Treebank) else cast("list[object]", list(forests))
-        made: list[Forest] = []
-        others = [number for number, item in enumerate(items) if not isinstance(item, Forest) and item is not None]
-        trees = iter(as_treebank([items[number] for number in others])) if others else iter(())
-        empty = Forest([], [])
-        for item in items:
-            if isinstance(item, Forest):
-                made.append(item)
-            elif item is None:
-                made.append(empty)
-            else:
-                tree = next(trees)
-                made.append(empty if tree is None else Forest.from_tree(tree))
-        self._set(made, None)
-
-    def _set(self, forests: list[Forest], joint: tuple[_core.ForestStore, _core.NodeWeights] | None) -> None:
-        self._forests = forests
-        self._joint = joint
-
-    def __len__(self) -> int:
-        return len(self._forests)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """``(len(bank),)``, as scikit-learn likes to know it."""
-        return (len(self._forests),)
-
-    def __iter__(self) -> Iterator[Forest]:
-        return iter(self._forests)
-
-    @overload
-    def __getitem__(self, index: int) -> Forest: ...
-    @overload
-    def __getitem__(self, index: slice | Sequence[int] | NDArray[Any]) -> ForestBank: ...
-    def __getitem__(self, index: Any) -> Forest | ForestBank:
-        rows = row_index(index, len(self), "ForestBank")
-        if isinstance(rows, int):
-            return self._forests[rows]
-        order = np.ascontiguousarray(np.arange(len(self), dtype=np.int64)[rows])
-        bank = ForestBank.__new__(ForestBank)
-        joint = None if self._joint is None else (self._joint[0], self._joint[1].take(order))
-        bank._set([self._forests[number] for number in order], joint)
-        return bank
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
-        out = np.empty(len(self), dtype=object)
-        out[:] = self._forests
-        return out
-
-    def __add__(self, other: object) -> ForestBank:
-        return ForestBank([*self, *as_forestbank(other)])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ForestBank):
-            return NotImplemented
-        return self._forests == other._forests
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"<ForestBank: {self.stats()}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _bank_from_json, ([forest.to_json() for forest in self._forests],)
-
-    def _to_state(self) -> dict[str, Any]:
-        return {"forests": [forest.to_json() for forest in self._forests]}
+    _store = _core.ForestStore
+    _columns_are_all = False
 
     @classmethod
-    def _from_state(cls, state: dict[str, Any]) -> ForestBank:
-        lines = state["forests"]
-        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-            raise TreeError("forests are kept as lines of JSON")
-        return _bank_from_json(lines)
+    def _taken_in(cls, items: Iterable[object]) -> tuple[Columns | None, list[Forest] | None]:
+        if isinstance(items, Treebank):
+            return Columns(*_core.ForestStore().grown(*items.columns)), None
+        found = listed(items, "forests or trees", (Forest, Tree))
+        if not any(isinstance(item, Forest) for item in found):
+            return cls._taken_in(Treebank(found))
+        others = [number for number, item in enumerate(found) if not isinstance(item, Forest) and item is not None]
+        trees = iter(Treebank([found[number] for number in others]))
+        made = [item if isinstance(item, Forest) or item is None else next(trees) for item in found]
+        empty = Forest([], [])
+        return None, [Forest.from_tree(item) if isinstance(item, Tree) else item or empty for item in made]
+
+    @classmethod
+    def _columns_of(cls, items: list[Forest]) -> Columns:
+        try:
+            return Columns(*_core.ForestStore.of_forests([item._native for item in items]))
+        except ValueError as error:
+            raise TreeError(f"these are no forests: {error}") from None
+
+    @classmethod
+    def _items_of(cls, columns: Columns) -> list[Forest]:
+        store, roots = columns
+        return [Forest._of(store.forest(root)) for root in roots.tolist()]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._items is None:
+            return super().__reduce__()
+        return _bank_from_json, (self.lines(),)
+
+    @property
+    def has_forests(self) -> bool:
+        """Whether the forests are kept as they were given, spans and all."""
+        return self._items is not None
+
+    def lines(self) -> list[str]:
+        """Each forest as a line of JSON."""
+        return [forest.to_json() for forest in self]
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[str]) -> Self:
+        """Forests of what `lines` gave."""
+        return cls([Forest.from_json(line) for line in lines])
 
     def stats(self) -> Stats:
         """How many forests, nodes and edges, and distinct sub-forests."""
-        store, _ = self.columns()
+        natives = [forest._native for forest in self]
         return Stats(
             forests=len(self),
-            nodes=sum(len(forest._native.label) for forest in self._forests),
-            edges=sum(len(forest._native.logp) for forest in self._forests),
-            distinct_subforests=len(store),
+            nodes=sum(len(native.label) for native in natives),
+            edges=sum(len(native.logp) for native in natives),
+            distinct_subforests=len(np.unique(self.weights().node)),
         )
 
     def best(self) -> Treebank:
         """The best tree of each forest; an empty forest's is missing."""
-        return Treebank([forest.best()[0] if forest else None for forest in self._forests])
+        return Treebank([forest.best()[0] if forest else None for forest in self])
 
     def prune(self, threshold: float = 8.0) -> ForestBank:
         """Each forest pruned: see `Forest.prune`."""
-        return ForestBank([forest.prune(threshold) for forest in self._forests])
+        return ForestBank([forest.prune(threshold) for forest in self])
 
     def temperature(self, temperature: float) -> ForestBank:
         """Each forest sharpened or flattened: see `Forest.temperature`."""
-        return ForestBank([forest.temperature(temperature) for forest in self._forests])
+        return ForestBank([forest.temperature(temperature) for forest in self])
 
-    def write(self, file: PathLike) -> None:
-        """Write one forest a line, as JSON (packed, if the name says so); the file appears whole or not at all."""
-        pack = COMPRESSED.get(Path(file).suffix.lower())
-        with open_whole(file) as stream, pack(stream, "wb") if pack else nullcontext(stream) as lines:
-            for forest in self._forests:
-                lines.write(forest.to_json().encode() + b"\n")
+    def write(self, file: PathLike | IO[str]) -> None:
+        """Write one forest a line, as JSON (packed, if the name says so); the file appears whole or not at all.
 
-    def columns(self) -> tuple[_core.ForestStore, _core.NodeWeights]:
-        """The native store of distinct sub-forests, and the probability of each in each forest."""
-        if self._joint is None:
-            self._joint = _core.ForestStore.of_forests([forest._native for forest in self._forests])
-        return self._joint
-
-    def joined(self, other: ForestBank) -> tuple[_core.ForestStore, _core.NodeWeights, _core.NodeWeights]:
-        """Both banks over one store, in which this bank's sub-forests keep their numbers."""
-        store, rows = self.columns()
-        others, other_rows = other.columns()
-        if store is others:
-            return store, rows, other_rows
-        store, moved = store.grown(others, other_rows)
-        return store, rows, moved
+        ``"-"`` is the standard output.
+        """
+        with open_target(file) as stream:
+            stream.writelines(line + "\n" for line in self.lines())
 
 
 def _bank_from_json(lines: list[str]) -> ForestBank:
-    return ForestBank([Forest.from_json(line) for line in lines])
+    return ForestBank.from_lines(lines)
 
 
-def as_forestbank(forests: object) -> ForestBank:
-    """A ForestBank of whatever holds forests or trees; a ForestBank is returned as it is."""
-    if isinstance(forests, ForestBank):
-        return forests
-    if isinstance(forests, Iterable) and not isinstance(forests, Mapping):
-        return ForestBank(forests)
-    raise InputTypeError(f"a collection of forests or trees is needed, got {type(forests).__name__}")
-
-
-def read_forests(file: PathLike) -> ForestBank:
+def read_forests(file: PathLike | IO[bytes] | IO[str]) -> ForestBank:
     """Read forests that `ForestBank.write` wrote: one a line, as JSON."""
     forests = []
     with open_source(file) as source:
-        for number, line in source.text_lines():
-            if line.strip():
-                try:
-                    forests.append(Forest.from_json(line))
-                except FormatError as error:
-                    raise source.error(error.message, number) from None
-                except TreeError as error:
-                    raise source.error(str(error), number) from None
+        for number, columns in read_columns(source):
+            try:
+                forests.append(Forest.from_columns(columns))
+            except TreeError as error:
+                raise source.error(str(error), number) from None
     return ForestBank(forests)

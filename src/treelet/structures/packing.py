@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet import _core
-from treelet.errors import InputTypeError, TreeError
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.formats.forests import ForestColumns
+from treelet.structures.draft import Draft, Ways
 from treelet.structures.tree import Tree
-from treelet.structures.treebank import as_treebank
+from treelet.structures.treebank import Treebank
 
 Vector = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ def weighted(items: Iterable[tuple[float, object]]) -> tuple[Vector, list[Tree]]
         raise InputTypeError("from_trees needs pairs (probability, tree)") from None
     if not pairs:
         raise TreeError("from_trees needs at least one tree")
-    bank = as_treebank([tree for _, tree in pairs])
+    bank = Treebank.of([tree for _, tree in pairs])
     weights = np.array([weight for weight, _ in pairs])
     words = None
     trees = []
@@ -43,6 +44,28 @@ def weighted(items: Iterable[tuple[float, object]]) -> tuple[Vector, list[Tree]]
     if share.min() < 1e-300:
         raise TreeError(f"tree {int(share.argmin())} is too improbable beside the others: leave it out")
     return share / share.sum(), trees
+
+
+def by_temperature(parses: Iterable[tuple[float, object]], temperature: float) -> list[tuple[float, object]]:
+    """Weights instead of log probabilities, each to the power 1 / temperature, the best one's being 1."""
+    if (
+        isinstance(temperature, bool)
+        or not isinstance(temperature, (int, float, np.number))
+        or not 0 < temperature < math.inf
+    ):
+        raise ParameterError(f"The 'temperature' parameter must be a positive number. Got {temperature!r} instead.")
+    try:
+        pairs = [(float(score), tree) for score, tree in parses]
+    except (TypeError, ValueError):
+        raise InputTypeError("from_nbest needs pairs (log probability, tree)") from None
+    if not pairs:
+        raise TreeError("from_nbest needs at least one tree")
+    scores = np.array([score for score, _ in pairs])
+    if not np.isfinite(scores).all():
+        raise TreeError(f"tree {int(np.flatnonzero(~np.isfinite(scores))[0])} has no finite log probability")
+    with np.errstate(over="ignore", under="ignore"):
+        weights = np.exp((scores - scores.max()) / float(temperature))
+    return [(weight, tree) for weight, (_, tree) in zip(weights.tolist(), pairs, strict=True) if weight > 1e-300]
 
 
 class _Visit(NamedTuple):
@@ -78,29 +101,23 @@ def _visits(tree: Tree) -> list[_Visit]:
     return out
 
 
-def pack(trees: list[Tree], weights: Vector) -> _core.Forest:
+def pack(trees: list[Tree], weights: Vector) -> ForestColumns:
     """Nodes of one label and one span are one; where unary steps would make a cycle, also of one level."""
     visited = [_visits(tree) for tree in trees]
     cyclic = _cyclic(visited)
-    parts = _Parts()
-    edge_weight: dict[tuple[int, tuple[int, ...]], float] = {}
-    head_weight: dict[int, float] = {}
-    roots: dict[int, float] = {}
+    draft = Draft()
+    roots: Ways = {}
     for visits, weight in zip(visited, weights.tolist(), strict=True):
         numbers: list[int] = []
         for visit in visits:
-            key = (visit.label, visit.begin, visit.end, not visit.children)
             loop = bool(visit.children) and (visit.begin, visit.end, visit.label) in cyclic
-            number = parts.node((*key, visit.level if loop else None), visit.label, visit.begin, visit.end)
-            numbers.append(number)
+            key = (visit.label, visit.begin, visit.end, not visit.children, visit.level if loop else None)
+            numbers.append(draft.keyed(key, visit.label, (visit.begin, visit.end)))
             if visit.children:
-                edge = (number, tuple(numbers[child] for child in visit.children))
-                edge_weight[edge] = edge_weight.get(edge, 0.0) + weight
-                head_weight[number] = head_weight.get(number, 0.0) + weight
-        roots[numbers[-1]] = roots.get(numbers[-1], 0.0) + weight
-    for (head, tails), weight in edge_weight.items():
-        parts.edge(head, tails, weight / head_weight[head])
-    return parts.forest(roots)
+                ways, tails = draft.ways[numbers[-1]], tuple(numbers[child] for child in visit.children)
+                ways[tails] = ways.get(tails, 0.0) + weight
+        roots[numbers[-1],] = roots.get((numbers[-1],), 0.0) + weight
+    return draft.columns(roots)
 
 
 def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
@@ -126,75 +143,14 @@ def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
     return found
 
 
-def unite(trees: list[Tree], weights: Vector) -> _core.Forest:
+def unite(trees: list[Tree], weights: Vector) -> ForestColumns:
     """Only equal subtrees over one span are shared; the roots are a choice."""
-    parts = _Parts()
-    roots: dict[int, float] = {}
+    draft = Draft()
+    roots: Ways = {}
     for tree, weight in zip(trees, weights.tolist(), strict=True):
-        visits, numbers = _visits(tree), list[int]()
-        for visit in visits:
+        numbers: list[int] = []
+        for visit in _visits(tree):
             tails = tuple(numbers[child] for child in visit.children)
-            key = (visit.label, visit.begin, visit.end, tails)
-            fresh = key not in parts.numbers
-            numbers.append(parts.node(key, visit.label, visit.begin, visit.end))
-            if tails and fresh:
-                parts.edge(numbers[-1], tails, 1.0)
-        roots[numbers[-1]] = roots.get(numbers[-1], 0.0) + weight
-    return parts.forest(roots)
-
-
-class _Parts:
-    """Nodes and edges as they are found."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[tuple[Any, ...], int] = {}
-        self.labels: dict[str, int] = {}
-        self.nodes: list[tuple[int, int, int]] = []
-        self.heads: list[int] = []
-        self.tails: list[int] = []
-        self.starts: list[int] = [0]
-        self.logs: list[float] = []
-
-    def node(self, key: tuple[Any, ...], label: str, begin: int, end: int) -> int:
-        number = self.numbers.setdefault(key, len(self.nodes))
-        if number == len(self.nodes):
-            self.nodes.append((self.labels.setdefault(label, len(self.labels)), begin, end))
-        return number
-
-    def edge(self, head: int, tails: tuple[int, ...], probability: float) -> None:
-        self.heads.append(head)
-        self.tails.extend(tails)
-        self.starts.append(len(self.tails))
-        self.logs.append(math.log(probability))
-
-    def forest(self, roots: dict[int, float]) -> _core.Forest:
-        root = next(iter(roots))
-        if len(roots) > 1:
-            end = max(node[2] for node in self.nodes)
-            choice = self.node(("",), "", 0, end)
-            for number, weight in roots.items():
-                self.edge(choice, (number,), weight)
-            root = choice
-        label, begin, end_ = (np.ascontiguousarray(column) for column in np.array(self.nodes, np.int32).T)
-        return _core.forest(
-            list(self.labels),
-            label,
-            begin,
-            end_,
-            np.array(self.heads, np.int32),
-            np.array(self.starts, np.int64),
-            np.array(self.tails, np.int32),
-            np.array(self.logs),
-            root,
-        )
-
-
-def single(tree: Tree) -> _core.Forest:
-    """The forest of one tree, with probability 1."""
-    visits = _visits(tree)
-    parts = _Parts()
-    for number, visit in enumerate(visits):
-        parts.node((number,), visit.label, visit.begin, visit.end)
-        if visit.children:
-            parts.edge(number, visit.children, 1.0)
-    return parts.forest({len(visits) - 1: 1.0})
+            numbers.append(draft.node(visit.label, (visit.begin, visit.end), {tails: 1.0} if tails else {}))
+        roots[numbers[-1],] = roots.get((numbers[-1],), 0.0) + weight
+    return draft.columns(roots)

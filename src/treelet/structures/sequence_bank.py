@@ -9,33 +9,29 @@ from typing import cast
 
 import numpy as np
 
-from treelet import _core
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
-from treelet.structures.dependency import Dependencies
-from treelet.structures.held_bank import HeldBank
-from treelet.structures.link_features import feature_sequences
-from treelet.structures.treebank import Stats, Treebank
+from treelet.structures.bank import PostOrder, Stats, listed
+from treelet.structures.tree_form import TreeFormBank
 
 Sequences = tuple[Hashable, ...] | dict[str, tuple[Hashable, ...]]
 ONE, BY_TYPE = "=", "=="  # above a plain sequence, above several by type; no feature is written so
 MOST_NESTED = 50  # tuples in tuples
 
 
-class SequenceBank(HeldBank[Sequences]):
+class SequenceBank(TreeFormBank[Sequences | None]):
     """Sequences of features, for kernels: a collection like `Treebank`.
 
     Parameters
     ----------
     examples : iterable
         Each a sequence of features; or a dict from names of types to sequences, which kernels compare type by type and
-        add up; or `Dependencies`, which become the seven sequences of `feature_sequences`. None is a missing example,
-        whose kernel with anything is 0. A feature is a text, a number, None, or a tuple of such; as in Python, 1 and 1.0
+        add up. None is a missing example, whose kernel with anything is 0. A feature is a text, a number, None, or a tuple of such; as in Python, 1 and 1.0
         are equal.
 
     Examples
     --------
-    >>> from treelet import SequenceBank
+    >>> from treelet.structures import SequenceBank
     >>> bank = SequenceBank([["a", "b", 1], {"words": ["a", "b"], "lengths": [1, 2]}])
     >>> bank[0]
     ('a', 'b', 1)
@@ -47,54 +43,31 @@ class SequenceBank(HeldBank[Sequences]):
 
     __slots__ = ()
 
-    _item_name = "example"
+    @classmethod
+    def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Sequences | None]]:
+        found = listed(items, "feature sequences", (dict,))
+        known: dict[Hashable, str] = {}
+        return None, [_item(item, number, known) for number, item in enumerate(found)]
 
     @classmethod
-    def _items(cls, items: Iterable[object]) -> list[Sequences | None]:
-        if isinstance(items, (str, bytes, Mapping, Dependencies, Treebank)) or hasattr(items, "columns"):
-            hint = ': say which column to the kernel: On("column", kernel)' if hasattr(items, "columns") else ""
-            raise InputTypeError(
-                f"a collection of feature sequences is needed, got one {type(items).__name__}{hint or ': put it in a list'}"
-            )
-        try:
-            listed = list(items)
-        except TypeError:
-            raise InputTypeError(f"a collection of feature sequences is needed, got {type(items).__name__}") from None
+    def _columns_of(cls, items: list[Sequences | None]) -> Columns:
+        """The features of a type under a node for the type, and those under one over all types."""
+        trees = PostOrder()
         known: dict[Hashable, str] = {}
-        return [_item(item, number, known) for number, item in enumerate(listed)]
+        for item in items:
+            if item is not None:
+                types = item.items() if isinstance(item, dict) else [("", item)]
+                filled = [(name, features) for name, features in types if features]
+                for name, features in filled:
+                    trees.leaves(_text(feature, known) for feature in features)
+                    trees.node(name, len(features))
+                trees.node(BY_TYPE if isinstance(item, dict) else ONE, len(filled))
+            trees.end(missing=item is None)
+        return trees.columns()
 
-    @staticmethod
-    def _columns_of(items: list[Sequences | None]) -> Columns:
-        """Post-order: the features of a type, a node for the type, the next type, a node over all types."""
-        numbers: dict[str, int] = {}
-        known: dict[Hashable, str] = {}
-        label: list[int] = []
-        arity: list[int] = []
-        ends: list[int] = []
-        there = []
-        for number, item in enumerate(items):
-            if item is None:
-                continue
-            types = list(item.items()) if isinstance(item, dict) else [("", item)]
-            filled = [(name, features) for name, features in types if features]
-            for name, features in filled:
-                label += [numbers.setdefault(_text(feature, known), len(numbers)) for feature in features]
-                label.append(numbers.setdefault(name, len(numbers)))
-                arity += [0] * len(features) + [len(features)]
-            label.append(numbers.setdefault(ONE if isinstance(item, tuple) else BY_TYPE, len(numbers)))
-            arity.append(len(filled))
-            ends.append(len(label))
-            there.append(number)
-        store, found = _core.build(
-            list(numbers), np.array(label, np.int32), np.array(arity, np.int32), np.array(ends, np.int64)
-        )
-        roots = np.full(len(items), -1, np.int32)
-        roots[there] = found
-        return Columns(store, roots)
-
-    @staticmethod
-    def _check_held(held: Treebank) -> None:
-        store, roots = held.columns
+    @classmethod
+    def _check(cls, columns: Columns) -> None:
+        store, roots = columns
         start, child, height, texts = store.child_start, store.child, store.height, store.labels
         parent = np.repeat(np.arange(len(store)), np.diff(start))
         roots = roots[roots >= 0]
@@ -109,8 +82,9 @@ class SequenceBank(HeldBank[Sequences]):
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise TreeError("a feature of these sequences is none: they were not made by a SequenceBank") from None
 
-    def _read(self) -> list[Sequences | None]:
-        store, roots = self.columns
+    @classmethod
+    def _items_of(cls, columns: Columns) -> list[Sequences | None]:
+        store, roots = columns
         label, start, child = store.label.tolist(), store.child_start.tolist(), store.child.tolist()
         texts = store.labels
         made: dict[int, Hashable] = {}
@@ -131,9 +105,6 @@ class SequenceBank(HeldBank[Sequences]):
             found.append(types if texts[label[root]] == BY_TYPE else types.get("", ()))
         return found
 
-    def __repr__(self) -> str:
-        return f"<SequenceBank: {self.stats()}>"
-
     def stats(self) -> Stats:
         """How many examples, sequences, features and distinct ones, types."""
         weights, store = self.weights(), self.columns.store
@@ -150,16 +121,9 @@ class SequenceBank(HeldBank[Sequences]):
         )
 
 
-def as_sequencebank(examples: object) -> SequenceBank:
-    """A SequenceBank of whatever holds feature sequences; a SequenceBank is returned as it is."""
-    return SequenceBank.of(examples)
-
-
 def _item(item: object, number: int, known: dict[Hashable, str]) -> Sequences | None:
     if item is None:
         return None
-    if isinstance(item, Dependencies):
-        return {name: tuple(features) for name, features in sorted(feature_sequences(item).items())}
     if isinstance(item, Mapping):
         for name in item:
             if not isinstance(name, str):
@@ -179,8 +143,8 @@ def _sequence(features: object, where: str, known: dict[Hashable, str]) -> tuple
         listed: tuple[Hashable, ...] = tuple(cast("Iterable[Hashable]", features))
     except TypeError:
         raise InputTypeError(
-            f"{where}: a sequence of features is needed, or a dict of them, or Dependencies; got "
-            f"{type(features).__name__}"
+            f"{where}: a sequence of features is needed, or a dict of them; got {type(features).__name__}. Of a parse, "
+            "they are given by treelet.cuts.feature_sequences"
         ) from None
     for place, feature in enumerate(listed):
         try:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
-from treelet.formats.base import PathLike, read_document
-from treelet.structures.held_bank import HeldBank
+from treelet.formats.base import read_document
+from treelet.formats.files import PathLike
+from treelet.structures.bank import Bank, row_index
 from treelet.structures.treebank import Treebank
 
 Name = str | int
-RowIndex = int | slice | NDArray[np.int64]
 
 
 class _Absent(Enum):
@@ -25,34 +25,6 @@ class _Absent(Enum):
 
 
 ABSENT = _Absent.ABSENT
-
-
-def row_index(index: Any, n: int, what: str) -> RowIndex:
-    """What stands in brackets, made an int, a slice or an array of row numbers.
-
-    ``(index, Ellipsis)`` is how scikit-learn takes rows of whatever has a shape.
-    """
-    if isinstance(index, tuple):
-        if len(index) != 2 or index[1] is not Ellipsis:
-            raise IndexError(f"a {what} is indexed by rows only")
-        index = index[0]
-    if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-        if not -n <= index < n:
-            raise IndexError(f"row {index} of a {what} of {n}")
-        return int(index) % n
-    if isinstance(index, slice):
-        return index
-    rows = np.asarray(index)
-    if rows.size == 0 and rows.dtype.kind == "f":
-        rows = rows.astype(np.int64)  # an empty list
-    if rows.ndim != 1 or rows.dtype.kind not in "iub":
-        raise InputTypeError(f"a {what} is indexed by an integer, a slice, integers or a mask of booleans")
-    if rows.dtype.kind == "b" and len(rows) != n:
-        raise IndexError(f"a mask of {len(rows)} for a {what} of {n}")
-    if rows.dtype.kind != "b" and len(rows) and not (-n <= rows.min() and rows.max() < n):
-        raise IndexError(f"rows {rows.min()}..{rows.max()} of a {what} of {n}")
-    chosen: NDArray[np.int64] = np.arange(n, dtype=np.int64)[rows]
-    return chosen
 
 
 class Table:
@@ -68,7 +40,7 @@ class Table:
 
     Examples
     --------
-    >>> from treelet import Table
+    >>> from treelet.structures import Table
     >>> table = Table({"path": ["(A x)", "(A y)"], "size": [1, 2]})
     >>> len(table), table.names
     (2, ['path', 'size'])
@@ -117,7 +89,7 @@ class Table:
             if X.ndim != 1:
                 raise InputTypeError(f"a record array must have one dimension, this one has {X.ndim}")
             return cls({name: X[name] for name in X.dtype.names})
-        if hasattr(X, "columns") and hasattr(X, "__getitem__") and not isinstance(X, (Treebank, HeldBank)):
+        if hasattr(X, "columns") and hasattr(X, "__getitem__") and not isinstance(X, Bank):
             return cls._of_frame(X)
         records = list(X) if isinstance(X, (list, tuple, np.ndarray)) else None
         if records is None or (isinstance(X, np.ndarray) and X.ndim != 1):

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
-from pathlib import Path
+from collections.abc import Iterable
 from typing import IO, cast
 
 import numpy as np
 
-from treelet import _core
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.formats.base import COMPRESSED, Columns, PathLike, Source, open_source, open_whole
-from treelet.structures.held_bank import HeldBank
-from treelet.structures.sequence import Tagged, parse_slashes, tag_problem
-from treelet.structures.treebank import Stats, Treebank
+from treelet.formats.base import Columns
+from treelet.formats.files import PathLike, open_source, open_target
+from treelet.formats.tagged import check_format, column_lines, parse_slashes, read_columns, read_slashes, tag_problem
+from treelet.structures.bank import PostOrder, Stats, listed
+from treelet.structures.sequence import Tagged
+from treelet.structures.tree_form import TreeFormBank
 
-FORMATS = ("columns", "slashes")
 
-
-class TaggedBank(HeldBank[Tagged]):
+class TaggedBank(TreeFormBank[Tagged | None]):
     """Tagged sequences, for kernels: a collection like `Treebank`.
 
     Within, a sequence is a chain: a tree in which a tag stands over its word and the rest of the sequence. So equal
@@ -34,7 +30,7 @@ class TaggedBank(HeldBank[Tagged]):
 
     Examples
     --------
-    >>> from treelet import TaggedBank
+    >>> from treelet.structures import TaggedBank
     >>> bank = TaggedBank(["the/DT dog/NN barks/VBZ", "a/DT dog/NN barks/VBZ"])
     >>> len(bank), bank.shape
     (2, (2,))
@@ -46,22 +42,53 @@ class TaggedBank(HeldBank[Tagged]):
 
     __slots__ = ()
 
-    _item_name = "sequence"
+    @classmethod
+    def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Tagged | None]]:
+        found = listed(items, "tagged sequences", (Tagged,), "structures.read_tagged")
+        return None, [_item(item, number) for number, item in enumerate(found)]
 
     @classmethod
-    def _items(cls, items: Iterable[object]) -> list[Tagged | None]:
-        return _items(items)
+    def _columns_of(cls, items: list[Tagged | None]) -> Columns:
+        """Chains: all words, then the tags from the last to the first, each over its word and the rest."""
+        trees = PostOrder()
+        for item in items:
+            if item is not None:
+                trees.leaves(item.words)
+                for number, tag in enumerate(reversed(item.tags)):
+                    trees.node(tag, min(number + 1, 2))
+            trees.end(missing=item is None)
+        return trees.columns()
 
-    @staticmethod
-    def _columns_of(items: list[Tagged | None]) -> Columns:
-        return _columns_of(items)
+    @classmethod
+    def _check(cls, columns: Columns) -> None:
+        store, roots = columns
+        start, child = store.child_start, store.child
+        arity = np.diff(start)
+        positions = np.flatnonzero(arity > 0)
+        first = child[start[positions]]
+        longer = positions[arity[positions] == 2]
+        good = arity.max(initial=0) <= 2 and not arity[first].any() and arity[child[start[longer] + 1]].all()
+        if not good or not arity[roots[roots >= 0]].all():
+            raise TreeError(
+                "these trees are no chains of tags, words and what follows: they were not made by a TaggedBank"
+            )
+        texts = store.labels
+        if any(tag_problem(texts[tag]) for tag in np.unique(store.label[positions])):
+            raise TreeError("a tag of these chains is none: they were not made by a TaggedBank")
 
-    @staticmethod
-    def _check_held(held: Treebank) -> None:
-        _check_chains(held)
-
-    def __repr__(self) -> str:
-        return f"<TaggedBank: {self.stats()}>"
+    @classmethod
+    def _items_of(cls, columns: Columns) -> list[Tagged | None]:
+        store, roots = columns
+        label, start, child = store.label.tolist(), store.child_start.tolist(), store.child.tolist()
+        texts, found = store.labels, []
+        for root in roots.tolist():
+            words, tags, node = [], [], root
+            while node >= 0:
+                tags.append(texts[label[node]])
+                words.append(texts[label[child[start[node]]]])
+                node = child[start[node] + 1] if start[node + 1] - start[node] == 2 else -1
+            found.append(Tagged._trusted(tuple(words), tuple(tags)) if words else None)
+        return found
 
     # --- what it holds ------------------------------------------------------------------------------------------
 
@@ -89,81 +116,24 @@ class TaggedBank(HeldBank[Tagged]):
         ``"slashes"`` is one sequence a line, an empty line for a missing one; ``"columns"`` one word and tag a line, an
         empty line after each sequence.
         """
-        _check_format(format)
-        if format == "columns" and (missing := [n for n, item in enumerate(self._all()) if item is None]):
-            raise TreeError(f"sequence {missing[0]} is missing, which columns cannot say: write format='slashes'")
-        if format == "slashes":
-            lines = (text + "\n" for text in self.strings())
-        else:
-            lines = ("".join(f"{w} {t}\n" for w, t in item) + "\n" for item in self._all() if item is not None)
-        if file == "-":
-            file = sys.stdout
-        if hasattr(file, "write"):
-            cast("IO[str]", file).writelines(lines)
-            return
-        pack = COMPRESSED.get(Path(file).suffix.lower())
-        with open_whole(file) as stream, pack(stream, "wb") if pack else nullcontext(stream) as out:
-            for line in lines:
-                out.write(line.encode("utf-8", "surrogatepass"))
-
-    @property
-    def chains(self) -> Treebank:
-        """The sequences as trees: ``a/X b/Y`` is ``(X a (Y b))``."""
-        return self._held
-
-    def _read(self) -> list[Tagged | None]:
-        store, roots = self.columns
-        label, start, child = store.label.tolist(), store.child_start.tolist(), store.child.tolist()
-        texts, found = store.labels, []
-        for root in roots.tolist():
-            words, tags, node = [], [], root
-            while node >= 0:
-                tags.append(texts[label[node]])
-                words.append(texts[label[child[start[node]]]])
-                node = child[start[node] + 1] if start[node + 1] - start[node] == 2 else -1
-            found.append(Tagged._trusted(tuple(words), tuple(tags)) if words else None)
-        return found
-
-
-def _check_chains(chains: Treebank) -> None:
-    store, roots = chains.columns
-    start, child = store.child_start, store.child
-    arity = np.diff(start)
-    positions = np.flatnonzero(arity > 0)
-    first = child[start[positions]]
-    longer = positions[arity[positions] == 2]
-    good = arity.max(initial=0) <= 2 and not arity[first].any() and arity[child[start[longer] + 1]].all()
-    if not good or not arity[roots[roots >= 0]].all():
-        raise TreeError("these trees are no chains of tags, words and what follows: they were not made by a TaggedBank")
-    tags = np.unique(store.label[positions])
-    texts = store.labels
-    if any(tag_problem(texts[tag]) for tag in tags):
-        raise TreeError("a tag of these chains is none: they were not made by a TaggedBank")
-
-
-def _items(sequences: Iterable[object]) -> list[Tagged | None]:
-    if isinstance(sequences, (str, bytes, Tagged)):
-        hint = ", or read a file with treelet.read_tagged" if isinstance(sequences, str) else ""
-        raise InputTypeError(
-            f"a collection of tagged sequences is needed, got one {type(sequences).__name__}: put it in a list{hint}"
-        )
-    if isinstance(sequences, (Mapping, Treebank)) or hasattr(sequences, "columns"):
-        raise InputTypeError(
-            f"a collection of tagged sequences is needed, got a {type(sequences).__name__}"
-            + ("" if isinstance(sequences, Treebank) else ': say which column to the kernel: On("column", kernel)')
-        )
-    try:
-        items = list(sequences)
-    except TypeError:
-        raise InputTypeError(f"a collection of tagged sequences is needed, got {type(sequences).__name__}") from None
-    return [_item(item, number) for number, item in enumerate(items)]
+        check_format(format)
+        items = self._all()
+        if format == "columns" and None in items:
+            raise TreeError(
+                f"sequence {items.index(None)} is missing, which columns cannot say: write format='slashes'"
+            )
+        with open_target(file) as stream:
+            if format == "slashes":
+                stream.writelines(text + "\n" for text in self.strings())
+            else:
+                stream.writelines(column_lines(item) for item in items if item is not None)
 
 
 def _item(item: object, number: int) -> Tagged | None:
     if item is None or isinstance(item, Tagged):
         return item
     if isinstance(item, str):
-        return parse_slashes(item, f"item {number}", None)
+        return Tagged._trusted(*parse_slashes(item, f"item {number}"))
     try:
         pairs = [(word, tag) for word, tag in cast("Iterable[tuple[str, str]]", item)]
     except (TypeError, ValueError):
@@ -175,38 +145,6 @@ def _item(item: object, number: int) -> Tagged | None:
         return Tagged([word for word, _ in pairs], [tag for _, tag in pairs])
     except TreeError as error:
         raise TreeError(f"item {number}: {error}") from None
-
-
-def _columns_of(items: list[Tagged | None]) -> Columns:
-    """Chains in post-order: all words, then the tags from the last to the first, each over its word and the rest."""
-    numbers: dict[str, int] = {}
-    label: list[int] = []
-    arity: list[int] = []
-    ends: list[int] = []
-    there = []
-    for number, item in enumerate(items):
-        if item is None:
-            continue
-        label += [numbers.setdefault(text, len(numbers)) for text in (*item.words, *reversed(item.tags))]
-        arity += [0] * len(item) + [1] + [2] * (len(item) - 1)
-        ends.append(len(label))
-        there.append(number)
-    store, found = _core.build(
-        list(numbers), np.array(label, np.int32), np.array(arity, np.int32), np.array(ends, np.int64)
-    )
-    roots = np.full(len(items), -1, np.int32)
-    roots[there] = found
-    return Columns(store, roots)
-
-
-def as_taggedbank(sequences: object) -> TaggedBank:
-    """A TaggedBank of whatever holds tagged sequences; a TaggedBank is returned as it is."""
-    return TaggedBank.of(sequences)
-
-
-def _check_format(format: object) -> None:
-    if format not in FORMATS:
-        raise ParameterError(f"The 'format' parameter must be 'columns' or 'slashes'. Got {format!r} instead.")
 
 
 def read_tagged(
@@ -239,36 +177,10 @@ def read_tagged(
     >>> print(treelet.read_tagged(io.StringIO(text), tag=2)[0])
     He/B-NP sleeps/B-VP
     """
-    _check_format(format)
+    check_format(format)
     for name, column in (("word", word), ("tag", tag)):
         if not isinstance(column, int) or isinstance(column, bool):
             raise ParameterError(f"The {name!r} parameter of read_tagged must be an int. Got {column!r} instead.")
     with open_source(file, encoding) as source:
-        if format == "columns":
-            return TaggedBank(_read_columns(source, word, tag))
-        lines = source.text_lines()
-        return TaggedBank([parse_slashes(text, source.name, n) if text.strip() else None for n, text in lines])
-
-
-def _read_columns(source: Source, word: int, tag: int) -> list[Tagged]:
-    found: list[Tagged] = []
-    words: list[str] = []
-    tags: list[str] = []
-    for number, line in source.text_lines():
-        cells = line.split()
-        if cells and cells[0] != "-DOCSTART-":
-            for name, column in (("word", word), ("tag", tag)):
-                if not -len(cells) <= column < len(cells):
-                    raise source.error(
-                        f"there are {len(cells)} columns here, and no column {column} for {name}=", number
-                    )
-            if problem := tag_problem(cells[tag]):
-                raise source.error(f"a tag is {problem}", number)
-            words.append(cells[word])
-            tags.append(cells[tag])
-        elif words:
-            found.append(Tagged._trusted(tuple(words), tuple(tags)))
-            words, tags = [], []
-    if words:
-        found.append(Tagged._trusted(tuple(words), tuple(tags)))
-    return found
+        found = read_columns(source, word, tag) if format == "columns" else read_slashes(source)
+        return TaggedBank([None if item is None else Tagged._trusted(*item) for item in found])

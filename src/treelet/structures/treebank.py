@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, cast, overload
+from collections.abc import Iterable
+from typing import IO, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treelet import _core
-from treelet.errors import FormatError, InputTypeError, TreeError
+from treelet.errors import FormatError, TreeError
 from treelet.formats.adapters import adapter_for, flatten
-from treelet.formats.base import Columns, Document, PathLike, read_document, write_document
+from treelet.formats.base import Columns, Document, read_document, write_document
 from treelet.formats.brackets import Reader, bracketed
+from treelet.formats.files import PathLike
+from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.tree import Tree, trees_of
 
 
-class Stats(dict[str, int]):
-    """Counts by name; ``stats.trees`` is ``stats["trees"]``."""
-
-    def __getattr__(self, name: str) -> int:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    def __str__(self) -> str:
-        return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in self.items())
-
-
-class Treebank(Sequence[Tree | None]):
+class Treebank(Bank[Tree | None]):
     """Trees, held as columns in which every distinct subtree occurs once.
 
     Slicing and fancy indexing share those columns and cost next to nothing.
@@ -52,111 +39,21 @@ class Treebank(Sequence[Tree | None]):
     2 trees, 10 nodes, 4 words, 8 distinct subtrees, 6 productions, 8 labels
     """
 
-    __slots__ = ("_cached_trees", "_cached_weights", "_roots", "_store")
-
-    def __init__(self, trees: Iterable[object] = ()) -> None:
-        columns = _columns_of(trees)
-        self._set(columns.store, columns.roots)
-
-    def _set(self, store: _core.Store, roots: NDArray[np.int32]) -> None:
-        self._store = store
-        self._roots = np.ascontiguousarray(roots, dtype=np.int32)
-        self._roots.setflags(write=False)
-        self._cached_trees: list[Tree | None] | None = None
-        self._cached_weights: _core.NodeWeights | None = None
+    __slots__ = ()
 
     @classmethod
-    def from_columns(cls, columns: Columns) -> Treebank:
-        """A bank over columns that a format has read."""
-        bank = cls.__new__(cls)
-        bank._set(*columns)
-        return bank
+    def _taken_in(cls, items: Iterable[object]) -> tuple[Columns, None]:
+        columns = _read_in(items)
+        columns.roots.setflags(write=False)
+        return columns, None
 
-    # --- the collection -----------------------------------------------------------------------------------------
+    @classmethod
+    def _columns_of(cls, items: list[Tree | None]) -> Columns:
+        return flatten(items)
 
-    def __len__(self) -> int:
-        return len(self._roots)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """``(len(bank),)``, as scikit-learn likes to know it."""
-        return (len(self._roots),)
-
-    def __iter__(self) -> Iterator[Tree | None]:
-        return iter(self._trees())
-
-    @overload
-    def __getitem__(self, index: int) -> Tree | None: ...
-    @overload
-    def __getitem__(self, index: slice | Sequence[int] | NDArray[Any] | tuple[Any, ...]) -> Treebank: ...
-    def __getitem__(self, index: Any) -> Tree | Treebank | None:
-        if isinstance(index, tuple):
-            if len(index) != 2 or index[1] is not Ellipsis:
-                raise IndexError("a Treebank has one dimension")
-            index = index[0]
-        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"tree {index} of a bank of {len(self)}")
-            return (
-                self._trees()[int(index)]
-                if self._cached_trees
-                else trees_of(self._compact(self._roots[[int(index)]]))[0]
-            )
-        if not isinstance(index, slice):
-            index = np.asarray(index)
-            if index.size == 0:
-                index = index.astype(np.int64)
-            if index.ndim != 1 or index.dtype.kind not in "iub":
-                raise InputTypeError("a Treebank is indexed by an integer, a slice, integers or a mask of booleans")
-        bank = Treebank.from_columns(Columns(self._store, self._roots[index]))
-        if self._cached_weights is not None and len(bank):
-            order = np.arange(len(self), dtype=np.int64)[index]
-            bank._cached_weights = self._cached_weights.take(np.ascontiguousarray(order))
-        return bank
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
-        out = np.empty(len(self), dtype=object)
-        out[:] = self._trees()
-        return out
-
-    def __add__(self, other: object) -> Treebank:
-        return Treebank.concat([self, other])
-
-    def __radd__(self, other: object) -> Treebank:
-        return Treebank.concat([other, self])
-
-    @staticmethod
-    def concat(banks: Iterable[object]) -> Treebank:
-        """One bank of all the trees of several, in order."""
-        parts = [as_treebank(bank) for bank in banks]
-        if not parts:
-            return Treebank()
-        first, *rest = parts
-        store, roots = first._store, [first._roots]
-        for bank in rest:
-            if bank._store is store:
-                roots.append(bank._roots)
-            else:
-                store, here = store.grown(bank._store, bank._roots)
-                roots.append(_mapped(here, bank._roots))
-        return Treebank.from_columns(Columns(store, np.concatenate(roots)))
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Treebank):
-            return NotImplemented
-        if len(self) != len(other):
-            return False
-        both = Treebank.concat([self, other])
-        return bool(np.array_equal(both._roots[: len(self)], both._roots[len(self) :]))
-
-    __hash__ = None  # type: ignore[assignment]  # a collection is compared by content, like a list
-
-    def __repr__(self) -> str:
-        return f"<Treebank: {self.stats()}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        store, roots = self._compact(self._roots)
-        return _rebuild, (store.labels, store.label, store.child_start, store.child, roots)
+    @classmethod
+    def _items_of(cls, columns: Columns) -> list[Tree | None]:
+        return trees_of(columns)
 
     # --- what it holds ------------------------------------------------------------------------------------------
 
@@ -165,7 +62,7 @@ class Treebank(Sequence[Tree | None]):
         weights = self.weights()
         node, count = weights.node, weights.weight
         distinct = np.unique(node)
-        production = self._store.production
+        production = self.columns.store.production
         inner = production[node] >= 0
         return Stats(
             trees=len(self),
@@ -173,7 +70,7 @@ class Treebank(Sequence[Tree | None]):
             words=int(count[~inner].sum()),
             distinct_subtrees=int((production[distinct] >= 0).sum()),
             productions=len(np.unique(production[distinct[production[distinct] >= 0]])),
-            labels=len(np.unique(self._store.label[distinct])),
+            labels=len(np.unique(self.columns.store.label[distinct])),
         )
 
     def write(self, file: PathLike | IO[str], format: str | None = None) -> None:
@@ -182,78 +79,12 @@ class Treebank(Sequence[Tree | None]):
 
     def strings(self) -> list[str]:
         """Each tree in brackets (a missing one: an empty string)."""
-        return list(bracketed(Columns(*self._compact(self._roots))))
-
-    # --- for the kernels ----------------------------------------------------------------------------------------
-
-    @property
-    def columns(self) -> Columns:
-        """The native store and this bank's roots in it."""
-        return Columns(self._store, self._roots)
-
-    def weights(self) -> _core.NodeWeights:
-        """The sparse matrix of tree x distinct subtree counts."""
-        if self._cached_weights is None:
-            self._cached_weights = _core.NodeWeights.count(self._store, self._roots)
-        return self._cached_weights
-
-    def joined(self, other: Treebank) -> tuple[Treebank, Treebank]:
-        """Both banks over one store, in which this bank's subtrees keep their numbers."""
-        if self._store is other._store:
-            return self, other
-        store, here = self._store.grown(other._store, other._roots)
-        mine = Treebank.from_columns(Columns(store, self._roots))
-        mine._cached_weights = self._cached_weights
-        return mine, Treebank.from_columns(Columns(store, _mapped(here, other._roots)))
-
-    def _compact(self, roots: NDArray[np.int32]) -> Columns:
-        store, here = _core.Store().grown(self._store, np.ascontiguousarray(roots))
-        return Columns(store, _mapped(here, roots))
-
-    def _trees(self) -> list[Tree | None]:
-        if self._cached_trees is None:
-            self._cached_trees = trees_of(self._compact(self._roots))
-        return self._cached_trees
+        return list(bracketed(self.compact().columns))
 
 
-def _mapped(here: NDArray[np.int32], roots: NDArray[np.int32]) -> NDArray[np.int32]:
-    out = np.full(len(roots), -1, np.int32)
-    out[roots >= 0] = here[roots[roots >= 0]]
-    return out
-
-
-def _rebuild(
-    labels: list[str],
-    label: NDArray[np.int32],
-    child_start: NDArray[np.int64],
-    child: NDArray[np.int32],
-    roots: NDArray[np.int32],
-) -> Treebank:
-    store = _core.Store.from_columns(labels, label, child_start, child)
-    if len(roots) and not (roots.min() >= -1 and roots.max() < len(store)):
-        raise TreeError("the roots of this bank lie outside its columns")
-    return Treebank.from_columns(Columns(store, roots))
-
-
-def _columns_of(trees: Iterable[object]) -> Columns:
-    if isinstance(trees, Treebank):
-        return trees.columns
-    if isinstance(trees, (str, bytes)) or adapter_for(trees) is not None:
-        raise InputTypeError(
-            f"a collection of trees is needed, got one {type(trees).__name__}: put it in a list"
-            + (", or read a file with treelet.read_trees" if isinstance(trees, str) else "")
-        )
-    if isinstance(trees, Mapping) or (hasattr(trees, "columns") and not callable(trees.columns)):
-        raise InputTypeError(
-            f"a collection of trees is needed, got a {type(trees).__name__} with columns: give one of them, or say which "
-            'to the kernel: On("column", kernel)'
-        )
-    if isinstance(trees, np.ndarray) and trees.ndim != 1:
-        raise InputTypeError(f"an array of trees must have one dimension, this one has {trees.ndim}")
-    try:
-        items = list(trees)
-    except TypeError:
-        raise InputTypeError(f"a collection of trees is needed, got {type(trees).__name__}") from None
+def _read_in(trees: Iterable[object]) -> Columns:
+    one = (type(trees),) if adapter_for(trees) is not None else ()
+    items = listed(trees, "trees", one, "read_trees")
     if not any(isinstance(item, str) for item in items):
         return flatten(items)
     # Strings are read natively; whatever else there is goes beside them.
@@ -269,14 +100,8 @@ def _columns_of(trees: Iterable[object]) -> Columns:
     others = [number for number, item in enumerate(items) if not isinstance(item, str) and item is not None]
     if others:
         more = flatten([items[number] for number in others], others)
-        store, here = store.grown(*more)
-        roots[others] = here[more.roots]
+        store, roots[others] = store.grown(*more)
     return Columns(store, roots)
-
-
-def as_treebank(trees: object) -> Treebank:
-    """A Treebank of whatever holds trees; a Treebank is returned as it is."""
-    return trees if isinstance(trees, Treebank) else Treebank(cast("Iterable[object]", trees))
 
 
 def read_trees(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError, ParameterError
-from treelet.structures.table import row_index
+from treelet.structures.bank import row_index
 
 
 class Vectors:

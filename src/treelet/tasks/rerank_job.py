@@ -63,6 +63,11 @@ class Setting:
             raise ParameterError(f"The 'logp' parameter must be a number of at least 0. Got {self.logp!r} instead.")
         return reranking_kernel(trees, self.logp)
 
+    def reranker(self, *, epochs: int = 3, candidates: int | None = 20, seed: int = 0, **options: Any) -> Reranker:
+        """What learns with this setting: the averaged perceptron; `options` are its own."""
+        machine = VotedPerceptron(kernel=self.kernel(), epochs=epochs, **options)
+        return Reranker(machine, candidates=candidates, seed=seed)
+
     def __str__(self) -> str:
         depth = "" if self.max_depth is None else f", depth {self.max_depth}"
         return f"lam {self.lam:g}{depth}, logp {self.logp:g}"
@@ -253,8 +258,8 @@ def rerank(
         raise ParameterError("there is no setting to choose: give at least one")
 
     def trained(setting: Setting, parses: CandidateParses) -> Reranker:
-        machine = VotedPerceptron(kernel=setting.kernel(), epochs=epochs, n_jobs=n_jobs, progress=progress)
-        return Reranker(machine, candidates=candidates, seed=seed).fit(parses)
+        machine = setting.reranker(epochs=epochs, candidates=candidates, seed=seed, n_jobs=n_jobs, progress=progress)
+        return machine.fit(parses)
 
     tried: list[tuple[Setting, float]] = []
     for setting in choices if len(choices) > 1 else ():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
 from treelet.parsing import PCFG
-from treelet.structures import as_treebank
+from treelet.structures import Treebank
 from treelet.tasks.reranking import CandidateParses, Rows, random_split
 
 Say = Callable[[str], None]
@@ -129,7 +129,7 @@ def parts_of_treebank(
     (72, 18, 30)
     """
     clock = Clock(say)
-    whole = as_treebank(bank)
+    whole = Treebank.of(bank)
     words = [tuple(tree.words()) if tree is not None and tree.children else () for tree in whole]
     kept, notes = _kept(words, max_words)
     if not len(kept):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -13,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
-from treelet.formats.base import PathLike, Source, open_source
+from treelet.formats.files import PathLike, Source, open_source
+from treelet.formats.nbest import read_nbest
 from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
 from treelet.parsing import PCFG
-from treelet.structures import Table, Tree, Treebank, as_treebank
+from treelet.structures import Table, Tree, Treebank
 from treelet.work import progress_bar
 
 Rows = NDArray[np.int64]
@@ -82,7 +82,7 @@ class CandidateParses:
     @classmethod
     def parsed(cls, grammar: PCFG, gold: object, k: int = 100, *, n_jobs: int = 1, progress: bool = False) -> Self:
         """The `k` best parses, by a grammar, of the words of each tree."""
-        bank = as_treebank(gold)
+        bank = Treebank.of(gold)
         found = grammar.parse_all(_sentences(bank), k, n_jobs=n_jobs, progress=progress)
         if not np.array_equal(np.unique(found.qid), np.arange(len(bank))):
             missing = np.setdiff1d(np.arange(len(bank)), found.qid)
@@ -108,7 +108,7 @@ class CandidateParses:
         So a ranker is trained on the kind of candidates that it meets later: a grammar that was estimated from the
         very sentences it parses looks better than it is. `options` go to `PCFG.from_treebank`.
         """
-        bank = as_treebank(gold)
+        bank = Treebank.of(gold)
         if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= len(bank):
             raise ParameterError(
                 f"The 'folds' parameter must be an int from 2 to the {len(bank)} trees. Got {folds!r} instead."
@@ -141,17 +141,8 @@ class CandidateParses:
         """
         gold, trees, logp, qid, documents, lines = [], [], [], [], [], []
         with open_source(file) as source:
-            for number, line in source.text_lines():
-                if not line.strip():
-                    continue
-                try:
-                    data = json.loads(line)
-                    items = [(float(item[0]), str(item[-1])) for item in data["nbest"]]
-                    right = str(data["gold"])
-                except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
-                    raise source.error(
-                        f'a line is {{"gold": tree, "nbest": [[log probability, tree], ...]}} ({error})', number
-                    ) from None
+            for number, items, data in read_nbest(source, gold=True):
+                right = data["gold"]
                 if not items:
                     raise source.error("this sentence has no candidates: leave it out", number)
                 words = LAST_WORDS.findall(right)

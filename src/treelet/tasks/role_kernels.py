@@ -1,9 +1,19 @@
-"""The kernels of two applications: semantic roles (hybrid) and relations (composite), over trees or over forests."""
+"""Semantic roles and relations as examples with several parts, and the kernels on them, over trees or over forests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from treelet.cuts import ForestIndex, argument_forest, constituent_forest, enclosed_forest, path_forest
+from treelet.cuts.forest_index import NodeLike
 from treelet.errors import ParameterError
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
+from treelet.structures import Forest, ForestBank, Table
+from treelet.structures.spans import Span
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 LINEAR_ALPHA, POLYNOMIAL_ALPHA = 0.4, 0.23  # conventions
 
@@ -113,3 +123,82 @@ def _tree(column: str, lam: float, forest: bool, normalized: bool) -> Kernel:
 def _check_weight(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
+
+
+# --- examples ---------------------------------------------------------------------------------------------------
+
+
+def role_table(
+    instances: Iterable[tuple[Forest | ForestIndex, int, NodeLike]], *, mark: bool = True, argument: bool = False
+) -> Table:
+    """Predicates and arguments as a Table with the columns ``"path"`` and ``"constituent"``, for `hybrid`.
+
+    Parameters
+    ----------
+    instances : iterable of (forest, predicate, node)
+        As `path_forest` takes them. The index of a forest is kept for the instances that follow it.
+    mark : bool
+        Whether argument and predicate are marked in paths.
+    argument : bool
+        Also a column ``"argument"``, of `argument_forest`.
+
+    Examples
+    --------
+    >>> from treelet import Forest
+    >>> from treelet.tasks.role_kernels import role_table
+    >>> forest = Forest.from_trees([(1, "(S (N John) (VP (V saw) (N Mary)))")])
+    >>> role_table([(forest, 1, (0, 1)), (forest, 1, (2, 3))])
+    <Table: 2 rows of ['path', 'constituent']>
+    """
+    columns: dict[str, list[Forest]] = {"path": [], "constituent": []}
+    if argument:
+        columns["argument"] = []
+    for index, predicate, node in _indexed(instances):
+        columns["path"].append(path_forest(index, predicate, node, mark=mark))
+        columns["constituent"].append(constituent_forest(index, node))
+        if argument:
+            columns["argument"].append(argument_forest(index, predicate, node, mark=mark))
+    return Table({name: ForestBank(forests) for name, forests in columns.items()})
+
+
+def relation_table(
+    instances: Iterable[tuple[Forest | ForestIndex, Span, Span]],
+    features: Sequence[object] | None = None,
+    *,
+    mark: str | None = "node",
+    labels: tuple[str, str] = ("E1", "E2"),
+) -> Table:
+    """Pairs of entities as a Table with the columns ``"tree"`` and ``"features"``, for `composite`.
+
+    Parameters
+    ----------
+    instances : iterable of (forest, first, second)
+        As `enclosed_forest` takes them. The index of a forest is kept for the instances that follow it.
+    features : list, optional
+        A dict of numbers for each instance, as `treelet.cuts.indicators` makes them; none: no such column.
+    mark, labels
+        As those of `enclosed_forest`.
+
+    Examples
+    --------
+    >>> from treelet import Forest
+    >>> from treelet.tasks.role_kernels import relation_table
+    >>> forest = Forest.from_trees([(1, "(S (N John) (VP (V saw) (N Mary)))")])
+    >>> table = relation_table([(forest, (0, 1), (2, 3))], [{"type 1=PER": 1.0}])
+    >>> print(table["tree"][0].best()[0])
+    (S (E1 (N John)) (VP (V saw) (E2 (N Mary))))
+    """
+    forests = [
+        enclosed_forest(index, first, second, mark=mark, labels=labels) for index, first, second in _indexed(instances)
+    ]
+    return Table({"tree": ForestBank(forests)} | ({} if features is None else {"features": features}))
+
+
+def _indexed(instances: Iterable[tuple[Forest | ForestIndex, A, B]]) -> Iterator[tuple[ForestIndex, A, B]]:
+    index: ForestIndex | None = None
+    for forest, first, second in instances:
+        if isinstance(forest, ForestIndex):
+            index = forest
+        elif index is None or index.forest is not forest:
+            index = ForestIndex(forest)
+        yield index, first, second

@@ -1,0 +1,53 @@
+"""Parts that are made of whole documents, so that no document is both learnt from and tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def drawn_documents(docs: Sequence[str], limit: int, seed: int) -> tuple[list[str], list[str]]:
+    """Documents drawn at random that have at most so many items together, and the others.
+
+    A document that would be too many is passed over.
+
+    >>> drawn_documents(["a", "a", "b", "c", "c", "c"], 3, seed=0)
+    (['c'], ['a', 'b'])
+    """
+    names, counts = np.unique(np.asarray(docs), return_counts=True)
+    drawn: list[str] = []
+    others: list[str] = []
+    for k in np.random.default_rng(seed).permutation(len(names)).tolist():
+        fits = counts[k] <= limit
+        (drawn if fits else others).append(str(names[k]))
+        limit -= int(counts[k]) if fits else 0
+    return drawn, others
+
+
+def rows_of(docs: Sequence[str], names: Iterable[str], wanted: int | None = None) -> NDArray[np.intp]:
+    """The items of some documents, document by document; of `wanted` items, the last document may be cut.
+
+    >>> rows_of(["a", "b", "a", "c"], ["c", "a"]).tolist(), rows_of(["a", "b", "a", "c"], ["a"], 1).tolist()
+    ([3, 0, 2], [0])
+    """
+    places: dict[str, list[int]] = {}
+    for row, name in enumerate(docs):
+        places.setdefault(name, []).append(row)
+    return np.array([row for name in names for row in places[name]][:wanted], np.intp)
+
+
+def thirds(docs: Sequence[str], shares: tuple[float, float], seed: int) -> tuple[list[str], list[str], list[str]]:
+    """Documents at random in three: to fit to, to choose on, to test on.
+
+    `shares` are that of the documents for the test, and of the others that to choose on.
+
+    >>> [len(part) for part in thirds([f"d{k}" for k in range(20)], (0.2, 0.2), seed=1)]
+    [13, 3, 4]
+    """
+    names = sorted(set(docs))
+    order = [names[k] for k in np.random.default_rng(seed).permutation(len(names))]
+    tests = int(shares[0] * len(names) + 1e-9)
+    devs = tests + int(shares[1] * (len(names) - tests) + 1e-9)
+    return order[devs:], order[tests:devs], order[:tests]

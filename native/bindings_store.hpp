@@ -1,0 +1,79 @@
+// What every native store is to Python: labels, and how it grows.
+#pragma once
+#include "bindings.hpp"
+#include "node_weights.hpp"
+
+namespace treelet::python {
+
+template <class Store> nb::typed<nb::list, nb::str> label_list(const Store &store) {
+    nb::typed<nb::list, nb::str> out;
+    for (Id id = 0; id < static_cast<Id>(store.label_count()); ++id) {
+        const std::string_view text = store.label_text(id);
+        out.append(nb::str(text.data(), text.size()));
+    }
+    return out;
+}
+
+// A store that also holds other's parts below roots, and their roots in it.
+template <class Store, class Other> auto grown(std::shared_ptr<const Store> self, const Other &other, IdArray roots) {
+    check_ids(roots, other.size(), "root", none);
+    std::shared_ptr<Store> store;
+    std::vector<Id> here;
+    {
+        nb::gil_scoped_release free;
+        store = self->size() > 0 ? std::make_shared<Store>(self) : std::make_shared<Store>();
+        here = store->absorb(other, roots.data(), roots.shape(0));
+    }
+    return std::make_pair(store, to_numpy(std::move(here)));
+}
+
+// One store of the parts below the roots of several, and all those roots in it. Each store is taken in once.
+template <class Store> auto joined(const std::vector<std::shared_ptr<const Store>> &stores, const std::vector<IdArray> &roots) {
+    if (stores.size() != roots.size()) refuse("as many stores as arrays of roots are needed");
+    for (std::size_t i = 0; i < stores.size(); ++i) check_ids(roots[i], stores[i]->size(), "root", none);
+    auto store = std::make_shared<Store>();
+    std::vector<Id> out;
+    {
+        nb::gil_scoped_release free;
+        for (std::size_t i = 0; i < stores.size(); ++i) {
+            const std::vector<Id> here = store->absorb(*stores[i], roots[i].data(), roots[i].shape(0));
+            out.insert(out.end(), here.begin(), here.end());
+        }
+    }
+    return std::make_pair(store, to_numpy(std::move(out)));
+}
+
+template <class Store> nb::class_<Store> bind_store(nb::module_ &m, const char *name, const char *doc) {
+    return nb::class_<Store>(m, name, doc)
+        .def(nb::init<>())
+        .def("__len__", &Store::size)
+        .def_prop_ro("labels", &label_list<Store>)
+        .def("grown", &grown<Store, Store>, "other"_a, "roots"_a,
+             "A store over this one that also holds other's parts below roots, and those roots in it. Nothing is copied.")
+        .def_static("joined", &joined<Store>, "stores"_a, "roots"_a,
+                    "One store of the parts below the roots of several, and all those roots in it.");
+}
+
+template <class Store, class Class> void bind_weights(Class &weights) {
+    weights
+        .def_static(
+            "count",
+            [](const Store &store, IdArray roots) {
+                check_ids(roots, store.size(), "root", none);
+                nb::gil_scoped_release free;
+                return count_nodes(store, roots.data(), roots.shape(0));
+            },
+            "store"_a, "roots"_a, "How often each tree, or forest, holds each distinct part of it.")
+        .def_static(
+            "spread",
+            [](const Store &store, IdArray roots, const NodeWeights &at_roots) {
+                check_ids(roots, store.size(), "root");
+                for (Id which : at_roots.node)
+                    if (static_cast<std::size_t>(which) >= roots.shape(0)) refuse("a weight of a root that is not there");
+                nb::gil_scoped_release free;
+                return spread(store, roots.data(), at_roots);
+            },
+            "store"_a, "roots"_a, "at_roots"_a, "Weights of whole trees, as weights of all their parts.");
+}
+
+} // namespace treelet::python

@@ -1,0 +1,67 @@
+// What lies below some nodes of a store, at the price of just those nodes, however large the store is.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace treelet {
+
+using Id = std::int32_t;
+constexpr Id none = -1;
+
+// A number for each node that was given one, none for the others. The memory is this thread's and used again.
+class Marks {
+  public:
+    explicit Marks(std::size_t size) {
+        if (!spare().empty()) marks_.swap(spare().back()), spare().pop_back();
+        if (marks_.size() < size) marks_.resize(size, none);
+    }
+    ~Marks() {
+        clear();
+        if (marks_.size() <= most_kept) spare().push_back(std::move(marks_));
+    }
+    Marks(const Marks &) = delete;
+    Marks &operator=(const Marks &) = delete;
+
+    Id operator[](Id node) const { return marks_[node]; }
+    bool has(Id node) const { return marks_[node] != none; }
+    void set(Id node, Id number) {
+        if (marks_[node] == none) given_.push_back(node);
+        marks_[node] = number;
+    }
+    void clear() {
+        for (Id node : given_) marks_[node] = none;
+        given_.clear();
+    }
+    const std::vector<Id> &given() const { return given_; }
+
+  private:
+    static constexpr std::size_t most_kept = std::size_t{1} << 24;
+    static std::vector<std::vector<Id>> &spare() {
+        static thread_local std::vector<std::vector<Id>> vectors;
+        return vectors;
+    }
+    std::vector<Id> marks_, given_;
+};
+
+// The nodes below `roots` (none: a missing one), themselves included, ascending: children come before parents.
+// Each is marked with its place in that list.
+template <class Store> std::vector<Id> below(const Store &store, const Id *roots, std::size_t n, Marks &marks) {
+    std::vector<Id> found;
+    const auto meet = [&](Id node) {
+        if (!marks.has(node)) marks.set(node, 0), found.push_back(node);
+    };
+    for (std::size_t i = 0; i < n; ++i)
+        if (roots[i] != none) meet(roots[i]);
+    for (std::size_t i = 0; i < found.size(); ++i) store.each_child(found[i], [&](Id child, double) { meet(child); });
+    if (found.size() > store.size() / 8) { // most of them: cheaper to look at all than to sort
+        found.clear();
+        for (Id node = 0; node < static_cast<Id>(store.size()); ++node)
+            if (marks.has(node)) found.push_back(node);
+    } else
+        std::sort(found.begin(), found.end());
+    for (std::size_t i = 0; i < found.size(); ++i) marks.set(found[i], static_cast<Id>(i));
+    return found;
+}
+
+} // namespace treelet

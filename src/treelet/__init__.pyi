@@ -1,0 +1,62 @@
+"""What users type, listed once: type checkers and editors read this file, and so does `__init__.py`.
+
+A name that stands here is loaded from its package when it is first used. At most 45: what is rarer is in its package.
+"""
+
+from treelet import (
+    cuts as cuts,
+    datasets as datasets,
+    errors as errors,
+    explain as explain,
+    formats as formats,
+    kernels as kernels,
+    learn as learn,
+    metrics as metrics,
+    parsing as parsing,
+    structures as structures,
+    tasks as tasks,
+    testing as testing,
+)
+from treelet.errors import TreeletError as TreeletError
+from treelet.explain import shared_fragments as shared_fragments
+from treelet.gram import gram as gram
+from treelet.kernels import (
+    Bag as Bag,
+    ForestKernel as ForestKernel,
+    Linear as Linear,
+    Locality as Locality,
+    On as On,
+    PartialTree as PartialTree,
+    Polynomial as Polynomial,
+    Smoothed as Smoothed,
+    Subsequence as Subsequence,
+    SubsetTree as SubsetTree,
+    Subtree as Subtree,
+    Tagging as Tagging,
+)
+from treelet.learn import (
+    RLS as RLS,
+    KernelMatrix as KernelMatrix,
+    KernelSVC as KernelSVC,
+    KernelSVR as KernelSVR,
+    RankRLS as RankRLS,
+    RankSVM as RankSVM,
+    VotedPerceptron as VotedPerceptron,
+    load as load,
+    save as save,
+)
+from treelet.parsing import PCFG as PCFG, LinkParser as LinkParser
+from treelet.structures import (
+    Dependencies as Dependencies,
+    Forest as Forest,
+    ForestBank as ForestBank,
+    Tagged as Tagged,
+    Tree as Tree,
+    Treebank as Treebank,
+    read_examples as read_examples,
+    read_forests as read_forests,
+    read_tagged as read_tagged,
+    read_trees as read_trees,
+)
+
+__version__: str

@@ -1,0 +1,56 @@
+"""Parts of trees and forests, and dependency parses in other forms: what of a structure a question is about.
+
+Where a cut has two forms, that of a forest gives each result of that of a tree with the summed probability of the trees
+that it comes from. No tree is listed for that.
+"""
+
+from treelet.cuts.candidates import Candidate, all_candidates, candidates, forest_candidates
+from treelet.cuts.dependency_forms import dependency_tree, dependency_trees
+from treelet.cuts.features import entity_features, indicators, role_features, voice
+from treelet.cuts.forest_index import ForestIndex
+from treelet.cuts.link_features import as_sequencebank, feature_sequences
+from treelet.cuts.marks import mark_tree, marked_forest
+from treelet.cuts.relations import enclosed_forest, minimal_complete_tree, path_enclosed_tree
+from treelet.cuts.roles import (
+    argument_forest,
+    argument_tree,
+    constituent_forest,
+    constituent_tree,
+    path_forest,
+    path_tree,
+)
+from treelet.cuts.subforest import containing_forest, span_forest, sub_forest
+from treelet.cuts.tree_index import SpanNode, TreeIndex, covering_span
+
+__all__ = [
+    "Candidate",
+    "ForestIndex",
+    "SpanNode",
+    "TreeIndex",
+    "all_candidates",
+    "argument_forest",
+    "argument_tree",
+    "as_sequencebank",
+    "candidates",
+    "constituent_forest",
+    "constituent_tree",
+    "containing_forest",
+    "covering_span",
+    "dependency_tree",
+    "dependency_trees",
+    "enclosed_forest",
+    "entity_features",
+    "feature_sequences",
+    "forest_candidates",
+    "indicators",
+    "mark_tree",
+    "marked_forest",
+    "minimal_complete_tree",
+    "path_enclosed_tree",
+    "path_forest",
+    "path_tree",
+    "role_features",
+    "span_forest",
+    "sub_forest",
+    "voice",
+]

@@ -1,0 +1,209 @@
+"""Constituents that may be arguments of a predicate: those of a tree, and those of any tree of a forest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from treelet.cuts.forest_index import ForestIndex, as_forest_index
+from treelet.cuts.heads import CONJUNCTIONS, PUNCTUATION, category
+from treelet.cuts.tree_index import AnyTree, SpanNode, TreeIndex, as_tree_index
+from treelet.errors import ParameterError
+from treelet.structures import Forest
+from treelet.structures.spans import Span
+
+# --- of a tree --------------------------------------------------------------------------------------------------
+
+
+def candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
+    """The constituents that may be arguments of a predicate, by the pruning of Xue & Palmer (2004).
+
+    From the predicate up to the root, the sisters of each node on the way are taken, and of a PP among them the
+    children too. What is coordinated with a node on the way is passed over. Punctuation is never taken.
+
+    Two children are coordinated if a CC or a CONJP is beside them and their labels are alike (equal, or both tags of
+    verbs, of nouns or of adjectives), or if they are children of a UCP; the conjunction is then passed over as well.
+
+    Parameters
+    ----------
+    tree : Tree, str or TreeIndex
+    predicate : int
+        The predicate's place in the sentence, counted from 0.
+
+    Returns
+    -------
+    list of SpanNode
+        With `span`, `label` and `number` in the `TreeIndex`; left to right, longer ones first. None holds the
+        predicate.
+
+    Examples
+    --------
+    >>> from treelet.cuts import all_candidates, candidates
+    >>> tree = "(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat)) (PP (P to) (NP (N school)))))"
+    >>> [(node.label, *node.span) for node in candidates(tree, 1)]
+    [('NP', 0, 1), ('NP', 2, 4), ('PP', 4, 6), ('P', 4, 5), ('NP', 5, 6)]
+    >>> len(all_candidates(tree, 1))
+    7
+    """
+    index = as_tree_index(tree)
+    index.check_word(predicate, "predicate")
+    node = index.tag(predicate)
+    found: list[int] = [] if index.nodes[node].is_preterminal else _others(index, node, index.word(predicate))
+    for above in index.ancestors(node):
+        for sister in _others(index, above, node):
+            found.append(sister)
+            if category(index.label(sister)) == "PP":
+                found.extend(index.children(sister))
+        node = above
+    return _records(index, found)
+
+
+def all_candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
+    """Every constituent that does not hold the predicate, punctuation left out; of equal spans the topmost.
+
+    Parameters and result are those of `candidates`.
+    """
+    index = as_tree_index(tree)
+    index.check_word(predicate, "predicate")
+    found = [n for n in range(len(index)) if not index.start[n] <= predicate < index.end[n]]
+    return _records(index, found)
+
+
+def _records(index: TreeIndex, found: Iterable[int]) -> list[SpanNode]:
+    spans: dict[Span, SpanNode] = {}
+    for node in map(index.__getitem__, sorted(found)):
+        if index.nodes[node.number].children and node.label not in PUNCTUATION:
+            spans.setdefault(node.span, node)
+    return sorted(spans.values(), key=lambda node: (node.start, -node.end))
+
+
+def _others(index: TreeIndex, above: int, node: int) -> list[int]:
+    return uncoordinated(index.label(above), node, index.children(above), index.label)
+
+
+def uncoordinated(above: str, node: int, children: Sequence[int], label: Callable[[int], str]) -> list[int]:
+    """The sisters of a node, without those that are coordinated with it, and then without the conjunction.
+
+    Nodes are numbers, of which `label` gives the labels; `above` is the label above all of them.
+    """
+    sisters = [child for child in children if child != node]
+    if category(above) == "UCP":
+        return []
+    joined = [sister for sister in sisters if category(label(sister)) in CONJUNCTIONS]
+    if not joined:
+        return sisters
+    mine = kind_of(label(node))
+    alike = {sister for sister in sisters if kind_of(label(sister)) == mine}
+    passed = alike.union(joined) if alike else alike
+    return [sister for sister in sisters if sister not in passed]
+
+
+@lru_cache(maxsize=4096)
+def kind_of(label: str) -> str:
+    """VB, NN or JJ for all tags of verbs, nouns or adjectives, else the label without function tags."""
+    label = category(label)
+    return next((kind for kind in ("VB", "NN", "JJ") if label.startswith(kind)), label)
+
+
+# --- of any tree of a forest ------------------------------------------------------------------------------------
+
+
+class Candidate(NamedTuple):
+    """A constituent that may be an argument: its label, its words, and how probably a tree has it as a candidate."""
+
+    label: str
+    begin: int
+    end: int
+    probability: float
+
+    @property
+    def span(self) -> Span:
+        """First word, and first word behind."""
+        return self.begin, self.end
+
+
+def forest_candidates(
+    forest: Forest | ForestIndex, predicate: int, *, threshold: float = 0.0, by: str = "node"
+) -> list[Candidate]:
+    """The constituents that may be arguments of a predicate, in any tree of a forest.
+
+    The pruning of Xue & Palmer (2004) as `candidates` does it, for all trees at once: sisters of
+    the nodes above the predicate, and the children of a PP among them; nothing that is coordinated with such a node,
+    and no punctuation.
+
+    Parameters
+    ----------
+    forest : Forest or ForestIndex
+        The forest.
+    predicate : int
+        The position of the predicate's word.
+    threshold : float in [0, 1]
+        Candidates with a smaller probability are left out. At 0 all of all trees are there.
+    by : {"node", "span"}
+        ``"node"``: labels and spans. ``"span"``: spans, each once with the label that is most probable, as Zhang, Zhang
+        & Li (2010) have it: a sub-forest with one or several roots.
+
+    Returns
+    -------
+    list of Candidate
+        Left to right, longer ones first, then by label. The probability is that of being a candidate: a node may be in
+        more trees than that.
+
+    Examples
+    --------
+    >>> from treelet import Forest
+    >>> from treelet.cuts import forest_candidates
+    >>> near = "(S (NP (N He)) (VP (V saw) (NP (NP (D a) (N man)) (PP (P in) (NP (N town))))))"
+    >>> far = "(S (NP (N He)) (VP (V saw) (NP (D a) (N man)) (PP (P in) (NP (N town)))))"
+    >>> forest = Forest.from_trees([(3, near), (1, far)])
+    >>> [(c.label, *c.span, round(c.probability, 2)) for c in forest_candidates(forest, 1)]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [('NP', 0, 1, 1.0), ('NP', 2, 6, 0.75), ('NP', 2, 4, 0.25), ('PP', 4, 6, 0.25), ('P', 4, 5, 0.25),
+     ('NP', 5, 6, 0.25)]
+    >>> len(forest_candidates(forest, 1, threshold=0.5))
+    2
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)) or not 0 <= threshold <= 1:
+        raise ParameterError(f"The 'threshold' parameter must be a number from 0 to 1. Got {threshold!r} instead.")
+    if by not in ("node", "span"):
+        raise ParameterError(f"The 'by' parameter must be 'node' or 'span'. Got {by!r} instead.")
+    index = as_forest_index(forest)
+    word = index.word_at(predicate)
+    labels, spans, ways = index.labels, index.spans, index.ways
+    found: dict[tuple[str, int, int], float] = {}
+
+    def add(node: int, chance: float) -> None:
+        if ways[node] and labels[node] not in PUNCTUATION:
+            key = (labels[node], *spans[node])
+            found[key] = found.get(key, 0.0) + chance
+
+    for number in np.flatnonzero(index.inner & index.holding(word)).tolist():
+        for tails, chance in ways[number]:
+            here = index.shares[number] * chance
+            if here == 0 or len(tails) == 1:
+                continue
+            holder = next(tail for tail in tails if spans[tail][0] <= word < spans[tail][1])
+            for sister in uncoordinated(labels[number], holder, tails, labels.__getitem__):
+                add(sister, here)
+                if ways[holder] and category(labels[sister]) == "PP":
+                    for below, weight in ways[sister]:
+                        for child in below:
+                            if spans[child] != spans[sister]:
+                                add(child, here * weight)
+    if by == "span":
+        best: dict[Span, Candidate] = {}
+        for (label, begin, end), value in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+            old = best.get((begin, end))
+            total = value if old is None else old.probability + value
+            best[begin, end] = Candidate(label if old is None else old.label, begin, end, total)
+        everything = list(best.values())
+    else:
+        everything = [Candidate(*key, value) for key, value in found.items()]
+    kept = [found._replace(probability=min(1.0, found.probability)) for found in everything]
+    return sorted(
+        (candidate for candidate in kept if candidate.probability >= threshold),
+        key=lambda candidate: (candidate.begin, -candidate.end, candidate.label),
+    )

@@ -1,0 +1,120 @@
+"""Parts of a forest in a draft of a new one: what is cut becomes equal, and what is marked in some trees becomes two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.cuts.forest_index import ForestIndex
+from treelet.structures.draft import Draft, Ways
+from treelet.structures.spans import Span
+
+Variants = list[tuple[int, float]]
+
+
+class Copy:
+    """Nodes of an indexed forest in a draft, without the tails that are not copied.
+
+    A node is one in the draft, or several, each with a probability: one that is right above the word at `tagged` in
+    some trees and not in others, where it has another label.
+    """
+
+    __slots__ = ("draft", "index", "one", "several", "tag", "tagged")
+
+    def __init__(self, index: ForestIndex, tagged: int | None = None, tag: str = "") -> None:
+        self.index, self.draft = index, Draft()
+        self.tagged, self.tag = tagged, tag
+        self.one: dict[int, int] = {}
+        self.several: dict[int, Variants] = {}
+
+    def add(self, nodes: NDArray[np.intp], window: Span, place: Span | None = None) -> None:
+        """Some nodes, cut to the window, or all of them put in one place."""
+        index, draft, one, several = self.index, self.draft, self.one, self.several
+        spans, labels, all_ways = index.spans, index.labels, index.ways
+        low, high = window
+        for number in nodes.tolist():
+            begin, end = spans[number]
+            span = place or (begin if begin > low else low, end if end < high else high)
+            if self.tagged is not None and begin <= self.tagged < end and all_ways[number]:
+                self._split(number, span)
+                continue
+            new: Ways = {}
+            if several:
+                for tails, chance in all_ways[number]:
+                    for kept, weight in self.tails(tails):
+                        new[kept] = new.get(kept, 0.0) + chance * weight
+            else:
+                for tails, chance in all_ways[number]:
+                    kept = tuple([one[below] for below in tails if below in one])
+                    new[kept] = new[kept] + chance if kept in new else chance
+            one[number] = draft.node(labels[number], span, new)
+
+    def tails(self, tails: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], float]]:
+        """What the tails of an edge are in the draft, and how probably."""
+        one, several = self.one, self.several
+        if not several or several.keys().isdisjoint(tails):
+            yield tuple([one[below] for below in tails if below in one]), 1.0
+        else:
+            yield from choices([self.variants(below) for below in tails if below in one or below in several])
+
+    def variants(self, number: int) -> Variants:
+        """What a node is in the draft, and how probably."""
+        return self.several[number] if number in self.several else [(self.one[number], 1.0)]
+
+    def is_tag(self, tails: tuple[int, ...]) -> bool:
+        """Whether the tagged word is among the tails of an edge."""
+        spans, ways, tagged = self.index.spans, self.index.ways, self.tagged
+        return tagged is not None and any(
+            not ways[tail] and spans[tail][0] <= tagged < spans[tail][1] for tail in tails
+        )
+
+    def _split(self, number: int, span: Span) -> None:
+        parts: tuple[Ways, Ways] = {}, {}
+        for tails, chance in self.index.ways[number]:
+            new = parts[self.is_tag(tails)]
+            for kept, weight in self.tails(tails):
+                new[kept] = new.get(kept, 0.0) + chance * weight
+        label = self.index.labels[number]
+        made = [
+            (self.draft.node(name, span, ways), sum(ways.values()))
+            for name, ways in zip((label, label + self.tag), parts, strict=True)
+            if ways
+        ]
+        if len(made) == 1:
+            self.one[number] = made[0][0]
+        else:
+            self.several[number] = made
+
+
+def choices(variants: Sequence[Variants]) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Every way to take one of each, with its probability."""
+    for choice in product(*variants):
+        weight = 1.0
+        for _, chance in choice:
+            weight *= chance
+        yield tuple([number for number, _ in choice]), weight
+
+
+class Roots:
+    """Roots over one span as they are found: those of one label are one."""
+
+    __slots__ = ("_ways",)
+
+    def __init__(self) -> None:
+        self._ways: dict[str, Ways] = {}
+
+    def add(self, label: str, tails: tuple[int, ...], weight: float) -> None:
+        """One way of expanding one of them."""
+        if weight > 0:
+            ways = self._ways.setdefault(label, {})
+            ways[tails] = ways.get(tails, 0.0) + weight
+
+    def made(self, draft: Draft, span: Span) -> Ways:
+        """What was added, as nodes of a draft."""
+        roots: Ways = {}
+        for label, ways in self._ways.items():
+            roots[draft.node(label, span, ways),] = sum(ways.values())
+        return roots

@@ -1,0 +1,94 @@
+"""Seven feature sequences of a dependency parse, for kernels that compare it place by place."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import combinations
+
+from treelet.errors import InputTypeError
+from treelet.structures.bank import listed
+from treelet.structures.dependency import Dependencies
+from treelet.structures.dependency_bank import DependencyBank
+from treelet.structures.sequence_bank import SequenceBank
+
+FEATURES = (
+    "bigram",
+    "word_tag",
+    "link_type",
+    "word_link_type",
+    "link_length",
+    "link_length_type",
+    "link_bigram",
+)
+
+
+def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
+    """The seven sequences of Tsivtsivadze et al. (2006, section 3), each in the order of appearance.
+
+    - ``"bigram"``: the two words of each link;
+    - ``"word_tag"``: each word with its tag;
+    - ``"link_type"``: the type of each link;
+    - ``"word_link_type"``: each word with the type of each of its links;
+    - ``"link_length"``: how many words each link spans, 1 between neighbours;
+    - ``"link_length_type"``: that length with the type;
+    - ``"link_bigram"``: the types of each two links of each word, the leftmost link first.
+
+    What belongs to a link is ordered by the link's left word, then by its right one. What belongs to a word is ordered by
+    the word, then by the other end of its link, or of its two links, the first one first.
+
+    Parameters
+    ----------
+    parse : Dependencies
+        Links have no direction here: of a parse with heads, a link is a word with its head, and roots have none.
+
+    Returns
+    -------
+    dict of str to list
+        The features are strings, numbers and pairs of them.
+
+    Examples
+    --------
+    >>> from treelet import Dependencies
+    >>> from treelet.cuts import feature_sequences
+    >>> parse = Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (1, 2, "MVa")])
+    >>> for name, sequence in feature_sequences(parse).items():
+    ...     print(name, sequence)
+    bigram [('dogs', 'bark'), ('bark', 'loudly')]
+    word_tag [('dogs', 'n'), ('bark', 'v'), ('loudly', 'e')]
+    link_type ['Sp', 'MVa']
+    word_link_type [('dogs', 'Sp'), ('bark', 'Sp'), ('bark', 'MVa'), ('loudly', 'MVa')]
+    link_length [1, 1]
+    link_length_type [(1, 'Sp'), (1, 'MVa')]
+    link_bigram [('Sp', 'MVa')]
+    """
+    if not isinstance(parse, Dependencies):
+        raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
+    words, links = parse.words, parse.links
+    own: list[list[tuple[int, str]]] = [[] for _ in words]  # the other end and the type
+    for left, right, kind in links:
+        own[left].append((right, kind))
+        own[right].append((left, kind))
+    for ends in own:
+        ends.sort()
+    return {
+        "bigram": [(words[left], words[right]) for left, right, _ in links],
+        "word_tag": list(zip(words, parse.tags, strict=True)),
+        "link_type": [kind for _, _, kind in links],
+        "word_link_type": [(word, kind) for word, ends in zip(words, own, strict=True) for _, kind in ends],
+        "link_length": [right - left for left, right, _ in links],
+        "link_length_type": [(right - left, kind) for left, right, kind in links],
+        "link_bigram": [(one, other) for ends in own for (_, one), (_, other) in combinations(ends, 2)],
+    }
+
+
+def as_sequencebank(examples: object) -> SequenceBank:
+    """A SequenceBank of whatever holds feature sequences; a dependency parse becomes its `feature_sequences`.
+
+    >>> from treelet import Dependencies
+    >>> as_sequencebank([["a", "b"], Dependencies(["dogs", "bark"], ["n", "v"], [(0, 1, "Sp")])])
+    <SequenceBank: 2 examples, 7 sequences, 10 features, 10 distinct, 7 types>
+    """
+    if isinstance(examples, SequenceBank):
+        return examples
+    items = listed(examples, "feature sequences", (Dependencies, dict), banks=(DependencyBank,))
+    return SequenceBank([feature_sequences(item) if isinstance(item, Dependencies) else item for item in items])

@@ -1,0 +1,290 @@
+"""Semantic roles: what of a tree, or of all trees of a forest, says which role a constituent has for a predicate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from treelet.cuts.copying import Copy, Roots
+from treelet.cuts.forest_index import ForestIndex, NodeLike, as_forest_index
+from treelet.cuts.subforest import sub_forest
+from treelet.cuts.tree_index import AnyTree, TreeIndex, as_tree_index
+from treelet.errors import TreeError
+from treelet.structures import Forest, Tree
+from treelet.structures.draft import Ways
+from treelet.structures.spans import Span
+
+ARGUMENT, PREDICATE = "-ARG", "-P"
+
+
+# --- of a tree --------------------------------------------------------------------------------------------------
+
+
+def argument_tree(tree: AnyTree, predicate: int, span: Span, *, pruned: bool = True, mark: bool = True) -> Tree:
+    """The smallest part of a tree that holds a predicate and one of its arguments.
+
+    This is the structure that Moschitti (2004, 2006) calls PAF. It begins at the lowest common ancestor of both.
+
+    Parameters
+    ----------
+    tree : Tree, str or TreeIndex
+        An index saves time where many arguments of one tree are looked at.
+    predicate : int
+        The predicate's place in the sentence, counted from 0.
+    span : (int, int)
+        The argument's first word, and the first word behind it. Where several nodes have exactly these words, the
+        topmost is the argument.
+    pruned : bool
+        True for the paths down to the predicate's word and to the argument, and all that is below the argument. False
+        for the complete subtree.
+    mark : bool
+        True to end the label of the argument in ``-ARG``, and the label right above the predicate's word in ``-P``.
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    TreeError
+        Where the span is no constituent.
+
+    Examples
+    --------
+    >>> from treelet.cuts import argument_tree
+    >>> tree = "(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat)) (PP (P to) (NP (N school)))))"
+    >>> print(argument_tree(tree, 1, (0, 1)))
+    (S (NP-ARG (N Mary)) (VP (V-P brought)))
+    >>> print(argument_tree(tree, 1, (2, 4)))
+    (VP (V-P brought) (NP-ARG (D a) (N cat)))
+    >>> print(argument_tree(tree, 1, (2, 4), pruned=False, mark=False))
+    (VP (V brought) (NP (D a) (N cat)) (PP (P to) (NP (N school))))
+    """
+    index, word, argument = as_instance(tree, predicate, span)
+    up, down = index.path(word, argument)
+    top = up[-1]
+    keep = {*up, *down, *range(argument, index.after[argument])} if pruned else None
+    return index.rebuilt(top, keep=keep, rename=_marks(index, word, argument, top) if mark else None)
+
+
+def path_tree(tree: AnyTree, predicate: int, span: Span, *, mark: bool = True) -> Tree:
+    """The path between a predicate and an argument: the first half of the hybrid kernel of Che et al. (2006).
+
+    The nodes from the predicate's word up to the lowest common ancestor and down to the argument, which ends the path:
+    what is below it is for `constituent_tree`.
+
+    Parameters
+    ----------
+    tree, predicate, span, mark
+        As in `argument_tree`.
+
+    Examples
+    --------
+    >>> from treelet.cuts import path_tree
+    >>> print(path_tree("(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))", 1, (0, 1)))
+    (S NP-ARG (VP (V-P brought)))
+    """
+    index, word, argument = as_instance(tree, predicate, span)
+    up, down = index.path(word, argument)
+    return index.rebuilt(up[-1], keep={*up, *down}, rename=_marks(index, word, argument, up[-1]) if mark else None)
+
+
+def constituent_tree(tree: AnyTree, predicate: int, span: Span) -> Tree:
+    """All that an argument consists of: the second half of the hybrid kernel of Che et al. (2006).
+
+    Parameters
+    ----------
+    tree, predicate, span
+        As in `argument_tree`. The predicate makes no difference, and is taken so that all three are called alike.
+
+    Examples
+    --------
+    >>> from treelet.cuts import constituent_tree
+    >>> print(constituent_tree("(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))", 1, (2, 4)))
+    (NP (D a) (N cat))
+    """
+    index, _, argument = as_instance(tree, predicate, span)
+    return index.nodes[argument]
+
+
+def _marks(index: TreeIndex, word: int, argument: int, top: int) -> dict[int, str]:
+    marks = {argument: index.label(argument) + ARGUMENT}
+    tag = index.parent[word]
+    if tag >= top:
+        marks[tag] = marks.get(tag, index.label(tag)) + PREDICATE
+    return marks
+
+
+def as_instance(tree: AnyTree, predicate: int, span: Span) -> tuple[TreeIndex, int, int]:
+    """The index of a tree, the node of a predicate's word, and the node of an argument."""
+    index = as_tree_index(tree)
+    index.check_word(predicate, "predicate")
+    index.tag(predicate)  # an error where nothing is above it
+    return index, index.word(predicate), index.node_of(span)
+
+
+# --- of all trees of a forest -----------------------------------------------------------------------------------
+
+
+def path_forest(forest: Forest | ForestIndex, predicate: int, node: NodeLike, *, mark: bool = True) -> Forest:
+    """The paths from a predicate to an argument, in all trees that have the argument.
+
+    A path goes from the predicate's word up to the lowest node above both and down to the argument, which ends it. As a
+    tree it has these nodes and no others. If the argument is above the predicate, it is the top.
+
+    Parameters
+    ----------
+    forest : Forest or ForestIndex
+        The forest.
+    predicate : int
+        The position of the predicate's word.
+    node : (begin, end), (label, begin, end) or int
+        The argument: any node over these words, or any with this label, of several in one tree the topmost; or a node
+        by its number in ``forest.nodes``. A `Candidate` will do.
+    mark : bool
+        True to end the label of the argument in ``-ARG``, and the label right above the predicate's word in ``-P``.
+
+    Returns
+    -------
+    Forest
+        Of the paths, given that a tree has the argument. The argument keeps its span, and the predicate stands next to
+        it.
+
+    Examples
+    --------
+    >>> from treelet import Forest
+    >>> from treelet.cuts import path_forest
+    >>> trees = ["(S (NP (N Mary)) (VP (V saw) (NP (D a) (N cat))))", "(S (NP (N Mary)) (V saw) (NP (D a) (N cat)))"]
+    >>> forest = Forest.from_trees([(3, trees[0]), (1, trees[1])])
+    >>> for tree, p in path_forest(forest, 1, ("NP", 2, 4)).trees():
+    ...     print(round(p, 2), tree)
+    0.75 (VP (V-P saw) NP-ARG)
+    0.25 (S (V-P saw) NP-ARG)
+    """
+    return _linked(as_forest_index(forest), predicate, node, mark, whole=False)
+
+
+def argument_forest(forest: Forest | ForestIndex, predicate: int, node: NodeLike, *, mark: bool = True) -> Forest:
+    """The paths from a predicate to an argument with all that is below it, in all trees that have it.
+
+    Parameters
+    ----------
+    forest, predicate, node, mark
+        As in `path_forest`.
+
+    Returns
+    -------
+    Forest
+        Of paths and argument, given that a tree has the argument. Its words keep their positions, and the predicate
+        stands next to them.
+
+    References
+    ----------
+    Moschitti (2004), A study on convolution kernels for shallow semantic parsing.
+
+    Examples
+    --------
+    >>> from treelet import Forest
+    >>> from treelet.cuts import argument_forest
+    >>> forest = Forest.from_trees([(1, "(S (N John) (VP (V saw) (NP (D a) (N man)) (PP (P in) (N town))))")])
+    >>> print(argument_forest(forest, 1, (2, 4)).best()[0])
+    (VP (V-P saw) (NP-ARG (D a) (N man)))
+    """
+    return _linked(as_forest_index(forest), predicate, node, mark, whole=True)
+
+
+def constituent_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
+    """All that an argument may consist of: the part of the forest below it.
+
+    Parameters
+    ----------
+    forest, node
+        As in `path_forest`. With a span alone, its several possible labels are several roots.
+
+    Examples
+    --------
+    >>> from treelet import Forest
+    >>> from treelet.cuts import constituent_forest
+    >>> forest = Forest.from_trees([(1, "(S (V saw) (NP (D a) (N man)))"), (1, "(S (V saw) (X (D a) (N man)))")])
+    >>> print(constituent_forest(forest, ("NP", 1, 3)).best()[0])
+    (NP (D a) (N man))
+    >>> constituent_forest(forest, (1, 3)).count_trees()
+    2
+    """
+    return sub_forest(forest, node)
+
+
+def _linked(index: ForestIndex, predicate: int, node: NodeLike, mark: bool, *, whole: bool) -> Forest:
+    word = index.word_at(predicate)
+    found, span = index.matching(node)
+    copy = Copy(index, word if mark else None, PREDICATE)
+    if span[0] <= word < span[1]:
+        roots = _path_within(copy, word, found, span, mark, whole)
+    else:
+        roots = _path_between(copy, word, found, span, mark, whole)
+    if not roots:
+        raise TreeError(f"the node {node!r} is too improbable, or no node is above it and the word {word}")
+    return Forest.from_columns(copy.draft.columns(roots))
+
+
+def _path_within(copy: Copy, word: int, found: list[int], span: Span, mark: bool, whole: bool) -> Ways:
+    """The argument is above the predicate."""
+    index, draft = copy.index, copy.draft
+    below = (index.begin >= span[0]) & (index.end <= span[1]) & (index.inner | index.word)
+    if whole:
+        copy.add(np.flatnonzero(below), span)
+    else:
+        copy.add(np.flatnonzero(below & index.holding(word)), span, place=span)
+    roots: Ways = {}
+    for number, weight in index.topmost(found, span).items():
+        label = index.labels[number]
+        for made, part in copy.variants(number):
+            tag = draft.nodes[made][0][len(label) :]
+            top = draft.labelled(made, label + ARGUMENT + tag) if mark else made
+            roots[top,] = roots.get((top,), 0.0) + weight * part
+    return {root: weight for root, weight in roots.items() if weight > 0}
+
+
+def _path_between(copy: Copy, word: int, found: list[int], span: Span, mark: bool, whole: bool) -> Ways:
+    """The argument is beside the predicate: one way down to each."""
+    index, draft, labels, spans = copy.index, copy.draft, copy.index.labels, copy.index.spans
+    beside = (span[0] - 1, span[0]) if word < span[0] else (span[1], span[1] + 1)
+    apart = (index.end <= span[0]) | (index.begin >= span[1])
+    copy.add(np.flatnonzero(index.holding(word) & apart), beside, place=beside)
+    if whole:
+        copy.add(np.flatnonzero((index.begin >= span[0]) & (index.end <= span[1])), span)
+    down: dict[int, int] = {}
+    for number in found:
+        label = labels[number] + ARGUMENT if mark else labels[number]
+        down[number] = draft.labelled(copy.one[number], label) if whole else draft.node(label, span, {})
+    reach = index.reach(found, span)
+    roots = Roots()
+    for number in sorted(reach):
+        if spans[number][0] <= word < spans[number][1]:
+            for tails, chance in index.ways[number]:
+                label = labels[number] + PREDICATE if mark and copy.is_tag(tails) else labels[number]
+                for kept, weight in _branches(copy, word, tails, down, reach):
+                    roots.add(label, kept, index.shares[number] * chance * weight)
+        elif number not in down:
+            ways: Ways = {}
+            for tails, chance in index.ways[number]:
+                for below in tails:
+                    if below in reach:
+                        ways[down[below],] = ways.get((down[below],), 0.0) + chance * reach[below]
+            down[number] = draft.node(labels[number], span, ways)
+    return roots.made(draft, (min(beside[0], span[0]), max(beside[1], span[1])))
+
+
+def _branches(
+    copy: Copy, word: int, tails: tuple[int, ...], down: dict[int, int], reach: dict[int, float]
+) -> Iterator[tuple[tuple[int, int], float]]:
+    """Of an edge, the tail above the predicate and the one above the argument, if they are two; in their order."""
+    spans = copy.index.spans
+    for below in tails:
+        begin, end = spans[below]
+        if below in reach and not begin <= word < end:
+            holder = next(tail for tail in tails if spans[tail][0] <= word < spans[tail][1])
+            for made, weight in copy.variants(holder):
+                pair = (made, down[below]) if word < begin else (down[below], made)
+                yield pair, weight * reach[below]

@@ -1,0 +1,171 @@
+"""Packed forests as plain columns, and as JSON: one line a forest.
+
+Only the layout is known here; `treelet.structures.Forest` wraps it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.errors import FormatError, TreeError
+from treelet.formats.brackets import label_problem
+from treelet.formats.files import Source
+
+Ints = NDArray[np.int32]
+Edge = tuple[int, Sequence[int], float]
+LAYOUT = '{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], log probability], ...], "root": number}'
+
+
+class ForestColumns(NamedTuple):
+    """A forest as columns: what all forests are made of, wherever they come from.
+
+    Attributes
+    ----------
+    labels : list of str
+        Each once.
+    label, begin, end : ndarray of int32
+        Of each node: the number of its label, and its words.
+    head : ndarray of int32
+        Of each edge.
+    tail_start, tail : ndarray of int64, ndarray of int32
+        The tails of edge e are ``tail[tail_start[e]:tail_start[e + 1]]``.
+    logp : ndarray of float64
+        Of each edge.
+    root : int
+        -1 for a forest without trees.
+    """
+
+    labels: list[str]
+    label: Ints
+    begin: Ints
+    end: Ints
+    head: Ints
+    tail_start: NDArray[np.int64]
+    tail: Ints
+    logp: NDArray[np.float64]
+    root: int
+
+    @classmethod
+    def of(cls, native: _core.Forest) -> ForestColumns:
+        """Of a forest that the native core holds."""
+        head = np.repeat(np.arange(len(native.label), dtype=np.int32), np.diff(native.edge_start))
+        spans = native.label, native.begin, native.end
+        return cls(native.labels, *spans, head, native.tail_start, native.tail, native.logp, native.root)
+
+    def native(self) -> _core.Forest:
+        """The forest in the native core, sorted so that tails come before heads; an error if it is none."""
+        try:
+            return _core.forest(*self)
+        except ValueError as error:
+            raise TreeError(f"this is no forest: {error}") from None
+
+    def tails(self) -> list[list[int]]:
+        """Of each edge."""
+        tail, start = self.tail.tolist(), self.tail_start.tolist()
+        return [tail[a:b] for a, b in pairwise(start)]
+
+
+def forest_columns(nodes: Sequence[tuple[str, int, int]], edges: Sequence[Edge], root: int) -> ForestColumns:
+    """Columns of nodes (label, begin, end) and edges (head, tails, log probability) that are known to be right."""
+    labels: dict[str, int] = {}
+    numbered = [(labels.setdefault(label, len(labels)), begin, end) for label, begin, end in nodes]
+    label, begin, end = np.ascontiguousarray(np.array(numbered, np.int32).reshape(-1, 3).T)
+    starts = np.zeros(len(edges) + 1, np.int64)
+    np.cumsum([len(tails) for _, tails, _ in edges], out=starts[1:])
+    return ForestColumns(
+        list(labels),
+        label,
+        begin,
+        end,
+        np.array([head for head, _, _ in edges], np.int32),
+        starts,
+        np.array([tail for _, tails, _ in edges for tail in tails], np.int32),
+        np.array([logp for _, _, logp in edges], np.float64),
+        root,
+    )
+
+
+def checked_columns(
+    nodes: Iterable[tuple[str, int, int]], edges: Iterable[Edge], root: int | None = None
+) -> ForestColumns:
+    """As `forest_columns`, of whatever is given; by default the root is the one node that is nobody's tail."""
+    known = [_node(number, node) for number, node in enumerate(nodes)]
+    joined = [_edge(number, edge, len(known)) for number, edge in enumerate(edges)]
+    if not known:
+        return forest_columns([], joined, -1)
+    if root is None:
+        tops = sorted(set(range(len(known))) - {tail for _, tails, _ in joined for tail in tails})
+        if len(tops) != 1:
+            raise TreeError(f"which node is the root of the forest? {len(tops)} nodes are nobody's tail: say root=")
+        root = tops[0]
+    if isinstance(root, bool) or not isinstance(root, (int, np.integer)) or not 0 <= root < len(known):
+        raise TreeError(f"the root of a forest must be the number of a node, got {root!r}")
+    return forest_columns(known, joined, int(root))
+
+
+def _node(number: int, node: Any) -> tuple[str, int, int]:
+    try:
+        label, begin, end = node
+        begin, end = int(begin), int(end)
+    except (TypeError, ValueError, OverflowError):
+        raise TreeError(f"node {number} of a forest must be (label, begin, end), got {node!r}") from None
+    if label != "" and (problem := label_problem(label)):
+        raise TreeError(f"node {number} of a forest: a label is {problem}")
+    if not 0 <= begin < end < 2**31:
+        raise TreeError(f"node {number} of a forest ({label!r}) has the span {begin}..{end}")
+    return label, begin, end
+
+
+def _edge(number: int, edge: Any, size: int) -> Edge:
+    try:
+        head, tails = int(edge[0]), [int(tail) for tail in edge[1]]
+    except (TypeError, ValueError, OverflowError):
+        raise TreeError(f"edge {number} of a forest must be (head, tails, probability), got {edge!r}") from None
+    if not tails or not all(0 <= node < size for node in (head, *tails)):
+        raise TreeError(f"edge {number} of a forest joins nodes that are not there: {edge!r}")
+    return head, tails, edge[2]
+
+
+# --- JSON -------------------------------------------------------------------------------------------------------
+
+
+def to_json(columns: ForestColumns) -> str:
+    """One line of JSON: nodes, edges (head, tails, log probability) and the root."""
+    spans = zip(columns.label.tolist(), columns.begin.tolist(), columns.end.tolist(), strict=True)
+    nodes = [(columns.labels[label], begin, end) for label, begin, end in spans]
+    edges = list(zip(columns.head.tolist(), columns.tails(), columns.logp.tolist(), strict=True))
+    root = columns.root if columns.root >= 0 else None
+    return json.dumps({"nodes": nodes, "edges": edges, "root": root}, ensure_ascii=False)
+
+
+def from_json(text: str | Mapping[str, Any]) -> ForestColumns:
+    """What `to_json` wrote, or the object that it stands for."""
+    try:
+        data = json.loads(text) if isinstance(text, str) else text
+        root = data["root"]
+        edges = [(edge[0], edge[1], float(edge[2])) for edge in data["edges"]]
+        nodes = [(node[0], node[1], node[2]) for node in data["nodes"]]
+    except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
+        raise FormatError(f"a forest in JSON is {LAYOUT} ({error})") from None
+    if root is None and nodes:
+        raise TreeError(f"the root of a forest must be the number of a node, got {root!r}")
+    return checked_columns(nodes, edges if nodes else [], root)
+
+
+def read_columns(source: Source) -> Iterator[tuple[int, ForestColumns]]:
+    """The forests of a file, one a line that is not empty, each with the number of its line."""
+    for number, line in source.text_lines():
+        if line.strip():
+            try:
+                yield number, from_json(line)
+            except FormatError as error:
+                raise source.error(error.message, number) from None
+            except TreeError as error:
+                raise source.error(str(error), number) from None

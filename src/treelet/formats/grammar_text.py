@@ -1,0 +1,258 @@
+"""Grammars as text, one rule a line, as NLTK has them.
+
+::
+
+    # comments and blank lines are skipped
+    %start S [0.9]
+    %start NP [0.1]
+    S -> NP VP [1.0]
+    NP -> DT NN [0.4] | "he" [0.6]
+
+Words are quoted, ``"with JSON's escapes"`` or ``'plainly'``. A symbol that is not made of letters, digits and the like, as
+``<#>`` and ``<''>``, is put in angle brackets, with JSON's escapes. What is neither, and heads no rule, is a word. For
+grammars from treebanks there are also ``%label NP^S NP``, ``%hidden @NP``, ``%unknown {...}`` and ``%fallback``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, cast
+
+from treelet.formats.brackets import label_problem
+from treelet.formats.files import Source
+from treelet.formats.grammar_rules import GrammarParts, Rule, Tail, Word, shown, uniform
+
+_PLAIN = re.compile(r"(?!->$)[\w/@^$.,:;+*=&~!?-]+")
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<comment>\#.*)
+      | (?P<arrow>->(?!\S))
+      | (?P<bar>\|)
+      | (?P<word>"(?:[^"\\]|\\.)*" | '[^']*')
+      | (?P<symbol><(?:[^>\\]|\\.)+>)
+      | (?P<chance>\[[^\]\s]*\])
+      | (?P<plain>[^\s|"'<\[\#](?:(?!\[[\d.eE+-]+\])[^\s|])*)
+    )\s*""",
+    re.VERBOSE,
+)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    column: int
+
+
+class _Raw(NamedTuple):
+    line: int
+    head: str
+    tail: tuple[_Token, ...]
+    probability: float | None
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def read(source: Source, unknown: Callable[[Any], object] = lambda found: None) -> GrammarParts:
+    """Read a grammar; every error says in which line.
+
+    `unknown` is given the model of unknown words, to say with an error what is wrong with it.
+    """
+    reader = _Reader(source, unknown)
+    for line, text in _whole_lines(source):
+        reader.take(line, text)
+    return GrammarParts(reader.rules(), reader.starts(), reader.labels, reader.hidden, reader.unknown, reader.fallback)
+
+
+def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Lines, those that end in a backslash joined with the next."""
+    begin, parts = 0, list[str]()
+    for number, line in source.text_lines():
+        begin = begin if parts else number
+        if line.rstrip().endswith("\\") and not line.lstrip().startswith("#"):
+            parts.append(line.rstrip()[:-1])
+            continue
+        yield begin, " ".join([*parts, line])
+        parts = []
+    if parts:
+        yield begin, " ".join(parts)
+
+
+class _Reader:
+    def __init__(self, source: Source, check: Callable[[Any], object]) -> None:
+        self.source, self.check = source, check
+        self.raw: list[_Raw] = []
+        self.start: list[tuple[int, str, float | None]] = []
+        self.labels: dict[str, str] = {}
+        self.hidden: list[str] = []
+        self.unknown: Any = None
+        self.fallback = False
+
+    def take(self, line: int, text: str) -> None:
+        if text.startswith("%unknown"):
+            try:
+                self.unknown = json.loads(text.removeprefix("%unknown"))
+                self.check(self.unknown)
+            except (ValueError, RecursionError) as error:
+                raise self.source.error(f"the model of unknown words cannot be read: {error}", line) from None
+            return
+        tokens = self.tokens(line, text)
+        if not tokens:
+            return
+        if tokens[0].kind == "plain" and tokens[0].text.startswith("%"):
+            self.directive(line, tokens)
+        else:
+            self.rule(line, tokens)
+
+    def tokens(self, line: int, text: str) -> list[_Token]:
+        found: list[_Token] = []
+        place, end = 0, len(text.rstrip())
+        while place < end:
+            match = _TOKEN.match(text, place)
+            if match is None:
+                raise self.source.error("a quote or an angle bracket is not closed", line, place + 1)
+            kind = cast(str, match.lastgroup)
+            column = match.start(kind) + 1
+            if kind != "comment":
+                found.append(_Token(kind, self.value(kind, match[kind], line, column), column))
+            place = match.end()
+        return found
+
+    def value(self, kind: str, text: str, line: int, column: int) -> str:
+        if kind not in {"word", "symbol", "plain"}:
+            return text
+        if kind == "symbol" or text.startswith('"'):
+            try:
+                text = json.loads(f'"{text[1:-1]}"', strict=False)
+            except ValueError:
+                raise self.source.error(f"the escapes in {text} are not those of JSON", line, column) from None
+        elif text.startswith("'"):
+            text = text[1:-1]
+        if problem := label_problem(text):
+            raise self.source.error(
+                f"a symbol or word is {problem}; write brackets as -LRB- and -RRB- and join words by '_'", line, column
+            )
+        return text
+
+    def probability(self, line: int, token: _Token) -> float:
+        try:
+            number = float(token.text[1:-1])
+        except ValueError:
+            number = math.nan
+        if not 0 < number <= 1:
+            raise self.source.error(
+                f"a probability in (0, 1] is needed in brackets, got {token.text}", line, token.column
+            )
+        return number
+
+    def directive(self, line: int, tokens: list[_Token]) -> None:
+        name, rest = tokens[0].text, tokens[1:]
+        symbols = [token.text for token in rest if token.kind in {"plain", "symbol"}]
+        chances = [self.probability(line, token) for token in rest if token.kind == "chance"]
+        whole = len(symbols) + len(chances) == len(rest)
+        if name == "%start" and whole and len(symbols) == 1 and len(chances) <= 1:
+            if symbols[0] in [symbol for _, symbol, _ in self.start]:
+                raise self.source.error(f"the start symbol {symbols[0]!r} is there twice", line)
+            self.start.append((line, symbols[0], chances[0] if chances else None))
+        elif name == "%label" and whole and len(symbols) == 2 and not chances:
+            self.labels[symbols[0]] = symbols[1]
+        elif name == "%hidden" and whole and symbols and not chances:
+            self.hidden += symbols
+        elif name == "%fallback" and not rest:
+            self.fallback = True
+        else:
+            raise self.source.error(
+                "what begins with % must be '%start SYMBOL', '%start SYMBOL [probability]', '%label SYMBOL LABEL', "
+                "'%hidden SYMBOL', '%unknown {...}' or '%fallback'; write a symbol that begins so as <%...>",
+                line,
+            )
+
+    def rule(self, line: int, tokens: list[_Token]) -> None:
+        if len(tokens) < 2 or tokens[0].kind not in {"plain", "symbol"} or tokens[1].kind != "arrow":
+            raise self.source.error("a rule is written 'HEAD -> SYMBOL \"word\" [probability]'", line)
+        tail: list[_Token] = []
+        chance: float | None = None
+        for token in (*tokens[2:], _Token("bar", "", 0)):
+            if token.kind == "bar":
+                if not tail:
+                    raise self.source.error("nothing to the right of the arrow, or between two bars", line)
+                self.raw.append(_Raw(line, tokens[0].text, tuple(tail), chance))
+                tail, chance = [], None
+            elif token.kind == "arrow" or chance is not None:
+                raise self.source.error("a rule ends with its probability, or at a bar", line, token.column)
+            elif token.kind == "chance":
+                chance = self.probability(line, token)
+            else:
+                tail.append(token)
+
+    def rules(self) -> list[Rule]:
+        """The rules, once it is known what heads one."""
+        if not self.raw:
+            raise self.source.error("there are no rules in this file")
+        heads = {rule.head for rule in self.raw}
+        with_chance = self.raw[0].probability is not None
+        found: dict[tuple[str, Tail], tuple[int, float | None]] = {}
+        for line, head, tokens, chance in self.raw:
+            if (chance is not None) != with_chance:
+                raise self.source.error("all rules have a probability, or none has", line)
+            tail = tuple(
+                Word(token.text)
+                if token.kind == "word" or (token.kind == "plain" and token.text not in heads)
+                else token.text
+                for token in tokens
+            )
+            if (head, tail) not in found:
+                found[head, tail] = line, chance
+            elif with_chance:
+                raise self.source.error(
+                    f"the rule {shown(head, tail)} is there twice, first in line {found[head, tail][0]}: leave one",
+                    line,
+                )
+        if with_chance:
+            return [Rule(head, tail, cast(float, chance)) for (head, tail), (_, chance) in found.items()]
+        return uniform(found)
+
+    def starts(self) -> dict[str, float]:
+        """Where trees begin: what the file says, else the first rule's head."""
+        if not self.start:
+            return {self.raw[0].head: 1.0}
+        heads = {rule.head for rule in self.raw}
+        given = [chance is not None for _, _, chance in self.start]
+        for line, symbol, chance in self.start:
+            if symbol not in heads:
+                raise self.source.error(f"the start symbol {symbol!r} heads no rule", line)
+            if (chance is not None) != given[0]:
+                raise self.source.error("all start symbols have a probability, or none has", line)
+        return {symbol: 1 / len(self.start) if chance is None else chance for _, symbol, chance in self.start}
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
+def lines(grammar: GrammarParts) -> Iterator[str]:
+    """The lines of a grammar's file."""
+    rules = grammar.rules
+    heads = {rule.head for rule in rules}
+
+    def symbol(name: str) -> str:
+        if _PLAIN.fullmatch(name) and name in heads:
+            return name
+        return "<" + json.dumps(name, ensure_ascii=False)[1:-1].replace(">", "\\u003e") + ">"
+
+    for name, probability in grammar.start.items():
+        yield f"%start {symbol(name)} [{probability!r}]"
+    for name, label in grammar.labels.items():
+        if name != label:
+            yield f"%label {symbol(name)} {symbol(label)}"
+    for name in grammar.hidden:
+        yield f"%hidden {symbol(name)}"
+    if grammar.unknown is not None:
+        yield "%unknown " + json.dumps(grammar.unknown, ensure_ascii=False, separators=(",", ":"))
+    if grammar.fallback:
+        yield "%fallback"
+    for head, tail, probability in rules:
+        items = (json.dumps(str(item), ensure_ascii=False) if isinstance(item, Word) else symbol(item) for item in tail)
+        yield f"{symbol(head)} -> {' '.join(items)} [{probability!r}]"

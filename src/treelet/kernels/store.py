@@ -1,0 +1,112 @@
+"""Kernels over what a native store holds, whatever that is: trees, forests, sequences."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, overflow
+from treelet.structures.bank import Bank
+
+
+class StoreRows(NamedTuple):
+    """Weighted sums of what a store holds: for most examples, how often each has each distinct part."""
+
+    store: Any
+    weights: _core.NodeWeights
+    limit: NDArray[np.int32]
+    """The largest number of a part in any row up to each."""
+
+    @staticmethod
+    def of(bank: Bank[Any]) -> StoreRows:
+        store, roots = bank.columns
+        return StoreRows(store, bank.weights(), np.maximum.accumulate(roots) if len(roots) else roots)
+
+
+class StoreEvaluator(Evaluator):
+    """A kernel over a store bound to rows and columns, through the native core.
+
+    Parameters
+    ----------
+    kernel : StoreKernel
+        What compares two parts.
+    rows : StoreRows
+        Over the columns' store or one grown over it.
+    columns : StoreRows, optional
+        The rows, if not given.
+    shown : Kernel, optional
+        The kernel to name in errors, if it is another.
+    """
+
+    def __init__(
+        self, kernel: StoreKernel, rows: StoreRows, columns: StoreRows | None, logs: bool, shown: Kernel | None = None
+    ) -> None:
+        self.kernel, self.rows, self.logs = shown or kernel, rows, logs
+        columns = columns or rows
+        self.n_rows, self.n_columns = len(rows.weights), len(columns.weights)
+        self.native = kernel.native(columns.store, columns.weights, logs, rows.store)
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        store, weights, limit = self.rows
+        large = self.native.rows(store, weights, limit if halves else None, begin, end, out)
+        if large is not None and not self.logs:
+            raise overflow(self.kernel, *large)
+
+    @property
+    def bytes(self) -> int:
+        return int(self.native.bytes)
+
+
+class StoreKernel(Kernel):
+    """A convolution kernel computed by the native core, over the distinct parts of the examples in a bank."""
+
+    _algorithm: ClassVar[Any]
+    bank: ClassVar[type[Bank[Any]]]
+    """What holds the examples."""
+    collapses: ClassVar[bool] = True
+    """Whether a model can be one weighted graph of distinct parts, against which any later example is scored."""
+
+    @abstractmethod
+    def _native_parameters(self, store: Any) -> tuple[Any, ...]:
+        """What the native algorithm takes besides the examples."""
+
+    def native(self, store: Any, weights: _core.NodeWeights, logs: bool, rows_store: Any = None) -> Any:
+        """The native algorithm bound to columns; rows will come from `rows_store`, if not from the same store."""
+        return self._algorithm(store, weights, logs, *self._native_parameters(rows_store or store))
+
+    def native_self_values(self, store: Any, weights: _core.NodeWeights, logs: bool) -> Vector:
+        """K of each row with itself."""
+        values: Vector = self._algorithm.self_values(store, weights, logs, *self._native_parameters(store))
+        return values
+
+    def coerce(self, X: Any) -> Any:
+        return self.bank.of(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> StoreEvaluator:
+        self.validate()
+        X = self.coerce(X)
+        if Y is None:
+            return StoreEvaluator(self, StoreRows.of(X), None, logs)
+        columns, rows = self.coerce(Y).joined(X)
+        return StoreEvaluator(self, StoreRows.of(rows), StoreRows.of(columns), logs)
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        self.validate()
+        bank = self.coerce(X)
+        return self.native_self_values(bank.columns.store, bank.weights(), logs)
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        self.validate()
+        bank = self.coerce(X)
+        store, weights = bank.columns.store, bank.weights()
+        K, by_lam, by_mu = (np.empty((len(bank), len(bank))) for _ in range(3))
+        parts = [by_lam, by_mu][: len(self._tunable)]
+        if len(bank):
+            large = self._algorithm.gradient(store, weights, weights, K, by_lam, by_mu, *self._native_parameters(store))
+            if large is not None:
+                raise overflow(self, *large)
+        return K, parts

@@ -1,0 +1,72 @@
+"""A bank's columns as arrays of small whole numbers, and back, trusting nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.formats.base import Columns
+
+Array = NDArray[Any]
+Arrays = dict[str, Array]
+
+
+def small(values: Array) -> Array:
+    """Whole numbers from 0 in the smallest type that holds them."""
+    return values.astype(np.min_scalar_type(int(values.max())) if len(values) else np.uint8)
+
+
+def whole(values: Any, dtype: Any) -> Array:
+    """Whole numbers from 0 again; ValueError if they are none."""
+    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind != "u" or values.dtype.itemsize > 4:
+        raise ValueError("a column of a bank has the wrong type")
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def packed(columns: Columns) -> Arrays:
+    """The columns of trees, or of forests, whose edges have probabilities too."""
+    store, roots = columns
+    texts = [text.encode("utf-8", "surrogatepass") for text in store.labels]
+    arrays = {
+        "texts": np.frombuffer(b"".join(texts), np.uint8),
+        "text_lengths": small(np.array([len(text) for text in texts], np.int64)),
+        "label": small(store.label),
+        "arity": small(np.diff(store.child_start)),
+        "child": small(store.child),
+        "roots": small(roots.astype(np.int64) + 1),
+    }
+    if isinstance(store, _core.ForestStore):
+        arrays |= {"edges": small(np.diff(store.edge_start)), "probability": store.p}
+    return arrays
+
+
+def unpacked(arrays: Arrays) -> Columns:
+    """The columns again; ValueError if they make no sense."""
+    lengths, arity = whole(arrays["text_lengths"], np.int64), whole(arrays["arity"], np.int64)
+    ends = np.cumsum(lengths)
+    content = bytes(whole(arrays["texts"], np.uint8))
+    if (ends[-1] if len(ends) else 0) != len(content):
+        raise ValueError("the labels of a bank do not fit their lengths")
+    texts = [
+        content[end - size : end].decode("utf-8", "surrogatepass") for end, size in zip(ends, lengths, strict=True)
+    ]
+    label, child, start = whole(arrays["label"], np.int32), whole(arrays["child"], np.int32), _starts(arity)
+    if "probability" in arrays:
+        p = arrays["probability"]
+        if p.ndim != 1 or p.dtype != np.float64:
+            raise ValueError("the probabilities of a bank have the wrong type")
+        edges = _starts(whole(arrays["edges"], np.int64))
+        store: Any = _core.ForestStore.from_columns(texts, label, edges, start, child, np.ascontiguousarray(p))
+    else:
+        store = _core.Store.from_columns(texts, label, start, child)
+    roots = whole(arrays["roots"], np.int64) - 1
+    if len(roots) and roots.max() >= len(store):
+        raise ValueError("an item of a bank is missing")
+    return Columns(store, roots.astype(np.int32))
+
+
+def _starts(counts: Array) -> Array:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
