@@ -44,7 +44,7 @@ MUTANTS = [
     ("node_loop.hpp", "if (b.uses[i] == 0) kept.release(i);", "kept.release(i);"),
     ("postings.hpp", "notes[at.last].weight += more;", "notes[at.last].weight = more;"),
     ("store.hpp", "height_.push_back(n ? height + 1 : 0);", "height_.push_back(height);"),
-    ("node_weights.hpp", "count[kids[k]] += count[found[i]];", "count[kids[k]] = count[found[i]];"),
+    ("node_weights.hpp", "count[place[child]] += times * count[i];", "count[place[child]] = times * count[i];"),
     (
         "subtree.hpp",
         "decay_.push_back(power(lam, store.productions_below(node)));",
@@ -63,7 +63,7 @@ MUTANTS = [
     ("forest.hpp", "if (o != t) rest += in[tail[o]];", "rest += in[tail[o]];"),
     ("forest_kernel.hpp", "sum = Num(1) + s.child[x->child];", "sum = Num(1);"),
     ("forest_kernel.hpp", "sum += part * Num(x->p);", "sum += part;"),
-    ("forest_bank.hpp", "edges[n - 1].p += edges[i].p;", ""),
+    ("forest_store.hpp", "edges[n - 1].p += edges[i].p;", ""),
 ]
 
 
