@@ -16,8 +16,9 @@ struct NoValues {
 };
 template <class Num> struct SubsequenceScratch : NodeScratch<Num, NoValues> {
     std::vector<Num> shorter, longer;
-    std::vector<Id> common; // per column: how many places hold a feature of the row's sequence
-    std::vector<Id> met;
+    std::vector<Id> common;     // per column: how many places hold a feature of the row's sequence
+    std::vector<Id> met;        // columns
+    std::vector<Id> one, other; // features of two sequences
 };
 
 template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColumns<Num>, SubsequenceScratch<Num>> {
@@ -83,19 +84,23 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
     // shorter[i][k]: subsequences of the first i and k places, of one feature less, weighted as if they went on to the end
     // of these places; at first the empty one.
     Num compare(const Store &store, Id u, Id v, Scratch &s) const {
-        const Store &others = store_;
-        const std::size_t rows = store.arity(u), columns = others.arity(v), width = columns + 1;
-        const Id *const one = store.children(u), *const other = others.children(v);
+        const std::size_t rows = store.arity(u), columns = store_.arity(v), width = columns + 1;
+        s.one.clear(), s.other.clear();
+        each_feature(store, u, [&](Id, Id feature) { s.one.push_back(feature); });
+        each_feature(store_, v, [&](Id, Id feature) { s.other.push_back(feature); });
+        const Id *const one = s.one.data(), *const other = s.other.data();
+        const Num lam = lam_, square = lam_ * lam_;
         s.shorter.assign((rows + 1) * width, Num(1));
         for (Id size = 1; size < length_; ++size) {
             s.longer.assign((rows + 1) * width, Num(0));
             for (std::size_t i = 1; i <= rows; ++i) {
+                const Num *const shorter = s.shorter.data() + (i - 1) * width;
+                Num *const longer = s.longer.data() + i * width;
                 Num ends_here(0); // those whose last feature in `one` is at i
                 for (std::size_t k = 1; k <= columns; ++k) {
-                    ends_here *= lam_;
-                    if (store.label(one[i - 1]) == others.label(other[k - 1]))
-                        ends_here += lam_ * lam_ * s.shorter[(i - 1) * width + k - 1];
-                    s.longer[i * width + k] = lam_ * s.longer[(i - 1) * width + k] + ends_here;
+                    ends_here *= lam;
+                    if (one[i - 1] == other[k - 1]) ends_here += square * shorter[k - 1];
+                    longer[k] = lam * (longer - width)[k] + ends_here;
                 }
             }
             std::swap(s.shorter, s.longer);
@@ -103,8 +108,7 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
         Num total(0);
         for (std::size_t i = 1; i <= rows; ++i)
             for (std::size_t k = 1; k <= columns; ++k)
-                if (store.label(one[i - 1]) == others.label(other[k - 1]))
-                    total += lam_ * lam_ * s.shorter[(i - 1) * width + k - 1];
+                if (one[i - 1] == other[k - 1]) total += square * s.shorter[(i - 1) * width + k - 1];
         return total;
     }
 

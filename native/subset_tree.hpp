@@ -15,13 +15,7 @@
 
 namespace treelet {
 
-template <class Num> struct SubsetTreeValues { // C(u, v) - lam, for the columns v where it is not 0; one value a level
-    std::vector<Id> column;
-    std::vector<Num> value;
-    void clear() { column.clear(), value.clear(); }
-    bool memory() const { return column.capacity() != 0; }
-};
-template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SubsetTreeValues<Num>> {
+template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SparseValues<Num>> { // values: C - lam, one a level
     std::vector<Num> product; // running prod_j (1 + C), per rank and level; 0: untouched
     std::vector<Num> child;   // C(u_q, .) - lam of the child at hand, per column + 1
     std::vector<Id> touched;  // ranks
@@ -29,7 +23,7 @@ template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SubsetTreeValue
 
 template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns<Num>, SubsetTreeScratch<Num>> {
     using Scratch = SubsetTreeScratch<Num>;
-    using Values = SubsetTreeValues<Num>;
+    using Values = SparseValues<Num>;
     using Loop = NodeLoop<SubsetTreeColumns<Num>, Scratch>;
 
   public:
@@ -58,7 +52,11 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store));
     }
 
-    template <class Block> void correct(Block &b) const { levels_ > 0 ? Loop::correct(b) : b.s.nodes.forget(b.s.index); }
+    // With max_depth = 1 there is nothing to correct.
+    template <class Block> std::size_t take_rows(Block &b) const { return levels_ > 0 ? Loop::take_rows(b) : 1; }
+    template <class Block> void correct(Block &b) const {
+        if (levels_ > 0) Loop::correct(b);
+    }
     template <class Block> void correct_node(Block &b, std::size_t i) const {
         if (b.store.flat(b.s.nodes.node[i])) return;
         limited_ ? correct_node<true>(b, i) : correct_node<false>(b, i);
