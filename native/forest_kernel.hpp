@@ -66,6 +66,32 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
             }
     }
 
+    static Memory estimate(TargetsOf<ForestStore> targets, Num) {
+        const ForestStore &store = *targets.store;
+        Memory out = CountProduct::estimate(targets.weights, productions_of(store));
+        std::vector<char> column(store.size(), 0);
+        std::size_t columns = 0, edges = 0, entries = 0;
+        for (Id v : targets.weights.node) {
+            if (store.flat(v)) continue;
+            const auto own = static_cast<std::size_t>(store.edge_start[v + 1] - store.edge_start[v]);
+            entries += own;
+            if (!column[v]) column[v] = 1, ++columns, edges += own;
+        }
+        const Memory postings = Postings::estimate(edges, entries);
+        const Memory children = Groups<3, Child>::estimate([&](auto add) {
+            for (Id v = 0; v < static_cast<Id>(store.size()); ++v)
+                for (std::int64_t e = store.edge_start[v]; column[v] && e < store.edge_start[v + 1]; ++e)
+                    for (std::int64_t k = store.child_start[e]; k < store.child_start[e + 1]; ++k)
+                        each_production(store, store.child[k], [&](Id production, double) {
+                            add({store.production[e], static_cast<Id>(k - store.child_start[e]), production}, Child{});
+                        });
+        });
+        out.index += postings.index + children.index + edges * (sizeof(Id) + sizeof(double)) +
+                     (store.size() + store.production_count() + (targets.size() == 1 ? store.edges() : 0)) * sizeof(Id);
+        out.working = std::max({out.working, postings.working, children.working, store.edges() * 3 * sizeof(Id),
+                                Loop::working(targets.size(), store.size()) + 4 * (columns + edges) * sizeof(Num)});
+        return out;
+    }
     std::size_t bytes() const {
         return productions_.bytes() + bytes_of(bucket_) + bytes_of(column_of_) + bytes_of(edge_node_) + bytes_of(edge_p_) +
                bytes_of(place_) + postings_.bytes() + children_.bytes();
@@ -126,7 +152,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
                                         if (place_[e] != none) add(place_[e], weight * store_.p[e]);
                                 }),
                         n);
-        if (Loop::size() != 1) place_ = {}; // only a single target grows
+        if (Loop::size() != 1) place_ = std::vector<Id>(); // only a single target grows
         index_children(edge);
     }
 

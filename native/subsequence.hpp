@@ -71,6 +71,24 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
             if (const Id local = local_[node[i]]; local != none) postings_.grow(local, scale * weight[i]);
     }
 
+    static Memory estimate(Targets targets, Num, Id) {
+        const Store &store = *targets.store;
+        std::vector<char> column(store.size(), 0);
+        KeyNumbers<2> features;
+        std::size_t columns = 0, entries = 0, places = 0;
+        for (Id node : targets.weights.node) {
+            if (!is_sequence(store, node)) continue;
+            ++entries;
+            if (column[node]) continue;
+            column[node] = 1, ++columns, places += store.arity(node);
+            each_feature(store, node, [&](Id type, Id feature) { features.add({type, feature}); });
+        }
+        Memory out = Postings::estimate(columns, entries);
+        const Memory holders = Postings::estimate(features.size(), places);
+        out.index += holders.index + features.bytes() + store.size() * sizeof(Id) + bytes_grown<Id>(columns);
+        out.working = std::max({out.working, holders.working, Loop::working(targets.size(), store.size()) + columns * sizeof(Id)});
+        return out;
+    }
     std::size_t bytes() const {
         return bytes_of(local_) + bytes_of(column_) + features_.bytes() + postings_.bytes() + holders_.bytes();
     }

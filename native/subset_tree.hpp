@@ -71,6 +71,27 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         }
     }
 
+    static Memory estimate(Targets targets, Num, int max_depth) {
+        const Store &store = *targets.store;
+        Memory out = CountProduct::estimate(targets.weights, productions_of(store));
+        std::vector<char> column(store.size(), 0);
+        std::size_t columns = 0, entries = 0;
+        for (Id node : targets.weights.node)
+            if (!store.flat(node)) ++entries, columns += !column[node], column[node] = 1;
+        const Memory postings = Postings::estimate(columns, entries);
+        const Memory children = Groups<3, Child>::estimate([&](auto add) {
+            for (Id v = 0; v < static_cast<Id>(store.size()); ++v)
+                for (std::size_t q = 0, arity = column[v] ? store.arity(v) : 0; q < arity; ++q)
+                    if (const Id production = store.production(store.children(v)[q]); production != none)
+                        add({store.production(v), static_cast<Id>(q), production}, Child{});
+        });
+        out.index += postings.index + (max_depth == 1 ? 0 : children.index) + columns * (sizeof(Id) + sizeof(FirstPosting)) +
+                     (store.size() + store.production_count()) * sizeof(Id);
+        const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(max_depth) : 1;
+        out.working = std::max({out.working, postings.working, children.working,
+                                Loop::working(targets.size(), store.size()) + 3 * columns * levels * sizeof(Num)});
+        return out;
+    }
     std::size_t bytes() const {
         return productions_.bytes() + bytes_of(bucket_) + bytes_of(column_) + bytes_of(column_of_) + bytes_of(first_) +
                postings_.bytes() + children_.bytes();
