@@ -12,12 +12,12 @@ from experiments.differences import bootstrap_row, mcnemar_row
 from experiments.forest_machines import Labels, Matrix, best, cross_validated, scores
 from experiments.running import Say
 from treelet.cuts import enclosed_forest, entity_features, indicators, path_enclosed_tree
-from treelet.datasets.instances import RelationInstance
 from treelet.datasets.relations import semeval2010
 from treelet.gram import gram
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 from treelet.metrics import paired_bootstrap, semeval_scores
 from treelet.structures import Forest, ForestBank, Table, Treebank
+from treelet.structures.instances import RelationInstance
 from treelet.tasks.role_kernels import composite
 
 PARSES = 10

@@ -28,12 +28,12 @@ from treelet.cuts import (
     path_forest,
     path_tree,
 )
-from treelet.datasets.instances import RoleInstance
 from treelet.datasets.roles import propbank
 from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On
 from treelet.metrics import BracketCounts, Score, paired_bootstrap, parseval, role_scores
 from treelet.structures import ForestBank, Table, Treebank
+from treelet.structures.instances import RoleInstance
 from treelet.structures.spans import Span
 from treelet.tasks.role_kernels import hybrid
 

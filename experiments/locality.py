@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from experiments import report
 from experiments.running import Say
+from treelet.cuts import as_sequencebank
+from treelet.cuts.link_features import FEATURES
 from treelet.datasets import link_parses
 from treelet.kernels import Kernel, Locality, On, PartialTree
 from treelet.metrics import link_f1, paired_t_test
-from treelet.structures import SequenceBank, Table
-from treelet.structures.link_features import FEATURES
+from treelet.structures import Table
 from treelet.tasks.dependency_ranking import ParseLists, ParseRanker, typewise
 
 TRAINING, IN_TRAINING, IN_TEST, REPEATS = 500, 5, 20, 2
@@ -194,7 +195,7 @@ def trials(
 
 def semidefinite(lists: ParseLists, *, quick: bool, say: Say) -> list[dict[str, Any]]:
     """Smallest eigenvalues, as a share of the largest, before and after the Gaussian wrap; and whether theory is certain."""
-    bank = SequenceBank(lists.parses[: 100 if quick else 1000])
+    bank = as_sequencebank(lists.parses[: 100 if quick else 1000])
     found = []
     for match in ("position", "exact", "count"):
         for window in (1, 3) if quick else (1, 3, 5, 7, 9):

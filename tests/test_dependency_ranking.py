@@ -13,10 +13,10 @@ import pytest
 import treelet as tl
 from experiments import locality
 from experiments.running import run
+from treelet.cuts.link_features import FEATURES
 from treelet.datasets import ParsedSentence, link_parses
 from treelet.metrics import align_words, link_f1
 from treelet.parsing import link_grammar_version
-from treelet.structures.link_features import FEATURES
 from treelet.tasks import ParseLists, ParseRanker
 from treelet.tasks.dependency_ranking import Matrices, default_kernels, trees, typewise
 

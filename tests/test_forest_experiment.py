@@ -13,10 +13,10 @@ from experiments import forest_machines, forest_relations, forest_roles
 from experiments.forest_coverage import coverage, coverages
 from experiments.forest_parsers import of_lists, split
 from test_experiments import run_command
-from treelet.datasets.instances import Parse, RoleInstance
 from treelet.errors import ParameterError
 from treelet.metrics import paired_bootstrap, semeval_scores
 from treelet.structures import Forest, Tree
+from treelet.structures.instances import Parse, RoleInstance
 
 NEAR = "(S (NP (N He)) (VP (V saw) (NP (NP (D a) (N man)) (PP (P in) (NP (N town))))))"
 FAR = "(S (NP (N He)) (VP (V saw) (NP (D a) (N man)) (PP (P in) (NP (N town)))))"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,8 +10,9 @@ from types import MappingProxyType
 from typing import IO, Any
 
 from treelet.errors import InputTypeError, ParameterError, TreeletError
-from treelet.formats.base import PathLike
-from treelet.parsing import grammar_file, grammar_text
+from treelet.formats import grammar_json, grammar_text
+from treelet.formats.files import PathLike, open_source, open_target
+from treelet.formats.grammar_rules import GrammarParts, Rule, Word, uniform
 from treelet.parsing.chart import Charts, Parser
 from treelet.parsing.checks import (
     GrammarWarning,
@@ -25,7 +27,6 @@ from treelet.parsing.checks import (
 )
 from treelet.parsing.compiled import CompiledGrammar
 from treelet.parsing.estimate import estimate
-from treelet.parsing.rules import Rule, Word
 from treelet.parsing.unknown import GUESS, LOWER, UnknownWords
 from treelet.structures.bank import Stats
 
@@ -219,7 +220,7 @@ class PCFG(Parser):
             raise InputTypeError(f"an nltk grammar is needed, got {type(grammar).__name__}") from None
         if given:
             return cls(given, start)
-        return cls(grammar_text.uniform(dict.fromkeys((head, tail) for head, tail, _ in read)), start)
+        return cls(uniform(dict.fromkeys((head, tail) for head, tail, _ in read)), start)
 
     def to_nltk(self) -> Any:
         """The grammar as an ``nltk.PCFG``, which needs one start symbol and sums of 1; its trees have the symbols.
@@ -265,16 +266,28 @@ class PCFG(Parser):
         ...     PCFG.load(folder + "/grammar.json.gz") == grammar
         True
         """
-        grammar_file.save(self, path)
+        with open_target(path) as stream:
+            stream.write(grammar_json.to_json(self._parts()) + "\n")
 
     @classmethod
     def load(cls, path: PathLike) -> PCFG:
         """Read a grammar that `save` wrote. Nothing in the file is executed."""
-        return grammar_file.load(cls, path)
+        with open_source(path) as source:
+            try:
+                return cls._of(grammar_json.from_json(b"".join(source.chunks())))
+            except json.JSONDecodeError as error:
+                raise source.error(
+                    f"this is no JSON, or not whole ({error.msg}); grammars are written by PCFG.save",
+                    error.lineno,
+                    error.colno,
+                ) from None
+            except (ValueError, OverflowError, RecursionError) as error:
+                raise source.error(f"{error}") from None
 
     def write_text(self, file: PathLike | IO[str]) -> None:
         """Write the grammar as text, one rule a line: ``NP -> DT NN [0.25]``; `read_text` gives it back exactly."""
-        grammar_text.write(self, file)
+        with open_target(file) as stream:
+            stream.writelines(f"{line}\n" for line in grammar_text.lines(self._parts()))
 
     @classmethod
     def read_text(cls, file: PathLike | IO[bytes] | IO[str]) -> PCFG:
@@ -287,10 +300,33 @@ class PCFG(Parser):
         >>> PCFG.read_text(io.StringIO("S -> NP VP | VP\nNP -> he | she\nVP -> 'sleeps'"))
         <PCFG: 1 phrasal labels, 2 tags, 2 rules, 3 words>
         """
-        grammar = grammar_text.read(cls, file)
+        with open_source(file) as source:
+            parts = grammar_text.read(source, UnknownWords.from_document)
+            try:
+                grammar = cls._of(parts)
+            except ParameterError as error:
+                raise source.error(str(error)) from None
         if not grammar._hidden and grammar._unknown is None:
             warn_of_sums(grammar.productions(), grammar._start)
         return grammar
+
+    @classmethod
+    def _of(cls, parts: GrammarParts) -> PCFG:
+        unknown = None if parts.unknown is None else UnknownWords.from_document(parts.unknown)
+        return cls(
+            parts.rules,
+            parts.start,
+            labels=parts.labels,
+            hidden=parts.hidden,
+            unknown=unknown,
+            fallback=parts.fallback,
+        )
+
+    def _parts(self) -> GrammarParts:
+        unknown = None if self._unknown is None else self._unknown.document()
+        return GrammarParts(
+            self.productions(), dict(self._start), self._labels, sorted(self._hidden), unknown, self._fallback
+        )
 
     # --- what it holds ------------------------------------------------------------------------------------------
 
@@ -433,8 +469,4 @@ class PCFG(Parser):
         return hash((len(self._rules), frozenset(self._start.items()), frozenset(self._labels)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (grammar_file.document(self),)
-
-
-def _rebuild(document: Any) -> PCFG:
-    return grammar_file.from_document(PCFG, document)
+        return PCFG._of, (self._parts(),)

@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.cuts import dependency_trees
+from treelet.cuts import as_sequencebank, dependency_trees
+from treelet.cuts.link_features import FEATURES
 from treelet.datasets.link_parses import ParsedSentence
 from treelet.errors import InputTypeError, ParameterError
 from treelet.gram import gram
@@ -21,7 +22,6 @@ from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
 from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
-from treelet.structures.link_features import FEATURES
 from treelet.work import progress_bar
 
 ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
@@ -145,9 +145,9 @@ class ParseLists:
         With `form` (``"grct"``, ``"lct"``, ``"loct"``, ``"pct"``) also a column ``tree``: the links directed away from the first word, as a
         tree.
         """
-        bank = SequenceBank(self.parses)
+        bank = as_sequencebank(self.parses)
         plain = [parse if parse.directed else main_types(parse) for parse in self.parses]
-        columns: dict[str | int, Any] = {"parse": bank, "main": SequenceBank(plain)}
+        columns: dict[str | int, Any] = {"parse": bank, "main": as_sequencebank(plain)}
         for name in FEATURES:
             columns[name] = SequenceBank([item[name] if isinstance(item, dict) else () for item in bank])
         if form is not None:
