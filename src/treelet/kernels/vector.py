@@ -76,7 +76,9 @@ class VectorKernel(Kernel):
 
     def index_bytes(self, X: Any) -> int:
         values = self.coerce(X).values
-        return 0 if isinstance(values, np.ndarray) else values.data.nbytes + values.indices.nbytes + values.indptr.nbytes
+        return (
+            0 if isinstance(values, np.ndarray) else values.data.nbytes + values.indices.nbytes + values.indptr.nbytes
+        )
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> VectorEvaluator:
         self.validate()
