@@ -93,7 +93,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
     tried: list[dict[str, Any]] = []
     for name, (learner, kernels) in rows(quick).items():
         begin = time.perf_counter()
-        ranker = ParseRanker(kernels, learner=learner, form="grct", repeats=REPEATS, seed=seed, n_jobs=n_jobs)
+        ranker = ParseRanker(kernels, learner=learner, form="grct", repeats=REPEATS, random_state=seed, n_jobs=n_jobs)
         ranker.fit(train, table=X)
         taus[name] = test.tau(ranker.scores(test, table=X_test))
         row = _row(name, taus[name], ranker.choice_.tau)
@@ -148,7 +148,7 @@ def trials(
     found: list[dict[str, Any]] = []
 
     def add(what: str, kernels: Sequence[tuple[str, Kernel]], chosen: ParseLists) -> None:
-        ranker = ParseRanker([kernel for _, kernel in kernels], repeats=REPEATS, seed=seed, n_jobs=n_jobs)
+        ranker = ParseRanker([kernel for _, kernel in kernels], repeats=REPEATS, random_state=seed, n_jobs=n_jobs)
         ranker.fit(chosen, table=few_table if chosen is few else None)
         for (name, _), choice in zip(kernels, ranker.choices_, strict=True):
             found.append({"what": what, "setting": name, "cross_validation": choice.tau, "alpha": choice.alpha})
@@ -183,7 +183,7 @@ def trials(
     more_table = more.table()
     taus = []
     for name, kernel in two[::2]:
-        ranker = ParseRanker([kernel], repeats=REPEATS, seed=seed, n_jobs=n_jobs).fit(more, table=more_table)
+        ranker = ParseRanker([kernel], repeats=REPEATS, random_state=seed, n_jobs=n_jobs).fit(more, table=more_table)
         taus.append(test.tau(ranker.scores(test, table=X_test)))
         row = {"what": "ten parses a sentence", "setting": name, "cross_validation": ranker.choice_.tau}
         found.append(row | {"alpha": ranker.choice_.alpha, "test": float(np.nanmean(taus[-1]))})

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, Any
 
-from treelet.errors import InputTypeError, ParameterError, TreeletError
+from treelet.errors import ParameterError
 from treelet.formats import grammar_json, grammar_text
 from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.grammar_rules import GrammarParts, Rule, Word, uniform
+from treelet.formats.grammar_nltk import nltk_grammar, nltk_rules
+from treelet.formats.grammar_rules import GrammarParts, Rule, Word
 from treelet.parsing.chart import Charts, Parser
 from treelet.parsing.checks import (
     GrammarWarning,
@@ -205,22 +206,7 @@ class PCFG(Parser):
         >>> PCFG.from_nltk(nltk.CFG.fromstring("S -> S S | 'a'"))
         <PCFG: 1 phrasal labels, 1 tags, 1 rules, 1 words>
         """
-        try:
-            start, productions = str(grammar.start()), list(grammar.productions())
-            read = [
-                (
-                    str(rule.lhs()),
-                    tuple(Word(item) if isinstance(item, str) else str(item) for item in rule.rhs()),
-                    rule,
-                )
-                for rule in productions
-            ]
-            given = [(head, tail, rule.prob()) for head, tail, rule in read if callable(getattr(rule, "prob", None))]
-        except (AttributeError, TypeError):
-            raise InputTypeError(f"an nltk grammar is needed, got {type(grammar).__name__}") from None
-        if given:
-            return cls(given, start)
-        return cls(uniform(dict.fromkeys((head, tail) for head, tail, _ in read)), start)
+        return cls(*nltk_rules(grammar))
 
     def to_nltk(self) -> Any:
         """The grammar as an ``nltk.PCFG``, which needs one start symbol and sums of 1; its trees have the symbols.
@@ -229,30 +215,8 @@ class PCFG(Parser):
         >>> PCFG.from_nltk(grammar.to_nltk()) == grammar
         True
         """
-        try:
-            from nltk import grammar as nltk_grammar
-        except ImportError:
-            raise TreeletError("to_nltk needs the package nltk: pip install nltk") from None
-        if len(self._start) != 1:
-            raise ParameterError(
-                f"an nltk grammar has one start symbol, this one {len(self._start)}: {list(self._start)}"
-            )
         symbol, total = worst(sums(self.productions()))
-        if not abs(total - 1) <= nltk_grammar.PCFG.EPSILON:
-            raise ParameterError(
-                f"an nltk grammar needs sums of 1, and the rules of {symbol!r} sum to {total:.6g}; rescale them (normalize=True), or estimate them without markov"
-            )
-        return nltk_grammar.PCFG(
-            nltk_grammar.Nonterminal(next(iter(self._start))),
-            [
-                nltk_grammar.ProbabilisticProduction(
-                    nltk_grammar.Nonterminal(head),
-                    [str(item) if isinstance(item, Word) else nltk_grammar.Nonterminal(item) for item in tail],
-                    prob=probability,
-                )
-                for head, tail, probability in self.productions()
-            ],
-        )
+        return nltk_grammar(self._parts(), symbol, total)
 
     # --- files --------------------------------------------------------------------------------------------------
 

@@ -7,10 +7,10 @@ from typing import IO, cast
 
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.base import Columns
-from treelet.formats.conllu import read_sentences
+from treelet.formats.conllu import UNKNOWN, check_tag, read_sentences
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.structures.bank import PostOrder, Stats, listed
-from treelet.structures.dependency import UNKNOWN, Dependencies, Link, check_tag, heads_problem, restored
+from treelet.structures.dependency import Dependencies, Link, heads_problem, restored
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.tree_form import TreeFormBank
 
