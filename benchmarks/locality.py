@@ -17,6 +17,7 @@ import numpy as np
 
 from experiments import report
 from treelet import Locality
+from treelet.cuts import as_sequencebank
 from treelet.datasets import link_parses
 from treelet.structures import SequenceBank
 from treelet.tasks import ParseLists
@@ -75,7 +76,7 @@ def measured(bank: SequenceBank, window: int, match: str) -> dict[str, Any]:
 
 def main() -> None:
     lists = ParseLists(link_parses()[:500]).sample(5)
-    bank = SequenceBank(lists.parses)
+    bank = as_sequencebank(lists.parses)
     bank.weights()
     rows = [measured(bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
     made = report.provenance("python -m benchmarks.locality")

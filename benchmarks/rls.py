@@ -42,7 +42,7 @@ def main() -> None:
         [
             "# Regularized least squares: what leave-one-out and a path cost",
             f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU seconds of one thread, kernel matrix given, groups of five; a fit "
-            "includes all leave-one-out and leave-query-out predictions.",
+            "includes all leave-one-out and leave-group-out predictions.",
             report.table(
                 ("learner", "n", "one fit, s", "with nine strengths, s", "ratio", "decomposition's share"),
                 [

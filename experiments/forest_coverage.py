@@ -11,7 +11,7 @@ import numpy as np
 from experiments.forest_parsers import Key, Parser, key_of
 from treelet.cuts import ForestIndex, TreeIndex, all_candidates, candidates, forest_candidates
 from treelet.cuts.heads import PUNCTUATION
-from treelet.datasets.instances import RoleInstance
+from treelet.structures.instances import RoleInstance
 from treelet.structures.spans import Span
 
 

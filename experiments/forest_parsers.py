@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from experiments.documents import thirds
-from treelet.datasets.instances import RoleInstance
 from treelet.datasets.loaders import wsj_sample
 from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
+from treelet.structures.instances import RoleInstance
 
 PRUNE = 8.0
 BOUND, WITHIN = 5.0, 3.0

@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import PredefinedSplit
 
 from experiments.differences import bootstrap_row, mcnemar_row
-from experiments.forest_machines import Labels, Matrix, best, cross_validated, scores
+from experiments.forest_trials import Labels, Matrix, best
 from experiments.running import Say
 from treelet.cuts import enclosed_forest, entity_features, indicators, path_enclosed_tree
-from treelet.datasets.instances import RelationInstance
 from treelet.datasets.relations import semeval2010
 from treelet.gram import gram
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
+from treelet.learn import KernelSVC
+from treelet.learn.selection import select
 from treelet.metrics import paired_bootstrap, semeval_scores
 from treelet.structures import Forest, ForestBank, Table, Treebank
+from treelet.structures.instances import RelationInstance
 from treelet.tasks.role_kernels import composite
 
 PARSES = 10
@@ -59,13 +62,12 @@ def relations(*, quick: bool, n_jobs: int, seed: int, say: Say) -> dict[str, Any
             curve[name] = []
             for size in sizes[:-1]:
                 some = np.sort(order[:size])
-                classes, values = scores(K[np.ix_(some, some)], y[some], across[:, some], C=setting["C"], n_jobs=n_jobs)
-                curve[name].append(semeval_scores(gold.tolist(), classes[values.argmax(axis=1)].tolist()).f1)
+                machine = KernelSVC("precomputed", C=setting["C"], n_jobs=n_jobs).fit(K[np.ix_(some, some)], y[some])
+                curve[name].append(semeval_scores(gold.tolist(), machine.predict(across[:, some]).tolist()).f1)
         for C in dict.fromkeys([setting["C"], best(trials[name.replace("tree", "forest")])["C"]]):
             chosen_one = setting["C"] == C
             row = name if chosen_one else name + SAME_C
-            classes, values = scores(K, y, across, C=C, n_jobs=n_jobs)
-            found[row] = classes[values.argmax(axis=1)]
+            found[row] = KernelSVC("precomputed", C=C, n_jobs=n_jobs).fit(K, y).predict(across)
             result = semeval_scores(gold.tolist(), found[row].tolist())
             if name in curve and chosen_one:
                 curve[name].append(result.f1)
@@ -140,8 +142,10 @@ def chosen(
     ) -> None:
         key = (forest, mark, temperature)
         X = tables[key] if key in tables else tables.setdefault(key, table(part, *key))
-        answers = cross_validated(kernel, X, y, values, folds=FOLDS, seed=seed, n_jobs=n_jobs)
-        for C, found in answers.items():
+        fold = np.random.default_rng(seed).permutation(len(y)) % FOLDS
+        machine, grid = KernelSVC(n_jobs=n_jobs), {"C": values}
+        for tried in select([kernel], X, y, estimator=machine, grid=grid, cv=PredefinedSplit(fold)).trials:
+            C, found = tried.parameters["C"], tried.held_out[0]
             result = semeval_scores(y.tolist(), found.tolist())
             trial = {"kernel": repr(kernel), "made": kernel, "C": C, "forest": forest, "mark": mark} | more
             trial |= {"temperature": temperature, "f1": result.f1, "accuracy": result.accuracy}

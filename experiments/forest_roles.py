@@ -15,8 +15,8 @@ import numpy as np
 
 from experiments.differences import bootstrap_row, mcnemar_row
 from experiments.forest_coverage import coverages
-from experiments.forest_machines import Labels, Matrix, best, scores
 from experiments.forest_parsers import PARSES, Key, Parser, key_of, of_grammar, of_lists, some, split
+from experiments.forest_trials import Labels, Matrix, best
 from experiments.running import Say
 from treelet.cuts import (
     ForestIndex,
@@ -28,12 +28,13 @@ from treelet.cuts import (
     path_forest,
     path_tree,
 )
-from treelet.datasets.instances import RoleInstance
 from treelet.datasets.roles import propbank
 from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On
+from treelet.learn import KernelSVC
 from treelet.metrics import BracketCounts, Score, paired_bootstrap, parseval, role_scores
 from treelet.structures import ForestBank, Table, Treebank
+from treelet.structures.instances import RoleInstance
 from treelet.structures.spans import Span
 from treelet.tasks.role_kernels import hybrid
 
@@ -161,7 +162,9 @@ def answers(X: Examples, Y: Examples, setting: Setting, *, n_jobs: int) -> tuple
     table = X.table[frequent]
     kernel = setting.kernel()
     K, across = gram(kernel, table, n_jobs=n_jobs), gram(kernel, Y.table, table, n_jobs=n_jobs)
-    return scores(K, X.labels[frequent], across, C=setting.C, n_jobs=n_jobs)
+    machine = KernelSVC("precomputed", C=setting.C, n_jobs=n_jobs).fit(K, X.labels[frequent])
+    values = machine.decision_function(across)
+    return machine.classes_, np.column_stack([-values, values]) if values.ndim == 1 else values
 
 
 def decoded(

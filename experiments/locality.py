@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from experiments import report
 from experiments.running import Say
+from treelet.cuts import as_sequencebank
+from treelet.cuts.link_features import FEATURES
 from treelet.datasets import link_parses
 from treelet.kernels import Kernel, Locality, On, PartialTree
 from treelet.metrics import link_f1, paired_t_test
-from treelet.structures import SequenceBank, Table
-from treelet.structures.link_features import FEATURES
+from treelet.structures import Table
 from treelet.tasks.dependency_ranking import ParseLists, ParseRanker, typewise
 
 TRAINING, IN_TRAINING, IN_TEST, REPEATS = 500, 5, 20, 2
@@ -92,7 +93,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
     tried: list[dict[str, Any]] = []
     for name, (learner, kernels) in rows(quick).items():
         begin = time.perf_counter()
-        ranker = ParseRanker(kernels, learner=learner, form="grct", repeats=REPEATS, seed=seed, n_jobs=n_jobs)
+        ranker = ParseRanker(kernels, learner=learner, form="grct", repeats=REPEATS, random_state=seed, n_jobs=n_jobs)
         ranker.fit(train, table=X)
         taus[name] = test.tau(ranker.scores(test, table=X_test))
         row = _row(name, taus[name], ranker.choice_.tau)
@@ -147,7 +148,7 @@ def trials(
     found: list[dict[str, Any]] = []
 
     def add(what: str, kernels: Sequence[tuple[str, Kernel]], chosen: ParseLists) -> None:
-        ranker = ParseRanker([kernel for _, kernel in kernels], repeats=REPEATS, seed=seed, n_jobs=n_jobs)
+        ranker = ParseRanker([kernel for _, kernel in kernels], repeats=REPEATS, random_state=seed, n_jobs=n_jobs)
         ranker.fit(chosen, table=few_table if chosen is few else None)
         for (name, _), choice in zip(kernels, ranker.choices_, strict=True):
             found.append({"what": what, "setting": name, "cross_validation": choice.tau, "alpha": choice.alpha})
@@ -182,7 +183,7 @@ def trials(
     more_table = more.table()
     taus = []
     for name, kernel in two[::2]:
-        ranker = ParseRanker([kernel], repeats=REPEATS, seed=seed, n_jobs=n_jobs).fit(more, table=more_table)
+        ranker = ParseRanker([kernel], repeats=REPEATS, random_state=seed, n_jobs=n_jobs).fit(more, table=more_table)
         taus.append(test.tau(ranker.scores(test, table=X_test)))
         row = {"what": "ten parses a sentence", "setting": name, "cross_validation": ranker.choice_.tau}
         found.append(row | {"alpha": ranker.choice_.alpha, "test": float(np.nanmean(taus[-1]))})
@@ -194,7 +195,7 @@ def trials(
 
 def semidefinite(lists: ParseLists, *, quick: bool, say: Say) -> list[dict[str, Any]]:
     """Smallest eigenvalues, as a share of the largest, before and after the Gaussian wrap; and whether theory is certain."""
-    bank = SequenceBank(lists.parses[: 100 if quick else 1000])
+    bank = as_sequencebank(lists.parses[: 100 if quick else 1000])
     found = []
     for match in ("position", "exact", "count"):
         for window in (1, 3) if quick else (1, 3, 5, 7, 9):

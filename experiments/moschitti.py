@@ -7,11 +7,12 @@ whole documents. All settings are chosen by cross-validation on training documen
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import PredefinedSplit
 
 from experiments import moschitti_time
 from experiments.differences import mcnemar_row
@@ -20,10 +21,9 @@ from experiments.moschitti_data import FORMS, as_table, examples, split
 from experiments.moschitti_page import PAPER, PAPER_BEST, page, picture
 from experiments.running import Say
 from treelet.datasets.loaders import wsj_sample
-from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On, PartialTree, SubsetTree, Subtree
 from treelet.learn import KernelSVC
-from treelet.learn.selection import Trial, _winners
+from treelet.learn.selection import Selection, Trial, select
 from treelet.structures import Table
 
 __all__ = ["page", "picture", "run"]
@@ -105,86 +105,62 @@ def folds_of(docs: Sequence[str], folds: int) -> Rows:
     return np.asarray(fold[which], np.intp)
 
 
-class Chooser:
-    """Cross-validation by documents; remembers what was tried."""
+Attempt = Callable[[Sequence[Kernel], Sequence[float]], Trial]
+"""Cross-validates kernels with several C each, and gives the best."""
 
-    def __init__(self, X: Table, y: Any, docs: Sequence[str], *, folds: int, n_jobs: int, say: Say) -> None:
-        self.X, self.n_jobs, self.say = X, n_jobs, say
-        self.classes, self.codes = np.unique(y, return_inverse=True)
-        self.fold = folds_of(docs, folds)
-        self.trials: list[Trial] = []
 
-    def one(self, kernel: Kernel, C: Sequence[float]) -> Trial:
-        """The best of several C for one kernel."""
-        K = gram(kernel, self.X, n_jobs=self.n_jobs)
-        found = []
-        for value in C:
-            machine = KernelSVC(C=value, n_jobs=self.n_jobs)
-            shares, right = [], 0
-            for part in range(self.fold.max() + 1):
-                train, test = np.flatnonzero(self.fold != part), np.flatnonzero(self.fold == part)
-                known, codes = np.unique(self.codes[train], return_inverse=True)
-                solution = machine._solve(K[np.ix_(train, train)], codes, len(known), np.ones(len(train)))
-                guessed = known[_winners(machine, solution, K[np.ix_(test, train)], len(known))]
-                hits = int(np.sum(guessed == self.codes[test]))
-                shares.append(hits / len(test))
-                right += hits
-            found.append(Trial(kernel, float(value), right, len(self.codes), tuple(shares)))
-            self.say(f"    {kernel!r}, C={value:g}: {100 * found[-1].accuracy:.2f}")
-        self.trials += found
-        return max(found, key=lambda trial: trial.correct)
+def better(*trials: Trial) -> Trial:
+    """The best of several, the first of equals."""
+    return Selection(list(trials)).best
 
-    def best(self, trials: Iterable[tuple[Any, Trial]]) -> tuple[Any, Trial]:
-        """The best of several, the first of equals."""
-        return max(trials, key=lambda pair: pair[1].correct)
 
-    def flat(self, name: str, quick: bool) -> Trial:
-        """C for flat features."""
-        return self.one(FLAT[name], (10.0,) if quick else (3.0, 10.0, 30.0))
+def chosen_trees(kind: str, attempt: Attempt, quick: bool) -> tuple[Parameters, Trial]:
+    """A form of tree, then the kernel's parameters, then C."""
+    first, *others = PARAMETERS[kind]
+    forms = ["pruned"] if quick else list(FORMS)
+    by_form = [tree_kernel(kind, form, first) for form in forms]
+    trial = attempt(by_form, (3.0,))
+    if quick:
+        return first, trial
+    form = forms[by_form.index(trial.kernel)]
+    trial = better(trial, attempt([tree_kernel(kind, form, parameters) for parameters in others], (3.0,)))
+    trial = better(trial, attempt([trial.kernel], (10.0, 30.0)))
+    return next(p for p in PARAMETERS[kind] if tree_kernel(kind, form, p) == trial.kernel), trial
 
-    def trees(self, kind: str, quick: bool) -> tuple[Parameters, Trial]:
-        """A form of tree, then the kernel's parameters, then C."""
-        first, *others = PARAMETERS[kind]
-        forms = ["pruned"] if quick else list(FORMS)
-        (form, parameters), trial = self.best(
-            ((form, first), self.one(tree_kernel(kind, form, first), (3.0,))) for form in forms
-        )
-        if quick:
-            return parameters, trial
-        more = [((form, p), self.one(tree_kernel(kind, form, p), (3.0,))) for p in others]
-        (form, parameters), trial = self.best([((form, first), trial), *more])
-        last = self.one(tree_kernel(kind, form, parameters), (10.0, 30.0))
-        return parameters, self.best([(0, trial), (1, last)])[1]
 
-    def mixed(self, name: str, parameters: dict[str, Parameters], quick: bool) -> Trial:
-        """A form of tree, then the weight of the features, then C; the tree kernel's parameters are those of before."""
-        kind = MIXED[name][1]
-        forms = ["pruned"] if quick else ["pruned", "sisters", "shallow"]
-
-        def made(form: str, share: float) -> Kernel:
-            return mixture(name, kind, form, parameters[kind], share)
-
-        tried: Iterator[tuple[Any, Trial]] = (((form, 0.7), self.one(made(form, 0.7), (10.0,))) for form in forms)
-        (form, share), trial = self.best(tried)
-        if quick:
-            return trial
-        more = [((form, s), self.one(made(form, s), (10.0,))) for s in (0.5, 0.85)]
-        (form, share), trial = self.best([((form, share), trial), *more])
-        return self.best([(0, trial), (1, self.one(made(form, share), (3.0, 30.0)))])[1]
+def chosen_mixture(name: str, parameters: dict[str, Parameters], attempt: Attempt, quick: bool) -> Trial:
+    """A form of tree, then the weight of the features, then C; the tree kernel's parameters are those of before."""
+    kind = MIXED[name][1]
+    forms = ["pruned"] if quick else ["pruned", "sisters", "shallow"]
+    by_form = [mixture(name, kind, form, parameters[kind], 0.7) for form in forms]
+    trial = attempt(by_form, (10.0,))
+    if quick:
+        return trial
+    form = forms[by_form.index(trial.kernel)]
+    by_share = [mixture(name, kind, form, parameters[kind], share) for share in (0.5, 0.85)]
+    trial = better(trial, attempt(by_share, (10.0,)))
+    return better(trial, attempt([trial.kernel], (3.0, 30.0)))
 
 
 def choose(X: Table, y: Any, docs: Sequence[str], *, setting: Setting, n_jobs: int, say: Say) -> tuple[Any, list[Any]]:
-    """A kernel and C for each row, and all that was tried."""
-    quick = setting is QUICK
-    chooser = Chooser(X, y, docs, folds=setting.folds, n_jobs=n_jobs, say=say)
-    chosen: dict[str, Trial] = {name: chooser.flat(name, quick) for name in FLAT}
+    """A kernel and C for each row, by cross-validation over documents, and all that was tried."""
+    quick, tried = setting is QUICK, list[Trial]()
+    cv = PredefinedSplit(folds_of(docs, setting.folds))
+
+    def told(trial: Trial) -> None:
+        say(f"    {trial.kernel!r}, C={trial.parameters['C']:g}: {100 * trial.score:.2f}")
+        tried.append(trial)
+
+    def attempt(kernels: Sequence[Kernel], C: Sequence[float]) -> Trial:
+        return select(kernels, X, y, estimator=KernelSVC(n_jobs=n_jobs), grid={"C": C}, cv=cv, report=told).best
+
+    chosen = {name: attempt([kernel], (10.0,) if quick else (3.0, 10.0, 30.0)) for name, kernel in FLAT.items()}
     parameters = {}
     for kind in PARAMETERS:
-        parameters[kind], chosen[kind] = chooser.trees(kind, quick)
+        parameters[kind], chosen[kind] = chosen_trees(kind, attempt, quick)
     for name in MIXED:
-        chosen[name] = chooser.mixed(name, parameters, quick)
-    tried = [{"kernel": repr(t.kernel), "C": t.C, "accuracy": 100 * t.accuracy} for t in chooser.trials]
-    return chosen, tried
+        chosen[name] = chosen_mixture(name, parameters, attempt, quick)
+    return chosen, [{"kernel": repr(t.kernel), **t.parameters, "accuracy": 100 * t.score} for t in tried]
 
 
 # --- the experiment ---------------------------------------------------------------------------------------------
@@ -256,15 +232,15 @@ def measured(
     right: dict[str, Any] = {}
     for name, trial in chosen.items():
         begin = time.perf_counter()
-        model = KernelSVC(kernel=trial.kernel, C=trial.C, n_jobs=n_jobs, cache_size=1000).fit(X, y)
+        model = KernelSVC(kernel=trial.kernel, **trial.parameters, n_jobs=n_jobs, cache_size=1000).fit(X, y)
         right[name] = model.predict(X_test) == y_test
         rows.append(
             {
                 "kernel": name,
                 "accuracy": 100 * float(right[name].mean()),
-                "cross_validation": 100 * trial.accuracy,
+                "cross_validation": 100 * trial.score,
                 "chosen": repr(trial.kernel),
-                "C": trial.C,
+                "C": trial.parameters["C"],
                 "support": len(model.support_),
                 "seconds": time.perf_counter() - begin,
             }
@@ -298,7 +274,9 @@ def learning_curve(
     for name in CURVES:
         trial, accuracies = chosen[name], []
         for size in sizes:
-            model = KernelSVC(kernel=trial.kernel, C=trial.C, n_jobs=n_jobs, cache_size=1000).fit(X[:size], y[:size])
+            model = KernelSVC(kernel=trial.kernel, **trial.parameters, n_jobs=n_jobs, cache_size=1000).fit(
+                X[:size], y[:size]
+            )
             accuracies.append(100 * float(np.mean(model.predict(X_test) == y_test)))
         curve[name] = accuracies
         say(f"learning curve, {name}: {', '.join(f'{value:.1f}' for value in accuracies)}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 
 from experiments import report
 from experiments.running import Say
@@ -83,14 +84,14 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         begin = time.perf_counter()
         chosen = choose(kernels, X, y, quick=quick, n_jobs=n_jobs, seed=seed, say=say)
         trial = best[name] = chosen.best
-        model = KernelSVC(kernel=trial.kernel, C=trial.C, n_jobs=n_jobs).fit(X, y)
+        model = KernelSVC(kernel=trial.kernel, **trial.parameters, n_jobs=n_jobs).fit(X, y)
         right[name] = model.predict(X_test) == y_test
         rows.append(
             {
                 "kernel": name,
                 "chosen": repr(trial.kernel),
-                "C": trial.C,
-                "cross_validation": 100 * trial.accuracy,
+                "C": trial.parameters["C"],
+                "cross_validation": 100 * trial.score,
                 "accuracy": 100 * float(right[name].mean()),
                 "support": len(model.support_),
                 "tried": len(chosen.trials),
@@ -110,11 +111,11 @@ def choose(kernels: list[Kernel], X: Table, y: Any, *, quick: bool, n_jobs: int,
     """Cross-validate on the training questions only."""
 
     def told(trial: Trial) -> None:
-        say(f"    {trial.kernel!r}, C={trial.C:g}: {100 * trial.accuracy:.2f}")
+        say(f"    {trial.kernel!r}, C={trial.parameters['C']:g}: {100 * trial.score:.2f}")
 
     C = (3.0,) if quick else (1.0, 3.0, 10.0)
-    machine = KernelSVC(n_jobs=n_jobs)
-    return select(kernels, X, y, machine=machine, C=C, folds=3 if quick else 5, seed=seed, report=told)
+    cv = StratifiedKFold(3 if quick else 5, shuffle=True, random_state=seed)
+    return select(kernels, X, y, estimator=KernelSVC(n_jobs=n_jobs), grid={"C": C}, cv=cv, report=told)
 
 
 def learning_curve(
@@ -129,7 +130,7 @@ def learning_curve(
         accuracies = []
         for size in sizes:
             part = np.sort(order[:size])
-            model = KernelSVC(kernel=trial.kernel, C=trial.C, n_jobs=n_jobs).fit(X[part], y[part])
+            model = KernelSVC(kernel=trial.kernel, **trial.parameters, n_jobs=n_jobs).fit(X[part], y[part])
             accuracies.append(100 * float(np.mean(model.predict(X_test) == y_test)))
         curve[name] = accuracies
     return curve

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import treelet
-from treelet.cli.files import whole_file
+from treelet.formats.files import open_target, whole_file
 
 
 def provenance(command: str) -> dict[str, str]:
@@ -61,8 +61,8 @@ def write(folder: Path, name: str, results: dict[str, Any], page: str) -> list[P
     written = []
     for suffix, text in (("json", json.dumps(results, indent=1) + "\n"), ("md", page)):
         written.append(folder / f"{name}.{suffix}")
-        with whole_file(written[-1]) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        with open_target(written[-1]) as stream:
+            stream.write(text)
     return written
 
 

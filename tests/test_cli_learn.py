@@ -21,7 +21,7 @@ import treelet as tl
 from conftest import fail, run
 from treelet.cli import evaluate, grid
 from treelet.cli.examples import number_text
-from treelet.learn import selection
+from treelet.learn import matrices
 
 FRAGMENTS = {
     "place": ["(WH (W where))", "(WH (P in) (WH (W what) (N city)))"],
@@ -158,14 +158,14 @@ def test_grid_scores_are_those_of_the_classifier(
     noisy = [(label if rng.random() < 0.8 else "time", tree) for label, tree in generate(60, seed=3)]
     train = write_tsv(tmp_path / "train.tsv", noisy)
     monkeypatch.setattr(grid, "PRICES", (0.5, 5.0))
-    matrices = []
-    gram = selection.gram
+    computed = []
+    gram = matrices.gram
     monkeypatch.setattr(
-        selection, "gram", lambda kernel, *args, **rest: matrices.append(kernel) or gram(kernel, *args, **rest)
+        matrices, "gram", lambda kernel, *args, **rest: computed.append(kernel) or gram(kernel, *args, **rest)
     )
     model = tmp_path / "m.treelet"
     result = report("train", train, "-o", model, "--grid", "--seed", 4, "--multi-class", multi_class, "--jobs", 2)
-    assert len(matrices) == len(grid.DECAYS["sst"]["lam"]), "one matrix a kernel"
+    assert len(computed) == len(grid.DECAYS["sst"]["lam"]), "one matrix a kernel"
 
     X, y = tl.read_examples(train)
     labels = np.array(y)

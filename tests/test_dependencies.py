@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treelet import PartialTree, Tree
-from treelet.cuts import dependency_tree, dependency_trees
+from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.explain import arcs_text, dependency_svg
-from treelet.structures import Dependencies, DependencyBank, Link, feature_sequences, read_conllu
+from treelet.structures import Dependencies, DependencyBank, Link, read_conllu
 
 CAT = Dependencies.from_heads(
     ["The", "cat", "runs", "over", "the", "grass", "."],

@@ -13,12 +13,13 @@ import pytest
 import treelet as tl
 from experiments import locality
 from experiments.running import run
+from treelet.cuts.link_features import FEATURES
 from treelet.datasets import ParsedSentence, link_parses
+from treelet.learn.matrices import SharedMatrices
 from treelet.metrics import align_words, link_f1
 from treelet.parsing import link_grammar_version
-from treelet.structures.link_features import FEATURES
 from treelet.tasks import ParseLists, ParseRanker
-from treelet.tasks.dependency_ranking import Matrices, default_kernels, trees, typewise
+from treelet.tasks.dependency_ranking import default_kernels, trees, typewise
 
 # --- how good a parse is --------------------------------------------------------------------------------------------
 
@@ -142,7 +143,7 @@ def test_the_ranker_learns(learner: str) -> None:
 def test_cross_validation_is_that_of_refitting() -> None:
     lists = made_up(20, 2)
     kernel = tl.On("parse", tl.Locality(3, match="exact")).normalized()
-    (choice,) = ParseRanker([kernel], alphas=[0.5], folds=4, repeats=1, seed=3).fit(lists).choices_
+    (choice,) = ParseRanker([kernel], alphas=[0.5], folds=4, repeats=1, random_state=3).fit(lists).choices_
     fold = np.random.default_rng(3).permutation(20) % 4
     scores = np.empty(len(lists.parses))
     for k in range(4):
@@ -154,7 +155,7 @@ def test_cross_validation_is_that_of_refitting() -> None:
 
 def test_lists() -> None:
     lists = made_up(6, 0)
-    few = lists.sample(3, seed=1)
+    few = lists.sample(3, random_state=1)
     assert [len(sentence.parses) for sentence in few.sentences] == [3] * 6
     assert all(sentence.ranks == tuple(sorted(sentence.ranks)) for sentence in few.sentences)
     assert few.sample(9).sentences == few.sentences
@@ -167,10 +168,9 @@ def test_lists() -> None:
     parts: Sequence[np.ndarray] = [tl.On(name, tl.Locality(3))(table) for name in FEATURES]
     np.testing.assert_allclose(sum(parts), whole)
     assert len(trees(lists.parses, "lct")) == 30
-    matrices = Matrices(table, 1)
     both = tl.On("parse", tl.Locality(3).normalized()) + 0.5 * tl.On("main", tl.Locality(3).normalized())
     plain = tl.On("parse", tl.Locality(3))
-    for kernel in (
+    kernels = [
         default_kernels()[5],
         plain,
         plain.normalized(),
@@ -178,8 +178,9 @@ def test_lists() -> None:
         both,
         both.gaussian(0.7),
         plain.gaussian(9),
-    ):
-        np.testing.assert_allclose(matrices[kernel], kernel(table), atol=1e-12)
+    ]
+    for kernel, K in zip(kernels, SharedMatrices(kernels, table), strict=True):
+        np.testing.assert_allclose(K, kernel(table), atol=1e-12)
     with pytest.raises(tl.errors.InputTypeError, match="sentence 0 is a str"):
         ParseLists(["a"])
     with pytest.raises(tl.errors.ParameterError, match="'learner'"):

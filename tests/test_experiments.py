@@ -17,7 +17,6 @@ from experiments import EXPERIMENTS
 from experiments.report import write
 from experiments.running import run
 from treelet.datasets import loaders
-from treelet.learn.selection import select
 
 
 def test_the_list_says_what_each_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -85,27 +84,6 @@ def test_real_questions(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None
     bank, labels = loaders.questions("test")
     assert len(bank) == len(labels) == 500
     assert set(labels) == {"ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"}
-
-
-def test_selection_errors_and_order() -> None:
-    bank = tl.Treebank(["(S (N a))", "(S (V a))", "(S (N b))", "(S (V b))"])
-    told = []
-    found = select([tl.SubsetTree(0.2), tl.Subtree()], bank, [0, 1, 0, 1], C=[1.0, 5.0], folds=2, report=told.append)
-    assert [(repr(t.kernel), t.C) for t in found.trials] == [
-        ("SubsetTree(lam=0.2)", 1.0),
-        ("SubsetTree(lam=0.2)", 5.0),
-        ("Subtree(lam=1.0)", 1.0),
-        ("Subtree(lam=1.0)", 5.0),
-    ]
-    assert told == found.trials
-    assert found.best is found.trials[0]
-    assert found.best.by_fold == (1.0, 1.0)
-    with pytest.raises(tl.errors.ParameterError, match="no kernel"):
-        select([], bank, [0, 1, 0, 1])
-    with pytest.raises(tl.errors.ParameterError, match="'1' has one"):
-        select([tl.Subtree()], bank, [0, 1, 0, 2])
-    with pytest.raises(tl.TreeletError):
-        select([tl.Subtree()], bank, [0, 1, 0])
 
 
 # --- Collins & Duffy ----------------------------------------------------------------------------------------------

@@ -21,9 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
-from treelet.formats import FORMATS, Document, Format, read_document, write_document
+from treelet.formats import FORMATS, Document, Format, Source, read_document, register, write_document
 from treelet.formats.adapters import safe_label
-from treelet.formats.base import Source, register
 from treelet.structures import Tree, Treebank, read_trees
 
 NAMES = ["brackets", "lines", "tsv", "svmlight_tk", "kelp"]

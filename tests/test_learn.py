@@ -23,7 +23,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC, SVR
 
 import treelet as tl
-from treelet.learn import svm as svm_module
+from treelet.learn import base as base_module
 from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
 from treelet.testing import check_estimator
 
@@ -87,7 +87,7 @@ def test_one_against_one_is_libsvm_on_the_matrix() -> None:
     clf = tl.KernelSVC(KERNEL, C=0.5, multi_class="ovo").fit(HARD, HARD_LABELS)
     K, K2 = KERNEL(HARD), KERNEL(MORE, HARD)
     theirs = SVC(kernel="precomputed", C=0.5, decision_function_shape="ovo").fit(K, HARD_LABELS)
-    np.testing.assert_allclose(clf._scores(MORE), theirs.decision_function(K2), atol=1e-9)
+    np.testing.assert_allclose(clf.model_.score(MORE) + clf.intercept_, theirs.decision_function(K2), atol=1e-9)
     theirs.set_params(decision_function_shape="ovr")
     np.testing.assert_allclose(clf.decision_function(MORE), theirs.decision_function(K2), atol=1e-9)
     np.testing.assert_array_equal(clf.predict(MORE), theirs.set_params(break_ties=True).predict(K2))
@@ -139,14 +139,14 @@ def test_where_the_time_goes() -> None:
 
 def test_a_fit_lets_the_matrix_go(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[weakref.ref[np.ndarray]] = []
-    real = svm_module.gram
+    real = base_module.gram
 
     def watched(*args: Any, **kwargs: Any) -> np.ndarray:
         K = real(*args, **kwargs)
         seen.append(weakref.ref(K))
         return K
 
-    monkeypatch.setattr(svm_module, "gram", watched)
+    monkeypatch.setattr(base_module, "gram", watched)
     clf = tl.KernelSVC(KERNEL, probability=True).fit(TREES, LABELS)
     model = tl.KernelSVR(KERNEL).fit(TREES, np.arange(60))
     gc.collect()
@@ -458,8 +458,8 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
         ({"class_weight": "even"}, "'class_weight' parameter"),
         ({"class_weight": {"verb": 2}}, "from the classes"),
         ({"class_weight": {"deed": -1}}, "positive numbers"),
-        ({"kernel": "rbf"}, "must be a kernel or None. Got 'rbf'"),
-        ({"kernel": tl.SubsetTree}, "must be a kernel or None"),
+        ({"kernel": "rbf"}, "must be a kernel, 'precomputed' or None. Got 'rbf'"),
+        ({"kernel": tl.SubsetTree}, "must be a kernel, 'precomputed' or None"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"probability": "yes"}, "'probability' parameter"),
         ({"tol": 0}, "'tol' parameter"),

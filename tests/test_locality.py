@@ -176,7 +176,7 @@ def test_parses() -> None:
     parse = tl.Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (1, 2, "MVa")])
     other = tl.Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (0, 2, "MVa")])
     K = tl.Locality(3)([parse, other])
-    sequences = [tl.structures.feature_sequences(item) for item in (parse, other)]
+    sequences = [tl.cuts.feature_sequences(item) for item in (parse, other)]
     assert K[0, 1] == pytest.approx(definition(tl.Locality(3))(*sequences))
     np.testing.assert_array_equal(tl.Locality(3)(tl.structures.DependencyBank([parse, other])), K)
     np.testing.assert_array_equal(tl.Locality(3)(sequences), K)

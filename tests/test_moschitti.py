@@ -114,21 +114,25 @@ def test_features_with_pairs() -> None:
     assert {"lemma, head=bring mary", "lemma, voice, position=bring active before"} <= set(pairs)
 
 
-def test_the_chooser_learns_as_the_machine_does() -> None:
+def test_choosing_learns_as_the_machine_does(monkeypatch: pytest.MonkeyPatch) -> None:
     bank = tl.datasets.small_treebank(60, seed=1)
     y = np.array([len(tree.words()) % 3 for tree in bank])
     docs = [str(k // 4) for k in range(60)]
-    X = tl.structures.Table({"pruned": bank})
-    chooser = moschitti.Chooser(X, y, docs, folds=3, n_jobs=1, say=lambda text: None)
-    kernel = moschitti.tree_kernel("SST", "pruned", (0.4,))
-    right = 0
-    for part in range(3):
-        train, test = np.flatnonzero(chooser.fold != part), np.flatnonzero(chooser.fold == part)
-        model = tl.KernelSVC(kernel, C=3.0).fit(X[train], y[train])
-        right += int(np.sum(model.predict(X[test]) == y[test]))
-    trial = chooser.one(kernel, (3.0,))
-    assert (trial.correct, trial.total) == (right, 60)
-    assert chooser.trials == [trial]
+    words = [dict.fromkeys(tree.words(), 1.0) for tree in bank]
+    X = tl.structures.Table({"pruned": bank, "features": words, "pairs": words})
+    setting = moschitti.QUICK._replace(folds=3)
+    monkeypatch.setattr(moschitti, "QUICK", setting)
+    chosen, tried = moschitti.choose(X, y, docs, setting=setting, n_jobs=1, say=lambda text: None)
+    assert [trial["kernel"] for trial in tried] == [repr(trial.kernel) for trial in chosen.values()]
+    fold = moschitti.folds_of(docs, 3)
+    assert len({(document, part) for document, part in zip(docs, fold.tolist(), strict=True)}) == 15
+    for name in ("SST", "linear + SST"):
+        trial, right = chosen[name], 0
+        for part in range(3):
+            train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+            model = tl.KernelSVC(trial.kernel, **trial.parameters).fit(X[train], y[train])
+            right += int(np.sum(model.predict(X[test]) == y[test]))
+        assert trial.score == pytest.approx(right / 60, abs=1e-12)
 
 
 # --- time -------------------------------------------------------------------------------------------------------

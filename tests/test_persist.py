@@ -214,7 +214,7 @@ def test_a_failed_save_leaves_the_old_file(content: bytes, tmp_path: Path, monke
         def write(self, data: Any) -> int:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("treelet.formats.base.os.fdopen", lambda handle, mode: Full())
+    monkeypatch.setattr("treelet.formats.files.os.fdopen", lambda handle, mode: Full())
     with pytest.raises(OSError, match="No space"):
         tl.save(model, path)
     assert path.read_bytes() == content

@@ -15,10 +15,10 @@ from sklearn.feature_extraction import DictVectorizer
 
 import treelet as tl
 from treelet.cuts import TreeIndex, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
-from treelet.datasets.instances import Parse, RelationInstance, read_instances, write_instances
 from treelet.datasets.relations import bioinfer, conll04, semeval2010, tokens
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.metrics.relations import Score, semeval_scores
+from treelet.structures.instances import Parse, RelationInstance, read_instances, write_instances
 from treelet.testing.strategies import trees
 
 # Zhang, Zhang & Li (2010), figure 2, the trees T1 and T2: John 0, saw 1, a 2, man 3, in 4, the 5, bank 6.

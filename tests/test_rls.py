@@ -100,7 +100,7 @@ def test_the_system_and_every_refit(seed: int, sizes: list[int], rank: int, alph
     close(K @ a + alpha * a, y)
     close(model.predict(K), KernelRidge(alpha=alpha, kernel="precomputed").fit(K, y).predict(K))
     close(model.loo_predictions_, refits(model, K, y, None, np.arange(len(y))))
-    close(model.leave_query_out_predictions_, refits(model, K, y, qid, qid))
+    close(model.leave_group_out_predictions_, refits(model, K, y, qid, qid))
     direct = np.empty(len(y))
     for k in range(len(y)):
         rest = np.delete(np.arange(len(y)), k)
@@ -114,18 +114,17 @@ def test_several_outputs() -> None:
     model = RLS("precomputed", 0.3).fit(K, Y2, qid)
     assert model.predict(K).shape == model.loo_predictions_.shape == Y2.shape
     close(model.loo_predictions_, refits(model, K, Y2, None, np.arange(len(K))))
-    close(model.leave_query_out_predictions_, refits(model, K, Y2, qid, qid))
+    close(model.leave_group_out_predictions_, refits(model, K, Y2, qid, qid))
     for column in range(3):
         alone = RLS("precomputed", 0.3).fit(K, Y2[:, column], qid)
         close(model.predict(K)[:, column], alone.predict(K), 1e-12)
-        close(model.leave_query_out_predictions_[:, column], alone.leave_query_out_predictions_, 1e-12)
+        close(model.leave_group_out_predictions_[:, column], alone.leave_group_out_predictions_, 1e-12)
     assert model.score(K, Y2) == pytest.approx(r2_score(Y2, model.predict(K)))
     assert RLS("precomputed").fit(K, Y2[:, :1]).predict(K).shape == (len(K), 1)
     path = model.path(ALPHAS)
     assert path.loo_predictions.shape == (len(ALPHAS), len(K), 3)
-    close(path.errors, np.mean((path.leave_query_out_predictions - Y2) ** 2, axis=(1, 2)), 1e-12)
-    with pytest.raises(tl.errors.ParameterError, match="rank is for one output"):
-        model.rank(K, qid)
+    close(path.errors, np.mean((path.leave_group_out_predictions - Y2) ** 2, axis=(1, 2)), 1e-12)
+    assert not hasattr(model, "rank"), "a regressor is no ranker"
 
 
 @pytest.mark.parametrize("make", [RLS, RankRLS])
@@ -134,7 +133,7 @@ def test_tree_kernels(make: Any, kernel: Any) -> None:
     model = make(kernel, 0.3).fit(TREES, Y, QID)
     used = kernel or tl.SubsetTree().normalized()
     given = make("precomputed", 0.3).fit(used(TREES), Y, QID)
-    for name in ("loo_predictions_", "leave_query_out_predictions_"):
+    for name in ("loo_predictions_", "leave_group_out_predictions_"):
         close(getattr(model, name), getattr(given, name), 1e-10)
     close(model.predict(NEW), given.predict(used(NEW, TREES)), 1e-10)
     assert isinstance(model.model_, CompressedModel)
@@ -144,7 +143,7 @@ def test_tree_kernels(make: Any, kernel: Any) -> None:
         rest = np.setdiff1d(np.arange(len(TREES)), out)
         other = make(kernel, 0.3).fit([TREES[k] for k in rest], Y[rest], QID[rest])
         found[out] = other.predict([TREES[k] for k in out])
-    close(model.leave_query_out_predictions_, found)
+    close(model.leave_group_out_predictions_, found)
 
 
 @pytest.mark.parametrize("basis", [None, 9])
@@ -161,9 +160,9 @@ def test_the_path_is_a_fit_for_each_strength(make: Any, basis: int | None) -> No
         for other in (alone, again):
             assert other.alpha_ == other.alpha == alpha
             close(path.loo_predictions[k], other.loo_predictions_, 1e-11)
-            close(path.leave_query_out_predictions[k], other.leave_query_out_predictions_, 1e-11)
+            close(path.leave_group_out_predictions[k], other.leave_group_out_predictions_, 1e-11)
             close(other.predict(K), alone.predict(K), 1e-11)
-        close(model.held_out(qid, ALPHAS)[k], alone.leave_query_out_predictions_, 1e-11)
+        close(model.held_out(qid, ALPHAS)[k], alone.leave_group_out_predictions_, 1e-11)
         close(alone.held_out(np.arange(len(y))) if make is RLS else alone.loo_predictions_, alone.loo_predictions_)
     np.testing.assert_array_equal(chosen.path_.errors, path.errors)
     assert chosen.alpha_ == path.best_alpha == ALPHAS[int(np.argmin(path.errors))]
@@ -177,12 +176,12 @@ def test_the_path_is_a_fit_for_each_strength(make: Any, basis: int | None) -> No
 def test_strength_by_leave_one_out_without_groups() -> None:
     K, y, _ = problem(3, [20])
     model = RLS("precomputed", alphas=ALPHAS).fit(K, y)
-    assert not hasattr(model, "leave_query_out_predictions_")
-    assert model.path_.leave_query_out_predictions is None
+    assert not hasattr(model, "leave_group_out_predictions_")
+    assert model.path_.leave_group_out_predictions is None
     close(model.path_.errors, np.mean((model.path_.loo_predictions - y) ** 2, axis=1), 1e-12)
     grouped = model.fit(K, y, np.arange(20) // 5)
-    assert hasattr(grouped, "leave_query_out_predictions_")
-    assert not hasattr(grouped.fit(K, y), "leave_query_out_predictions_"), "left over from another fit"
+    assert hasattr(grouped, "leave_group_out_predictions_")
+    assert not hasattr(grouped.fit(K, y), "leave_group_out_predictions_"), "left over from another fit"
 
 
 def test_folds_are_cross_validation() -> None:
@@ -226,9 +225,9 @@ def test_all_pairs_written_out(seed: int, sizes: list[int], rank: int, alpha: fl
     close(model.predict(K), scores)
     by_pairs = K @ D.T @ np.linalg.solve(D @ K @ D.T + alpha * np.diag(1 / w), D @ y)  # ridge on differences
     close(model.predict(K), by_pairs)
-    close(model.leave_query_out_predictions_, refits(model, K, y, qid, qid))
+    close(model.leave_group_out_predictions_, refits(model, K, y, qid, qid))
     close(model.loo_predictions_, refits(model, K, y, qid, np.arange(len(y))))
-    out = D @ (y - model.leave_query_out_predictions_)
+    out = D @ (y - model.leave_group_out_predictions_)
     close(model.path([alpha]).errors[0], (w * out**2).sum() / w.sum(), 1e-12)
 
 
@@ -253,7 +252,7 @@ def test_groups_of_one_size_differ_by_a_factor_only() -> None:
     one = RankRLS("precomputed", 2.0).fit(K, y, qid)
     two = RankRLS("precomputed", 0.5, weights="groups").fit(K, y, qid)
     close(one.predict(K), two.predict(K), 1e-11)
-    close(one.loo_predictions_ * 0 + one.leave_query_out_predictions_, two.leave_query_out_predictions_, 1e-11)
+    close(one.loo_predictions_ * 0 + one.leave_group_out_predictions_, two.leave_group_out_predictions_, 1e-11)
 
 
 def test_a_group_of_one_teaches_nothing() -> None:
@@ -261,7 +260,7 @@ def test_a_group_of_one_teaches_nothing() -> None:
     alone = np.flatnonzero(qid == "q1")[0]
     model = RankRLS("precomputed").fit(K, y, qid)
     assert alone not in model.support_
-    assert model.leave_query_out_predictions_[alone] == pytest.approx(model.predict(K)[alone], abs=1e-10)
+    assert model.leave_group_out_predictions_[alone] == pytest.approx(model.predict(K)[alone], abs=1e-10)
 
 
 def test_scores_are_kendalls_tau() -> None:
@@ -271,9 +270,6 @@ def test_scores_are_kendalls_tau() -> None:
     assert model.score(TREES, Y, QID) == pytest.approx(model.score(TREES, Y, QID.astype(object)))
     regression = RLS(alpha=0.1).fit(TREES, Y)
     assert regression.score(NEW, NEW_Y) == pytest.approx(r2_score(NEW_Y, regression.predict(NEW)))
-    best = regression.rank(NEW, NEW_QID)
-    scores = regression.predict(NEW, NEW_QID)
-    assert all(scores[row] == scores[NEW_QID[row] == NEW_QID].max() for row in best)
 
 
 # --- a basis ------------------------------------------------------------------------------------------------------
@@ -302,7 +298,7 @@ def test_a_basis_is_ridge_regression_on_its_values(make: Any, rank: int) -> None
     for k in everyone:
         close(model.loo_predictions_[k], solved(np.delete(everyone, k))[k], 1e-7)
         others = np.flatnonzero(qid != qid[k])
-        close(model.leave_query_out_predictions_[k], solved(others)[k], 1e-7)
+        close(model.leave_group_out_predictions_[k], solved(others)[k], 1e-7)
 
 
 @pytest.mark.parametrize("make", [RLS, RankRLS])
@@ -313,7 +309,7 @@ def test_a_basis_of_all_is_the_whole(make: Any) -> None:
         model = make("precomputed", 0.4, basis=basis).fit(K, y, qid)
         close(model.predict(K), whole.predict(K), 1e-7)
         close(model.loo_predictions_, whole.loo_predictions_, 1e-7)
-        close(model.leave_query_out_predictions_, whole.leave_query_out_predictions_, 1e-7)
+        close(model.leave_group_out_predictions_, whole.leave_group_out_predictions_, 1e-7)
     one, two = (make("precomputed", basis=6, random_state=s).fit(K, y, qid) for s in (1, 1))
     np.testing.assert_array_equal(one.support_, two.support_)
     assert len(one.support_) == 6
@@ -345,18 +341,18 @@ def test_negative_eigenvalues(make: Any, alpha: float) -> None:
         alone = RLS("precomputed", alpha).fit(nearest, y, qid)
         close(model.predict(K), alone.predict(nearest), 1e-7)
         close(model.loo_predictions_, refits(model, nearest, y, None, np.arange(len(y))), 1e-7)
-        close(model.leave_query_out_predictions_, refits(model, nearest, y, qid, qid), 1e-7)
+        close(model.leave_group_out_predictions_, refits(model, nearest, y, qid, qid), 1e-7)
     else:
         D, _ = differences(y, qid, "pairs")
         values, vectors = np.linalg.eigh(D.T @ D)
         root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
         values, vectors = np.linalg.eigh(root @ K @ root)
         nearest = (vectors * np.maximum(values, 0)) @ vectors.T
-        left_out = root @ model.leave_query_out_predictions_
+        left_out = root @ model.leave_group_out_predictions_
         close(left_out, refits(RLS("precomputed", alpha), nearest, root @ y, None, qid), 1e-7)
         close(root @ model.predict(K), RLS("precomputed", alpha).fit(nearest, root @ y).predict(nearest), 1e-7)
         alone = qid == "q1"
-        close(model.leave_query_out_predictions_[alone], model.predict(K)[alone])
+        close(model.leave_group_out_predictions_[alone], model.predict(K)[alone])
     with pytest.warns(UserWarning, match="not positive semi-definite"):
         few = make("precomputed", alpha, basis=12, random_state=0).fit(K, y, qid)
     assert np.isfinite(few.loo_predictions_).all()
@@ -431,7 +427,7 @@ def test_large_groups_take_strengths_in_parts(monkeypatch: pytest.MonkeyPatch) -
         parts = model.path(ALPHAS)
         close(parts.errors, path.errors, 1e-12)
         close(parts.loo_predictions, path.loo_predictions, 1e-12)
-        close(parts.leave_query_out_predictions, path.leave_query_out_predictions, 1e-12)
+        close(parts.leave_group_out_predictions, path.leave_group_out_predictions, 1e-12)
 
 
 def test_a_given_matrix_is_left_alone() -> None:
@@ -536,7 +532,7 @@ def test_there_and_back(model: Any, tmp_path: Path) -> None:
         for name in model._fitted:
             assert hasattr(again, name) == hasattr(fitted, name)
             if name == "path_" and hasattr(fitted, name):
-                for field in ("alphas", "errors", "loo_predictions", "leave_query_out_predictions"):
+                for field in ("alphas", "errors", "loo_predictions", "leave_group_out_predictions"):
                     np.testing.assert_array_equal(getattr(again.path_, field), getattr(fitted.path_, field))
             elif name != "model_" and hasattr(fitted, name):
                 np.testing.assert_array_equal(getattr(again, name), getattr(fitted, name))
@@ -590,7 +586,7 @@ def test_damaged_and_forged_files(model: Any, tmp_path: Path) -> None:
         ("loo_predictions_", np.zeros((40, 2))),
         ("loo_predictions_", np.array(["a"])),
         ("loo_predictions_", 3.0),
-        ("leave_query_out_predictions_", np.zeros(3)),
+        ("leave_group_out_predictions_", np.zeros(3)),
         ("alpha_", "much"),
         ("smallest_eigenvalue_", float("nan")),
         ("path_", 5),
@@ -618,13 +614,13 @@ FOUR, GOOD = TREES[:4], [1, 0, 1, 0]
     [
         (FOUR, None, [0, 0, 1, 1], "needs y"),
         (FOUR, [1, 0, 1], [0, 0, 1, 1], "X has 4 examples and y has 3"),
-        (FOUR, GOOD, [0, 0, 1], "X has 4 examples and qid has 3"),
+        (FOUR, GOOD, [0, 0, 1], r"X has 4 examples and (qid|groups) has 3"),
         (FOUR, [1, np.nan, 1, 0], [0, 0, 1, 1], "y has no value for example 1"),
         (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], "y has no value for example 1"),
         (FOUR, [1, None, 1, 0], [0, 0, 1, 1], "y has no value for example 1"),
         (FOUR, ["good", "bad", "a", "b"], [0, 0, 1, 1], "y must hold numbers"),
-        (FOUR, GOOD, [0, np.nan, 1, 1], "qid has no value for example 1"),
-        (FOUR, GOOD, [[0, 0], [0, 0], [1, 1], [1, 1]], "qid must have one dimension"),
+        (FOUR, GOOD, [0, np.nan, 1, 1], r"(qid|groups) has no value for example 1"),
+        (FOUR, GOOD, [[0, 0], [0, 0], [1, 1], [1, 1]], r"(qid|groups) must have one dimension"),
         (FOUR, np.zeros((4, 1, 1)), [0, 0, 1, 1], "y must have one dimension"),
         ([], [], [], "X is empty"),
     ],
@@ -695,7 +691,6 @@ def test_other_errors() -> None:
     for make in (RLS, RankRLS):
         for call in (
             lambda m: m.predict(NEW),
-            lambda m: m.rank(NEW, NEW_QID),
             lambda m: m.path([1]),
             lambda m: m.with_alpha(1),
             lambda m: m.held_out(QID),
@@ -708,10 +703,12 @@ def test_other_errors() -> None:
                 model.path(bad)
         with pytest.raises(tl.errors.ParameterError, match="'alpha' parameter"):
             model.with_alpha(0)
-        with pytest.raises(tl.errors.ParameterError, match="qid has 1 values"):
-            model.predict(NEW, [1])
-        with pytest.raises(tl.errors.ParameterError, match="qid has 2 values"):
-            model.held_out([1, 2])
+    with pytest.raises(NotFittedError):
+        RankRLS().rank(NEW, NEW_QID)
+    with pytest.raises(tl.errors.ParameterError, match="qid has 1 values"):
+        model.predict(NEW, [1])
+    with pytest.raises(tl.errors.ParameterError, match="groups has 2 values"):
+        model.held_out([1, 2])
     with pytest.raises(tl.errors.ParameterError, match="qid is needed"):
         model.score(NEW, NEW_Y)
     with pytest.raises(tl.errors.ParameterError, match="X is empty"):

@@ -31,7 +31,10 @@ from treelet.cuts import (
 )
 from treelet.cuts.heads import category
 from treelet.cuts.tree_index import siblings
-from treelet.datasets.instances import (
+from treelet.datasets.roles import AUXILIARIES, propbank
+from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
+from treelet.metrics.relations import Score, role_scores
+from treelet.structures.instances import (
     Argument,
     Parse,
     RelationInstance,
@@ -39,9 +42,6 @@ from treelet.datasets.instances import (
     read_instances,
     write_instances,
 )
-from treelet.datasets.roles import AUXILIARIES, propbank
-from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
-from treelet.metrics.relations import Score, role_scores
 from treelet.testing.strategies import trees
 
 # Moschitti (2006), figure 1: Mary 0, brought 1, a 2, cat 3.

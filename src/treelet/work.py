@@ -29,6 +29,23 @@ def count_threads(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
+def generator(random_state: Any) -> np.random.Generator:
+    """Random numbers from what scikit-learn calls a random state: an int, a RandomState, a Generator, or None for others each time.
+
+    >>> int(generator(0).integers(100)), int(generator(0).integers(100))
+    (85, 85)
+    """
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31 - 1)
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
+    if not whole and random_state is not None and not isinstance(random_state, np.random.Generator):
+        raise ParameterError(
+            "The 'random_state' parameter must be an int of at least 0, a RandomState, a Generator or None. "
+            f"Got {random_state!r} instead."
+        )
+    return np.random.default_rng(random_state)
+
+
 def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]) -> None:
     """Work on all items, in threads if there are several; `advance` gets each result. An error or an interrupt ends it."""
     if threads == 1 or len(items) <= 1:

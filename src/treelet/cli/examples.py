@@ -85,7 +85,7 @@ class _Held(io.BytesIO):
 
 def _held(file: str) -> _Held:
     """All bytes: a stream is read only once."""
-    from treelet.formats.base import open_source
+    from treelet.formats.files import open_source
 
     with open_source(file) as source:
         held = _Held(b"".join(source.chunks()))

@@ -1,14 +1,11 @@
-"""Files that appear under their names only when they are complete, and matrices in them."""
+"""Matrices in files that appear under their names only when they are complete."""
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -28,38 +25,11 @@ def check_output(output: str) -> None:
         raise ParameterError(f"{output}: the name of a matrix must end in .npy, .tsv, .csv or .txt, or be - (text)")
 
 
-@contextmanager
-def whole_file(target: Path) -> Iterator[Path]:
-    """The name of a temporary file beside the target, which takes the target's name at the end and else goes away.
+def whole_file(target: Path) -> AbstractContextManager[Path]:
+    """See `treelet.formats.files.whole_file`, which is imported when it is needed: it brings NumPy."""
+    from treelet.formats.files import whole_file
 
-    Links are followed. What is no regular file (a pipe, a device) stays what it is: the temporary file is poured into it.
-    """
-    target = target.resolve()
-    if target.is_dir():
-        raise FileError(f"{target}: is a folder")
-    special = target.exists() and not target.is_file()
-    folder = Path(tempfile.gettempdir()) if special else target.parent
-    temporary = (
-        folder / f".{target.name}.{secrets.token_hex(6)}"
-    )  # known before it is made, so that it always goes away
-    try:
-        try:
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except OSError as error:
-            raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
-        yield temporary
-        if special:
-            with temporary.open("rb") as source, target.open("wb") as sink:
-                shutil.copyfileobj(source, sink)
-            temporary.unlink()
-            return
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    return whole_file(target)
 
 
 def write_matrix(fill: Fill, shape: tuple[int, int], output: str, temporary: Path | None) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from treelet.work import progress_bar
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
@@ -29,13 +31,8 @@ class Row:
     """What came out for one setting: its parameters and the accuracy on each fold's test part."""
 
     setting: dict[str, float]
-    correct: int
-    total: int
+    accuracy: float
     by_fold: tuple[float, ...]
-
-    @property
-    def accuracy(self) -> float:
-        return self.correct / self.total
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class Search:
     @property
     def best_row(self) -> Row:
         """The most examples right; among equals the first: the smallest parameters."""
-        return max(self.rows, key=lambda row: row.correct)
+        return max(self.rows, key=lambda row: round(row.accuracy, 12))
 
     @property
     def best(self) -> dict[str, float]:
@@ -113,6 +110,8 @@ def search_grid(
     progress : bool
         Show a progress bar.
     """
+    from sklearn.model_selection import StratifiedKFold
+
     from treelet.learn.selection import select
 
     begin = time.perf_counter()
@@ -121,24 +120,10 @@ def search_grid(
     prices = PRICES if (given := fixed["C"]) is None else (given,)
     settings = [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
     kernels = [made(**setting) for setting in settings]
-    with _bar(progress, len(settings) * (1 + FOLDS)) as advance:
-        found = select(
-            kernels, kernels[0].coerce(data), labels, machine=machine, C=prices, folds=FOLDS, seed=seed, advance=advance
-        )
+    folds = min(FOLDS, max(Counter(labels).values()))
+    cv = StratifiedKFold(max(2, folds), shuffle=True, random_state=seed)
+    with progress_bar(progress, "grid", len(settings) * (1 + folds)) as advance:
+        found = select(kernels, data, labels, estimator=machine, grid={"C": prices}, cv=cv, advance=advance)
     setting_of = {id(made): setting for made, setting in zip(kernels, settings, strict=True)}
-    rows = [Row({**setting_of[id(t.kernel)], "C": t.C}, t.correct, t.total, t.by_fold) for t in found.trials]
+    rows = [Row(setting_of[id(t.kernel)] | t.parameters, t.score, t.by_fold) for t in found.trials]
     return Search(rows, [setting_of[id(refused)] for refused in found.refused], time.perf_counter() - begin)
-
-
-@contextmanager
-def _bar(wanted: bool, total: int) -> Iterator[Callable[[int], None]]:
-    if not wanted:
-        yield lambda steps: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("grid", total=total)
-        yield lambda steps: bar.advance(task, steps)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 OUTPUTS = ("trees", "tsv", "json")
 SUFFIXES = {".tsv": "tsv", ".json": "json", ".jsonl": "json"}
 PARENTS: dict[str, bool | str] = {"off": False, "phrases": True, "tags": "tags"}
-PACKED = (".gz", ".xz", ".bz2")
 PRUNE = 8.0
 NO_PARSE = 1  # exit code
 
@@ -137,10 +136,12 @@ def command(
         for read in (sentences, grammar, treebank):
             if written not in (None, "-") and read not in (None, "-") and _same(str(written), str(read)):
                 raise ParameterError(f"{written} would be overwritten while it is read: choose another name")
+    from treelet.formats.files import open_target
+
     threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
     show = sys.stderr.isatty() if progress is None else progress
     with ExitStack() as stack:
-        temporary = stack.enter_context(files.whole_file(Path(output))) if parsing and output != "-" else None
+        stream = stack.enter_context(open_target(output)) if parsing else sys.stdout
         drawing = stack.enter_context(files.whole_file(Path(picture))) if picture is not None else None
         if grammar is not None:
             chosen = _load(grammar)
@@ -178,11 +179,7 @@ def command(
             made = _number(len(found.trees), "tree")
             pieces = int((found.logp == -math.inf).sum())
             without = len(items) - len(set(found.qid.tolist()))
-        if temporary is None:
-            _write(sys.stdout, lines)
-        else:
-            with _opened(output, temporary) as stream:
-                _write(stream, lines)
+        stream.writelines(f"{line}\n" for line in lines)
         seconds = time.perf_counter() - begin
     _close(len(items), made, seconds, without, pieces)
     if picture is not None:
@@ -224,8 +221,9 @@ def _check_options(
 
 
 def _is_json(file: str) -> bool:
-    path = Path(file)
-    return (Path(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower() == ".json"
+    from treelet.formats.files import unpacked_name
+
+    return unpacked_name(file).suffix.lower() == ".json"
 
 
 def _load(file: str) -> PCFG:
@@ -250,7 +248,7 @@ def _typed(texts: list[str]) -> list[Sentence]:
 
 
 def _read(file: str, skip_empty: bool) -> list[Sentence]:
-    from treelet.formats.base import open_source
+    from treelet.formats.files import open_source
 
     found = []
     with open_source(file) as source:
@@ -276,9 +274,9 @@ def _check_words(text: str, where: str) -> None:
 
 
 def _suggested(output: str, k: int) -> str:
-    path = Path(output)
-    suffix = (Path(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower()
-    return SUFFIXES.get(suffix, "tsv" if k > 1 else "trees")
+    from treelet.formats.files import unpacked_name
+
+    return SUFFIXES.get(unpacked_name(output).suffix.lower(), "tsv" if k > 1 else "trees")
 
 
 def _lines(items: list[Sentence], found: Candidates, to: str) -> Iterator[str]:
@@ -299,19 +297,6 @@ def _lines(items: list[Sentence], found: Candidates, to: str) -> Iterator[str]:
                 yield f"{item.line}\t0\t-inf\t"
         else:
             yield row[0][1] if row else ""
-
-
-def _write(stream: IO[str], lines: Iterable[str]) -> None:
-    stream.writelines(f"{line}\n" for line in lines)
-
-
-def _opened(output: str, temporary: Path) -> IO[str]:
-    """The temporary file, packed if the name of the output says so."""
-    from treelet.formats.base import COMPRESSED
-
-    opener = COMPRESSED.get(Path(output).suffix.lower(), open)
-    stream: IO[str] = opener(temporary, "wt", encoding="utf-8", newline="\n")
-    return stream
 
 
 def _same(first: str, second: str) -> bool:

@@ -268,6 +268,7 @@ def _folder(output: Path) -> Path:
 
 
 def _report(outcome: Outcome, mended: list[Mended], folder: Path, title: str, source: str) -> None:
+    from treelet.formats.files import open_target
     from treelet.tasks import rerank_report
 
     made_by = shlex.join(["treelet", *sys.argv[1:]])
@@ -278,5 +279,5 @@ def _report(outcome: Outcome, mended: list[Mended], folder: Path, title: str, so
         "report.html": rerank_report.html(outcome, mended, title, source, made_by),
     }
     for name, content in contents.items():
-        with files.whole_file(folder / name) as temporary:
-            temporary.write_text(content, encoding="utf-8")
+        with open_target(folder / name) as stream:
+            stream.write(content)

@@ -8,6 +8,7 @@ from treelet.cuts.candidates import Candidate, all_candidates, candidates, fores
 from treelet.cuts.dependency_forms import dependency_tree, dependency_trees
 from treelet.cuts.features import entity_features, indicators, role_features, voice
 from treelet.cuts.forest_index import ForestIndex
+from treelet.cuts.link_features import as_sequencebank, feature_sequences
 from treelet.cuts.marks import mark_tree, marked_forest
 from treelet.cuts.relations import enclosed_forest, minimal_complete_tree, path_enclosed_tree
 from treelet.cuts.roles import (
@@ -29,6 +30,7 @@ __all__ = [
     "all_candidates",
     "argument_forest",
     "argument_tree",
+    "as_sequencebank",
     "candidates",
     "constituent_forest",
     "constituent_tree",
@@ -38,6 +40,7 @@ __all__ = [
     "dependency_trees",
     "enclosed_forest",
     "entity_features",
+    "feature_sequences",
     "forest_candidates",
     "indicators",
     "mark_tree",

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.adapters import safe_label
-from treelet.structures.dependency import UNKNOWN, Dependencies
+from treelet.formats.conllu import UNKNOWN
+from treelet.structures.dependency import Dependencies
 from treelet.structures.dependency_bank import DependencyBank
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank

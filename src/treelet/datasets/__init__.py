@@ -2,18 +2,13 @@
 
 from treelet.datasets.flights import flights, flights_split
 from treelet.datasets.generated import small_treebank
-from treelet.datasets.instances import Argument, Parse, RelationInstance, RoleInstance, read_instances, write_instances
 from treelet.datasets.link_parses import ParsedSentence, link_parses
 from treelet.datasets.loaders import corpus, question_bank, questions, wsj_sample
 from treelet.datasets.relations import bioinfer, conll04, semeval2010
 from treelet.datasets.roles import propbank
 
 __all__ = [
-    "Argument",
-    "Parse",
     "ParsedSentence",
-    "RelationInstance",
-    "RoleInstance",
     "bioinfer",
     "conll04",
     "corpus",
@@ -23,9 +18,7 @@ __all__ = [
     "propbank",
     "question_bank",
     "questions",
-    "read_instances",
     "semeval2010",
     "small_treebank",
-    "write_instances",
     "wsj_sample",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 from treelet.datasets.loaders import corpus
 from treelet.errors import FormatError
-from treelet.formats.base import PathLike, open_source
+from treelet.formats.files import PathLike, open_source
 from treelet.structures import Dependencies, from_linkage
 
 

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from treelet.errors import FileError
-from treelet.formats.base import open_source, read_document
+from treelet.formats.base import read_document
+from treelet.formats.files import open_source
 from treelet.structures import Treebank
 
 ORIGINS = {

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from treelet.datasets.instances import RelationInstance, as_parses
 from treelet.datasets.loaders import corpus
 from treelet.errors import FormatError, ParameterError
-from treelet.formats.base import open_source
+from treelet.formats.files import open_source
+from treelet.formats.nbest import read_nbest
 from treelet.structures import Treebank
+from treelet.structures.instances import RelationInstance, as_parses
 from treelet.structures.spans import Span
 
 TOKEN = re.compile(r"\w+(?:[-.,'/*+:]\w+)*|[^\w\s]")
@@ -53,12 +53,11 @@ def semeval2010(part: str = "train", *, nbest: int = 0) -> list[RelationInstance
     lists: dict[int, list[tuple[float, str]]] = {}
     if nbest:
         with open_source(folder / f"{part}.nbest10.jsonl.xz") as source:
-            for _, line in source.text_lines():
-                record = json.loads(line)
-                lists[int(record["id"])] = [(float(score), tree) for score, tree in record["nbest"][:nbest]]
-    parses = as_parses(lists)
+            for _, parses, fields in read_nbest(source):
+                lists[int(fields["id"])] = parses[:nbest]
+    known = as_parses(lists)
     return [
-        RelationInstance(tree=tree, e1=e1, e2=e2, label=label, nbest=parses.get(sent, ()), sent=sent)
+        RelationInstance(tree=tree, e1=e1, e2=e2, label=label, nbest=known.get(sent, ()), sent=sent)
         for (label, sent, e1, e2), tree in zip(rows, Treebank(texts), strict=True)
     ]
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from treelet.datasets.instances import Argument, Parse, RoleInstance, as_parses
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
-from treelet.formats.base import open_source
+from treelet.formats.files import open_source
+from treelet.formats.nbest import read_nbest
 from treelet.structures import Tree, Treebank
+from treelet.structures.instances import Argument, Parse, RoleInstance, as_parses
 
 CORPORA = {
     "wsj": ("propbank_wsj_sample", "ptb_sample", "wsj_sample.clean.tsv.xz"),
@@ -105,8 +105,7 @@ def _trees(path: Path) -> dict[Key, Tree]:
 def _parses(nbest: int, wanted: set[Key]) -> dict[Key, tuple[Parse, ...]]:
     lists: dict[Key, list[tuple[float, str]]] = {}
     with open_source(corpus("wsj_nbest") / "wsj_sample.nbest20.jsonl.xz") as source:
-        for _, line in source.text_lines():
-            record = json.loads(line)
-            if (key := (record["doc"], int(record["sent"]))) in wanted:
-                lists[key] = [(float(score), tree) for score, _, tree in record["nbest"][:nbest]]
+        for _, parses, fields in read_nbest(source):
+            if (key := (fields["doc"], int(fields["sent"]))) in wanted:
+                lists[key] = parses[:nbest]
     return as_parses(lists)

@@ -1,17 +1,31 @@
-"""Text in, columns of trees out, and back: a registry of file formats."""
+"""Every file that is read or written: a registry of formats of trees, and readers of what is no tree."""
 
 from treelet.formats import brackets, kelp, svmlight_tk, tabular
-from treelet.formats.base import FORMATS, Columns, Document, Format, find_format, read_document, write_document
+from treelet.formats.base import (
+    FORMATS,
+    Columns,
+    Document,
+    Format,
+    find_format,
+    read_document,
+    register,
+    write_document,
+)
+from treelet.formats.files import Source, open_source, open_target
 
 __all__ = [
     "FORMATS",
     "Columns",
     "Document",
     "Format",
+    "Source",
     "brackets",
     "find_format",
     "kelp",
+    "open_source",
+    "open_target",
     "read_document",
+    "register",
     "svmlight_tk",
     "tabular",
     "write_document",

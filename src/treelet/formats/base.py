@@ -6,29 +6,16 @@ format has them, labels and feature vectors, one row an example.
 
 from __future__ import annotations
 
-import bz2
-import codecs
-import gzip
-import io
-import lzma
 import os
-import sys
-import tempfile
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import FileError, FormatError, ParameterError
-
-PathLike = str | os.PathLike[str]
-CHUNK = 1 << 20
-COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+from treelet.errors import ParameterError
+from treelet.formats.files import PathLike, open_source, open_target, unpacked_name
 
 
 class Columns(NamedTuple):
@@ -87,140 +74,16 @@ def register(format: Format) -> Format:
     return format
 
 
-class Source:
-    """Bytes from a file, a stream or a string, with a name for error messages."""
-
-    def __init__(self, stream: IO[bytes], name: str, encoding: str = "utf-8") -> None:
-        self.stream, self.name = stream, name
-        try:
-            "".encode(encoding)  # refuses unknown ones, and codecs that are not for text
-            self.encoding = codecs.lookup(encoding).name
-        except (LookupError, TypeError):
-            raise ParameterError(
-                f"The 'encoding' parameter must be a text encoding. Got {encoding!r} instead."
-            ) from None
-
-    def chunks(self) -> Iterator[bytes]:
-        """The bytes, as UTF-8, in pieces."""
-        yield from self._raw_chunks()
-
-    def lines(self) -> Iterator[bytes]:
-        """The lines, as UTF-8, without their ends."""
-        rest: list[bytes] = []
-        for chunk in self._raw_chunks():
-            first, *others = chunk.split(b"\n")
-            rest.append(first)
-            for other in others:
-                yield b"".join(rest).removesuffix(b"\r")
-                rest = [other]
-        if any(rest):
-            yield b"".join(rest).removesuffix(b"\r")
-
-    def text_lines(self) -> Iterator[tuple[int, str]]:
-        """Numbered lines as text."""
-        for number, line in enumerate(self.lines(), 1):
-            try:
-                yield number, line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise self.error(
-                    'these bytes are not UTF-8 text; if the file has another encoding, name it (encoding="latin-1")',
-                    number,
-                    len(line[: error.start].decode("utf-8")) + 1,
-                ) from None
-
-    def error(self, message: str, line: int | None = None, column: int | None = None) -> FormatError:
-        return FormatError(message, self.name, line, column)
-
-    def _raw_chunks(self) -> Iterator[bytes]:
-        decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
-        start: bytes | None = b""  # until it is known whether the text begins with a byte order mark
-        while True:
-            try:
-                raw = self.stream.read(CHUNK)
-            except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-                raise FileError(f"{self.name}: cannot be read to its end ({error}); is the file whole?") from error
-            chunk = raw
-            if decoder is not None:
-                try:
-                    chunk = decoder.decode(raw, final=not raw).encode("utf-8", "surrogatepass")
-                except UnicodeDecodeError as error:
-                    raise self.error(f"not text in the encoding {self.encoding}: {error.reason}") from None
-            if start is not None:
-                start += chunk
-                if len(start) < len(codecs.BOM_UTF8) and raw:
-                    continue
-                chunk, start = start.removeprefix(codecs.BOM_UTF8), None
-            if chunk:
-                yield chunk
-            if not raw:
-                return
-
-
-@contextmanager
-def open_source(file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8") -> Iterator[Source]:
-    """A file by name (``.gz``, ``.xz``, ``.bz2`` are unpacked; ``-`` is the standard input) or an open stream."""
-    if hasattr(file, "read"):
-        name = str(getattr(file, "name", "<stream>"))
-        sample = file.read(0)
-        if isinstance(sample, str):
-            yield Source(io.BytesIO(cast("IO[str]", file).read().encode("utf-8", "surrogatepass")), name)
-        else:
-            yield Source(cast("IO[bytes]", file), name, encoding)
-        return
-    if file == "-":
-        yield Source(sys.stdin.buffer, "<stdin>", encoding)
-        return
-    path = Path(file)
-    opener = COMPRESSED.get(path.suffix.lower(), open)
-    try:
-        stream = opener(path, "rb")
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise FileError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from error
-    with stream:
-        yield Source(stream, str(path), encoding)
-
-
-@contextmanager
-def open_whole(path: PathLike) -> Iterator[IO[bytes]]:
-    """A file to write that appears under its name only when it is complete.
-
-    Links are followed; what is no regular file (a pipe, a device) is written directly.
-    """
-    target = Path(path).resolve()
-    temporary: str | None = None
-    try:
-        if target.exists() and not target.is_file():
-            with open(target, "wb") as stream:
-                yield stream
-            return
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
-        temporary = None
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        if temporary is not None:
-            os.unlink(temporary)
-
-
 def find_format(name: str | None, file: object = None) -> Format:
     """The format called `name`, or the one that the file's name suggests (brackets, if none does)."""
     if name is not None:
         if name not in FORMATS:
             raise ParameterError(f"The 'format' parameter must be one of {sorted(FORMATS)}. Got {name!r} instead.")
         return FORMATS[name]
-    path = Path(str(file)) if isinstance(file, (str, os.PathLike)) else Path(str(getattr(file, "name", "")))
-    if path.suffix.lower() in COMPRESSED:
-        path = path.with_suffix("")
+    name = os.fspath(file) if isinstance(file, (str, os.PathLike)) else str(getattr(file, "name", ""))
+    suffix = unpacked_name(name).suffix.lower()
     for known in FORMATS.values():
-        if path.suffix.lower() in known.suffixes:
+        if suffix in known.suffixes:
             return known
     return FORMATS["brackets"]
 
@@ -245,18 +108,5 @@ def write_document(document: Document, file: PathLike | IO[str], format: str | N
     if chosen.write is None:
         writable = sorted(name for name, known in FORMATS.items() if known.write)
         raise ParameterError(f"the format {chosen.name!r} cannot be written; choose one of {writable}")
-    if file == "-":
-        chosen.write(document, sys.stdout)
-    elif hasattr(file, "write"):
-        chosen.write(document, cast("IO[str]", file))
-    else:
-        path = Path(file)
-        opener = COMPRESSED.get(path.suffix.lower())
-        with open_whole(path) as stream:
-            packed = opener(stream, "wb") if opener else stream
-            text = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
-            chosen.write(document, text)
-            text.flush()
-            text.detach()
-            if opener:
-                packed.close()
+    with open_target(file) as stream:
+        chosen.write(document, stream)

@@ -7,7 +7,8 @@ from typing import IO
 
 from treelet import _core
 from treelet.errors import FormatError, ParameterError
-from treelet.formats.base import Columns, Document, Format, Source, register
+from treelet.formats.base import Columns, Document, Format, register
+from treelet.formats.files import Source
 
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
 

@@ -9,9 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from treelet.formats.base import Source
+from treelet.errors import ParameterError
+from treelet.formats.files import Source
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+UNKNOWN = "_"
+TAGS = ("upos", "xpos")
 _BESIDE = re.compile(r"[0-9]+-[0-9]+|[0-9]+\.[0-9]+")  # multiword tokens and empty nodes
 
 
@@ -32,6 +35,12 @@ class Sentence(NamedTuple):
 
     rows: tuple[Row, ...]
     lines: tuple[str, ...]
+
+
+def check_tag(tag: object) -> None:
+    """Which of CoNLL-U's two tags."""
+    if tag not in TAGS:
+        raise ParameterError(f"The 'tag' parameter must be 'upos' or 'xpos'. Got {tag!r} instead.")
 
 
 def read_sentences(source: Source) -> Iterator[Sentence]:

@@ -6,7 +6,7 @@ Only the layout is known here; `treelet.structures.Forest` wraps it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import FormatError, TreeError
 from treelet.formats.brackets import label_problem
+from treelet.formats.files import Source
 
 Ints = NDArray[np.int32]
 Edge = tuple[int, Sequence[int], float]
@@ -156,3 +157,15 @@ def from_json(text: str | Mapping[str, Any]) -> ForestColumns:
     if root is None and nodes:
         raise TreeError(f"the root of a forest must be the number of a node, got {root!r}")
     return checked_columns(nodes, edges if nodes else [], root)
+
+
+def read_columns(source: Source) -> Iterator[tuple[int, ForestColumns]]:
+    """The forests of a file, one a line that is not empty, each with the number of its line."""
+    for number, line in source.text_lines():
+        if line.strip():
+            try:
+                yield number, from_json(line)
+            except FormatError as error:
+                raise source.error(error.message, number) from None
+            except TreeError as error:
+                raise source.error(str(error), number) from None

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from treelet.errors import FormatError
-from treelet.formats.base import Document, Format, Source, register
+from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import bracketed
+from treelet.formats.files import Source
 from treelet.formats.svmlight_tk import (
     SPACE,
     TOKEN,

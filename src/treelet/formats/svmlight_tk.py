@@ -15,8 +15,9 @@ from typing import IO
 import numpy as np
 
 from treelet.errors import FormatError
-from treelet.formats.base import Columns, Document, Format, Source, register
+from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.brackets import Reader, bracketed
+from treelet.formats.files import Source
 
 Vector = dict[str | int, float]
 SPACE = " \t\n\v\f\r"  # what separates labels in brackets; any other white space is part of them

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import IO
 
 from treelet.errors import FormatError, ParameterError
-from treelet.formats.base import Document, Format, Source, register
+from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import Reader, bracketed, refuse_missing, write_brackets
+from treelet.formats.files import Source
 
 
 def read_lines(

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from treelet import _core
+from treelet.cuts.link_features import as_sequencebank
 from treelet.errors import ParameterError
 from treelet.kernels.base import check_number, check_tunable
 from treelet.kernels.store import StoreKernel
@@ -18,7 +19,16 @@ from treelet.structures.sequence_bank import SequenceBank
 MATCHES = ("position", "exact", "count")
 
 
-class Locality(StoreKernel):
+class SequenceKernel(StoreKernel):
+    """A kernel over sequences of features; dependency parses are compared by theirs."""
+
+    bank = SequenceBank
+
+    def coerce(self, X: Any) -> SequenceBank:
+        return as_sequencebank(X)
+
+
+class Locality(SequenceKernel):
     r"""The locality-convolution kernel (LC) of Tsivtsivadze et al. (2006): equal features, and what is around them.
 
     .. math:: K(f, g) = \sum_{i, k:\; f_i = g_k} \kappa(i, k)
@@ -56,7 +66,7 @@ class Locality(StoreKernel):
     below zero by more than rounding (-1.6e-10 of the largest), and none had after the Gaussian wrap. `RLS` and `RankRLS` leave such directions
     out, with a warning; `Subsequence` is positive semi-definite.
 
-    Examples are whatever `SequenceBank` takes. Costs the pairs of distinct windows that share their middle and one more feature;
+    Examples are whatever `SequenceBank` takes, or dependency parses. Costs the pairs of distinct windows that share their middle and one more feature;
     the rest is a product of counts. Values of ``"position"`` grow exponentially with the number of equal features in a window.
 
     Examples
@@ -71,7 +81,6 @@ class Locality(StoreKernel):
     """
 
     _algorithm = _core.LocalityColumns
-    bank = SequenceBank
     _always_shown = ("window",)
     _attributes: ClassVar[dict[str, str]] = {"theta": "reach"}
 
@@ -153,7 +162,7 @@ class Locality(StoreKernel):
         return bool(np.linalg.eigvalsh(logs[np.abs(apart[:, None] - apart)])[0] >= -1e-12)
 
 
-class Subsequence(StoreKernel):
+class Subsequence(SequenceKernel):
     r"""The gap-weighted subsequence kernel of Lodhi et al. (2002), between sequences of features.
 
     .. math:: K(s, t) = \sum_{|u| = n} \; \sum_{i:\, s[i] = u} \; \sum_{j:\, t[j] = u} \lambda^{l(i) + l(j)}
@@ -183,7 +192,6 @@ class Subsequence(StoreKernel):
     """
 
     _algorithm = _core.SubsequenceColumns
-    bank = SequenceBank
     _tunable = ("lam",)
     _always_shown = ("lam", "length")
 

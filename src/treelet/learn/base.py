@@ -1,4 +1,4 @@
-"""What estimators that learn with a kernel have in common."""
+"""What estimators that learn with a kernel have in common: the kernel, or a matrix of its values, and the model."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ import copy
 import inspect
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.errors import ParameterError
+from treelet.gram import gram, parse_memory
 from treelet.kernels import SubsetTree
-from treelet.kernels.base import Kernel
+from treelet.kernels.base import Kernel, Matrix
+from treelet.learn.model import CompressedModel
+from treelet.learn.precomputed import MatrixColumns, MatrixModel, given_square
+from treelet.learn.state import are_floats, whole_numbers
+from treelet.work import count_threads
 
 
 def default_kernel() -> Kernel:
@@ -23,6 +29,9 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     """An estimator with a ``kernel``, whose examples are whatever that kernel takes."""
 
     kernel: Kernel | str | None
+    _kernels = "a kernel or None"
+    """What `kernel` may be."""
+
     _fitted: ClassVar[tuple[str, ...]] = ()
     """Attributes that a fit sets, and a model file keeps."""
 
@@ -37,23 +46,30 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """A checked copy of the kernel: what is done to the parameters after a fit does not touch the fit."""
         kernel = default_kernel() if self.kernel is None else self.kernel
         if not isinstance(kernel, Kernel):
-            raise ParameterError(
-                f"The 'kernel' parameter of {type(self).__name__} must be a kernel or None. Got {kernel!r} instead."
-            )
+            raise self._refuse("kernel", self._kernels)
         kernel.validate()
         return copy.deepcopy(kernel)
 
     def _examples(self, kernel: Kernel, X: Any) -> Any:
         data = kernel.coerce(X)
         if len(data) == 0:
-            raise ParameterError(f"{type(self).__name__} cannot be fitted to no examples: X is empty")
+            raise self._no_examples()
         return data
+
+    def _no_examples(self) -> ParameterError:
+        return ParameterError(f"{type(self).__name__} cannot be fitted to no examples: X is empty")
+
+    def _refuse(self, name: str, wanted: str) -> ParameterError:
+        return ParameterError(
+            f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {getattr(self, name)!r} instead."
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True
         tags.input_tags.string = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str)
         tags.no_validation = True
         return tags
 
@@ -84,3 +100,74 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 def _plain(value: Any) -> Any:
     """A parameter as it goes into a file: a random generator has no lasting value."""
     return None if hasattr(value, "random_sample") or hasattr(value, "integers") else value
+
+
+class KernelLearner(KernelEstimator):
+    """An estimator whose fit gives coefficients to training examples, which become a model.
+
+    With ``kernel="precomputed"``, `fit` takes the matrix of the training examples with themselves, and predictions that of
+    examples x training examples.
+    """
+
+    n_jobs: int | None
+    progress: bool
+    _kernels = "a kernel, 'precomputed' or None"
+    _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "fit_seconds_")
+    _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
+
+    def _check_parameters(self) -> None:
+        count_threads(self.n_jobs)
+        if not isinstance(self.progress, bool | np.bool_):
+            raise self._refuse("progress", "True or False")
+
+    def _kernel_and_data(self, X: Any) -> tuple[Kernel | None, Any]:
+        """The kernel and the examples in its form; or None and the matrix that was given."""
+        if not isinstance(self.kernel, str):
+            kernel = self._own_kernel()
+            return kernel, self._examples(kernel, X)
+        if self.kernel != "precomputed":
+            raise self._refuse("kernel", self._kernels)
+        K = given_square(X)
+        if not len(K):
+            raise self._no_examples()
+        return None, K
+
+    def _matrix(self, kernel: Kernel | None, data: Any, rows: Any = None) -> Matrix:
+        """Kernel values of the examples, or of some of them, with themselves; it may be the matrix that was given."""
+        if kernel is not None:
+            return gram(kernel, data if rows is None else data[rows], n_jobs=self.n_jobs, progress=self.progress)
+        K: Matrix = data if rows is None else data[np.ix_(rows, rows)]
+        return K
+
+    def _check_memory(self, what: str, needed: int, advice: str) -> None:
+        """`memory` is as for `gram`: a number of bytes, a text, or None for as much as it takes."""
+        budget = parse_memory(self.memory)  # those that ask have one
+        if budget is not None and needed > budget:
+            raise ParameterError(
+                f"{what} takes {needed:,} bytes, more than the {budget:,} of memory=: give more memory=, or {advice}"
+            )
+
+    def _keep(self, kernel: Kernel | None, data: Any, support: Any, coefficients: Any) -> None:
+        """Keep the support examples and their coefficients, outputs x support examples, and collapse them into a model."""
+        self.support_ = np.asarray(support, np.int64)
+        self.dual_coef_ = np.ascontiguousarray(coefficients)
+        self.model_: Any = (
+            MatrixModel(MatrixColumns(len(data), self.support_), self.dual_coef_)
+            if kernel is None
+            else CompressedModel.of(kernel, data[self.support_], self.dual_coef_)
+        )
+
+    def _values(self, X: Any) -> Matrix:
+        """What the model says of examples, examples x outputs."""
+        check_is_fitted(self)
+        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs)
+        return values
+
+    def _check_fitted_state(self) -> None:
+        if not isinstance(getattr(self, "model_", None), self._models):
+            raise ValueError("the model is missing")
+        whole_numbers(self.support_, 1)
+        if not are_floats(self.dual_coef_, 2) or self.dual_coef_.shape != (self.model_.outputs, len(self.support_)):
+            raise ValueError("coefficients, support examples and outputs do not fit")
+        if not isinstance(self.fit_seconds_, dict):
+            raise ValueError("the times are missing")

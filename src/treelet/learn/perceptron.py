@@ -12,21 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Vector
+from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
-from treelet.learn.growing import Growing, Rows, growing
-from treelet.learn.model import CompressedModel
-from treelet.learn.ranking import (
-    KernelRanker,
-    MatrixModel,
-    VotingModel,
-    beats,
-    checked_goodness,
-    checked_groups,
-    group_blocks,
-    nothing_to_learn,
-    signed_sums,
-    whole_numbers,
-)
+from treelet.learn.growing import Growing, growing
+from treelet.learn.ranker import Ranker, beats, nothing_to_learn, signed_sums
+from treelet.learn.state import whole_numbers
+from treelet.learn.targets import Rows, checked_goodness, checked_groups
+from treelet.learn.voting import VotingModel, group_blocks
 from treelet.work import progress_bar
 
 PREDICTIONS = ("averaged", "voted", "last")
@@ -59,7 +51,7 @@ class Trace(NamedTuple):
 
 
 @register
-class VotedPerceptron(KernelRanker):
+class VotedPerceptron(Ranker, KernelLearner):
     r"""Learns to choose the best candidate of each group, by the perceptron of Collins & Duffy (2001, Fig. 3).
 
     The candidates of a group are compared with its correct one, the first of those with the largest goodness: for each
@@ -92,7 +84,7 @@ class VotedPerceptron(KernelRanker):
 
     Attributes
     ----------
-    alpha_ : ndarray of shape (examples,)
+    update_counts_ : ndarray of shape (examples,)
         :math:`\alpha_{ij}`, how often each training example was not beaten by the correct one of its group.
     support_ : ndarray of int
         Which training examples are part of the weights.
@@ -140,8 +132,8 @@ class VotedPerceptron(KernelRanker):
     """
 
     _fitted: ClassVar[tuple[str, ...]] = (
-        *KernelRanker._fitted,
-        "alpha_",
+        *KernelLearner._fitted,
+        "update_counts_",
         "updates_",
         "survived_",
         "n_updates_",
@@ -149,6 +141,8 @@ class VotedPerceptron(KernelRanker):
         "errors_",
         "prediction_",
     )
+
+    _models: ClassVar[tuple[type, ...]] = (*KernelLearner._models, VotingModel)
 
     def __init__(
         self,
@@ -195,13 +189,14 @@ class VotedPerceptron(KernelRanker):
         if self.prediction == "averaged":
             weights = (trace.comparisons + 1 - trace.steps) / trace.comparisons
         added, taken = trace.updates.T
-        self._keep(signed_sums(added, taken, weights, n))
-        self.model_: CompressedModel | MatrixModel | VotingModel
+        coefficients = signed_sums(added, taken, weights, n)
+        support = np.flatnonzero(coefficients)
         if self.prediction == "voted":
+            self.support_, self.dual_coef_ = support.astype(np.int64), coefficients[None, support]
             self.model_ = VotingModel.of(kernel, data, self.support_, trace.updates, trace.survived)
         else:
-            self.model_ = self._compressed(kernel, data)
-        self.alpha_ = np.bincount(taken, minlength=n).astype(np.int64)
+            self._keep(kernel, data, support, coefficients[None, support])
+        self.update_counts_ = np.bincount(taken, minlength=n).astype(np.int64)
         self.updates_, self.survived_ = trace.updates, trace.survived
         self.n_updates_, self.n_comparisons_ = len(trace.steps), trace.comparisons
         self.errors_ = np.array(trace.errors, dtype=np.int64)
@@ -210,7 +205,7 @@ class VotedPerceptron(KernelRanker):
         return self
 
     def _check_parameters(self) -> None:
-        self._check_common()
+        super()._check_parameters()
         if not isinstance(self.epochs, int | np.integer) or isinstance(self.epochs, bool) or self.epochs < 1:
             raise self._refuse("epochs", "an int of at least 1")
         if self.prediction not in PREDICTIONS:
@@ -268,7 +263,7 @@ class VotedPerceptron(KernelRanker):
         if (
             updates.shape != (len(survived), 2)
             or self.n_updates_ != len(survived)
-            or whole_numbers(self.alpha_, 1).size == 0
+            or whole_numbers(self.update_counts_, 1).size == 0
         ):
             raise ValueError("the updates do not fit together")
         if type(self.n_comparisons_) is not int or whole_numbers(self.errors_, 1).size == 0:

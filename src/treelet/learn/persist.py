@@ -16,7 +16,7 @@ from typing import Any
 
 from treelet import __version__
 from treelet.errors import FileError, InputTypeError, ParameterError, TreeletError
-from treelet.formats.base import PathLike, open_whole
+from treelet.formats.files import PathLike, open_whole
 from treelet.kernels.base import Kernel
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
 

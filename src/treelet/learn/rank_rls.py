@@ -10,14 +10,14 @@ import scipy.sparse as sp
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.encoding import register
-from treelet.learn.ranking import checked_goodness, checked_groups, nothing_to_learn
+from treelet.learn.ranker import Ranker, nothing_to_learn
 from treelet.learn.rls import LeastSquares
-from treelet.learn.rls_path import Cube, Problem, Rows, Spectrum, features, finite, solve, times
-from treelet.metrics import mean_kendall_tau
+from treelet.learn.rls_path import Cube, Problem, Spectrum, features, finite, solve, times
+from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 
 
 @register
-class RankRLS(LeastSquares):
+class RankRLS(Ranker, LeastSquares):
     r"""Learns to order the candidates of each group, by least squares on the differences between any two of them.
 
     .. math:: \min_f \; \sum_q w_q \sum_{i < j \in q} \big((y_i - y_j) - (f(x_i) - f(x_j))\big)^2 + \lambda \|f\|^2
@@ -44,7 +44,7 @@ class RankRLS(LeastSquares):
     ----------
     alpha_ : float
         The strength that was used.
-    leave_query_out_predictions_ : ndarray of shape (examples,)
+    leave_group_out_predictions_ : ndarray of shape (examples,)
         For each training example, the score under what is fitted without its group.
     loo_predictions_ : ndarray of shape (examples,)
         For each training example, the score under what is fitted without it but with the others of its group.
@@ -75,7 +75,7 @@ class RankRLS(LeastSquares):
     >>> ranker = RankRLS(alpha=0.1).fit(parses, y=[1.0, 0.5, 1.0, 0.5], qid=[1, 1, 2, 2])
     >>> ranker.rank(parses, qid=[1, 1, 2, 2]).tolist()
     [0, 2]
-    >>> ranker.leave_query_out_predictions_.round(2).tolist()
+    >>> ranker.leave_group_out_predictions_.round(2).tolist()
     [0.15, -0.15, 0.15, -0.15]
     """
 
@@ -88,7 +88,7 @@ class RankRLS(LeastSquares):
         weights: str = "pairs",
         basis: Any = None,
         random_state: Any = None,
-        memory: int | float | str = "2GiB",
+        memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
         progress: bool = False,
     ) -> None:
@@ -141,19 +141,6 @@ class RankRLS(LeastSquares):
         K *= turn.scale[:, None]
         spectrum = Spectrum.of(K, self._name)
         return PairProblem(spectrum, (level @ spectrum.axes) * spectrum.kept, y, turn)
-
-    def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Kendall's tau_b between scores and goodness, averaged over groups in which goodness differs."""
-        scores = self.predict(X, qid)
-        if qid is None:
-            raise ParameterError("to compare candidates within their groups qid is needed: give qid=")
-        goodness = checked_goodness(y, len(scores))
-        if not len(scores):
-            raise ParameterError("there is no score of no examples: X is empty")
-        names = np.empty(len(scores), np.intp)
-        for number, rows in enumerate(checked_groups(qid, len(scores))):
-            names[rows] = number
-        return mean_kendall_tau(scores, goodness, names)
 
 
 class Turn:
@@ -273,9 +260,7 @@ class PairProblem(Problem):
         """The numbers of the queries that make up each group."""
         if groups is self.groups:
             return list(np.arange(len(groups))[:, None])
-        query = np.empty(len(self.y), np.intp)
-        for number, rows in enumerate(self.turn.groups):
-            query[rows] = number
+        query = group_numbers(self.turn.groups, len(self.y))
         found = [np.unique(query[rows]) for rows in groups]
         for rows, numbers in zip(groups, found, strict=True):
             if sum(len(self.turn.groups[number]) for number in numbers) != len(rows):

@@ -11,19 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from treelet.errors import ParameterError
-from treelet.gram import gram, parse_memory
+from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel, Matrix, Vector, check_number
+from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
-from treelet.learn.growing import Rows
-from treelet.learn.ranking import (
-    KernelRanker,
-    VotingModel,
-    checked_goodness,
-    checked_groups,
-    nothing_to_learn,
-    signed_sums,
-)
+from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums
+from treelet.learn.targets import Rows, checked_goodness, checked_groups
 from treelet.work import progress_bar
 
 SWEEPS = 10  # over the pairs of a group, each time it is its turn
@@ -31,7 +24,7 @@ SETTLED = 0.1  # the share of the gap that is allowed which groups that are skip
 
 
 @register
-class RankSVM(KernelRanker):
+class RankSVM(Ranker, KernelLearner):
     r"""Learns to rank the candidates of each group, with the largest margin between pairs.
 
     .. math:: \min_w \; \tfrac12 \|w\|^2 + C \sum_{(a, b)} \max\big(0,\; 1 - w \cdot (h(x_a) - h(x_b))\big)
@@ -52,8 +45,8 @@ class RankSVM(KernelRanker):
         Stop where the duality gap is at most this share of the objective.
     max_iter : int
         At most so many passes over the pairs; a warning says so if they were not enough.
-    memory : int or str
-        How much the matrix of kernel values may take, 8 n^2 bytes for n candidates.
+    memory : int or str, optional
+        How much the matrix of kernel values may take, 8 n^2 bytes for n candidates; None for as much as it takes.
     n_jobs : int
         Threads, for the matrix and the predictions; -1 for one a core. Results do not depend on it.
     progress : bool
@@ -98,7 +91,7 @@ class RankSVM(KernelRanker):
     [0, 2]
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = (*KernelRanker._fitted, "n_pairs_", "n_iter_", "objective_", "gap_")
+    _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "n_pairs_", "n_iter_", "objective_", "gap_")
 
     def __init__(
         self,
@@ -108,7 +101,7 @@ class RankSVM(KernelRanker):
         pairs: str = "best",
         tol: float = 1e-3,
         max_iter: int = 1000,
-        memory: int | float | str = "2GiB",
+        memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
         progress: bool = False,
     ) -> None:
@@ -143,7 +136,12 @@ class RankSVM(KernelRanker):
             raise nothing_to_learn(len(groups))
         used = np.sort(np.concatenate([pairs.rows for pairs in contests]))
         started = time.perf_counter()
-        K = self._matrix(kernel, data, used)
+        self._check_memory(
+            f"the matrix of {len(used):,} candidates",
+            8 * len(used) ** 2,
+            "fewer candidates a group; or use VotedPerceptron, which needs no matrix",
+        )
+        K = self._matrix(kernel, data, None if len(used) == n else used)
         place = np.zeros(n, np.intp)
         place[used] = np.arange(len(used))
         contests = [pairs._replace(rows=place[pairs.rows]) for pairs in contests]
@@ -161,41 +159,25 @@ class RankSVM(KernelRanker):
         done = time.perf_counter()
         coefficients = np.zeros(n)
         coefficients[used] = solution.coefficients
-        self._keep(coefficients)
-        self.model_ = self._compressed(kernel, data)
+        support = np.flatnonzero(coefficients)
+        self._keep(kernel, data, support, coefficients[None, support])
         self.n_pairs_ = sum(len(pairs.better) for pairs in contests)
         self.n_iter_, self.objective_, self.gap_ = solution.passes, solution.objective, solution.gap
         self.fit_seconds_ = {"gram": made - started, "solve": done - made, "compress": time.perf_counter() - done}
         return self
 
     def _check_parameters(self) -> None:
-        self._check_common()
+        super()._check_parameters()
         for name in ("C", "tol"):
             check_number(self, name, 0, np.inf)
         if self.pairs not in ("best", "all"):
             raise self._refuse("pairs", "'best' or 'all'")
         if not isinstance(self.max_iter, int | np.integer) or isinstance(self.max_iter, bool) or self.max_iter < 1:
             raise self._refuse("max_iter", "an int of at least 1")
-        if parse_memory(self.memory) is None:
-            raise self._refuse("memory", "a number of bytes or a text like '2GiB'")
-
-    def _matrix(self, kernel: Kernel | None, data: Any, used: Rows) -> Matrix:
-        """Kernel values among the rows that are in some pair."""
-        n, budget = len(used), parse_memory(self.memory) or 0
-        if 8 * n * n > budget:
-            raise ParameterError(
-                f"the matrix of {n:,} candidates takes {8 * n * n:,} bytes, more than the {budget:,} of memory=: "
-                "give more memory=, or fewer candidates a group; or use VotedPerceptron, which needs no matrix"
-            )
-        if kernel is not None:
-            return gram(kernel, data[used] if n < len(data) else data, n_jobs=self.n_jobs, progress=self.progress)
-        K: Matrix = data if n == len(data) else data[np.ix_(used, used)]
-        return K
+        parse_memory(self.memory)
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
-        if isinstance(self.model_, VotingModel):
-            raise ValueError("the model is not of the kind that it says")
         if not all(type(count) is int and count >= 0 for count in (self.n_pairs_, self.n_iter_)):
             raise ValueError("the counts are no numbers")
         if not all(isinstance(value, float) and np.isfinite(value) for value in (self.objective_, self.gap_)):

@@ -15,13 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.errors import ParameterError
 from treelet.gram import gram, parse_memory
 from treelet.kernels.base import Kernel, Matrix, check_number
+from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
-from treelet.learn.model import CompressedModel
-from treelet.learn.ranking import KernelRanker, MatrixModel, are_floats, checked_goodness, checked_groups, whole_numbers
 from treelet.learn.rls_path import (
     Problem,
     RLSPath,
-    Rows,
     Spectrum,
     check_strength,
     checked_alphas,
@@ -29,6 +27,8 @@ from treelet.learn.rls_path import (
     found_path,
     left_out,
 )
+from treelet.learn.state import are_floats
+from treelet.learn.targets import Rows, checked_groups, checked_outputs
 
 
 class Fitted(NamedTuple):
@@ -40,20 +40,20 @@ class Fitted(NamedTuple):
     problem: Problem
 
 
-class LeastSquares(KernelRanker):
+class LeastSquares(KernelLearner):
     """What `RLS` and `RankRLS` share: one decomposition, the path, the basis, the model."""
 
     alpha: float
     alphas: Any
     basis: Any
     random_state: Any
-    memory: int | float | str
+    memory: int | float | str | None
 
     _fitted: ClassVar[tuple[str, ...]] = (
-        *KernelRanker._fitted,
+        *KernelLearner._fitted,
         "alpha_",
         "loo_predictions_",
-        "leave_query_out_predictions_",
+        "leave_group_out_predictions_",
         "smallest_eigenvalue_",
         "path_",
     )
@@ -66,7 +66,7 @@ class LeastSquares(KernelRanker):
             alphas = checked_alphas(self.alphas, f"The 'alphas' parameter of {self._name}")
         basis = self._basis(len(data))
         started = time.perf_counter()
-        K = self._matrix(kernel, data, basis, max((len(rows) for rows in groups or []), default=1))
+        K = self._columns(kernel, data, basis, max((len(rows) for rows in groups or []), default=1))
         made = time.perf_counter()
         problem = self._problem(K, y, groups, basis)
         del K
@@ -82,8 +82,8 @@ class LeastSquares(KernelRanker):
             self.path_ = path
         self.alpha_ = path.best_alpha
         self.loo_predictions_ = path.loo_predictions[path.best].copy()
-        if path.leave_query_out_predictions is not None:
-            self.leave_query_out_predictions_ = path.leave_query_out_predictions[path.best].copy()
+        if path.leave_group_out_predictions is not None:
+            self.leave_group_out_predictions_ = path.leave_group_out_predictions[path.best].copy()
         solved = time.perf_counter()
         self._make_model(coefficients)
         self.fit_seconds_ = {
@@ -101,19 +101,16 @@ class LeastSquares(KernelRanker):
     def _make_model(self, coefficients: Matrix) -> None:
         kernel, data, basis, _ = self._kept
         used = np.flatnonzero(coefficients.any(axis=1))
-        self.support_ = (used if basis is None else basis[used]).astype(np.int64)
-        self.dual_coef_ = np.ascontiguousarray(coefficients[used].T)
-        self.model_ = self._compressed(kernel, data)
+        self._keep(kernel, data, used if basis is None else basis[used], coefficients[used].T)
 
     @property
     def _name(self) -> str:
         return type(self).__name__
 
     def _check_parameters(self) -> None:
-        self._check_common()
+        super()._check_parameters()
         check_number(self, "alpha", 0, np.inf)
-        if parse_memory(self.memory) is None:
-            raise self._refuse("memory", "a number of bytes or a text like '2GiB'")
+        parse_memory(self.memory)
 
     def _basis(self, n: int) -> Rows | None:
         """The rows of the basis, ascending."""
@@ -129,20 +126,19 @@ class LeastSquares(KernelRanker):
                 return rows
         raise self._refuse("basis", f"None, a number of examples from 1 to {n}, or distinct rows of them")
 
-    def _matrix(self, kernel: Kernel | None, data: Any, basis: Rows | None, largest: int) -> Matrix:
+    def _columns(self, kernel: Kernel | None, data: Any, basis: Rows | None, largest: int) -> Matrix:
         """Kernel values of the examples with themselves or with the basis, ours to overwrite."""
-        n, budget = len(data), parse_memory(self.memory) or 0
+        n = len(data)
         needed = 32 * n * n if basis is None else 8 * len(basis) * (5 * n + 4 * len(basis))
-        needed += 40 * largest * largest
-        if needed > budget:
-            raise ParameterError(
-                f"a fit to {n:,} examples takes {needed:,} bytes, more than the {budget:,} of memory=: "
-                "give more memory=, or a smaller basis= of examples that make up the function"
-            )
+        self._check_memory(
+            f"a fit to {n:,} examples",
+            needed + 40 * largest * largest,
+            "a smaller basis= of examples that make up the function",
+        )
         if kernel is None:
             return np.array(data if basis is None else data[:, basis], order="C")
         if basis is None:
-            return gram(kernel, data, n_jobs=self.n_jobs, progress=self.progress)
+            return self._matrix(kernel, data)
         return gram(kernel, data, data[basis], n_jobs=self.n_jobs, progress=self.progress)
 
     # --- after the fit ------------------------------------------------------------------------------------------
@@ -174,8 +170,8 @@ class LeastSquares(KernelRanker):
         check_strength(np.array([float(alpha)]), self._kept.problem.spectrum, self._name)
         path = found_path(self._kept.problem, np.array([float(alpha)]), self.loo_predictions_.ndim == 1)
         other.alpha_, other.loo_predictions_ = float(alpha), path.loo_predictions[0]
-        if path.leave_query_out_predictions is not None:
-            other.leave_query_out_predictions_ = path.leave_query_out_predictions[0]
+        if path.leave_group_out_predictions is not None:
+            other.leave_group_out_predictions_ = path.leave_group_out_predictions[0]
         coefficients = self._kept.problem.coefficients(float(alpha))
         solved = time.perf_counter()
         other._make_model(coefficients)
@@ -199,7 +195,7 @@ class LeastSquares(KernelRanker):
         """
         self._need_kept("held_out")
         problem = self._kept.problem
-        rows = checked_groups(groups, len(problem.y))
+        rows = checked_groups(groups, len(problem.y), "groups")
         strengths = np.array([self.alpha_]) if alphas is None else checked_alphas(alphas, "alphas")
         with np.errstate(all="ignore"):  # what comes out is checked
             found = left_out(problem, strengths, rows)
@@ -217,22 +213,17 @@ class LeastSquares(KernelRanker):
         return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
     def _check_fitted_state(self) -> None:
-        if not isinstance(getattr(self, "model_", None), CompressedModel | MatrixModel):
-            raise ValueError("the model is missing")
-        whole_numbers(self.support_, 1)
+        super()._check_fitted_state()
         predictions = self.loo_predictions_
         if not isinstance(predictions, np.ndarray) or not are_floats(predictions, 1 + (predictions.ndim != 1)):
             raise ValueError("the leave-one-out predictions are missing")
-        left_out = getattr(self, "leave_query_out_predictions_", predictions)
+        left_out = getattr(self, "leave_group_out_predictions_", predictions)
         if not are_floats(left_out, predictions.ndim) or left_out.shape != predictions.shape or not predictions.size:
-            raise ValueError("the leave-query-out predictions do not fit")
-        outputs = 1 if predictions.ndim == 1 else predictions.shape[1]
-        if self.model_.outputs != outputs or not are_floats(self.dual_coef_, 2):
+            raise ValueError("the leave-group-out predictions do not fit")
+        if self.model_.outputs != (1 if predictions.ndim == 1 else predictions.shape[1]):
             raise ValueError("the model has other outputs")
-        if self.dual_coef_.shape != (outputs, len(self.support_)):
-            raise ValueError("coefficients and support examples do not fit")
-        if not isinstance(self.fit_seconds_, dict) or not isinstance(getattr(self, "path_", None), RLSPath | None):
-            raise ValueError("the times or the path are not what they should be")
+        if not isinstance(getattr(self, "path_", None), RLSPath | None):
+            raise ValueError("the path is not what it should be")
         for value in (self.alpha_, self.smallest_eigenvalue_):
             if not isinstance(value, float) or not np.isfinite(value):
                 raise ValueError("the strength is no number")
@@ -253,16 +244,16 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     alpha : float
         The strength of regularisation, :math:`\lambda`.
     alphas : sequence of numbers, optional
-        Choose among these instead: the one with the smallest squared error of leave-query-out predictions where `fit`
-        gets `qid`, otherwise of leave-one-out predictions.
+        Choose among these instead: the one with the smallest squared error of leave-group-out predictions where `fit`
+        gets `groups`, otherwise of leave-one-out predictions.
     basis : int or sequence of int, optional
         For many examples: the function is made up of so many of them, drawn at random, or of these rows, and fitted to
         all (subset of regressors; Nyström's approximation). By default of all.
     random_state : int or RandomState, optional
         For the draw of `basis`; nothing else is random.
-    memory : int or str
+    memory : int or str, optional
         How much a fit may take: 32 n^2 bytes for n examples, or 40 n b for a basis of b, and 40 q^2 for the largest
-        group of q.
+        group of q; None for as much as it takes.
     n_jobs : int
         Threads, for the matrix and the predictions; -1 for one a core. Results do not depend on it.
     progress : bool
@@ -274,8 +265,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         The strength that was used.
     loo_predictions_ : ndarray of shape (examples,) or (examples, outputs)
         For each training example, the prediction of what is fitted without it. A basis stays as it is.
-    leave_query_out_predictions_ : ndarray
-        The same without its whole group; only if `fit` got `qid`.
+    leave_group_out_predictions_ : ndarray
+        The same without its whole group; only if `fit` got `groups`.
     path_ : RLSPath
         Errors and predictions under each of `alphas`; only if there were some.
     smallest_eigenvalue_ : float
@@ -323,7 +314,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         alphas: Any = None,
         basis: Any = None,
         random_state: Any = None,
-        memory: int | float | str = "2GiB",
+        memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
         progress: bool = False,
     ) -> None:
@@ -336,7 +327,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit to examples and their values.
 
         Parameters
@@ -345,55 +336,28 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
             Whatever the kernel takes; with ``kernel="precomputed"``, the matrix of the examples with themselves.
         y : array-like of shape (examples,) or (examples, outputs)
             The values; predictions have the same shape.
-        qid : array-like, optional
-            The group of each example (sentence, query, fold), for `leave_query_out_predictions_`. The fit itself does
+        groups : array-like, optional
+            The group of each example (sentence, document, fold), for `leave_group_out_predictions_`. The fit itself does
             not depend on it.
         """
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
-        values, single = checked_values(y, len(data))
-        groups = None if qid is None else checked_groups(qid, len(data))
-        return self._fit(kernel, data, values, groups, single)
+        values, single = checked_outputs(y, len(data))
+        held = None if groups is None else checked_groups(groups, len(data), "groups")
+        return self._fit(kernel, data, values, held, single)
 
     def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
         if basis is None:
             return Problem(Spectrum.of(K, self._name), y, groups)
         return Problem(Spectrum.of_features(*features(K, basis, self._name)), y, groups)
 
-    def predict(self, X: Any, qid: Any = None) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> NDArray[np.float64]:
         """The value of each example, or its values.
 
         Parameters
         ----------
         X : collection
             As in `fit`; with ``kernel="precomputed"``, kernel values of examples x training examples.
-        qid : array-like, optional
-            The group of each example; not needed.
         """
-        check_is_fitted(self)
-        scores: Matrix = self.model_.score(X, n_jobs=self.n_jobs)
-        if qid is not None:
-            checked_groups(qid, len(scores))
-        return scores[:, 0] if self.loo_predictions_.ndim == 1 else scores
-
-    def rank(self, X: Any, qid: Any) -> Rows:
-        """The row of the example with the largest value in each group, groups in the order in which they appear."""
-        check_is_fitted(self)
-        if self.loo_predictions_.ndim != 1:
-            raise ParameterError("rank is for one output, this RLS was fitted to several: compare their predictions")
-        return super().rank(X, qid)
-
-
-def checked_values(y: Any, n: int) -> tuple[Matrix, bool]:
-    """Finite values as examples x outputs, and whether there was no axis for outputs."""
-    if y is None:
-        raise ParameterError("RLS needs y, the value of each example")
-    try:
-        values = np.asarray(y)
-    except ValueError:
-        raise ParameterError("y must hold numbers, one or equally many for each example") from None
-    if values.ndim != 2:
-        return checked_goodness(values, n)[:, None], True
-    if not values.shape[1]:
-        raise ParameterError("y has no outputs: give at least one value for each example")
-    return np.column_stack([checked_goodness(column, n) for column in values.T]), False
+        values = self._values(X)
+        return values[:, 0] if self.loo_predictions_.ndim == 1 else values

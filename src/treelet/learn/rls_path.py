@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from treelet.errors import ParameterError
 from treelet.kernels.base import Matrix, Vector
 from treelet.learn.encoding import register
-from treelet.learn.ranking import are_floats
+from treelet.learn.state import are_floats
+from treelet.learn.targets import Rows
 
 Cube = NDArray[np.float64]  # alphas x examples x outputs
-Rows = NDArray[np.intp]
 AT_ONCE = 1 << 22  # numbers that a step holds beside the decomposition
 ROUNDING = 8 * np.finfo(float).eps  # times the order of a matrix and its largest eigenvalue
 
@@ -40,18 +40,18 @@ class RLSPath:
     alphas : ndarray of shape (alphas,)
         In the order in which they were given.
     errors : ndarray of shape (alphas,)
-        The mean squared error of predictions for held-out examples: leave-query-out where there are groups, otherwise
+        The mean squared error of predictions for held-out examples: leave-group-out where there are groups, otherwise
         leave-one-out. For `RankRLS`, of differences within groups.
     loo_predictions : ndarray of shape (alphas, examples) or (alphas, examples, outputs)
         For each example, by what is fitted without it.
-    leave_query_out_predictions : ndarray, or None without groups
+    leave_group_out_predictions : ndarray, or None without groups
         For each example, by what is fitted without its group.
     """
 
     alphas: Vector
     errors: Vector
     loo_predictions: NDArray[np.float64]
-    leave_query_out_predictions: NDArray[np.float64] | None
+    leave_group_out_predictions: NDArray[np.float64] | None
 
     @property
     def best(self) -> int:
@@ -66,7 +66,7 @@ class RLSPath:
     def _to_state(self) -> dict[str, Any]:
         shape = list(self.loo_predictions.shape)
         state = {"alphas": self.alphas, "errors": self.errors, "shape": shape}
-        for name in ("loo_predictions", "leave_query_out_predictions"):
+        for name in ("loo_predictions", "leave_group_out_predictions"):
             value = getattr(self, name)
             state[name] = None if value is None else value.reshape(len(self.alphas), -1)
         return state
@@ -74,7 +74,7 @@ class RLSPath:
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> RLSPath:
         alphas, errors, shape = state["alphas"], state["errors"], state["shape"]
-        loo, out = state["loo_predictions"], state["leave_query_out_predictions"]
+        loo, out = state["loo_predictions"], state["leave_group_out_predictions"]
         if not are_floats(alphas, 1) or not are_floats(errors, 1) or len(alphas) != len(errors) or not len(alphas):
             raise ValueError("a path needs strengths and errors")
         if not all(type(size) is int and size > 0 for size in shape) or len(shape) not in (2, 3):

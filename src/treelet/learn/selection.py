@@ -1,39 +1,76 @@
-"""Choosing a kernel and C by cross-validation, each Gram matrix computed once."""
+"""Choosing a kernel and other parameters by cross-validation, each Gram matrix computed once."""
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import ParameterGrid
 
 from treelet.errors import KernelOverflowError, ParameterError
-from treelet.gram import gram
 from treelet.kernels import Kernel
-from treelet.learn.svm import KernelSVC, Solution, _votes
+from treelet.kernels.base import Matrix
+from treelet.learn.base import KernelLearner
+from treelet.learn.folds import Fold, check_whole, folds_of, matrix_parts, rounds_of
+from treelet.learn.matrices import SharedMatrices
+from treelet.learn.ranker import Ranker
+from treelet.learn.rls import LeastSquares
+from treelet.learn.svm import KernelSVC
+from treelet.learn.targets import checked_groups, checked_outputs, checked_targets, group_numbers
 
-Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+Parameters = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
-    """One setting: how many examples were right when they were left out, and the accuracy in each fold."""
+    """One setting, and what came of it.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    parameters : dict
+        Of the estimator, those of the grid.
+    by_fold : tuple of float
+        The score in each fold.
+    folds : list of (rows to fit to, rows to test on)
+    predicted : tuple of ndarray
+        For the test rows of each fold, what was predicted.
+    """
 
     kernel: Kernel
-    C: float
-    correct: int
-    total: int
+    parameters: dict[str, Any]
     by_fold: tuple[float, ...]
+    folds: list[Fold]
+    predicted: tuple[NDArray[Any], ...]
 
     @property
-    def accuracy(self) -> float:
-        """The share of examples that were right."""
-        return self.correct / self.total
+    def score(self) -> float:
+        """The mean over folds, each as often as it has test examples: for accuracy, the share of examples that were right."""
+        sizes = [len(test) for _, test in self.folds]
+        return float(np.dot(self.by_fold, sizes) / sum(sizes))
+
+    @property
+    def held_out(self) -> NDArray[Any]:
+        """What was predicted for each example when its fold was left out: rounds x examples.
+
+        A round is a run of folds that test each example once, of which a repeated cross-validation has several.
+        """
+        n = 1 + max(int(rows.max()) for fold in self.folds for rows in fold)
+        rounds = rounds_of(self.folds, n)
+        if rounds is None:
+            raise ParameterError("the folds of cv= do not test each example once: there is no prediction for each")
+        found = np.empty((len(rounds), n, *self.predicted[0].shape[1:]), np.result_type(*self.predicted))
+        for place, numbers in enumerate(rounds):
+            for number in numbers:
+                found[place, self.folds[number][1]] = self.predicted[number]
+        return found
 
 
 @dataclass
@@ -45,8 +82,8 @@ class Selection:
 
     @property
     def best(self) -> Trial:
-        """The setting with the most examples right, the first of equals."""
-        return max(self.trials, key=lambda trial: trial.correct)
+        """The setting with the largest score, the first of equals."""
+        return max(self.trials, key=lambda trial: round(trial.score, 12))
 
 
 def select(
@@ -54,96 +91,224 @@ def select(
     X: Any,
     y: Any,
     *,
-    machine: KernelSVC | None = None,
-    C: Sequence[float] = (1.0, 3.0, 10.0),
-    folds: int = 5,
-    seed: int = 0,
+    estimator: KernelLearner | None = None,
+    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] | None = None,
+    qid: Any = None,
+    cv: Any = 5,
+    groups: Any = None,
+    scoring: str | Callable[..., float] | None = None,
+    memory: int | float | str | None = None,
     report: Callable[[Trial], None] | None = None,
     advance: Callable[[int], None] = lambda steps: None,
 ) -> Selection:
-    """Accuracy of support vector machines in stratified cross-validation, for each kernel and C.
+    """Cross-validate an estimator with several kernels and parameters, on ready matrices.
 
-    A grid search over `KernelSVC` would compute the matrix anew for every fold and C; here it is computed once a kernel.
-    The machines are the same.
+    A grid search of scikit-learn would compute the matrix anew for every fold and setting; here it is computed once a kernel, and
+    kernels that differ in what is wrapped around them or added to them only share what they have in common. The fits are the
+    same. For `RLS` and `RankRLS` all folds and strengths ``alpha`` come from one decomposition.
 
     Parameters
     ----------
     kernels : iterable of Kernel
         What to try.
     X, y : collections
-        Examples and classes; two or more examples of each class.
-    machine : KernelSVC, optional
-        Says the kind of machine, class weights and threads; its kernel and C do not matter.
-    C : sequence of float
-        Values to try with each kernel.
-    folds, seed : int
-        At most so many stratified folds, shuffled by the seed.
+        Examples, and their classes, values or goodness.
+    estimator : estimator of treelet, optional
+        Any that takes ``kernel="precomputed"``: a classifier, a regressor or a ranker; its own kernel does not matter. By default
+        ``KernelSVC()``.
+    grid : dict of str to sequence, or sequence of them, optional
+        Values of the estimator's parameters to try with each kernel, such as ``{"C": [1, 10]}``; by default those it has.
+    qid : array-like
+        The query of each example, for rankers: folds hold whole queries.
+    cv : int, splitter of scikit-learn, or iterable of (rows to fit to, rows to test on)
+        A number asks for so many folds, in the order of the examples: stratified for classifiers; with `groups` or `qid`, such
+        that none is in two folds.
+    groups : array-like, optional
+        The group of each example (document, speaker), for `cv`. By default `qid`, if there is one.
+    scoring : str or callable, optional
+        A name that scikit-learn knows, or a function of the estimator, X and y (and ``qid=``, for rankers), the larger the
+        better. By default the estimator's own `score`.
+    memory : int or str, optional
+        How much matrices may take that are kept for several kernels, as for `gram`; beyond it, they are computed again.
     report : callable, optional
         Told of each trial when it is done.
     advance : callable, optional
         Told of each step: one a matrix, one a fold of each kernel.
 
+    Returns
+    -------
+    Selection
+        With all trials; its `best` has a ``kernel`` and ``parameters``.
+
     Examples
     --------
-    >>> from treelet import SubsetTree, Treebank
+    >>> from treelet import KernelSVC, SubsetTree, Treebank
     >>> from treelet.learn.selection import select
     >>> bank = Treebank(["(S (N a))", "(S (V a))", "(S (N b))", "(S (V b))"])
-    >>> select([SubsetTree(lam=0.4), SubsetTree(lam=0.8)], bank, [0, 1, 0, 1], C=[1.0], folds=2).best.accuracy
-    1.0
+    >>> found = select([SubsetTree(lam=0.4), SubsetTree(lam=0.8)], bank, [0, 1, 0, 1], grid={"C": [1.0, 10.0]}, cv=2)
+    >>> found.best.score, found.best.parameters
+    (1.0, {'C': 1.0})
+    >>> clf = KernelSVC(found.best.kernel, **found.best.parameters).fit(bank, [0, 1, 0, 1])
     """
-    machine = clone(machine) if machine is not None else KernelSVC()
-    classes, codes = machine._classes(y, len(X))
-    weights = machine._weights(classes, codes, None)
-    splits = _folds(classes, codes, folds, seed)
+    kernels = list(kernels)
+    if not kernels:
+        raise ParameterError("no kernel was given to choose from")
+    learner = _learner(estimator)
+    settings = _settings(learner, grid)
+    matrices = SharedMatrices(kernels, X, n_jobs=learner.n_jobs, memory=memory)
+    trials = Trials(learner, settings, _Data.of(learner, len(matrices.X), y, qid, groups, cv), scoring)
     selection = Selection()
     last: KernelOverflowError | None = None
-    for kernel in kernels:
-        try:
-            K = gram(kernel, X, n_jobs=machine.n_jobs)
-        except KernelOverflowError as error:
+    for kernel, K in zip(kernels, matrices, strict=True):
+        if isinstance(K, KernelOverflowError):
             selection.refused.append(kernel)
-            last = error
-            advance(1 + len(splits))
+            last = K
+            advance(1 + len(trials.data.folds))
             continue
         advance(1)
-        right: dict[float, list[int]] = {value: [] for value in C}
-        for train, test in splits:
-            own, across = K[np.ix_(train, train)], K[np.ix_(test, train)]
-            for value in C:
-                machine.set_params(C=value)
-                solution = machine._solve(own, codes[train], len(classes), weights[train])
-                guessed = _winners(machine, solution, across, len(classes))
-                right[value].append(int(np.sum(guessed == codes[test])))
-            advance(1)
-        sizes = [len(test) for _, test in splits]
-        for value in C:
-            by_fold = tuple(hits / size for hits, size in zip(right[value], sizes, strict=True))
-            trial = Trial(kernel, float(value), sum(right[value]), len(codes), by_fold)
+        for trial in trials.of(kernel, K, advance):
             selection.trials.append(trial)
             if report is not None:
                 report(trial)
-    if not selection.trials:
-        raise last or ParameterError("no kernel was given to choose from")
+    if not selection.trials and last is not None:
+        raise last
     return selection
 
 
-def _folds(classes: NDArray[Any], codes: NDArray[np.intp], folds: int, seed: int) -> list[Fold]:
-    counts = np.bincount(codes)
-    if counts.min() < 2:
+def _learner(estimator: Any) -> KernelLearner:
+    learner = KernelSVC() if estimator is None else estimator
+    if not isinstance(learner, KernelLearner):
         raise ParameterError(
-            "cross-validation needs two or more examples of each class, to learn from one and test on another; "
-            f"{str(classes[counts.argmin()])!r} has one"
+            f"The 'estimator' parameter must be an estimator with kernel='precomputed', such as KernelSVC(). Got {learner!r} instead."
         )
-    splitter = StratifiedKFold(min(folds, int(counts.max())), shuffle=True, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a class with fewer examples than folds is no harm
-        return list(splitter.split(np.zeros(len(codes)), codes))
+    copied: KernelLearner = clone(learner)
+    return copied.set_params(kernel="precomputed")
 
 
-def _winners(machine: KernelSVC, solution: Solution, across: Any, n_classes: int) -> NDArray[np.intp]:
-    scores = across @ solution.alpha.T + solution.intercept
-    if n_classes == 2:
-        return np.asarray((scores[:, 0] > 0).astype(np.intp))
-    if machine.multi_class == "ovo":
-        scores = _votes(scores, n_classes)
-    return np.asarray(scores.argmax(axis=1))
+def _settings(learner: KernelLearner, grid: Any) -> list[dict[str, Any]]:
+    try:
+        settings = list(ParameterGrid({} if grid is None else grid))
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"The 'grid' parameter must be a dict from names to values: {error}") from error
+    known = [name for name in learner.get_params(deep=False) if name != "kernel"]
+    for name in (name for setting in settings for name in setting):
+        if name not in known:
+            raise ParameterError(
+                f"{type(learner).__name__} has no parameter {name!r} to choose; it has {known}. Kernels are given by themselves"
+            )
+    return settings
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What is learnt, and the folds."""
+
+    y: NDArray[Any]
+    qid: NDArray[Any] | None
+    folds: list[Fold]
+
+    @classmethod
+    def of(cls, learner: KernelLearner, n: int, y: Any, qid: Any, groups: Any, cv: Any) -> _Data:
+        ranks, classes = isinstance(learner, Ranker), is_classifier(learner)
+        if qid is not None and not ranks:
+            raise ParameterError(f"{type(learner).__name__} is no ranker, and takes no qid: give groups= instead")
+        queries = group_numbers(checked_groups(qid, n), n) if ranks else None
+        by = queries if groups is None else group_numbers(checked_groups(groups, n, "groups"), n)
+        if classes or ranks:
+            values = checked_targets(y, n)
+        else:
+            values, single = checked_outputs(y, n)
+            values = values[:, 0] if single else values
+        with warnings.catch_warnings():
+            if groups is None:  # nobody asked for groups; queries are seen to below
+                warnings.filterwarnings("ignore", "The groups parameter is ignored")
+            folds = folds_of(cv, values, by, classifier=classes)
+        if queries is not None:
+            check_whole(folds, queries)
+        return cls(values, queries, folds)
+
+    def named(self, rows: Any) -> dict[str, Any]:
+        """What a ranker's methods get besides X and y."""
+        return {} if self.qid is None else {"qid": self.qid[rows]}
+
+
+class Trials:
+    """Fits of one estimator under several settings, fold by fold."""
+
+    def __init__(self, learner: KernelLearner, settings: list[dict[str, Any]], data: _Data, scoring: Any) -> None:
+        self.learner, self.settings, self.data = learner, settings, data
+        self.scorer = _scorer(scoring)
+
+    def of(self, kernel: Kernel, K: Matrix, advance: Callable[[int], None]) -> list[Trial]:
+        """A trial a setting."""
+        found = self._decomposed(K, advance) if self._decomposes else self._fitted(K, advance)
+        trials = []
+        for setting, folds in zip(self.settings, found, strict=True):
+            predicted, scores = zip(*folds, strict=True)
+            trials.append(Trial(kernel, dict(setting), scores, self.data.folds, predicted))
+        return trials
+
+    def _fitted(self, K: Matrix, advance: Callable[[int], None]) -> list[list[tuple[Any, float]]]:
+        """For each setting and fold, what was predicted and how good it is."""
+        data, found = self.data, [[] for _ in self.settings]  # type: ignore[var-annotated]
+        for train, test, own, across in matrix_parts(K, data.folds):
+            for setting, folds in zip(self.settings, found, strict=True):
+                fitted = clone(self.learner).set_params(**setting)
+                fitted.fit(own, data.y[train], **data.named(train))
+                predicted = fitted.predict(across, **data.named(test))
+                folds.append((predicted, self._score(fitted, across, test)))
+            advance(1)
+        return found
+
+    @property
+    def _decomposes(self) -> bool:
+        """Whether one decomposition gives what all folds and settings predict."""
+        learner = self.learner
+        if not isinstance(learner, LeastSquares) or learner.basis is not None or learner.alphas is not None:
+            return False
+        rounds = rounds_of(self.data.folds, len(self.data.y))
+        whole = all(len(train) + len(test) == len(self.data.y) for train, test in self.data.folds)
+        return rounds is not None and whole and all(set(setting) <= {"alpha"} for setting in self.settings)
+
+    def _decomposed(self, K: Matrix, advance: Callable[[int], None]) -> list[list[tuple[Any, float]]]:
+        data, found = self.data, [[] for _ in self.settings]  # type: ignore[var-annotated]
+        fitted: Any = clone(self.learner).fit(K, data.y, **data.named(slice(None)))
+        alphas = [setting.get("alpha", fitted.alpha) for setting in self.settings]
+        for numbers in rounds_of(data.folds, len(data.y)) or []:
+            fold = np.empty(len(data.y), np.intp)
+            for number in numbers:
+                fold[data.folds[number][1]] = number
+            predictions = fitted.held_out(fold, alphas)
+            for number in numbers:
+                test = data.folds[number][1]
+                for values, folds in zip(predictions, found, strict=True):
+                    folds.append((values[test], self._score(_answering(fitted, values[test]), K[test], test)))
+                advance(1)
+        return found
+
+    def _score(self, fitted: Any, across: Matrix, test: Any) -> float:
+        value = float(self.scorer(fitted, across, self.data.y[test], **self.data.named(test)))
+        if np.isnan(value):
+            raise ParameterError(f"scoring= gives no number (NaN) for the fold that tests on example {test[0]}")
+        return value
+
+
+def _answering(fitted: Any, predictions: NDArray[Any]) -> Any:
+    """A fitted estimator whose predictions are known."""
+    copied = copy.copy(fitted)
+    copied.predict = lambda X, qid=None: predictions
+    return copied
+
+
+def _scorer(scoring: Any) -> Callable[..., float]:
+    if scoring is None:
+        return lambda estimator, X, y, **named: estimator.score(X, y, **named)
+    if callable(scoring):
+        return scoring  # type: ignore[no-any-return]
+    try:
+        known = get_scorer(scoring)
+    except ValueError:
+        raise ParameterError(
+            f"The 'scoring' parameter must be a name that sklearn.metrics.get_scorer_names() gives, a function or None. Got {scoring!r} instead."
+        ) from None
+    return lambda estimator, X, y, **named: known(estimator, X, y)

@@ -4,110 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.svm import SVC, SVR
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.errors import ParameterError
-from treelet.gram import gram
 from treelet.kernels.base import Kernel, Matrix, Vector, check_number
-from treelet.learn.base import KernelEstimator
 from treelet.learn.encoding import register
-from treelet.learn.model import CompressedModel
+from treelet.learn.folds import folds_of, matrix_parts
+from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights, between_pairs, regression, votes
+from treelet.learn.machine import KernelMachine
 from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
+from treelet.learn.targets import checked_numbers, checked_targets
 from treelet.work import count_threads
 
-Codes = NDArray[np.intp]
 FOLDS = 5
-
-
-class KernelMachine(KernelEstimator):
-    """What `KernelSVC` and `KernelSVR` share: parameters of the solver, the matrix, the compressed model."""
-
-    C: float
-    tol: float
-    cache_size: float
-    shrinking: bool
-    max_iter: int
-    n_jobs: int | None
-    progress: bool
-
-    _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "intercept_", "model_", "fit_seconds_")
-
-    def _check_parameters(self) -> None:
-        for name in ("C", "tol", "cache_size"):
-            check_number(self, name, 0, np.inf)
-        if not isinstance(self.shrinking, bool | np.bool_):
-            raise self._refuse("shrinking", "True or False")
-        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < -1:
-            raise self._refuse("max_iter", "an int, -1 for no bound")
-        count_threads(self.n_jobs)
-
-    def _refuse(self, name: str, wanted: str) -> ParameterError:
-        return ParameterError(
-            f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {getattr(self, name)!r} instead."
-        )
-
-    def _solver_parameters(self) -> dict[str, Any]:
-        names = ("C", "tol", "cache_size", "shrinking", "max_iter")
-        return {"kernel": "precomputed", **{name: getattr(self, name) for name in names}}
-
-    def _matrix(self, kernel: Kernel, data: Any) -> Matrix:
-        started = time.perf_counter()
-        K = gram(kernel, data, n_jobs=self.n_jobs, progress=self.progress)
-        self.fit_seconds_ = {"gram": time.perf_counter() - started}
-        return K
-
-    def _finish(self, kernel: Kernel, data: Any, solution: Solution, started: float) -> None:
-        """Keep the support examples' coefficients, and collapse them into a model."""
-        solved = time.perf_counter()
-        self.support_ = np.unique(solution.alpha.indices).astype(np.int64)
-        alpha = solution.alpha[:, self.support_]
-        self.dual_coef_ = alpha.toarray()
-        self.intercept_ = solution.intercept
-        self.model_ = CompressedModel.of(kernel, data[self.support_], alpha)
-        self.fit_seconds_ |= {"solve": solved - started, "compress": time.perf_counter() - solved}
-
-    def _scores(self, X: Any) -> Matrix:
-        check_is_fitted(self)
-        return self.model_.score(X, n_jobs=self.n_jobs) + self.intercept_
-
-    def _check_fitted_state(self) -> None:
-        if not isinstance(getattr(self, "model_", None), CompressedModel):
-            raise ValueError("the model is missing")
-        outputs = self.model_.outputs
-        for name, dimensions in (("support_", 1), ("dual_coef_", 2), ("intercept_", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, np.ndarray) or value.ndim != dimensions or not np.isfinite(value).all():
-                raise ValueError(f"{name} is not what it should be")
-        if self.dual_coef_.shape != (outputs, len(self.support_)) or self.intercept_.shape != (outputs,):
-            raise ValueError("coefficients, intercepts and outputs do not fit")
-        if self.intercept_.dtype != np.float64 or self.dual_coef_.dtype != np.float64:
-            raise ValueError("coefficients are no float64")
-        if not isinstance(self.fit_seconds_, dict):
-            raise ValueError("the times are missing")
-
-
-class Solution:
-    """Linear functions on the training examples: coefficients, outputs x examples, sparse, and intercepts."""
-
-    def __init__(self, alpha: Any, intercept: Vector) -> None:
-        self.alpha, self.intercept = alpha, intercept
-
-
-def _row(coefficients: Vector, support: NDArray[Any], n: int) -> Any:
-    return sp.csr_array((coefficients.ravel(), (np.zeros(len(support), np.int64), support)), shape=(1, n))
 
 
 @register
@@ -119,8 +37,8 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        By default ``SubsetTree().normalized()``.
+    kernel : Kernel or "precomputed", optional
+        By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
     C : float
         The price of an error in the training examples: the larger, the closer the fit.
     multi_class : {"ovr", "ovo"}
@@ -182,7 +100,7 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
 
     def __init__(
         self,
-        kernel: Kernel | None = None,
+        kernel: Kernel | str | None = None,
         C: float = 1.0,
         *,
         multi_class: str = "ovr",
@@ -217,27 +135,27 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
         Parameters
         ----------
         X : collection
-            Whatever the kernel takes: a Treebank, trees, bracketed strings, an array of them, a DataFrame, ...
+            Whatever the kernel takes: a Treebank, trees, bracketed strings, an array of them, a DataFrame, ...; with
+            ``kernel="precomputed"``, the matrix of the examples with themselves.
         y : array-like
             The class of each example: strings, whole numbers or truth values.
         sample_weight : array-like, optional
             A factor on C for each example, positive.
         """
         self._check_parameters()
-        kernel = self._own_kernel()
-        data = self._examples(kernel, X)
+        kernel, data = self._kernel_and_data(X)
         classes, codes = self._classes(y, len(data))
         weights = self._weights(classes, codes, sample_weight)
-        folds = self._folds(codes) if self.probability else []
-        K = self._matrix(kernel, data)
-        started = time.perf_counter()
-        solution = self._solve(K, codes, len(classes), weights)
-        self.classes_, self.multi_class_ = classes, self.multi_class if len(classes) > 2 else "ovr"
+        if self.probability and np.bincount(codes).min() < 2:
+            raise ParameterError(
+                "probability=True needs at least two examples of each class, to fit on some and score others"
+            )
         self.__dict__.pop("platt_", None)
-        self._finish(kernel, data, solution, started)
+        K = self._fit(kernel, data, lambda K: self._solve(K, codes, weights))
+        self.classes_, self.multi_class_ = classes, self.multi_class if len(classes) > 2 else "ovr"
         if self.probability:
             started = time.perf_counter()
-            self.platt_ = self._calibrated(K, codes, len(classes), weights, folds)
+            self.platt_ = self._calibrated(K, codes, sample_weight)
             self.fit_seconds_["calibrate"] = time.perf_counter() - started
         return self
 
@@ -281,59 +199,27 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
                 factors[known[label]] = factor
             weights *= factors[codes]
         elif self.class_weight == "balanced" and self.multi_class == "ovo":
-            weights *= _balanced(codes)
+            weights *= balanced_weights(codes)
         return weights
 
-    def _solve(self, K: Matrix, codes: Codes, n_classes: int, weights: Vector) -> Solution:
-        if self.multi_class == "ovo" and n_classes > 2:
-            return self._solve_pairs(K, codes, weights)
-        positives = [1] if n_classes == 2 else list(range(n_classes))
+    def _solve(self, K: Matrix, codes: Codes, weights: Vector) -> Solution:
+        if self.multi_class == "ovo" and codes.max() > 1:
+            return between_pairs(K, codes, weights, self._solver)
+        balanced, threads = self.class_weight == "balanced", count_threads(self.n_jobs)
+        return against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads)
 
-        def machine(positive: int) -> tuple[Any, float]:
-            mine = codes == positive
-            factors = weights * _balanced(mine.astype(np.intp)) if self.class_weight == "balanced" else weights
-            with config_context(assume_finite=True):
-                svc = SVC(**self._solver_parameters()).fit(K, mine, sample_weight=factors)
-            return _row(svc.dual_coef_, svc.support_, len(codes)), float(svc.intercept_[0])
-
-        threads = min(count_threads(self.n_jobs), len(positives))
-        if threads == 1:
-            rows, intercepts = zip(*map(machine, positives), strict=True)
-        else:  # libsvm lets go of the interpreter; all machines read one matrix
-            with ThreadPoolExecutor(threads, thread_name_prefix="treelet") as pool:
-                rows, intercepts = zip(*pool.map(machine, positives), strict=True)
-        return Solution(sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts))
-
-    def _solve_pairs(self, K: Matrix, codes: Codes, weights: Vector) -> Solution:
-        with config_context(assume_finite=True):
-            svc = SVC(**self._solver_parameters()).fit(K, codes, sample_weight=weights)
-        support, rows = svc.support_, []
-        own = codes[support]
-        for i, j in combinations(range(len(svc.classes_)), 2):
-            # libsvm keeps, for a support example of class i, its coefficient against class j in row j - 1 (j > i) or j
-            coefficients = np.where(own == i, svc.dual_coef_[j - 1], np.where(own == j, svc.dual_coef_[i], 0.0))
-            rows.append(_row(coefficients, support, len(codes)))
-        alpha = sp.csr_array(sp.vstack(rows, format="csr"))
-        alpha.eliminate_zeros()
-        return Solution(alpha, svc.intercept_.copy())
-
-    # --- probabilities ------------------------------------------------------------------------------------------
-
-    def _folds(self, codes: Codes) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        fewest = int(np.bincount(codes).min())
-        if fewest < 2:
-            raise ParameterError(
-                "probability=True needs at least two examples of each class, to fit on some and score others"
-            )
-        splitter = StratifiedKFold(min(FOLDS, fewest), shuffle=True, random_state=self.random_state)
-        return list(splitter.split(np.zeros(len(codes)), codes))
-
-    def _calibrated(self, K: Matrix, codes: Codes, n_classes: int, weights: Vector, folds: Any) -> Matrix:
+    def _calibrated(self, K: Matrix, codes: Codes, sample_weight: Any) -> Matrix:
         """Platt's two numbers for each machine, from the scores of examples that it was not fitted to."""
-        scores = np.empty((len(codes), len(self.intercept_)))
-        for train, test in folds:
-            part = self._solve(K[np.ix_(train, train)], codes[train], n_classes, weights[train])
-            scores[test] = K[np.ix_(test, train)] @ part.alpha.T + part.intercept
+        n_classes, labels = len(self.classes_), self.classes_[codes]
+        factors = None if sample_weight is None else np.asarray(sample_weight, float)
+        splitter = StratifiedKFold(
+            min(FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=self.random_state
+        )
+        machine = clone(self).set_params(kernel="precomputed", probability=False, progress=False)
+        scores = np.empty((len(codes), self.model_.outputs))
+        for train, test, own, across in matrix_parts(K, folds_of(splitter, codes, None, classifier=True)):
+            machine.fit(own, labels[train], None if factors is None else factors[train])
+            scores[test] = machine._values(across)
         if self.multi_class_ == "ovo":
             pairs = combinations(range(n_classes), 2)
             sides = [((codes == i) | (codes == j), codes == i) for i, j in pairs]
@@ -349,10 +235,10 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
 
         For ``"ovo"`` a class's score is its number of votes, plus less than a half for how clear they were.
         """
-        scores = self._scores(X)
+        scores = self._values(X)
         if len(self.classes_) == 2:
             return scores.ravel()
-        return _votes(scores, len(self.classes_)) if self.multi_class_ == "ovo" else scores
+        return votes(scores, len(self.classes_)) if self.multi_class_ == "ovo" else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example."""
@@ -367,7 +253,7 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
         check_is_fitted(self)
         if not hasattr(self, "platt_"):
             raise ParameterError("this KernelSVC was fitted without probabilities: fit it with probability=True")
-        first = sigmoid(self._scores(X), self.platt_)
+        first = sigmoid(self._values(X), self.platt_)
         if len(self.classes_) == 2:
             return np.column_stack([1 - first, first])
         if self.multi_class_ == "ovo":
@@ -379,7 +265,7 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
         super()._check_fitted_state()
         k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
         machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
-        if k < 2 or machines != self.model_.outputs:
+        if k < 2 or machines is None or machines != self.model_.outputs:
             raise ValueError("classes and machines do not fit")
         platt = getattr(self, "platt_", np.zeros((machines, 2)))
         if not isinstance(platt, np.ndarray) or platt.shape != (machines, 2) or not np.isfinite(platt).all():
@@ -392,8 +278,8 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        By default ``SubsetTree().normalized()``.
+    kernel : Kernel or "precomputed", optional
+        By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
     C : float
         The price of an error in the training examples.
     epsilon : float
@@ -411,7 +297,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
 
     def __init__(
         self,
-        kernel: Kernel | None = None,
+        kernel: Kernel | str | None = None,
         C: float = 1.0,
         *,
         epsilon: float = 0.1,
@@ -436,71 +322,16 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         """Fit to examples and their values."""
         self._check_parameters()
         check_number(self, "epsilon", 0, np.inf, low_included=True)
-        kernel = self._own_kernel()
-        data = self._examples(kernel, X)
-        targets = checked_targets(y, len(data))
-        try:
-            targets = targets.astype(float)
-        except (TypeError, ValueError):
-            raise ParameterError(f"y must hold numbers, it holds {targets.dtype}") from None
-        K = self._matrix(kernel, data)
-        started = time.perf_counter()
-        with config_context(assume_finite=True):
-            svr = SVR(**self._solver_parameters(), epsilon=self.epsilon).fit(K, targets)
-        solution = Solution(_row(svr.dual_coef_, svr.support_, len(targets)), svr.intercept_.copy())
-        self._finish(kernel, data, solution, started)
+        kernel, data = self._kernel_and_data(X)
+        targets = checked_numbers(y, len(data))
+        self._fit(kernel, data, lambda K: regression(K, targets, {**self._solver, "epsilon": self.epsilon}))
         return self
 
     def predict(self, X: Any) -> Vector:
         """The value of each example."""
-        return self._scores(X).ravel()
+        return self._values(X).ravel()
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
         if self.model_.outputs != 1:
             raise ValueError("a regression has one output")
-
-
-def checked_targets(y: Any, n: int) -> NDArray[Any]:
-    """Labels or values, one for each of n examples, none of them missing."""
-    if y is None:
-        raise ParameterError("fit needs y, the class or value of each example")
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels.ravel()
-    if labels.ndim != 1:
-        raise ParameterError(f"y must have one dimension, this one has {labels.ndim}")
-    if len(labels) != n:
-        raise ParameterError(f"X has {n} examples and y has {len(labels)} values: each example needs one")
-    if labels.dtype.kind == "O":
-        missing = [k for k, label in enumerate(labels.tolist()) if label is None or label != label]  # noqa: PLR0124
-        kinds = {type(label) for label in labels.tolist()}
-        if not missing and len(kinds) == 1 and kinds <= {str, int, bool, float}:
-            labels = np.array(labels.tolist())
-    else:
-        missing = np.flatnonzero(~np.isfinite(labels)).tolist() if labels.dtype.kind == "f" else []
-    if missing:
-        raise ParameterError(
-            f"y has no value for example {missing[0]} ({len(missing)} missing): leave such examples out"
-        )
-    return labels
-
-
-def _balanced(codes: Codes) -> Vector:
-    """A weight for each example, so that all classes weigh the same and the sum stays."""
-    counts = np.bincount(codes)
-    weights: Vector = (len(codes) / (len(counts) * counts))[codes]
-    return weights
-
-
-def _votes(scores: Matrix, n_classes: int) -> Matrix:
-    """One score a class from one a pair of classes: votes, and a share of the summed scores to break ties."""
-    votes = np.zeros((len(scores), n_classes))
-    sums = np.zeros((len(scores), n_classes))
-    for column, (i, j) in zip(scores.T, combinations(range(n_classes), 2), strict=True):
-        votes[:, i] += column > 0
-        votes[:, j] += column <= 0
-        sums[:, i] += column
-        sums[:, j] -= column
-    votes += sums / (3 * (np.abs(sums) + 1))
-    return votes

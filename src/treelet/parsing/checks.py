@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from treelet.errors import ParameterError
 from treelet.formats.brackets import label_problem
-from treelet.parsing.rules import Rule, Tail, Word, is_lexical, shown
+from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical, shown
 
 TOLERANCE = 1e-6
 

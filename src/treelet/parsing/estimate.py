@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treelet.errors import ParameterError, TreeError
-from treelet.parsing.rules import Rule, Tail, Word, is_lexical
+from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
 

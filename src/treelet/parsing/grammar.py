@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, Any
 
-from treelet.errors import InputTypeError, ParameterError, TreeletError
-from treelet.formats.base import PathLike
-from treelet.parsing import grammar_file, grammar_text
+from treelet.errors import ParameterError
+from treelet.formats import grammar_json, grammar_text
+from treelet.formats.files import PathLike, open_source, open_target
+from treelet.formats.grammar_nltk import nltk_grammar, nltk_rules
+from treelet.formats.grammar_rules import GrammarParts, Rule, Word
 from treelet.parsing.chart import Charts, Parser
 from treelet.parsing.checks import (
     GrammarWarning,
@@ -25,7 +28,6 @@ from treelet.parsing.checks import (
 )
 from treelet.parsing.compiled import CompiledGrammar
 from treelet.parsing.estimate import estimate
-from treelet.parsing.rules import Rule, Word
 from treelet.parsing.unknown import GUESS, LOWER, UnknownWords
 from treelet.structures.bank import Stats
 
@@ -204,22 +206,7 @@ class PCFG(Parser):
         >>> PCFG.from_nltk(nltk.CFG.fromstring("S -> S S | 'a'"))
         <PCFG: 1 phrasal labels, 1 tags, 1 rules, 1 words>
         """
-        try:
-            start, productions = str(grammar.start()), list(grammar.productions())
-            read = [
-                (
-                    str(rule.lhs()),
-                    tuple(Word(item) if isinstance(item, str) else str(item) for item in rule.rhs()),
-                    rule,
-                )
-                for rule in productions
-            ]
-            given = [(head, tail, rule.prob()) for head, tail, rule in read if callable(getattr(rule, "prob", None))]
-        except (AttributeError, TypeError):
-            raise InputTypeError(f"an nltk grammar is needed, got {type(grammar).__name__}") from None
-        if given:
-            return cls(given, start)
-        return cls(grammar_text.uniform(dict.fromkeys((head, tail) for head, tail, _ in read)), start)
+        return cls(*nltk_rules(grammar))
 
     def to_nltk(self) -> Any:
         """The grammar as an ``nltk.PCFG``, which needs one start symbol and sums of 1; its trees have the symbols.
@@ -228,30 +215,8 @@ class PCFG(Parser):
         >>> PCFG.from_nltk(grammar.to_nltk()) == grammar
         True
         """
-        try:
-            from nltk import grammar as nltk_grammar
-        except ImportError:
-            raise TreeletError("to_nltk needs the package nltk: pip install nltk") from None
-        if len(self._start) != 1:
-            raise ParameterError(
-                f"an nltk grammar has one start symbol, this one {len(self._start)}: {list(self._start)}"
-            )
         symbol, total = worst(sums(self.productions()))
-        if not abs(total - 1) <= nltk_grammar.PCFG.EPSILON:
-            raise ParameterError(
-                f"an nltk grammar needs sums of 1, and the rules of {symbol!r} sum to {total:.6g}; rescale them (normalize=True), or estimate them without markov"
-            )
-        return nltk_grammar.PCFG(
-            nltk_grammar.Nonterminal(next(iter(self._start))),
-            [
-                nltk_grammar.ProbabilisticProduction(
-                    nltk_grammar.Nonterminal(head),
-                    [str(item) if isinstance(item, Word) else nltk_grammar.Nonterminal(item) for item in tail],
-                    prob=probability,
-                )
-                for head, tail, probability in self.productions()
-            ],
-        )
+        return nltk_grammar(self._parts(), symbol, total)
 
     # --- files --------------------------------------------------------------------------------------------------
 
@@ -265,16 +230,28 @@ class PCFG(Parser):
         ...     PCFG.load(folder + "/grammar.json.gz") == grammar
         True
         """
-        grammar_file.save(self, path)
+        with open_target(path) as stream:
+            stream.write(grammar_json.to_json(self._parts()) + "\n")
 
     @classmethod
     def load(cls, path: PathLike) -> PCFG:
         """Read a grammar that `save` wrote. Nothing in the file is executed."""
-        return grammar_file.load(cls, path)
+        with open_source(path) as source:
+            try:
+                return cls._of(grammar_json.from_json(b"".join(source.chunks())))
+            except json.JSONDecodeError as error:
+                raise source.error(
+                    f"this is no JSON, or not whole ({error.msg}); grammars are written by PCFG.save",
+                    error.lineno,
+                    error.colno,
+                ) from None
+            except (ValueError, OverflowError, RecursionError) as error:
+                raise source.error(f"{error}") from None
 
     def write_text(self, file: PathLike | IO[str]) -> None:
         """Write the grammar as text, one rule a line: ``NP -> DT NN [0.25]``; `read_text` gives it back exactly."""
-        grammar_text.write(self, file)
+        with open_target(file) as stream:
+            stream.writelines(f"{line}\n" for line in grammar_text.lines(self._parts()))
 
     @classmethod
     def read_text(cls, file: PathLike | IO[bytes] | IO[str]) -> PCFG:
@@ -287,10 +264,33 @@ class PCFG(Parser):
         >>> PCFG.read_text(io.StringIO("S -> NP VP | VP\nNP -> he | she\nVP -> 'sleeps'"))
         <PCFG: 1 phrasal labels, 2 tags, 2 rules, 3 words>
         """
-        grammar = grammar_text.read(cls, file)
+        with open_source(file) as source:
+            parts = grammar_text.read(source, UnknownWords.from_document)
+            try:
+                grammar = cls._of(parts)
+            except ParameterError as error:
+                raise source.error(str(error)) from None
         if not grammar._hidden and grammar._unknown is None:
             warn_of_sums(grammar.productions(), grammar._start)
         return grammar
+
+    @classmethod
+    def _of(cls, parts: GrammarParts) -> PCFG:
+        unknown = None if parts.unknown is None else UnknownWords.from_document(parts.unknown)
+        return cls(
+            parts.rules,
+            parts.start,
+            labels=parts.labels,
+            hidden=parts.hidden,
+            unknown=unknown,
+            fallback=parts.fallback,
+        )
+
+    def _parts(self) -> GrammarParts:
+        unknown = None if self._unknown is None else self._unknown.document()
+        return GrammarParts(
+            self.productions(), dict(self._start), self._labels, sorted(self._hidden), unknown, self._fallback
+        )
 
     # --- what it holds ------------------------------------------------------------------------------------------
 
@@ -433,8 +433,4 @@ class PCFG(Parser):
         return hash((len(self._rules), frozenset(self._start.items()), frozenset(self._labels)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (grammar_file.document(self),)
-
-
-def _rebuild(document: Any) -> PCFG:
-    return grammar_file.from_document(PCFG, document)
+        return PCFG._of, (self._parts(),)

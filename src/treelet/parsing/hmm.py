@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError, TreeError
+from treelet.formats.tagged import word_problem
 from treelet.parsing.unknown import GUESS, UnknownWords
-from treelet.structures.sequence import Tagged, word_problem
+from treelet.structures.sequence import Tagged
 from treelet.structures.tagged_bank import TaggedBank
 
 Table = NDArray[np.float64]

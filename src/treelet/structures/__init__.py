@@ -4,7 +4,14 @@ from treelet.structures.dependency import Dependencies, Link
 from treelet.structures.dependency_bank import DependencyBank, read_conllu
 from treelet.structures.forest import Forest, ForestEdge, ForestNode
 from treelet.structures.forest_bank import ForestBank, read_forests
-from treelet.structures.link_features import feature_sequences
+from treelet.structures.instances import (
+    Argument,
+    Parse,
+    RelationInstance,
+    RoleInstance,
+    read_instances,
+    write_instances,
+)
 from treelet.structures.linkage import from_linkage, main_types
 from treelet.structures.sequence import Tagged
 from treelet.structures.sequence_bank import SequenceBank
@@ -16,6 +23,7 @@ from treelet.structures.vectors import Vectors, as_vectors, bag_of_words
 from treelet.structures.word_vectors import WordVectors
 
 __all__ = [
+    "Argument",
     "Dependencies",
     "DependencyBank",
     "Forest",
@@ -23,6 +31,9 @@ __all__ = [
     "ForestEdge",
     "ForestNode",
     "Link",
+    "Parse",
+    "RelationInstance",
+    "RoleInstance",
     "SequenceBank",
     "Table",
     "Tagged",
@@ -33,12 +44,13 @@ __all__ = [
     "WordVectors",
     "as_vectors",
     "bag_of_words",
-    "feature_sequences",
     "from_linkage",
     "main_types",
     "read_conllu",
     "read_examples",
     "read_forests",
+    "read_instances",
     "read_tagged",
     "read_trees",
+    "write_instances",
 ]

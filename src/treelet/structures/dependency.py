@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.formats.conllu import sentence_lines
-
-UNKNOWN = "_"
-TAGS = ("upos", "xpos")
+from treelet.formats.conllu import UNKNOWN, check_tag, sentence_lines
+from treelet.formats.dependency_adapters import conllu_heads, spacy_heads, stanza_heads
 
 
 class Link(NamedTuple):
@@ -139,7 +137,7 @@ class Dependencies:
         for name, value in zip(names, values, strict=True):
             object.__setattr__(self, name, value)
 
-    # --- other libraries' parses: nothing is imported, only what they can do is used ------------------------------
+    # --- other libraries' parses --------------------------------------------------------------------------------
 
     @classmethod
     def from_spacy(cls, tokens: Iterable[Any], *, tag: str = "upos") -> Dependencies:
@@ -148,63 +146,17 @@ class Dependencies:
         A word whose head lies outside is a root. Tokens of white space are left out. ``tag="xpos"`` takes ``tag_``
         instead of ``pos_``.
         """
-        check_tag(tag)
-        try:
-            found = [token for token in tokens if not getattr(token, "is_space", False)]
-            place = {token.i: number for number, token in enumerate(found, 1)}
-            heads = []
-            for token in found:
-                head = token.head
-                while getattr(head, "is_space", False) and head.head.i != head.i:
-                    head = head.head
-                heads.append(0 if head.i == token.i else place.get(head.i, 0))
-            return cls.from_heads(
-                [token.text for token in found],
-                [(token.pos_ if tag == "upos" else token.tag_) or UNKNOWN for token in found],
-                heads,
-                [token.dep_ or UNKNOWN for token in found],
-                lemmas=_known([token.lemma_ for token in found]),
-            )
-        except (AttributeError, TypeError) as error:
-            raise InputTypeError(
-                f"a parsed spaCy Doc or Span is needed, got {type(tokens).__name__} ({error})"
-            ) from None
+        return cls.from_heads(**spacy_heads(tokens, tag)._asdict())
 
     @classmethod
     def from_stanza(cls, sentence: Any, *, tag: str = "upos") -> Dependencies:
         """A stanza ``Sentence``, that is one of ``document.sentences``."""
-        check_tag(tag)
-        try:
-            words = list(sentence.words)
-            return cls.from_heads(
-                [word.text for word in words],
-                [(word.upos if tag == "upos" else word.xpos) or UNKNOWN for word in words],
-                [int(word.head) for word in words],
-                [word.deprel or UNKNOWN for word in words],
-                lemmas=_known([word.lemma for word in words]),
-            )
-        except (AttributeError, TypeError) as error:
-            raise InputTypeError(
-                f"a parsed sentence of stanza is needed, as in document.sentences, got {type(sentence).__name__} ({error})"
-            ) from None
+        return cls.from_heads(**stanza_heads(sentence, tag)._asdict())
 
     @classmethod
     def from_conllu(cls, tokens: Iterable[Mapping[str, Any]], *, tag: str = "upos") -> Dependencies:
         """A ``TokenList`` of the conllu package; multiword tokens and empty nodes are left out."""
-        check_tag(tag)
-        try:
-            found = [token for token in tokens if isinstance(token["id"], int)]
-            if headless := [token["id"] for token in found if token["head"] is None]:
-                raise TreeError(f"word {headless[0]} has no head: write 0 for a root")
-            return cls.from_heads(
-                [token["form"] for token in found],
-                [token[tag] or UNKNOWN for token in found],
-                [token["head"] for token in found],
-                [token["deprel"] or UNKNOWN for token in found],
-                lemmas=_known([token["lemma"] for token in found]),
-            )
-        except (KeyError, TypeError) as error:
-            raise InputTypeError(f"a TokenList of conllu is needed, got {type(tokens).__name__} ({error!r})") from None
+        return cls.from_heads(**conllu_heads(tokens, tag)._asdict())
 
     # --- what it holds ------------------------------------------------------------------------------------------
 
@@ -341,12 +293,6 @@ def restored(
     return parse
 
 
-def check_tag(tag: object) -> None:
-    """Which of CoNLL-U's two tags."""
-    if tag not in TAGS:
-        raise ParameterError(f"The 'tag' parameter must be 'upos' or 'xpos'. Got {tag!r} instead.")
-
-
 def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
     """The first word whose head is wrong, and why."""
     number = len(heads)
@@ -428,9 +374,3 @@ def _links(links: Any, number: int) -> tuple[Link, ...]:
 def _links_of(heads: tuple[int, ...], relations: tuple[str, ...]) -> tuple[Link, ...]:
     pairs = ((place, head - 1, kind) for place, (head, kind) in enumerate(zip(heads, relations, strict=True)) if head)
     return tuple(sorted(Link(min(one, other), max(one, other), kind) for one, other, kind in pairs))
-
-
-def _known(lemmas: list[str | None]) -> list[str] | None:
-    """Lemmas with what is missing written as such; None if all are."""
-    found = [lemma or UNKNOWN for lemma in lemmas]
-    return None if all(lemma == UNKNOWN for lemma in found) else found

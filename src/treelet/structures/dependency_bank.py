@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
-from pathlib import Path
 from typing import IO, cast
 
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.formats.base import COMPRESSED, Columns, PathLike, open_source, open_whole
-from treelet.formats.conllu import read_sentences
+from treelet.formats.base import Columns
+from treelet.formats.conllu import UNKNOWN, check_tag, read_sentences
+from treelet.formats.files import PathLike, open_source, open_target
 from treelet.structures.bank import PostOrder, Stats, listed
-from treelet.structures.dependency import UNKNOWN, Dependencies, Link, check_tag, heads_problem, restored
+from treelet.structures.dependency import Dependencies, Link, heads_problem, restored
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.tree_form import TreeFormBank
 
@@ -113,15 +111,8 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
                 texts.append(parse.to_conllu(tag))
             except TreeError as error:
                 raise TreeError(f"parse {number}: {error}") from None
-        if file == "-":
-            file = sys.stdout
-        if hasattr(file, "write"):
-            cast("IO[str]", file).writelines(texts)
-            return
-        pack = COMPRESSED.get(Path(file).suffix.lower())
-        with open_whole(file) as stream, pack(stream, "wb") if pack else nullcontext(stream) as out:
-            for text in texts:
-                out.write(text.encode("utf-8", "surrogatepass"))
+        with open_target(file) as stream:
+            stream.writelines(texts)
 
 
 def _parse(tree: Tree) -> Dependencies:

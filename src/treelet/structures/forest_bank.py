@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
-from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 
 from treelet import _core
-from treelet.errors import FormatError, TreeError
-from treelet.formats.base import COMPRESSED, Columns, PathLike, open_source, open_whole
+from treelet.errors import TreeError
+from treelet.formats.base import Columns
+from treelet.formats.files import PathLike, open_source, open_target
+from treelet.formats.forests import read_columns
 from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.forest import Forest
 from treelet.structures.tree import Tree
@@ -111,28 +111,26 @@ class ForestBank(Bank[Forest]):
         """Each forest sharpened or flattened: see `Forest.temperature`."""
         return ForestBank([forest.temperature(temperature) for forest in self])
 
-    def write(self, file: PathLike) -> None:
-        """Write one forest a line, as JSON (packed, if the name says so); the file appears whole or not at all."""
-        pack = COMPRESSED.get(Path(file).suffix.lower())
-        with open_whole(file) as stream, pack(stream, "wb") if pack else nullcontext(stream) as lines:
-            for line in self.lines():
-                lines.write(line.encode() + b"\n")
+    def write(self, file: PathLike | IO[str]) -> None:
+        """Write one forest a line, as JSON (packed, if the name says so); the file appears whole or not at all.
+
+        ``"-"`` is the standard output.
+        """
+        with open_target(file) as stream:
+            stream.writelines(line + "\n" for line in self.lines())
 
 
 def _bank_from_json(lines: list[str]) -> ForestBank:
     return ForestBank.from_lines(lines)
 
 
-def read_forests(file: PathLike) -> ForestBank:
+def read_forests(file: PathLike | IO[bytes] | IO[str]) -> ForestBank:
     """Read forests that `ForestBank.write` wrote: one a line, as JSON."""
     forests = []
     with open_source(file) as source:
-        for number, line in source.text_lines():
-            if line.strip():
-                try:
-                    forests.append(Forest.from_json(line))
-                except FormatError as error:
-                    raise source.error(error.message, number) from None
-                except TreeError as error:
-                    raise source.error(str(error), number) from None
+        for number, columns in read_columns(source):
+            try:
+                forests.append(Forest.from_columns(columns))
+            except TreeError as error:
+                raise source.error(str(error), number) from None
     return ForestBank(forests)

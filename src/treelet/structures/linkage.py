@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from treelet.errors import InputTypeError, TreeError
-from treelet.structures.dependency import UNKNOWN, Dependencies
+from treelet.formats.conllu import UNKNOWN
+from treelet.structures.dependency import Dependencies
 
 LEFT_WALL, RIGHT_WALL = "LEFT-WALL", "RIGHT-WALL"
 _SUBSCRIPT = r"[a-z#=@][^.\s]*"

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treelet.errors import FormatError, TreeError
-
-
-def word_problem(word: object) -> str | None:
-    """Why a string cannot be a word: it is written between blanks."""
-    if not isinstance(word, str):
-        return f"a string, not a {type(word).__name__}"
-    if not word or any(char.isspace() for char in word):
-        return f"not empty and has no white space; this one is {word!r}"
-    return None
-
-
-def tag_problem(tag: object) -> str | None:
-    """Why a string cannot be a tag: it is written after the last slash."""
-    if isinstance(tag, str) and "/" in tag:
-        return f"without slashes, since the last slash separates word and tag; this one is {tag!r}"
-    return word_problem(tag)
+from treelet.errors import TreeError
+from treelet.formats.tagged import parse_slashes, tag_problem, word_problem
 
 
 class Tagged:
@@ -87,7 +71,7 @@ class Tagged:
         """
         if not isinstance(text, str):
             raise TreeError(f"Tagged.parse takes a string, got {type(text).__name__}")
-        return parse_slashes(text, "<text>", None)
+        return cls._trusted(*parse_slashes(text))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -114,18 +98,3 @@ class Tagged:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tagged, (self.words, self.tags)
-
-
-def parse_slashes(text: str, source: str, line: int | None) -> Tagged:
-    """A sequence in the slash form; FormatError with the place of what is wrong."""
-    words, tags = [], []
-    for match in re.finditer(r"\S+", text):
-        word, slash, tag = match[0].rpartition("/")
-        if not (slash and word and tag):
-            message = f"{match[0]!r} is not word/tag: write each word with a slash and its tag"
-            raise FormatError(message, source, line, match.start() + 1)
-        words.append(word)
-        tags.append(tag)
-    if not words:
-        raise FormatError("there are no words here: write word/tag word/tag ...", source, line)
-    return Tagged._trusted(tuple(words), tuple(tags))

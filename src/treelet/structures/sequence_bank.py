@@ -12,9 +12,6 @@ import numpy as np
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.structures.bank import PostOrder, Stats, listed
-from treelet.structures.dependency import Dependencies
-from treelet.structures.dependency_bank import DependencyBank
-from treelet.structures.link_features import feature_sequences
 from treelet.structures.tree_form import TreeFormBank
 
 Sequences = tuple[Hashable, ...] | dict[str, tuple[Hashable, ...]]
@@ -29,8 +26,7 @@ class SequenceBank(TreeFormBank[Sequences | None]):
     ----------
     examples : iterable
         Each a sequence of features; or a dict from names of types to sequences, which kernels compare type by type and
-        add up; or `Dependencies`, which become the seven sequences of `feature_sequences`. None is a missing example,
-        whose kernel with anything is 0. A feature is a text, a number, None, or a tuple of such; as in Python, 1 and 1.0
+        add up. None is a missing example, whose kernel with anything is 0. A feature is a text, a number, None, or a tuple of such; as in Python, 1 and 1.0
         are equal.
 
     Examples
@@ -49,7 +45,7 @@ class SequenceBank(TreeFormBank[Sequences | None]):
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Sequences | None]]:
-        found = listed(items, "feature sequences", (Dependencies, dict), banks=(DependencyBank,))
+        found = listed(items, "feature sequences", (dict,))
         known: dict[Hashable, str] = {}
         return None, [_item(item, number, known) for number, item in enumerate(found)]
 
@@ -128,8 +124,6 @@ class SequenceBank(TreeFormBank[Sequences | None]):
 def _item(item: object, number: int, known: dict[Hashable, str]) -> Sequences | None:
     if item is None:
         return None
-    if isinstance(item, Dependencies):
-        return {name: tuple(features) for name, features in sorted(feature_sequences(item).items())}
     if isinstance(item, Mapping):
         for name in item:
             if not isinstance(name, str):
@@ -149,8 +143,8 @@ def _sequence(features: object, where: str, known: dict[Hashable, str]) -> tuple
         listed: tuple[Hashable, ...] = tuple(cast("Iterable[Hashable]", features))
     except TypeError:
         raise InputTypeError(
-            f"{where}: a sequence of features is needed, or a dict of them, or Dependencies; got "
-            f"{type(features).__name__}"
+            f"{where}: a sequence of features is needed, or a dict of them; got {type(features).__name__}. Of a parse, "
+            "they are given by treelet.cuts.feature_sequences"
         ) from None
     for place, feature in enumerate(listed):
         try:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
-from treelet.formats.base import PathLike, read_document
+from treelet.formats.base import read_document
+from treelet.formats.files import PathLike
 from treelet.structures.bank import Bank, row_index
 from treelet.structures.treebank import Treebank
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from contextlib import nullcontext
-from pathlib import Path
 from typing import IO, cast
 
 import numpy as np
 
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.formats.base import COMPRESSED, Columns, PathLike, Source, open_source, open_whole
+from treelet.formats.base import Columns
+from treelet.formats.files import PathLike, open_source, open_target
+from treelet.formats.tagged import check_format, column_lines, parse_slashes, read_columns, read_slashes, tag_problem
 from treelet.structures.bank import PostOrder, Stats, listed
-from treelet.structures.sequence import Tagged, parse_slashes, tag_problem
+from treelet.structures.sequence import Tagged
 from treelet.structures.tree_form import TreeFormBank
-
-FORMATS = ("columns", "slashes")
 
 
 class TaggedBank(TreeFormBank[Tagged | None]):
@@ -119,29 +116,24 @@ class TaggedBank(TreeFormBank[Tagged | None]):
         ``"slashes"`` is one sequence a line, an empty line for a missing one; ``"columns"`` one word and tag a line, an
         empty line after each sequence.
         """
-        _check_format(format)
-        if format == "columns" and (missing := [n for n, item in enumerate(self._all()) if item is None]):
-            raise TreeError(f"sequence {missing[0]} is missing, which columns cannot say: write format='slashes'")
-        if format == "slashes":
-            lines = (text + "\n" for text in self.strings())
-        else:
-            lines = ("".join(f"{w} {t}\n" for w, t in item) + "\n" for item in self._all() if item is not None)
-        if file == "-":
-            file = sys.stdout
-        if hasattr(file, "write"):
-            cast("IO[str]", file).writelines(lines)
-            return
-        pack = COMPRESSED.get(Path(file).suffix.lower())
-        with open_whole(file) as stream, pack(stream, "wb") if pack else nullcontext(stream) as out:
-            for line in lines:
-                out.write(line.encode("utf-8", "surrogatepass"))
+        check_format(format)
+        items = self._all()
+        if format == "columns" and None in items:
+            raise TreeError(
+                f"sequence {items.index(None)} is missing, which columns cannot say: write format='slashes'"
+            )
+        with open_target(file) as stream:
+            if format == "slashes":
+                stream.writelines(text + "\n" for text in self.strings())
+            else:
+                stream.writelines(column_lines(item) for item in items if item is not None)
 
 
 def _item(item: object, number: int) -> Tagged | None:
     if item is None or isinstance(item, Tagged):
         return item
     if isinstance(item, str):
-        return parse_slashes(item, f"item {number}", None)
+        return Tagged._trusted(*parse_slashes(item, f"item {number}"))
     try:
         pairs = [(word, tag) for word, tag in cast("Iterable[tuple[str, str]]", item)]
     except (TypeError, ValueError):
@@ -153,11 +145,6 @@ def _item(item: object, number: int) -> Tagged | None:
         return Tagged([word for word, _ in pairs], [tag for _, tag in pairs])
     except TreeError as error:
         raise TreeError(f"item {number}: {error}") from None
-
-
-def _check_format(format: object) -> None:
-    if format not in FORMATS:
-        raise ParameterError(f"The 'format' parameter must be 'columns' or 'slashes'. Got {format!r} instead.")
 
 
 def read_tagged(
@@ -190,36 +177,10 @@ def read_tagged(
     >>> print(treelet.read_tagged(io.StringIO(text), tag=2)[0])
     He/B-NP sleeps/B-VP
     """
-    _check_format(format)
+    check_format(format)
     for name, column in (("word", word), ("tag", tag)):
         if not isinstance(column, int) or isinstance(column, bool):
             raise ParameterError(f"The {name!r} parameter of read_tagged must be an int. Got {column!r} instead.")
     with open_source(file, encoding) as source:
-        if format == "columns":
-            return TaggedBank(_read_columns(source, word, tag))
-        lines = source.text_lines()
-        return TaggedBank([parse_slashes(text, source.name, n) if text.strip() else None for n, text in lines])
-
-
-def _read_columns(source: Source, word: int, tag: int) -> list[Tagged]:
-    found: list[Tagged] = []
-    words: list[str] = []
-    tags: list[str] = []
-    for number, line in source.text_lines():
-        cells = line.split()
-        if cells and cells[0] != "-DOCSTART-":
-            for name, column in (("word", word), ("tag", tag)):
-                if not -len(cells) <= column < len(cells):
-                    raise source.error(
-                        f"there are {len(cells)} columns here, and no column {column} for {name}=", number
-                    )
-            if problem := tag_problem(cells[tag]):
-                raise source.error(f"a tag is {problem}", number)
-            words.append(cells[word])
-            tags.append(cells[tag])
-        elif words:
-            found.append(Tagged._trusted(tuple(words), tuple(tags)))
-            words, tags = [], []
-    if words:
-        found.append(Tagged._trusted(tuple(words), tuple(tags)))
-    return found
+        found = read_columns(source, word, tag) if format == "columns" else read_slashes(source)
+        return TaggedBank([None if item is None else Tagged._trusted(*item) for item in found])

@@ -9,8 +9,9 @@ import numpy as np
 
 from treelet.errors import FormatError, TreeError
 from treelet.formats.adapters import adapter_for, flatten
-from treelet.formats.base import Columns, Document, PathLike, read_document, write_document
+from treelet.formats.base import Columns, Document, read_document, write_document
 from treelet.formats.brackets import Reader, bracketed
+from treelet.formats.files import PathLike
 from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.tree import Tree, trees_of
 

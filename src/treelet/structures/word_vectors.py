@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import FileError, InputTypeError, ParameterError
-from treelet.formats.base import PathLike, open_source
+from treelet.errors import InputTypeError, ParameterError
+from treelet.formats.files import PathLike, open_source
+from treelet.formats.word_vectors import read_npy, read_text
 
 
 class WordVectors:
@@ -54,44 +55,13 @@ class WordVectors:
         gensim put first; ``.gz`` and ``.xz`` are unpacked), or from ``.npy`` with the words, one a line, in a ``.txt``
         or ``.vocab`` file of the same name beside it.
         """
-        vectors = cls._read_npy(Path(path)) if str(path).endswith(".npy") else cls._read_text(path)
+        if str(path).endswith(".npy"):
+            vectors = cls(*read_npy(Path(path)))
+        else:
+            with open_source(path) as source:
+                vectors = cls(*read_text(source))
         vectors.path = os.fspath(path)
         return vectors
-
-    @classmethod
-    def _read_text(cls, path: PathLike) -> WordVectors:
-        words: list[str] = []
-        rows: list[NDArray[np.float64]] = []
-        with open_source(path) as source:
-            for number, line in source.text_lines():
-                parts = line.rstrip().split(" ")
-                if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
-                    continue
-                if not line.strip():
-                    continue
-                try:
-                    row = np.array(parts[1:], dtype=np.float64)
-                except ValueError:
-                    raise source.error("a word and its numbers are needed on each line", number) from None
-                if not len(row) or (rows and len(row) != len(rows[0])):
-                    expected = f"{len(rows[0])} numbers, as on the lines before" if rows else "numbers after the word"
-                    raise source.error(f"{len(row)} numbers here; there should be {expected}", number)
-                words.append(parts[0])
-                rows.append(row)
-        return cls(words, np.array(rows) if rows else np.zeros((0, 1)))
-
-    @classmethod
-    def _read_npy(cls, path: Path) -> WordVectors:
-        try:
-            matrix = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise FileError(f"{path}: cannot be read as a NumPy array ({error})") from error
-        for suffix in (".txt", ".vocab"):
-            words = path.with_suffix(suffix)
-            if words.exists():
-                with open_source(words) as source:
-                    return cls([line.strip() for _, line in source.text_lines() if line.strip()], matrix)
-        raise FileError(f"{path}: the words are needed beside it, one a line, in {path.with_suffix('.txt').name}")
 
     def __len__(self) -> int:
         return len(self.index)

@@ -9,20 +9,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.cuts import dependency_trees
+from treelet.cuts import as_sequencebank, dependency_trees
+from treelet.cuts.link_features import FEATURES
 from treelet.datasets.link_parses import ParsedSentence
 from treelet.errors import InputTypeError, ParameterError
-from treelet.gram import gram
 from treelet.kernels import Kernel, Locality, On
-from treelet.kernels.algebra import Scale, Sum
-from treelet.kernels.wrapped import Gaussian, Normalized
 from treelet.learn import RLS, RankRLS
+from treelet.learn.selection import Trial, select
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
 from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
-from treelet.structures.link_features import FEATURES
-from treelet.work import progress_bar
+from treelet.work import generator, progress_bar
 
 ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
 """Strengths of regularisation to choose from; all of them cost one decomposition."""
@@ -121,9 +119,9 @@ class ParseLists:
             index = [index]
         return ParseLists([self.sentences[number] for number in np.arange(len(self))[index]])
 
-    def sample(self, k: int, seed: int = 0) -> ParseLists:
+    def sample(self, k: int, random_state: Any = 0) -> ParseLists:
         """At most `k` parses a sentence, drawn at random without those that come back twice, in the parser's order."""
-        rng = np.random.default_rng(seed)
+        rng = generator(random_state)
         found = []
         for sentence in self.sentences:
             number = len(sentence.parses)
@@ -145,9 +143,9 @@ class ParseLists:
         With `form` (``"grct"``, ``"lct"``, ``"loct"``, ``"pct"``) also a column ``tree``: the links directed away from the first word, as a
         tree.
         """
-        bank = SequenceBank(self.parses)
+        bank = as_sequencebank(self.parses)
         plain = [parse if parse.directed else main_types(parse) for parse in self.parses]
-        columns: dict[str | int, Any] = {"parse": bank, "main": SequenceBank(plain)}
+        columns: dict[str | int, Any] = {"parse": bank, "main": as_sequencebank(plain)}
         for name in FEATURES:
             columns[name] = SequenceBank([item[name] if isinstance(item, dict) else () for item in bank])
         if form is not None:
@@ -203,8 +201,10 @@ class ParseRanker:
         Least squares on the goodness, or on the differences of goodness within a sentence.
     form : str, optional
         Of trees, if a kernel asks for the column ``tree``.
-    folds, repeats, seed : int
+    folds, repeats : int
         Of the cross-validation: sentences are dealt out to folds at random, `repeats` times.
+    random_state : int, RandomState or None
+        For that.
     n_jobs : int
         Threads for the kernel matrices.
 
@@ -214,6 +214,8 @@ class ParseRanker:
         The best strength of each kernel.
     choice_ : Choice
         The best of these.
+    refused_ : list of Kernel
+        Kernels whose values do not fit a float64, which were passed over.
     model_ : RLS or RankRLS
         Fitted to all parses.
     """
@@ -227,7 +229,7 @@ class ParseRanker:
         form: str | None = None,
         folds: int = 10,
         repeats: int = 1,
-        seed: int = 0,
+        random_state: Any = 0,
         n_jobs: int | None = 1,
     ) -> None:
         if learner not in ("rls", "rankrls"):
@@ -238,7 +240,7 @@ class ParseRanker:
             raise ParameterError("The 'kernels' parameter of ParseRanker must hold a kernel at least.")
         self.kernels = default_kernels() if kernels is None else list(kernels)
         self.alphas, self.learner, self.form = tuple(alphas), learner, form
-        self.folds, self.repeats, self.seed, self.n_jobs = folds, repeats, seed, n_jobs
+        self.folds, self.repeats, self.random_state, self.n_jobs = folds, repeats, random_state, n_jobs
 
     def fit(self, lists: ParseLists, *, progress: bool = False, table: Table | None = None) -> Self:
         """Choose among the kernels on these sentences and fit the best to all of them.
@@ -250,23 +252,39 @@ class ParseRanker:
                 f"The 'folds' parameter of ParseRanker must be from 2 to the number of sentences, {len(lists)}. Got {self.folds!r} instead."
             )
         X = lists.table(form=self.form) if table is None else table
-        rng = np.random.default_rng(self.seed)
-        deals = [rng.permutation(len(lists)) % self.folds for _ in range(self.repeats)]
-        matrices = Matrices(X, self.n_jobs)
+        random = generator(self.random_state)
+        deals = [random.permutation(len(lists)) % self.folds for _ in range(self.repeats)]
+        folds = [deal[lists.qid] == k for deal in deals for k in range(self.folds)]
+        cv = [(np.flatnonzero(~fold), np.flatnonzero(fold)) for fold in folds]
+        more: dict[str, Any] = {"qid": lists.qid} if self.learner == "rankrls" else {}
+        with progress_bar(progress, "folds", len(self.kernels) * (1 + len(cv))) as advance:
+            found = select(
+                self.kernels,
+                X,
+                lists.goodness,
+                estimator=self._learner("precomputed"),
+                grid={"alpha": self.alphas},
+                cv=cv,
+                scoring=_unscored,
+                advance=advance,
+                **more,
+            )
+        self.refused_ = found.refused
         self.choices_: list[Choice] = []
-        with progress_bar(progress, "kernels", len(self.kernels)) as advance:
-            for kernel in self.kernels:
-                fitted = self._learner("precomputed").fit(matrices[kernel], lists.goodness, qid=lists.qid)
-                held_out = [fitted.held_out(fold[lists.qid], self.alphas) for fold in deals]
-                means = np.mean([[np.nanmean(lists.tau(scores)) for scores in each] for each in held_out], axis=0)
-                which = int(np.argmax(means))
-                self.choices_.append(Choice(kernel, float(self.alphas[which]), float(means[which])))
-                advance(1)
+        for begin in range(0, len(found.trials), len(self.alphas)):
+            tried = [self._choice(lists, trial) for trial in found.trials[begin : begin + len(self.alphas)]]
+            self.choices_.append(max(tried, key=lambda choice: choice.tau))
         self.choice_ = max(self.choices_, key=lambda choice: choice.tau)
-        self.model_ = self._learner(self.choice_.kernel, self.choice_.alpha).fit(X, lists.goodness, qid=lists.qid)
+        self.model_ = self._learner(self.choice_.kernel, self.choice_.alpha).fit(X, lists.goodness, **more)
         return self
 
-    def _learner(self, kernel: Any, alpha: float = 1.0) -> Any:
+    @staticmethod
+    def _choice(lists: ParseLists, trial: Trial) -> Choice:
+        """The mean over sentences of what was predicted without each."""
+        taus = [np.nanmean(lists.tau(scores)) for scores in trial.held_out]
+        return Choice(trial.kernel, float(trial.parameters["alpha"]), float(np.mean(taus)))
+
+    def _learner(self, kernel: Any, alpha: float = 1.0) -> RLS | RankRLS:
         return (RLS if self.learner == "rls" else RankRLS)(kernel, alpha=alpha, n_jobs=self.n_jobs)
 
     def scores(self, lists: ParseLists, table: Table | None = None) -> NDArray[np.float64]:
@@ -283,37 +301,9 @@ class ParseRanker:
         return [np.argsort(-part, kind="stable") for part in np.split(scores, starts[1:])]
 
 
-class Matrices:
-    """Kernel matrices of one table, by kernel: what is only wrapped or added up in another way is not computed again."""
-
-    KEPT = 4
-
-    def __init__(self, X: Table, n_jobs: int | None) -> None:
-        self.X, self.n_jobs = X, n_jobs
-        self._known: list[tuple[Kernel, NDArray[np.float64]]] = []
-
-    def __getitem__(self, kernel: Kernel) -> NDArray[np.float64]:
-        if isinstance(kernel, On) and isinstance(kernel.kernel, Normalized):
-            kernel = On(kernel.column, kernel.kernel.kernel).normalized()
-        if isinstance(kernel, Sum):
-            return self[kernel.k1] + self[kernel.k2]
-        if isinstance(kernel, Scale):
-            return float(kernel.factor) * self[kernel.kernel]
-        if isinstance(kernel, Gaussian):
-            K = self[kernel.kernel]
-            diagonal = np.diag(K)
-            apart: NDArray[np.float64] = np.maximum(diagonal[:, None] - 2 * K + diagonal, 0)
-            return np.exp(apart / -(float(kernel.sigma) ** 2))
-        if isinstance(kernel, Normalized):
-            K = self[kernel.kernel]
-            root = np.sqrt(np.where(np.diag(K) > 0, np.diag(K), np.inf))
-            return K / root[:, None] / root
-        for known, K in self._known:
-            if known == kernel:
-                return K
-        K = np.asarray(gram(kernel, self.X, n_jobs=self.n_jobs))
-        self._known = [*self._known[-self.KEPT + 1 :], (kernel, K)]
-        return K
+def _unscored(estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
+    """No score of a fold: what counts is the mean over the sentences of all folds."""
+    return 0.0
 
 
 def default_kernels() -> list[Kernel]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
-from treelet.formats.base import PathLike, Source, open_source
+from treelet.formats.files import PathLike, Source, open_source
+from treelet.formats.nbest import read_nbest
 from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
@@ -141,17 +141,8 @@ class CandidateParses:
         """
         gold, trees, logp, qid, documents, lines = [], [], [], [], [], []
         with open_source(file) as source:
-            for number, line in source.text_lines():
-                if not line.strip():
-                    continue
-                try:
-                    data = json.loads(line)
-                    items = [(float(item[0]), str(item[-1])) for item in data["nbest"]]
-                    right = str(data["gold"])
-                except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
-                    raise source.error(
-                        f'a line is {{"gold": tree, "nbest": [[log probability, tree], ...]}} ({error})', number
-                    ) from None
+            for number, items, data in read_nbest(source, gold=True):
+                right = data["gold"]
                 if not items:
                     raise source.error("this sentence has no candidates: leave it out", number)
                 words = LAST_WORDS.findall(right)

@@ -107,8 +107,10 @@ def _check_containers(fitted: Any, X: Any, expected: dict[str, Any]) -> None:
         items[:] = list(X)
         _equal(_outputs(fitted, items), expected, "an array of the examples gives other predictions")
         _equal(_outputs(fitted, tuple(X)), expected, "a tuple of the examples gives other predictions")
-    kernel = getattr(fitted, "kernel_", None) or fitted.model_.kernel
-    data = kernel.coerce(X)
+    if fitted.kernel == "precomputed":
+        data = np.asarray(X)
+    else:
+        data = (getattr(fitted, "kernel_", None) or fitted.model_.kernel).coerce(X)
     _equal(_outputs(fitted, data), expected, "coerced examples give other predictions")
     _equal(_outputs(fitted, data[order]), _taken(expected, order), "predictions depend on the order of examples")
     half = np.arange(n // 2)

@@ -1,22 +1,21 @@
-"""Predicates with arguments, and pairs of entities: the records, and a plain form of them in files."""
+"""Predicates with arguments, and pairs of entities."""
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
-from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeVar, cast, overload
 
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
-from treelet.formats.base import COMPRESSED, PathLike, Source, open_source, open_whole
-from treelet.structures import Tree, Treebank
+from treelet.formats.files import PathLike, open_source, open_target
+from treelet.formats.instances import FIELDS, read_records
 from treelet.structures.spans import Span, as_span
+from treelet.structures.tree import Tree
+from treelet.structures.treebank import Treebank
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -63,7 +62,7 @@ class RoleInstance:
 
     Examples
     --------
-    >>> from treelet.datasets.instances import RoleInstance
+    >>> from treelet.structures import RoleInstance
     >>> one = RoleInstance(tree="(S (NP (N Mary)) (VP (V slept)))", predicate=1, arguments=[("ARG0", 0, 1)])
     >>> one.words, one.arguments[0].label
     (('Mary', 'slept'), 'ARG0')
@@ -118,7 +117,7 @@ class RelationInstance:
 
     Examples
     --------
-    >>> from treelet.datasets.instances import RelationInstance
+    >>> from treelet.structures import RelationInstance
     >>> one = RelationInstance(words=["John", "left", "Rome"], e1=(0, 1), e2=(2, 3), label="leaves")
     >>> one.e2, one.tree
     ((2, 3), None)
@@ -154,10 +153,6 @@ def as_parses(lists: Mapping[Key, Sequence[tuple[float, str]]]) -> dict[Key, tup
 
 Instance = RoleInstance | RelationInstance
 Instances = list[RoleInstance] | list[RelationInstance]
-FIELDS = {
-    "roles": ("words", "predicate", "arguments", "tree", "nbest", "roleset", "doc", "sent"),
-    "relations": ("words", "e1", "e2", "label", "types", "tree", "nbest", "doc", "sent"),
-}
 
 
 # --- checks: each names the field -------------------------------------------------------------------------------
@@ -289,7 +284,7 @@ def read_instances(file: PathLike | IO[bytes] | IO[str], kind: str | None = None
     Examples
     --------
     >>> import io
-    >>> from treelet.datasets.instances import read_instances
+    >>> from treelet.structures import read_instances
     >>> line = '{"tree": "(S (NP (N Mary)) (VP (V slept)))", "predicate": 1, "arguments": [["ARG0", 0, 1]]}'
     >>> read_instances(io.StringIO(line), "roles")[0].arguments
     (Argument(label='ARG0', start=0, end=1),)
@@ -298,39 +293,12 @@ def read_instances(file: PathLike | IO[bytes] | IO[str], kind: str | None = None
         raise ParameterError(f"The 'kind' parameter must be 'roles', 'relations' or None. Got {kind!r} instead.")
     found: list[Any] = []
     with open_source(file) as source:
-        for number, line in source.text_lines():
-            if line.strip():
-                fields = _fields(source, number, line)
-                kind = kind or ("roles" if "predicate" in fields else "relations")
-                found.append(_instance(source, number, fields, kind))
+        for number, which, fields in read_records(source, kind):
+            try:
+                found.append(RoleInstance(**fields) if which == "roles" else RelationInstance(**fields))
+            except TreeletError as error:
+                raise source.error(str(error), number) from None
     return cast(Instances, found)
-
-
-def _fields(source: Source, number: int, line: str) -> dict[str, Any]:
-    try:
-        fields = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise source.error(f"not JSON: {error.msg}", number, error.colno) from None
-    except (RecursionError, ValueError):  # nested too deep; a number of too many digits
-        raise source.error("not JSON that can be read: nested too deep, or with too long a number", number) from None
-    if not isinstance(fields, dict):
-        raise source.error(f"a line must be one JSON object, this is a {type(fields).__name__}", number)
-    return fields
-
-
-def _instance(source: Source, number: int, fields: dict[str, Any], kind: str) -> Instance:
-    needed = ("predicate",) if kind == "roles" else ("e1", "e2")
-    missing = [name for name in needed if name not in fields]
-    if missing:
-        names = " and ".join(map(repr, missing))
-        raise source.error(f"{names} missing: for {kind} each line needs {' and '.join(map(repr, needed))}", number)
-    unknown = [name for name in fields if name not in FIELDS[kind]]
-    if unknown:
-        raise source.error(f"{unknown[0]!r} is no field of {kind}: these are {', '.join(FIELDS[kind])}", number)
-    try:
-        return RoleInstance(**fields) if kind == "roles" else RelationInstance(**fields)
-    except TreeletError as error:
-        raise source.error(str(error), number) from None
 
 
 def write_instances(instances: Iterable[Instance], file: PathLike | IO[str]) -> None:
@@ -342,7 +310,7 @@ def write_instances(instances: Iterable[Instance], file: PathLike | IO[str]) -> 
     Examples
     --------
     >>> import io
-    >>> from treelet.datasets.instances import RelationInstance, write_instances
+    >>> from treelet.structures import RelationInstance, write_instances
     >>> out = io.StringIO()
     >>> write_instances([RelationInstance(words=["John", "left", "Rome"], e1=(0, 1), e2=(2, 3), label="leaves")], out)
     >>> print(out.getvalue().strip())
@@ -358,33 +326,20 @@ def write_instances(instances: Iterable[Instance], file: PathLike | IO[str]) -> 
             raise InputTypeError(
                 f"item {number} is a {type(instance).__name__}, the first is a {type(listed[0]).__name__}"
             )
-    if file == "-":
-        _write(listed, sys.stdout)
-        return
-    if hasattr(file, "write"):
-        _write(listed, cast("IO[str]", file))
-        return
-    opener = COMPRESSED.get(Path(file).suffix.lower())
-    with open_whole(file) as stream:
-        packed = opener(stream, "wb") if opener else stream
-        text = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
-        _write(listed, text)
-        text.flush()
-        text.detach()
-        if opener:
-            packed.close()
+    with open_target(file) as stream:
+        stream.writelines(json.dumps(_fields(instance), ensure_ascii=False) + "\n" for instance in listed)
 
 
-def _write(instances: Sequence[Instance], stream: IO[str]) -> None:
-    for instance in instances:
-        fields: dict[str, Any] = {}
-        for name in FIELDS["roles" if isinstance(instance, RoleInstance) else "relations"]:
-            value = getattr(instance, name)
-            if value is None or (name == "nbest" and not value):
-                continue
-            if name == "words" and (instance.tree is not None or instance.nbest):
-                continue
-            if name == "nbest":
-                value = [[parse.log_probability, str(parse.tree)] for parse in value]
-            fields[name] = str(value) if isinstance(value, Tree) else value
-        stream.write(json.dumps(fields, ensure_ascii=False) + "\n")
+def _fields(instance: Instance) -> dict[str, Any]:
+    """What a file says of an instance."""
+    fields: dict[str, Any] = {}
+    for name in FIELDS["roles" if isinstance(instance, RoleInstance) else "relations"]:
+        value = getattr(instance, name)
+        if value is None or (name == "nbest" and not value):
+            continue
+        if name == "words" and (instance.tree is not None or instance.nbest):
+            continue
+        if name == "nbest":
+            value = [[parse.log_probability, str(parse.tree)] for parse in value]
+        fields[name] = str(value) if isinstance(value, Tree) else value
+    return fields

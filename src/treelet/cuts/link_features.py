@@ -6,7 +6,10 @@ from collections.abc import Hashable
 from itertools import combinations
 
 from treelet.errors import InputTypeError
+from treelet.structures.bank import listed
 from treelet.structures.dependency import Dependencies
+from treelet.structures.dependency_bank import DependencyBank
+from treelet.structures.sequence_bank import SequenceBank
 
 FEATURES = (
     "bigram",
@@ -46,7 +49,7 @@ def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
     Examples
     --------
     >>> from treelet import Dependencies
-    >>> from treelet.structures import feature_sequences
+    >>> from treelet.cuts import feature_sequences
     >>> parse = Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (1, 2, "MVa")])
     >>> for name, sequence in feature_sequences(parse).items():
     ...     print(name, sequence)
@@ -76,3 +79,16 @@ def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
         "link_length_type": [(right - left, kind) for left, right, kind in links],
         "link_bigram": [(one, other) for ends in own for (_, one), (_, other) in combinations(ends, 2)],
     }
+
+
+def as_sequencebank(examples: object) -> SequenceBank:
+    """A SequenceBank of whatever holds feature sequences; a dependency parse becomes its `feature_sequences`.
+
+    >>> from treelet import Dependencies
+    >>> as_sequencebank([["a", "b"], Dependencies(["dogs", "bark"], ["n", "v"], [(0, 1, "Sp")])])
+    <SequenceBank: 2 examples, 7 sequences, 10 features, 10 distinct, 7 types>
+    """
+    if isinstance(examples, SequenceBank):
+        return examples
+    items = listed(examples, "feature sequences", (Dependencies, dict), banks=(DependencyBank,))
+    return SequenceBank([feature_sequences(item) if isinstance(item, Dependencies) else item for item in items])

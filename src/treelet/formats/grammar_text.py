@@ -18,18 +18,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, cast
 
-from treelet.errors import ParameterError
-from treelet.formats.base import PathLike, Source, open_source
 from treelet.formats.brackets import label_problem
-from treelet.parsing.grammar_file import write_bytes
-from treelet.parsing.rules import Rule, Tail, Word, shown
-from treelet.parsing.unknown import UnknownWords
-
-if TYPE_CHECKING:
-    from treelet.parsing.grammar import PCFG
+from treelet.formats.files import Source
+from treelet.formats.grammar_rules import GrammarParts, Rule, Tail, Word, shown, uniform
 
 _PLAIN = re.compile(r"(?!->$)[\w/@^$.,:;+*=&~!?-]+")
 _TOKEN = re.compile(
@@ -59,28 +53,18 @@ class _Raw(NamedTuple):
     probability: float | None
 
 
-def uniform(rules: Iterable[tuple[str, Tail]]) -> list[Rule]:
-    """Rules without probabilities: those of a head are equally probable."""
-    given = list(rules)
-    number: dict[str, int] = {}
-    for head, _ in given:
-        number[head] = number.get(head, 0) + 1
-    return [Rule(head, tail, 1 / number[head]) for head, tail in given]
-
-
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def read(cls: type[PCFG], file: PathLike | IO[bytes] | IO[str]) -> PCFG:
-    """Read a grammar; every error says in which line."""
-    with open_source(file) as source:
-        reader = _Reader(source)
-        for line, text in _whole_lines(source):
-            reader.take(line, text)
-        try:
-            return cls(reader.rules(), reader.starts(), **reader.options())
-        except ParameterError as error:
-            raise source.error(str(error)) from None
+def read(source: Source, unknown: Callable[[Any], object] = lambda found: None) -> GrammarParts:
+    """Read a grammar; every error says in which line.
+
+    `unknown` is given the model of unknown words, to say with an error what is wrong with it.
+    """
+    reader = _Reader(source, unknown)
+    for line, text in _whole_lines(source):
+        reader.take(line, text)
+    return GrammarParts(reader.rules(), reader.starts(), reader.labels, reader.hidden, reader.unknown, reader.fallback)
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -98,19 +82,20 @@ def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 class _Reader:
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, check: Callable[[Any], object]) -> None:
+        self.source, self.check = source, check
         self.raw: list[_Raw] = []
         self.start: list[tuple[int, str, float | None]] = []
         self.labels: dict[str, str] = {}
         self.hidden: list[str] = []
-        self.unknown: UnknownWords | None = None
+        self.unknown: Any = None
         self.fallback = False
 
     def take(self, line: int, text: str) -> None:
         if text.startswith("%unknown"):
             try:
-                self.unknown = UnknownWords.from_document(json.loads(text.removeprefix("%unknown")))
+                self.unknown = json.loads(text.removeprefix("%unknown"))
+                self.check(self.unknown)
             except (ValueError, RecursionError) as error:
                 raise self.source.error(f"the model of unknown words cannot be read: {error}", line) from None
             return
@@ -243,24 +228,13 @@ class _Reader:
                 raise self.source.error("all start symbols have a probability, or none has", line)
         return {symbol: 1 / len(self.start) if chance is None else chance for _, symbol, chance in self.start}
 
-    def options(self) -> dict[str, Any]:
-        return {"labels": self.labels, "hidden": self.hidden, "unknown": self.unknown, "fallback": self.fallback}
-
 
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def write(grammar: PCFG, file: PathLike | IO[str]) -> None:
-    """Write a grammar to an open file, or to one that appears whole or not at all."""
-    text = "\n".join([*_lines(grammar), ""])
-    if hasattr(file, "write"):
-        file.write(text)
-    else:
-        write_bytes(text.encode(), file)
-
-
-def _lines(grammar: PCFG) -> Iterator[str]:
-    rules = grammar.productions()
+def lines(grammar: GrammarParts) -> Iterator[str]:
+    """The lines of a grammar's file."""
+    rules = grammar.rules
     heads = {rule.head for rule in rules}
 
     def symbol(name: str) -> str:
@@ -273,10 +247,10 @@ def _lines(grammar: PCFG) -> Iterator[str]:
     for name, label in grammar.labels.items():
         if name != label:
             yield f"%label {symbol(name)} {symbol(label)}"
-    for name in sorted(grammar.hidden):
+    for name in grammar.hidden:
         yield f"%hidden {symbol(name)}"
     if grammar.unknown is not None:
-        yield "%unknown " + json.dumps(grammar.unknown.document(), ensure_ascii=False, separators=(",", ":"))
+        yield "%unknown " + json.dumps(grammar.unknown, ensure_ascii=False, separators=(",", ":"))
     if grammar.fallback:
         yield "%fallback"
     for head, tail, probability in rules:

@@ -1,8 +1,9 @@
-"""Rules of a grammar: a head, a tail of symbols and words, a probability."""
+"""What a grammar's file holds: rules of a head, a tail of symbols and words, and a probability; and what goes with them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 
 class Word(str):
@@ -52,3 +53,37 @@ def shown(head: str, tail: Tail) -> str:
 def is_lexical(tail: Tail) -> bool:
     """True for a single word."""
     return len(tail) == 1 and isinstance(tail[0], Word)
+
+
+class GrammarParts(NamedTuple):
+    """A grammar as files have it.
+
+    Attributes
+    ----------
+    rules : list of Rule
+    start : dict of str to float
+        Where trees begin, with probabilities.
+    labels : dict of str to str
+        Of symbols that have another label than their name.
+    hidden : list of str
+        Symbols that are in no tree.
+    unknown : object or None
+        The model of unknown words, as JSON has it.
+    fallback : bool
+    """
+
+    rules: list[Rule]
+    start: dict[str, float]
+    labels: dict[str, str]
+    hidden: list[str]
+    unknown: Any = None
+    fallback: bool = False
+
+
+def uniform(rules: Iterable[tuple[str, Tail]]) -> list[Rule]:
+    """Rules without probabilities: those of a head are equally probable."""
+    given = list(rules)
+    number: dict[str, int] = {}
+    for head, _ in given:
+        number[head] = number.get(head, 0) + 1
+    return [Rule(head, tail, 1 / number[head]) for head, tail in given]

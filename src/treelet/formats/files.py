@@ -1,0 +1,203 @@
+"""Files: unpacked and packed by their names, ``-`` for the standard streams, written whole or not at all.
+
+`open_source` is for all that is read, `open_target` for all text that is written. What writes by itself, as NumPy and
+matplotlib do, is given the name of a `whole_file`.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from treelet.errors import FileError, FormatError, ParameterError
+
+PathLike = str | os.PathLike[str]
+CHUNK = 1 << 20
+PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+
+
+def unpacked_name(file: PathLike) -> Path:
+    """The name without what says how it is packed.
+
+    >>> unpacked_name("trees.mrg.gz").name, unpacked_name("trees.mrg").name
+    ('trees.mrg', 'trees.mrg')
+    """
+    path = Path(file)
+    return path.with_suffix("") if path.suffix.lower() in PACKED else path
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+class Source:
+    """Bytes from a file, a stream or a string, with a name for error messages."""
+
+    def __init__(self, stream: IO[bytes], name: str, encoding: str = "utf-8") -> None:
+        self.stream, self.name = stream, name
+        try:
+            "".encode(encoding)  # refuses unknown ones, and codecs that are not for text
+            self.encoding = codecs.lookup(encoding).name
+        except (LookupError, TypeError):
+            raise ParameterError(
+                f"The 'encoding' parameter must be a text encoding. Got {encoding!r} instead."
+            ) from None
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes, as UTF-8, in pieces."""
+        yield from self._raw_chunks()
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines, as UTF-8, without their ends."""
+        rest: list[bytes] = []
+        for chunk in self._raw_chunks():
+            first, *others = chunk.split(b"\n")
+            rest.append(first)
+            for other in others:
+                yield b"".join(rest).removesuffix(b"\r")
+                rest = [other]
+        if any(rest):
+            yield b"".join(rest).removesuffix(b"\r")
+
+    def text_lines(self) -> Iterator[tuple[int, str]]:
+        """Numbered lines as text."""
+        for number, line in enumerate(self.lines(), 1):
+            try:
+                yield number, line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise self.error(
+                    'these bytes are not UTF-8 text; if the file has another encoding, name it (encoding="latin-1")',
+                    number,
+                    len(line[: error.start].decode("utf-8")) + 1,
+                ) from None
+
+    def error(self, message: str, line: int | None = None, column: int | None = None) -> FormatError:
+        return FormatError(message, self.name, line, column)
+
+    def _raw_chunks(self) -> Iterator[bytes]:
+        decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
+        start: bytes | None = b""  # until it is known whether the text begins with a byte order mark
+        while True:
+            try:
+                raw = self.stream.read(CHUNK)
+            except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+                raise FileError(f"{self.name}: cannot be read to its end ({error}); is the file whole?") from error
+            chunk = raw
+            if decoder is not None:
+                try:
+                    chunk = decoder.decode(raw, final=not raw).encode("utf-8", "surrogatepass")
+                except UnicodeDecodeError as error:
+                    raise self.error(f"not text in the encoding {self.encoding}: {error.reason}") from None
+            if start is not None:
+                start += chunk
+                if len(start) < len(codecs.BOM_UTF8) and raw:
+                    continue
+                chunk, start = start.removeprefix(codecs.BOM_UTF8), None
+            if chunk:
+                yield chunk
+            if not raw:
+                return
+
+
+@contextmanager
+def open_source(file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8") -> Iterator[Source]:
+    """A file by name (``.gz``, ``.xz``, ``.bz2`` are unpacked; ``-`` is the standard input) or an open stream."""
+    if hasattr(file, "read"):
+        name = str(getattr(file, "name", "<stream>"))
+        sample = file.read(0)
+        if isinstance(sample, str):
+            yield Source(io.BytesIO(cast("IO[str]", file).read().encode("utf-8", "surrogatepass")), name)
+        else:
+            yield Source(cast("IO[bytes]", file), name, encoding)
+        return
+    if file == "-":
+        yield Source(sys.stdin.buffer, "<stdin>", encoding)
+        return
+    path = Path(file)
+    opener = PACKED.get(path.suffix.lower(), open)
+    try:
+        stream = opener(path, "rb")
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise FileError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from error
+    with stream:
+        yield Source(stream, str(path), encoding)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def whole_file(file: PathLike) -> Iterator[Path]:
+    """The name of a temporary file beside the target, which takes the target's name at the end and else goes away.
+
+    Links are followed. What is no regular file (a pipe, a device) stays what it is: the temporary file is poured into it.
+    """
+    target = Path(file).resolve()
+    if target.is_dir():
+        raise FileError(f"{target}: is a folder")
+    special = target.exists() and not target.is_file()
+    folder = Path(tempfile.gettempdir()) if special else target.parent
+    # Known before it is made, so that it always goes away.
+    temporary = folder / f".{target.name}.{secrets.token_hex(6)}"
+    try:
+        try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
+        yield temporary
+        if special:
+            with temporary.open("rb") as source, target.open("wb") as sink:
+                shutil.copyfileobj(source, sink)
+            temporary.unlink()
+            return
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, FileError) or str(error.filename) not in ("None", str(temporary), str(target)):
+            raise  # it was another file
+        raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def open_whole(file: PathLike) -> Iterator[IO[bytes]]:
+    """Bytes to write, as they are; the file appears under its name only when it is complete."""
+    with whole_file(file) as temporary, os.fdopen(os.open(temporary, os.O_WRONLY), "wb") as stream:
+        yield stream  # gzip would write its name into the file, if it had one
+
+
+@contextmanager
+def open_target(file: PathLike | IO[str]) -> Iterator[IO[str]]:
+    """Text to write, to a file by name (``.gz``, ``.xz``, ``.bz2`` are packed; ``-`` is the standard output) or a stream.
+
+    A file appears under its name only when it is complete.
+    """
+    if file == "-":
+        yield sys.stdout
+    elif hasattr(file, "write"):
+        yield cast("IO[str]", file)
+    else:
+        pack = PACKED.get(Path(file).suffix.lower())
+        with (
+            open_whole(file) as raw,
+            pack(raw, "wb") if pack else raw as out,
+            io.TextIOWrapper(out, encoding="utf-8", errors="surrogatepass", newline="\n") as stream,
+        ):
+            yield stream

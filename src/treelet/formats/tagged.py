@@ -1,0 +1,93 @@
+"""Tagged sequences: columns of words and tags, as in the CoNLL shared tasks, or ``word/tag word/tag`` a line.
+
+Only the layout is known here; `treelet.structures.Tagged` wraps it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from treelet.errors import FormatError, ParameterError
+from treelet.formats.files import Source
+
+FORMATS = ("columns", "slashes")
+
+
+class TaggedWords(NamedTuple):
+    """Words, and a tag each."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def word_problem(word: object) -> str | None:
+    """Why a string cannot be a word: it is written between blanks."""
+    if not isinstance(word, str):
+        return f"a string, not a {type(word).__name__}"
+    if not word or any(char.isspace() for char in word):
+        return f"not empty and has no white space; this one is {word!r}"
+    return None
+
+
+def tag_problem(tag: object) -> str | None:
+    """Why a string cannot be a tag: it is written after the last slash."""
+    if isinstance(tag, str) and "/" in tag:
+        return f"without slashes, since the last slash separates word and tag; this one is {tag!r}"
+    return word_problem(tag)
+
+
+def check_format(format: object) -> None:
+    """ParameterError for what is no format of tagged sequences."""
+    if format not in FORMATS:
+        raise ParameterError(f"The 'format' parameter must be 'columns' or 'slashes'. Got {format!r} instead.")
+
+
+def parse_slashes(text: str, source: str = "<text>", line: int | None = None) -> TaggedWords:
+    """A sequence in the slash form; FormatError with the place of what is wrong."""
+    words, tags = [], []
+    for match in re.finditer(r"\S+", text):
+        word, slash, tag = match[0].rpartition("/")
+        if not (slash and word and tag):
+            message = f"{match[0]!r} is not word/tag: write each word with a slash and its tag"
+            raise FormatError(message, source, line, match.start() + 1)
+        words.append(word)
+        tags.append(tag)
+    if not words:
+        raise FormatError("there are no words here: write word/tag word/tag ...", source, line)
+    return TaggedWords(tuple(words), tuple(tags))
+
+
+def read_slashes(source: Source) -> Iterator[TaggedWords | None]:
+    """A sequence a line; an empty line is a missing one."""
+    for number, line in source.text_lines():
+        yield parse_slashes(line, source.name, number) if line.strip() else None
+
+
+def read_columns(source: Source, word: int = 0, tag: int = 1) -> Iterator[TaggedWords]:
+    """A word a line, an empty line between sequences; `word` and `tag` say which columns, negative ones from the last."""
+    words: list[str] = []
+    tags: list[str] = []
+    for number, line in source.text_lines():
+        cells = line.split()
+        if cells and cells[0] != "-DOCSTART-":
+            for name, column in (("word", word), ("tag", tag)):
+                if not -len(cells) <= column < len(cells):
+                    raise source.error(
+                        f"there are {len(cells)} columns here, and no column {column} for {name}=", number
+                    )
+            if problem := tag_problem(cells[tag]):
+                raise source.error(f"a tag is {problem}", number)
+            words.append(cells[word])
+            tags.append(cells[tag])
+        elif words:
+            yield TaggedWords(tuple(words), tuple(tags))
+            words, tags = [], []
+    if words:
+        yield TaggedWords(tuple(words), tuple(tags))
+
+
+def column_lines(pairs: Iterable[tuple[str, str]]) -> str:
+    """One word and tag a line, and an empty line."""
+    return "".join(f"{word} {tag}\n" for word, tag in pairs) + "\n"

@@ -1,0 +1,64 @@
+"""What support vector machines share: parameters of the solver, the matrix, and a model with intercepts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from treelet.kernels.base import Kernel, Matrix, check_number
+from treelet.learn.base import KernelLearner
+from treelet.learn.libsvm import Solution
+from treelet.learn.state import are_floats
+
+
+class KernelMachine(KernelLearner):
+    """What `KernelSVC` and `KernelSVR` share."""
+
+    C: float
+    tol: float
+    cache_size: float
+    shrinking: bool
+    max_iter: int
+
+    _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "intercept_")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("C", "tol", "cache_size"):
+            check_number(self, name, 0, np.inf)
+        if not isinstance(self.shrinking, bool | np.bool_):
+            raise self._refuse("shrinking", "True or False")
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < -1:
+            raise self._refuse("max_iter", "an int, -1 for no bound")
+
+    @property
+    def _solver(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("C", "tol", "cache_size", "shrinking", "max_iter")}
+
+    def _fit(self, kernel: Kernel | None, data: Any, solve: Callable[[Matrix], Solution]) -> Matrix:
+        """Make the matrix, solve, keep the support examples' coefficients and collapse them into a model."""
+        started = time.perf_counter()
+        K = self._matrix(kernel, data)
+        made = time.perf_counter()
+        solution = solve(K)
+        solved = time.perf_counter()
+        support = np.unique(solution.alpha.indices)
+        self.intercept_ = solution.intercept
+        self._keep(kernel, data, support, solution.alpha[:, support].toarray())
+        self.fit_seconds_ = {
+            "gram": made - started,
+            "solve": solved - made,
+            "compress": time.perf_counter() - solved,
+        }
+        return K
+
+    def _values(self, X: Any) -> Matrix:
+        return super()._values(X) + self.intercept_
+
+    def _check_fitted_state(self) -> None:
+        super()._check_fitted_state()
+        if not are_floats(self.intercept_, 1) or self.intercept_.shape != (self.model_.outputs,):
+            raise ValueError("intercepts and outputs do not fit")

@@ -1,0 +1,109 @@
+"""Kernel values that a user gives, ``kernel="precomputed"``: their checks, and the models that are made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import ParameterError
+from treelet.kernels.base import Matrix
+from treelet.learn.encoding import register
+from treelet.learn.state import are_floats, whole_numbers
+
+BLOCK = 256  # rows that are compared with columns at once
+
+
+def given_values(X: Any, columns: int) -> Matrix:
+    """Kernel values of examples x training examples."""
+    return _checked(X, columns, f"a matrix of examples x {columns} training examples")
+
+
+def given_square(X: Any) -> Matrix:
+    """Kernel values of training examples with themselves."""
+    K = _checked(X, None, "a square matrix")
+    size = np.abs(K).max(initial=0)
+    for begin in range(0, len(K), BLOCK):
+        rows = slice(begin, begin + BLOCK)
+        apart = (np.abs(K[rows] - K[:, rows].T) > 1e-8 * size).any(axis=1)
+        if apart.any():
+            row = begin + int(apart.argmax())
+            raise ParameterError(f"with kernel='precomputed' X must be symmetric, row {row} is not column {row}")
+    return K
+
+
+def _checked(X: Any, columns: int | None, wanted: str) -> Matrix:
+    try:
+        values = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("with kernel='precomputed' X must be a matrix of numbers") from None
+    if values.ndim != 2 or values.shape[1] != (len(values) if columns is None else columns):
+        raise ParameterError(f"with kernel='precomputed' X must be {wanted}. Got the shape {values.shape} instead.")
+    if not np.isfinite(values).all():
+        raise ParameterError("with kernel='precomputed' X must hold finite numbers")
+    return values
+
+
+@register
+class MatrixColumns:
+    """Where support examples are among the training examples.
+
+    Parameters
+    ----------
+    total : int
+        How many training examples there were.
+    columns : ndarray of int
+        Which of them are support examples.
+    """
+
+    def __init__(self, total: int, columns: NDArray[np.int64]) -> None:
+        self.total, self.columns = total, columns
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def _to_state(self) -> dict[str, Any]:
+        return {"total": self.total, "columns": self.columns}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> MatrixColumns:
+        total, columns = state["total"], whole_numbers(state["columns"], 1)
+        if type(total) is not int or (len(columns) and columns.max() >= total):
+            raise ValueError("a support example is none of the training examples")
+        return cls(total, columns)
+
+
+@register
+class MatrixModel:
+    """A linear function of kernel values that are given: the `CompressedModel` of ``kernel="precomputed"``.
+
+    Parameters
+    ----------
+    support : MatrixColumns
+    coefficients : ndarray of shape (outputs, support examples)
+    """
+
+    def __init__(self, support: MatrixColumns, coefficients: Matrix) -> None:
+        self.support, self.coefficients = support, coefficients
+
+    @property
+    def outputs(self) -> int:
+        """How many functions there are."""
+        return len(self.coefficients)
+
+    def score(self, X: Any, *, n_jobs: int | None = 1) -> Matrix:
+        """The values of all functions, ``len(X)`` x outputs."""
+        return given_values(X, self.support.total)[:, self.support.columns] @ self.coefficients.T
+
+    def _to_state(self) -> dict[str, Any]:
+        return {"support": self.support, "coefficients": self.coefficients}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> MatrixModel:
+        support, coefficients = state["support"], state["coefficients"]
+        if not isinstance(support, MatrixColumns) or not are_floats(coefficients, 2):
+            raise ValueError("a model of given values needs support examples and coefficients")
+        if coefficients.shape[1] != len(support):
+            raise ValueError(f"{len(support)} support examples, {coefficients.shape[1]} coefficients")
+        return cls(support, coefficients)
