@@ -103,21 +103,14 @@ template <class Num> class ForestColumns {
                 const Id at = next[local_[nodes_.production[e]]]++;
                 edge_[at] = e, edge_node_[at] = v, place[e] = at;
             }
-        std::vector<Postings::Triple> edges, productions;
-        for (std::size_t t = 0; t < w.rows(); ++t) {
-            std::map<Id, double> counts;
-            for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i) {
-                const Id v = w.node[i];
-                const bool flat = nodes_.flat(v);
-                for (std::int64_t e = nodes_.edge_start[v]; e < nodes_.edge_start[v + 1]; ++e) {
-                    counts[local_[nodes_.production[e]]] += w.weight[i] * nodes_.p[e];
-                    if (!flat) edges.push_back({place[e], static_cast<Id>(t), w.weight[i] * nodes_.p[e]});
-                }
-            }
-            for (const auto &[p, count] : counts) productions.push_back({p, static_cast<Id>(t), count});
-        }
-        productions_.build(productions, bucket_.size() - 1, w.rows());
-        postings_.build(edges, n);
+        const auto each_edge = [&](auto number) {
+            return by_node(w, [&, number](Id v, double weight, auto add) {
+                for (std::int64_t e = nodes_.edge_start[v]; e < nodes_.edge_start[v + 1]; ++e)
+                    if (number(v, e) != none) add(number(v, e), weight * nodes_.p[e]);
+            });
+        };
+        productions_.build(w.rows(), each_edge([&](Id, std::int64_t e) { return local_[nodes_.production[e]]; }));
+        postings_.build(w.rows(), each_edge([&](Id v, std::int64_t e) { return nodes_.flat(v) ? none : place[e]; }), n);
         if (size_ == 1) place_ = std::move(place);
     }
 

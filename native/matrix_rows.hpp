@@ -8,8 +8,8 @@ namespace treelet {
 
 // Columns of a Gram matrix: weighted sums of subtrees. For trees the weights are counts.
 template <class Store> struct TargetsOf {
-    const Store *store = nullptr;
-    NodeWeights weights;
+    const Store *store;
+    const NodeWeights &weights;
     std::size_t size() const { return weights.rows(); }
 };
 using Targets = TargetsOf<Store>;
@@ -30,6 +30,12 @@ template <class Store> struct RowsOf {
     Id node_limit(std::size_t row) const { return limit ? limit[row] : std::numeric_limits<Id>::max(); }
 };
 using Rows = RowsOf<Store>;
+
+// How many of some ascending ids are not above the limit.
+inline Id up_to(Id limit, const Id *ids, Id size) {
+    if (size == 0 || ids[size - 1] <= limit) return size;
+    return static_cast<Id>(std::upper_bound(ids, ids + size, limit) - ids);
+}
 
 // Writes a finished row: the sums of the first `m` targets.
 template <class Num, class Rows> void write_row(Rows &rows, std::size_t row, const Num *sums, std::size_t m) {

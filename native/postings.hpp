@@ -1,32 +1,57 @@
-// Inverted lists: from a key to the targets that hold it.
+// Postings: from a key to the targets that hold it (ascending), with a weight each.
 #pragma once
+#include "node_weights.hpp"
 #include "simd.hpp"
 
 namespace treelet {
 
-// Postings: for each key, the targets that hold it (ascending) with a weight.
+// What each row of `w` holds, by key: `keys(node, weight, add)` calls add(key, weight) for each key of a node.
+template <class Keys> auto by_node(const NodeWeights &w, Keys keys) {
+    return [&w, keys](std::size_t row, auto add) {
+        for (std::int64_t i = w.start[row]; i < w.start[row + 1]; ++i) keys(w.node[i], w.weight[i], add);
+    };
+}
+
 struct Postings {
     std::vector<std::int64_t> start;
     std::vector<Id> target;
     std::vector<double> weight;
 
-    // `triples` come in ascending target order.
-    struct Triple {
-        Id key, target;
-        double weight;
-    };
-    void build(const std::vector<Triple> &triples, std::size_t keys) {
-        start.assign(keys + 1, 0);
-        for (const Triple &t : triples) ++start[static_cast<std::size_t>(t.key) + 1];
-        for (std::size_t k = 0; k < keys; ++k) start[k + 1] += start[k];
-        target.resize(triples.size()), weight.resize(triples.size());
-        std::vector<std::int64_t> next(start.begin(), start.end() - 1);
-        for (const Triple &t : triples) {
-            const auto at = static_cast<std::size_t>(next[t.key]++);
-            target[at] = t.target, weight[at] = t.weight;
+    // `each(target, add)` calls add(key, weight) for what a target holds; weights of one key are summed.
+    template <class Each> void build(std::size_t targets, Each each, std::size_t keys = 0) {
+        struct Seen {
+            std::int64_t last = -1, count = 0; // where this key was noted last, and how often
+        };
+        struct Note {
+            Id key, target;
+            double weight;
+        };
+        std::vector<Seen> seen(keys);
+        std::vector<Note> notes;
+        for (std::size_t t = 0; t < targets; ++t) {
+            const auto first = static_cast<std::int64_t>(notes.size());
+            each(t, [&](Id key, double more) {
+                if (static_cast<std::size_t>(key) >= seen.size()) seen.resize(static_cast<std::size_t>(key) + 1);
+                Seen &at = seen[key];
+                if (at.last >= first) {
+                    notes[at.last].weight += more;
+                    return;
+                }
+                at.last = static_cast<std::int64_t>(notes.size()), ++at.count;
+                notes.push_back({key, static_cast<Id>(t), more});
+            });
+        }
+        start.assign(seen.size() + 1, 0);
+        for (std::size_t k = 0; k < seen.size(); ++k) seen[k].last = start[k], start[k + 1] = start[k] + seen[k].count;
+        target.resize(notes.size()), weight.resize(notes.size());
+        for (const Note &note : notes) {
+            const std::int64_t at = seen[note.key].last++;
+            target[at] = note.target, weight[at] = note.weight;
         }
     }
-    std::size_t bytes() const { return target.size() * 12 + start.size() * 8; }
+    std::size_t keys() const { return start.size() - 1; }
+    std::size_t length(Id key) const { return static_cast<std::size_t>(start[static_cast<std::size_t>(key) + 1] - start[key]); }
+    std::size_t bytes() const { return bytes_of(start) + bytes_of(target) + bytes_of(weight); }
 
     // More weight for the only target of a key.
     void grow(Id key, double more) { weight[start[key]] += more; }
@@ -39,23 +64,43 @@ struct Postings {
     }
 };
 
+// The first posting of a key, to be kept where the rest of what is known of the key lies: most have no more.
+struct FirstPosting {
+    double weight = 0;
+    Id target = 0, more = 0;
+
+    FirstPosting() = default;
+    FirstPosting(const Postings &all, Id key) {
+        if (all.length(key) == 0) return;
+        weight = all.weight[all.start[key]], target = all.target[all.start[key]];
+        more = static_cast<Id>(all.length(key) - 1);
+    }
+    template <class Num> void add(const Postings &all, Id key, Num factor, std::size_t last, Num *sums) const {
+        if (more)
+            all.add(key, factor, last, sums);
+        else // beyond `last` it is never read
+            sums[target] += factor * Num(weight);
+    }
+};
+
 // Postings whose keys may be in most targets: those are kept as plain vectors, which add several times faster.
 class DensePostings {
   public:
-    void build(const std::vector<Postings::Triple> &triples, std::size_t keys, std::size_t targets) {
-        sparse_.build(triples, keys);
-        dense_.assign(keys, none);
-        for (std::size_t key = 0; key < keys; ++key) {
-            const std::int64_t begin = sparse_.start[key], end = sparse_.start[key + 1];
-            if (static_cast<std::size_t>(end - begin) * 5 < targets || values_.size() > max_cells) continue;
-            dense_[key] = static_cast<Id>(values_.size() / targets);
-            values_.resize(values_.size() + targets, 0);
-            double *row = values_.data() + static_cast<std::size_t>(dense_[key]) * targets;
-            for (std::int64_t k = begin; k < end; ++k) row[sparse_.target[k]] = sparse_.weight[k];
-        }
+    template <class Each> void build(std::size_t targets, Each each) {
+        sparse_.build(targets, each);
         targets_ = targets;
+        dense_.assign(sparse_.keys(), none);
+        std::size_t rows = 0;
+        for (std::size_t key = 0; key < sparse_.keys(); ++key)
+            if (is_dense(sparse_.length(static_cast<Id>(key)), targets, rows)) dense_[key] = static_cast<Id>(rows++);
+        values_.assign(rows * targets, 0);
+        for (std::size_t key = 0; key < sparse_.keys(); ++key)
+            if (dense_[key] != none)
+                for (std::int64_t k = sparse_.start[key]; k < sparse_.start[key + 1]; ++k)
+                    values_[static_cast<std::size_t>(dense_[key]) * targets + static_cast<std::size_t>(sparse_.target[k])] =
+                        sparse_.weight[k];
     }
-    std::size_t bytes() const { return sparse_.bytes() + values_.size() * 8; }
+    std::size_t bytes() const { return sparse_.bytes() + bytes_of(dense_) + bytes_of(values_); }
 
     template <class Num> void add(Id key, Num factor, std::size_t last, Num *sums) const {
         if (dense_[key] == none) return sparse_.add(key, factor, last, sums);
@@ -69,14 +114,15 @@ class DensePostings {
         sparse_.grow(key, more);
         if (dense_[key] != none) values_[static_cast<std::size_t>(dense_[key]) * targets_] += more;
     }
-    std::size_t length(Id key) const {
-        return static_cast<std::size_t>(sparse_.start[static_cast<std::size_t>(key) + 1] - sparse_.start[key]);
-    }
+    std::size_t length(Id key) const { return sparse_.length(key); }
 
   private:
     static constexpr std::size_t max_cells = std::size_t{1} << 23;
+    static bool is_dense(std::size_t length, std::size_t targets, std::size_t rows) {
+        return length * 5 >= targets && rows * targets <= max_cells;
+    }
     Postings sparse_;
-    std::vector<Id> dense_;
+    std::vector<Id> dense_; // key -> its vector, or none
     std::vector<double> values_;
     std::size_t targets_ = 0;
 };

@@ -1,6 +1,7 @@
 // Blocks of row trees, so that what they share is compared with the columns once.
 #pragma once
 #include "node_weights.hpp"
+#include <span>
 
 namespace treelet {
 
@@ -20,6 +21,7 @@ struct RowBlock {
 
     // Takes row `first` and as many of the following (before `end`) as share more than half of their subtrees with it.
     // `index` maps a node to its place in the block, or none; it is all none before and filled after.
+    template <class Store>
     void build(const Store &store, const NodeWeights &trees, std::size_t first, std::size_t end, std::vector<Id> &index) {
         first_row = first;
         rows = 0;
@@ -54,6 +56,10 @@ struct RowBlock {
                 if (child == none) throw std::invalid_argument("a row lacks a child of one of its nodes");
                 ++uses[child];
             }
+    }
+    // The rows that hold node i.
+    std::span<const Occurrence> held(std::size_t i) const {
+        return {occurrence.data() + start[i], occurrence.data() + start[i + 1]};
     }
     void forget(std::vector<Id> &index) const {
         for (Id u : node) index[u] = none;

@@ -6,6 +6,7 @@
 //
 // A store can be grown over another one: it begins with all of its nodes, under the same ids, without a copy of them.
 #pragma once
+#include "bytes.hpp"
 #include "reach.hpp"
 #include "segmented.hpp"
 #include <algorithm>
@@ -46,6 +47,7 @@ class IdTable {
         place({hash, static_cast<std::uint32_t>(hash >> 32), id});
         ++used_;
     }
+    std::size_t bytes() const { return bytes_of(slots_); }
 
   private:
     struct Slot {

@@ -15,12 +15,12 @@ from treelet import _core
 from treelet.structures import DependencyBank, SequenceBank, TaggedBank
 from treelet.structures.bank import Bank
 
-TWO = [(0.6, "(S (A x) (B y))"), (0.4, "(S (A x) (C y))")]
+TWO = [("(S (A x) (B y))", 0.6), ("(S (A x) (C y))", 0.4)]
 BANKS: dict[str, tuple[type[Bank[Any]], list[Any]]] = {
     "trees": (tl.Treebank, ["(S (A x) (B y))", None, "(S (A z) (B y))", tl.Tree("w"), "(S (A x) (B y))"]),
     "forests": (
         tl.ForestBank,
-        [tl.Forest.from_trees(TWO), None, "(S (A x) (B y))", tl.Forest.from_trees([(1, "(T x)"), (2, "(U x)")]), tl.Forest.from_trees(TWO)],
+        [tl.Forest.from_trees(TWO), None, "(S (A x) (B y))", tl.Forest.from_trees([("(T x)", 1), ("(U x)", 2)]), tl.Forest.from_trees(TWO)],
     ),
     "tagged": (TaggedBank, ["a/X b/Y", None, "c/X b/Y", [("d", "Z")], "a/X b/Y"]),
     "sequences": (SequenceBank, [["a", 1, ("b", 2)], None, {"t": ["a"], "u": [None]}, [], ["a", 1, ("b", 2)]]),
@@ -146,7 +146,7 @@ def test_a_forest_bank_of_trees_is_made_natively(monkeypatch: pytest.MonkeyPatch
 
 
 def test_expected_counts_of_a_forest() -> None:
-    forest = tl.Forest.from_trees([(3, "(S (A x) (B y))"), (1, "(T (A x) (C y))")])
+    forest = tl.Forest.from_trees([("(S (A x) (B y))", 3), ("(T (A x) (C y))", 1)])
     bank = tl.ForestBank([forest])
     weights, store = bank.weights(), bank.columns.store
     found = {store.labels[store.label[v]]: w for v, w in zip(weights.node, weights.weight, strict=True)}

@@ -94,7 +94,7 @@ def test_the_words_are_in_order_and_their_tags_above_them() -> None:
 
 
 def test_chances_and_the_best_tree() -> None:
-    forest = tl.Forest.from_trees([(0.7, "(S (A x) (B y))"), (0.3, "(S (C x y))")])
+    forest = tl.Forest.from_trees([("(S (A x) (B y))", 0.7), ("(S (C x y))", 0.3)])
     graph = Graph(forest)
     chances = {tuple(graph.nodes[tail].label for tail in edge.tails): edge for edge in graph.edges}
     assert chances["A", "B"].chance == pytest.approx(0.7)
@@ -117,11 +117,11 @@ def test_nothing_overlaps(found: list[tl.Tree]) -> None:
     words = found[0].words()
     same = [tree for tree in found if tree.words() == words]
     for packing in ("nodes", "union"):
-        assert_apart(tl.Forest.from_trees([(1 + n, tree) for n, tree in enumerate(same)], packing=packing))
+        assert_apart(tl.Forest.from_trees([(tree, 1 + n) for n, tree in enumerate(same)], packing=packing))
 
 
 def test_many_alternatives_of_one_node() -> None:
-    items = [(1, f"(S ({label}{label} x) (Z y))") for label in "ABCDEFGHIJ"]
+    items = [(f"(S ({label}{label} x) (Z y))", 1) for label in "ABCDEFGHIJ"]
     assert_apart(tl.Forest.from_trees(items))
 
 
@@ -137,7 +137,7 @@ def test_text_is_escaped_and_long_labels_are_cut() -> None:
 
 
 def test_a_hidden_root_is_a_circle() -> None:
-    forest = tl.Forest.from_trees([(0.6, "(S (A x))"), (0.4, "(T (A x))")])
+    forest = tl.Forest.from_trees([("(S (A x))", 0.6), ("(T (A x))", 0.4)])
     assert forest.nodes[forest.root].label == ""
     svg = forest_svg(forest)
     assert len(boxes(svg)) == 3

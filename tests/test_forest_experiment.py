@@ -22,7 +22,7 @@ FAR = "(S (NP (N He)) (VP (V saw) (NP (D a) (N man)) (PP (P in) (NP (N town)))))
 
 
 def instance(doc: str = "d", arguments: tuple[tuple[str, int, int], ...] = ()) -> RoleInstance:
-    parses = [Parse(np.log(0.75), Tree.parse(NEAR)), Parse(np.log(0.25), Tree.parse(FAR))]
+    parses = [Parse(Tree.parse(NEAR), np.log(0.75)), Parse(Tree.parse(FAR), np.log(0.25))]
     return RoleInstance(tree=FAR, predicate=1, arguments=arguments, nbest=parses, doc=doc, sent=0)
 
 

@@ -173,7 +173,7 @@ def lists(draw, max_words=5, max_trees=6):
             parts.append(words[a] if bare else grow(a, b, 0))
         return tl.Tree(label, parts)
 
-    return [(draw(st.integers(1, 9)) / 9, grow(0, n, 0)) for _ in range(draw(st.integers(1, max_trees)))]
+    return [(grow(0, n, 0), draw(st.integers(1, 9)) / 9) for _ in range(draw(st.integers(1, max_trees)))]
 
 
 @st.composite
@@ -361,7 +361,7 @@ def test_what_has_the_node_rarely_counts_for_little():
     # X is A or B, as often; A begins with N in 0.2 of all cases, B in 0.9. So N's path is by A in 0.1 of 0.1 + 0.45.
     weights = {("A", "N"): 0.1, ("A", "O"): 0.4, ("B", "N"): 0.45, ("B", "O"): 0.05}
     forest = tl.Forest.from_trees(
-        [(p, f"(S (V p) (X ({a} ({b} n) (M m)) (Z z)))") for (a, b), p in weights.items()], packing="nodes"
+        [(f"(S (V p) (X ({a} ({b} n) (M m)) (Z z)))", p) for (a, b), p in weights.items()], packing="nodes"
     )
     same(path_forest(forest, 0, ("N", 1, 2)), [("(S (V-P p) (X (A N-ARG)))", 0.1), ("(S (V-P p) (X (B N-ARG)))", 0.45)])
     same(
@@ -369,19 +369,19 @@ def test_what_has_the_node_rarely_counts_for_little():
         [("(S (V p) (X (A (N n) (M m)) (Z z)))", 0.1), ("(S (V p) (X (B (N n) (M m)) (Z z)))", 0.45)],
     )
     # The same at the lowest node above both.
-    forest = tl.Forest.from_trees([(p, f"(S (V p) ({a} ({b} n) (M m)))") for (a, b), p in weights.items()])
+    forest = tl.Forest.from_trees([(f"(S (V p) ({a} ({b} n) (M m)))", p) for (a, b), p in weights.items()])
     same(path_forest(forest, 0, ("N", 1, 2)), [("(S (V-P p) (A N-ARG))", 0.1), ("(S (V-P p) (B N-ARG))", 0.45)])
 
 
 def test_a_pp_beside_the_bare_word_is_taken_whole():
     for tree in ("(VP go (PP (P to) (N town)))", "(VP (V go) (PP (P to) (N town)))"):
-        found = [(c.label, *c.span) for c in forest_candidates(tl.Forest.from_trees([(1, tree)]), 0)]
+        found = [(c.label, *c.span) for c in forest_candidates(tl.Forest.from_trees([(tree, 1)]), 0)]
         assert found == [(node.label, *node.span) for node in candidates(tree, 0)]
 
 
 def test_cuts_make_equal_edges_one():
     forest = tl.Forest.from_trees(
-        [(1, "(S (A a) (B b) (C c))"), (2, "(S (A a) (B b) (D c))"), (1, "(S (A a) (X (B b) (C c)))")]
+        [("(S (A a) (B b) (C c))", 1), ("(S (A a) (B b) (D c))", 2), ("(S (A a) (X (B b) (C c)))", 1)]
     )
     got = enclosed_forest(forest, (0, 1), (1, 2), mark=None)
     same(got, [("(S (A a) (B b))", 3), ("(S (A a) (X (B b)))", 1)])
@@ -600,16 +600,16 @@ def test_lists_with_a_temperature(temperature):
     wanted = probabilities ** (1 / temperature)
     wanted /= wanted.sum()
     for shift in (0.0, -2000.0):
-        parses = [(math.log(p) + shift, tree) for p, tree in zip(probabilities, trees, strict=True)]
+        parses = [(tree, math.log(p) + shift) for p, tree in zip(probabilities, trees, strict=True)]
         same(tl.Forest.from_nbest(parses, temperature=temperature, packing="union"), zip(trees, wanted, strict=True))
         packed = tl.Forest.from_nbest(parses, temperature=temperature)
-        same(packed, tl.Forest.from_trees(list(zip(wanted.tolist(), trees, strict=True))).trees())
+        same(packed, tl.Forest.from_trees(list(zip(trees, wanted.tolist(), strict=True))).trees())
         assert packed.count_trees() == 5  # the two first ones mixed
 
 
 def test_what_is_far_too_improbable_in_a_list_is_left_out():
-    assert tl.Forest.from_nbest([(-1.0, "(S x)"), (-5000.0, "(T x)")]).count_trees() == 1
-    assert tl.Forest.from_nbest([(-1.0, "(S x)"), (-5000.0, "(T x)")], temperature=100).count_trees() == 2
+    assert tl.Forest.from_nbest([("(S x)", -1.0), ("(T x)", -5000.0)]).count_trees() == 1
+    assert tl.Forest.from_nbest([("(S x)", -1.0), ("(T x)", -5000.0)], temperature=100).count_trees() == 2
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------
@@ -651,7 +651,7 @@ def test_hybrid_and_composite_are_what_they_say():
 
 
 def test_forest_columns_train_and_predict(bank, tmp_path):
-    other = tl.Forest.from_trees([(1, T1.replace("man", "dog")), (1, T2.replace("man", "dog"))])
+    other = tl.Forest.from_trees([(T1.replace("man", "dog"), 1), (T2.replace("man", "dog"), 1)])
     roles = role_table([(f, 1, node) for f in (bank, other) for node in ((0, 1), (2, 4), (4, 7))] * 4, argument=True)
     assert roles.names == ["path", "constituent", "argument"]
     assert isinstance(roles["path"], tl.ForestBank)
@@ -709,8 +709,8 @@ def test_errors_say_what_is_wrong(bank):
         lambda: forest_candidates(bank, 1, threshold=2),
         lambda: forest_candidates(bank, 1, threshold=math.nan),
         lambda: forest_candidates(bank, 1, by="label"),
-        lambda: tl.Forest.from_nbest([(0.0, "(S x)")], temperature=0),
-        lambda: tl.Forest.from_nbest([(0.0, "(S x)")], temperature=True),
+        lambda: tl.Forest.from_nbest([("(S x)", 0.0)], temperature=0),
+        lambda: tl.Forest.from_nbest([("(S x)", 0.0)], temperature=True),
         lambda: hybrid(theta=1.5),
         lambda: hybrid(theta=math.nan),
         lambda: composite(alpha=-1),
@@ -739,7 +739,7 @@ def test_errors_say_what_is_wrong(bank):
     with pytest.raises(TreeError, match="at least one"):
         tl.Forest.from_nbest([])
     with pytest.raises(TreeError, match="tree 1"):
-        tl.Forest.from_nbest([(0.0, "(S x)"), (-math.inf, "(T x)")])
+        tl.Forest.from_nbest([("(S x)", 0.0), ("(T x)", -math.inf)])
     assert Candidate("NP", 2, 4, 0.5).span == (2, 4)
 
 

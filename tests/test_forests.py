@@ -15,7 +15,7 @@ from treelet.errors import FormatError, InputTypeError, ParameterError, TreeErro
 from treelet.testing.derivations import expected_nodes
 from treelet.testing.strategies import forests, trees
 
-TWO = [(0.6, "(S (A x) (B y))"), (0.4, "(S (A x) (C y))")]
+TWO = [("(S (A x) (B y))", 0.6), ("(S (A x) (C y))", 0.4)]
 
 
 # --- the structure ----------------------------------------------------------------------------------------------
@@ -33,18 +33,18 @@ def test_packing_by_hand():
 
 
 def test_packing_admits_mixtures_and_the_union_does_not():
-    items = [(0.5, "(S (A x) (B y))"), (0.5, "(S (C x) (D y))")]
-    mixed = [(0.5, "(S (N (A x)) (N (B y)))"), (0.5, "(S (N (C x)) (N (D y)))")]
+    items = [("(S (A x) (B y))", 0.5), ("(S (C x) (D y))", 0.5)]
+    mixed = [("(S (N (A x)) (N (B y)))", 0.5), ("(S (N (C x)) (N (D y)))", 0.5)]
     assert tl.Forest.from_trees(items).count_trees() == 2  # productions differ, nothing to mix
     packed = tl.Forest.from_trees(mixed)
     assert packed.count_trees() == 4
     assert sorted(p for _, p in packed.trees()) == pytest.approx([0.25] * 4)
     exact = tl.Forest.from_trees(mixed, packing="union")
-    assert {str(tree): p for tree, p in exact.trees()} == pytest.approx({t: p for p, t in mixed})
+    assert {str(tree): p for tree, p in exact.trees()} == pytest.approx(dict(mixed))
 
 
 def test_packing_of_unary_cycles_is_acyclic():
-    forest = tl.Forest.from_trees([(1, "(A (B x))"), (1, "(B (A x))"), (1, "(A (A x))")])
+    forest = tl.Forest.from_trees([("(A (B x))", 1), ("(B (A x))", 1), ("(A (A x))", 1)])
     assert {"(A (B x))", "(B (A x))", "(A (A x))"} <= {str(tree) for tree, _ in forest.trees()}
 
 
@@ -96,14 +96,14 @@ def test_temperature():
 
 def test_samples_follow_the_probabilities():
     drawn = tl.Forest.from_trees(TWO).sample(4000, seed=3)
-    share = sum(str(tree) == TWO[0][1] for tree in drawn) / 4000
+    share = sum(str(tree) == TWO[0][0] for tree in drawn) / 4000
     assert share == pytest.approx(0.6, abs=0.03)
     assert tl.Forest.from_trees(TWO).sample(5, seed=1) == tl.Forest.from_trees(TWO).sample(5, seed=1)
 
 
 def test_over_a_span():
     forest = tl.Forest.from_trees(
-        [(0.5, "(S (X (A x) (B y)) (C z))"), (0.3, "(S (A x) (Y (B y) (C z)))"), (0.2, "(S (T (X (A x) (B y))) (C z))")]
+        [("(S (X (A x) (B y)) (C z))", 0.5), ("(S (A x) (Y (B y) (C z)))", 0.3), ("(S (T (X (A x) (B y))) (C z))", 0.2)]
     )
     over = span_forest(forest, (0, 2))
     assert {str(tree): 0.7 * p for tree, p in over.trees()} == pytest.approx(
@@ -148,14 +148,15 @@ def test_bad_json(text):
     ("items", "error"),
     [
         ([], TreeError),
-        ([(1, "(S (A x))"), (1, "(S (A y))")], TreeError),
-        ([(0, "(S (A x))")], TreeError),
-        ([(math.nan, "(S (A x))")], TreeError),
-        ([(1, None)], TreeError),
-        ([(1, tl.Tree("x"))], TreeError),
-        ([(1, "x")], FormatError),
+        ([("(S (A x))", 1), ("(S (A y))", 1)], TreeError),
+        ([("(S (A x))", 0)], TreeError),
+        ([("(S (A x))", math.nan)], TreeError),
+        ([(None, 1)], TreeError),
+        ([(tl.Tree("x"), 1)], TreeError),
+        ([("x", 1)], FormatError),
         (["(S (A x))"], InputTypeError),
-        ([("a", "(S (A x))")], InputTypeError),
+        ([("(S (A x))", "a")], InputTypeError),
+        ([(1, "(S (A x))")], InputTypeError),
     ],
 )
 def test_bad_lists(items, error):
@@ -276,7 +277,7 @@ def test_extremes():
     with pytest.raises(ParameterError, match="temperature"):
         forest.temperature(1e-320)
     with pytest.raises(TreeError, match="improbable"):
-        tl.Forest.from_trees([(1e-300, "(S x)"), (1e300, "(T x)")])
+        tl.Forest.from_trees([("(S x)", 1e-300), ("(T x)", 1e300)])
     huge = tl.Forest([("S", 0, 1), ("A", 0, 1), ("x", 0, 1)], [(0, [1], 1e308), (1, [2], 1e308)])
     assert huge.probability() == math.inf
     assert huge.best()[1] == math.inf

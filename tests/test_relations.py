@@ -364,7 +364,7 @@ def test_instances_are_read_and_written(tmp_path: Path) -> None:
     found = [
         RelationInstance(tree=tree, e1=(0, 1), e2=(3, 4), label="sees(e1,e2)", types=("PER", "PER"), sent=1, doc="x"),
         RelationInstance(words=("a", "b"), e1=(1, 2), e2=(0, 1)),
-        RelationInstance(nbest=(Parse(-1.0, tree), Parse(-2.0, tl.Tree.parse(T2))), e1=(0, 1), e2=(3, 4)),
+        RelationInstance(nbest=(Parse(tree, -1.0), Parse(tl.Tree.parse(T2), -2.0)), e1=(0, 1), e2=(3, 4)),
     ]
     write_instances(found, tmp_path / "some.jsonl.bz2")
     assert read_instances(tmp_path / "some.jsonl.bz2", "relations") == found
@@ -453,7 +453,7 @@ def test_small_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert semeval2010("test")[0].nbest == ()
     (one,) = semeval2010("test", nbest=9)
     assert (one.sent, one.e1, one.e2, one.label, str(one.tree)) == (8001, (0, 1), (3, 4), "Other", T1)
-    assert [[score, str(tree)] for score, tree in one.nbest] == best
+    assert [[score, str(tree)] for tree, score in one.nbest] == best
     assert len(semeval2010("test", nbest=1)[0].nbest) == 1
 
 

@@ -568,7 +568,7 @@ def test_instances_are_read_and_written(tmp_path: Path) -> None:
         roleset="bring.01",
         doc="d",
         sent=3,
-        nbest=(Parse(-1.5, tree), Parse(-2.0, tl.Tree.parse("(X (A Mary) (B brought) (C a) (D cat))"))),
+        nbest=(Parse(tree, -1.5), Parse(tl.Tree.parse("(X (A Mary) (B brought) (C a) (D cat))"), -2.0)),
     )
     second = RoleInstance(words=("nobody", "knöws"), predicate=1)
     for name in ("roles.jsonl", "roles.jsonl.gz", "roles.jsonl.xz"):

@@ -69,7 +69,7 @@ def test_pieces_where_there_is_no_parse() -> None:
 
 def test_forged_forests_do_no_harm() -> None:
     rng = random.Random(0)
-    text = tl.Forest.from_trees([(1, "(S (A x) (B (C y)))"), (2, "(S (B x) (B y))")]).to_json()
+    text = tl.Forest.from_trees([("(S (A x) (B (C y)))", 1), ("(S (B x) (B y))", 2)]).to_json()
     survived = 0
     for _ in range(400):
         data = json.loads(text)
@@ -118,7 +118,7 @@ def test_native_refusals() -> None:
         _core.Chart(grammar, ["x"], np.array([0, 1]), ids(7), logs(0.0), math.inf, nothing, None)
     with pytest.raises(ValueError):  # noqa: PT011
         _core.Chart(grammar, ["x", "y"], np.array([0, 1]), ids(1), logs(0.0), math.inf, nothing, None)
-    store, roots = _core.ForestStore.of_forests([tl.Forest.from_trees([(1, "(S (A x))")])._native])
+    store, roots = _core.ForestStore.of_forests([tl.Forest.from_trees([("(S (A x))", 1)])._native])
     rows = _core.NodeWeights.count(store, roots)
     foreign = _core.NodeWeights.of(np.array([0, 1]), ids(99), logs(1.0))
     with pytest.raises(ValueError):  # noqa: PT011
@@ -130,9 +130,9 @@ def test_native_refusals() -> None:
 def test_growing_graphs_and_batches() -> None:
     rng = random.Random(1)
     texts = [f"(S (A {rng.choice('xy')}) (B (A {rng.choice('xy')}) {rng.choice('xyz')}))" for _ in range(30)]
-    pairs = [(1 + i % 3, f"(S (A x) (B (C y) {rng.choice('xz')}))") for i in range(20)]
+    pairs = [(f"(S (A x) (B (C y) {rng.choice('xz')}))", 1 + i % 3) for i in range(20)]
     packed = tl.ForestBank(
-        [tl.Forest.from_trees([pairs[i], (1, f"(S (A x) (C (A y) {tree[-3]}))")]) for i, (_, tree) in enumerate(pairs)]
+        [tl.Forest.from_trees([pairs[i], (f"(S (A x) (C (A y) {tree[-3]}))", 1)]) for i, (tree, _) in enumerate(pairs)]
     )
     for kernel in (
         tl.Subtree(0.5),

@@ -158,7 +158,7 @@ def forest_candidates(
     >>> from treelet.cuts import forest_candidates
     >>> near = "(S (NP (N He)) (VP (V saw) (NP (NP (D a) (N man)) (PP (P in) (NP (N town))))))"
     >>> far = "(S (NP (N He)) (VP (V saw) (NP (D a) (N man)) (PP (P in) (NP (N town)))))"
-    >>> forest = Forest.from_trees([(3, near), (1, far)])
+    >>> forest = Forest.from_trees([(near, 3), (far, 1)])
     >>> [(c.label, *c.span, round(c.probability, 2)) for c in forest_candidates(forest, 1)]
     ... # doctest: +NORMALIZE_WHITESPACE
     [('NP', 0, 1, 1.0), ('NP', 2, 6, 0.75), ('NP', 2, 4, 0.25), ('PP', 4, 6, 0.25), ('P', 4, 5, 0.25),

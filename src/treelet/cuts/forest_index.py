@@ -45,7 +45,7 @@ class ForestIndex:
     --------
     >>> from treelet import Forest
     >>> from treelet.cuts import ForestIndex, span_forest
-    >>> index = ForestIndex(Forest.from_trees([(3, "(S (A x) (B y))"), (1, "(S (A x) (C y))")]))
+    >>> index = ForestIndex(Forest.from_trees([("(S (A x) (B y))", 3), ("(S (A x) (C y))", 1)]))
     >>> [span_forest(index, span) for span in [(0, 1), (1, 2)]]
     [<Forest: 1 words, 1 trees, 2 nodes, 1 edges>, <Forest: 1 words, 2 trees, 4 nodes, 4 edges>]
     >>> round(index.probability(("B", 1, 2)), 9)

@@ -129,7 +129,7 @@ def marked_forest(
     --------
     >>> from treelet import Forest
     >>> from treelet.cuts import marked_forest
-    >>> forest = Forest.from_trees([(1, "(S (NP (D the) (N man)) (V sleeps))")])
+    >>> forest = Forest.from_trees([("(S (NP (D the) (N man)) (V sleeps))", 1)])
     >>> print(marked_forest(forest, [(0, 2)], ["E1"]).best()[0])
     (S (NP (E1 (D the) (N man))) (V sleeps))
     >>> print(marked_forest(forest, [(0, 2)], ["E1"], mark="tags").best()[0])

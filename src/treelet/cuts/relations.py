@@ -145,7 +145,7 @@ def enclosed_forest(
     >>> from treelet import Forest
     >>> from treelet.cuts import enclosed_forest
     >>> trees = ["(S (A u) (X (B x) (Y (C y) (D z))))", "(S (A u) (X (Y (B x) (C y)) (D z)))"]
-    >>> forest = Forest.from_trees([(3, trees[0]), (1, trees[1])])
+    >>> forest = Forest.from_trees([(trees[0], 3), (trees[1], 1)])
     >>> for tree, p in enclosed_forest(forest, (1, 2), (2, 3), mark="tags").trees():
     ...     print(round(p, 2), tree)
     0.75 (X (E1-B x) (Y (E2-C y)))

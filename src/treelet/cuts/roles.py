@@ -156,7 +156,7 @@ def path_forest(forest: Forest | ForestIndex, predicate: int, node: NodeLike, *,
     >>> from treelet import Forest
     >>> from treelet.cuts import path_forest
     >>> trees = ["(S (NP (N Mary)) (VP (V saw) (NP (D a) (N cat))))", "(S (NP (N Mary)) (V saw) (NP (D a) (N cat)))"]
-    >>> forest = Forest.from_trees([(3, trees[0]), (1, trees[1])])
+    >>> forest = Forest.from_trees([(trees[0], 3), (trees[1], 1)])
     >>> for tree, p in path_forest(forest, 1, ("NP", 2, 4)).trees():
     ...     print(round(p, 2), tree)
     0.75 (VP (V-P saw) NP-ARG)
@@ -187,7 +187,7 @@ def argument_forest(forest: Forest | ForestIndex, predicate: int, node: NodeLike
     --------
     >>> from treelet import Forest
     >>> from treelet.cuts import argument_forest
-    >>> forest = Forest.from_trees([(1, "(S (N John) (VP (V saw) (NP (D a) (N man)) (PP (P in) (N town))))")])
+    >>> forest = Forest.from_trees([("(S (N John) (VP (V saw) (NP (D a) (N man)) (PP (P in) (N town))))", 1)])
     >>> print(argument_forest(forest, 1, (2, 4)).best()[0])
     (VP (V-P saw) (NP-ARG (D a) (N man)))
     """
@@ -206,7 +206,7 @@ def constituent_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
     --------
     >>> from treelet import Forest
     >>> from treelet.cuts import constituent_forest
-    >>> forest = Forest.from_trees([(1, "(S (V saw) (NP (D a) (N man)))"), (1, "(S (V saw) (X (D a) (N man)))")])
+    >>> forest = Forest.from_trees([("(S (V saw) (NP (D a) (N man)))", 1), ("(S (V saw) (X (D a) (N man)))", 1)])
     >>> print(constituent_forest(forest, ("NP", 1, 3)).best()[0])
     (NP (D a) (N man))
     >>> constituent_forest(forest, (1, 3)).count_trees()

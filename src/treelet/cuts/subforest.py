@@ -36,7 +36,7 @@ def sub_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
     --------
     >>> from treelet import Forest
     >>> from treelet.cuts import sub_forest
-    >>> forest = Forest.from_trees([(3, "(S (A (B x) (C y)) (D z))"), (1, "(S (A (E x) (C y)) (D z))")])
+    >>> forest = Forest.from_trees([("(S (A (B x) (C y)) (D z))", 3), ("(S (A (E x) (C y)) (D z))", 1)])
     >>> [(str(tree), round(p, 2)) for tree, p in sub_forest(forest, ("A", 0, 2)).trees()]
     [('(A (B x) (C y))', 0.75), ('(A (E x) (C y))', 0.25)]
     """
@@ -83,7 +83,7 @@ def span_forest(forest: Forest | ForestIndex, span: Span, label: str | None = No
     --------
     >>> from treelet import Forest
     >>> from treelet.cuts import span_forest
-    >>> forest = Forest.from_trees([(1, "(S (A (B x) (C y)) (D z))"), (1, "(S (E (B x) (C y)) (D z))")])
+    >>> forest = Forest.from_trees([("(S (A (B x) (C y)) (D z))", 1), ("(S (E (B x) (C y)) (D z))", 1)])
     >>> [(str(tree), round(p, 2)) for tree, p in span_forest(forest, (0, 2)).trees()]
     [('(A (B x) (C y))', 0.5), ('(E (B x) (C y))', 0.5)]
     >>> span_forest(forest, (0, 2), "E").best()[0]
@@ -113,7 +113,7 @@ def containing_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
     --------
     >>> from treelet import Forest
     >>> from treelet.cuts import containing_forest
-    >>> forest = Forest.from_trees([(1, "(S (A x) (B y) (C z))"), (1, "(S (T (A x) (B y)) (C z))")])
+    >>> forest = Forest.from_trees([("(S (A x) (B y) (C z))", 1), ("(S (T (A x) (B y)) (C z))", 1)])
     >>> containing_forest(forest, ("T", 0, 2)).trees()
     [(Tree.parse('(S (T (A x) (B y)) (C z))'), 1.0)]
     """

@@ -50,7 +50,7 @@ def semeval2010(part: str = "train", *, nbest: int = 0) -> list[RelationInstance
                     "five columns are needed: label, number, two spans as in 3-4, tree", number
                 ) from None
             texts.append(tree)
-    lists: dict[int, list[tuple[float, str]]] = {}
+    lists: dict[int, list[tuple[str, float]]] = {}
     if nbest:
         with open_source(folder / f"{part}.nbest10.jsonl.xz") as source:
             for _, parses, fields in read_nbest(source):

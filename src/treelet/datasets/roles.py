@@ -103,7 +103,7 @@ def _trees(path: Path) -> dict[Key, Tree]:
 
 
 def _parses(nbest: int, wanted: set[Key]) -> dict[Key, tuple[Parse, ...]]:
-    lists: dict[Key, list[tuple[float, str]]] = {}
+    lists: dict[Key, list[tuple[str, float]]] = {}
     with open_source(corpus("wsj_nbest") / "wsj_sample.nbest20.jsonl.xz") as source:
         for _, parses, fields in read_nbest(source):
             if (key := (fields["doc"], int(fields["sent"]))) in wanted:

@@ -50,7 +50,7 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> s
     --------
     >>> from treelet import Forest
     >>> from treelet.explain import forest_svg
-    >>> forest = Forest.from_trees([(0.6, "(S (A x) (B y))"), (0.4, "(S (A x) (C y))")])
+    >>> forest = Forest.from_trees([("(S (A x) (B y))", 0.6), ("(S (A x) (C y))", 0.4)])
     >>> svg = forest_svg(forest)
     >>> svg.startswith("<svg "), "0.60" in svg
     (True, True)

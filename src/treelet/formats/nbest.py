@@ -14,10 +14,10 @@ from treelet.formats.files import Source
 
 
 class NBest(NamedTuple):
-    """A sentence: its line, its parses as (log probability, brackets), and all fields of the line."""
+    """A sentence: its line, its parses as (brackets, log probability), and all fields of the line."""
 
     line: int
-    parses: list[tuple[float, str]]
+    parses: list[tuple[str, float]]
     fields: dict[str, Any]
 
 
@@ -28,7 +28,7 @@ def read_nbest(source: Source, *, gold: bool = False) -> Iterator[NBest]:
             continue
         try:
             fields = json.loads(line)
-            parses = [(float(item[0]), str(item[-1])) for item in fields["nbest"]]
+            parses = [(str(item[-1]), float(item[0])) for item in fields["nbest"]]
             if gold:
                 fields["gold"] = str(fields["gold"])
         except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:

@@ -34,7 +34,7 @@ class ForestKernel(StoreKernel):
     Examples
     --------
     >>> from treelet import Forest, ForestKernel
-    >>> forest = Forest.from_trees([(0.5, "(S (A x))"), (0.5, "(S (B x))")])
+    >>> forest = Forest.from_trees([("(S (A x))", 0.5), ("(S (B x))", 0.5)])
     >>> ForestKernel(lam=1)([forest, "(S (A x))"])
     array([[1.5, 1.5],
            [1.5, 3. ]])

@@ -54,7 +54,7 @@ class Forest:
     Examples
     --------
     >>> from treelet import Forest
-    >>> forest = Forest.from_trees([(0.6, "(S (A x) (B y))"), (0.4, "(S (A x) (C y))")])
+    >>> forest = Forest.from_trees([("(S (A x) (B y))", 0.6), ("(S (A x) (C y))", 0.4)])
     >>> forest
     <Forest: 2 words, 2 trees, 6 nodes, 5 edges>
     >>> for tree, probability in forest.kbest(2):
@@ -90,12 +90,12 @@ class Forest:
         return forest
 
     @staticmethod
-    def from_trees(items: Iterable[tuple[float, object]], packing: str = "nodes") -> Forest:
+    def from_trees(items: Iterable[tuple[object, float]], packing: str = "nodes") -> Forest:
         """Pack the parses of one sentence, each with its probability or weight.
 
         Parameters
         ----------
-        items : iterable of (probability, tree)
+        items : iterable of (tree, probability)
             Positive weights that need not sum to 1; trees as `Treebank` takes them, all over the same words.
         packing : {"nodes", "union"}
             ``"nodes"``: trees share every node with one label and one span. An edge's probability is how often, by
@@ -106,7 +106,7 @@ class Forest:
         Examples
         --------
         >>> from treelet import Forest
-        >>> items = [(1, "(S (A x) (B y))"), (1, "(S (C x) (D y))"), (1, "(T (A x) (B y))")]
+        >>> items = [("(S (A x) (B y))", 1), ("(S (C x) (D y))", 1), ("(T (A x) (B y))", 1)]
         >>> Forest.from_trees(items, packing="union").count_trees()
         3
         """
@@ -117,13 +117,13 @@ class Forest:
 
     @staticmethod
     def from_nbest(
-        parses: Iterable[tuple[float, object]], *, temperature: float = 1.0, packing: str = "nodes"
+        parses: Iterable[tuple[object, float]], *, temperature: float = 1.0, packing: str = "nodes"
     ) -> Forest:
         """The forest of a parser's n best trees, with the logarithms of their probabilities or any scores like them.
 
         Parameters
         ----------
-        parses : iterable of (log probability, tree)
+        parses : iterable of (tree, log probability)
             All over the same words. They need not be normalised, and may be far below what a float could hold as a
             probability.
         temperature : float in (0, inf)
@@ -140,7 +140,7 @@ class Forest:
         Examples
         --------
         >>> from treelet import Forest
-        >>> parses = [(-1000.0, "(S (A x))"), (-1001.0, "(S (B x))")]
+        >>> parses = [("(S (A x))", -1000.0), ("(S (B x))", -1001.0)]
         >>> [(str(tree), round(p, 3)) for tree, p in Forest.from_nbest(parses).trees()]
         [('(S (A x))', 0.731), ('(S (B x))', 0.269)]
         >>> [round(p, 3) for _, p in Forest.from_nbest(parses, temperature=10).trees()]

@@ -33,7 +33,7 @@ class ForestBank(Bank[Forest]):
     Examples
     --------
     >>> from treelet import Forest, ForestBank
-    >>> bank = ForestBank([Forest.from_trees([(1, "(S (A x))"), (1, "(S (B x))")]), "(S (A x))"])
+    >>> bank = ForestBank([Forest.from_trees([("(S (A x))", 1), ("(S (B x))", 1)]), "(S (A x))"])
     >>> len(bank), bank.shape
     (2, (2,))
     >>> bank[1].count_trees()

@@ -34,10 +34,10 @@ class Argument(NamedTuple):
 
 
 class Parse(NamedTuple):
-    """One parse of several: the logarithm of its probability, and the tree."""
+    """One parse of several: the tree, and the logarithm of its probability."""
 
-    log_probability: float
     tree: Tree
+    log_probability: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,10 +145,10 @@ class RelationInstance:
         _check_texts(self, "label")
 
 
-def as_parses(lists: Mapping[Key, Sequence[tuple[float, str]]]) -> dict[Key, tuple[Parse, ...]]:
-    """Lists of (log-probability, brackets) with their trees read all at once; equal subtrees become one object."""
-    trees = iter(Treebank([tree for listed in lists.values() for _, tree in listed]))
-    return {key: tuple(Parse(score, cast(Tree, next(trees))) for score, _ in listed) for key, listed in lists.items()}
+def as_parses(lists: Mapping[Key, Sequence[tuple[str, float]]]) -> dict[Key, tuple[Parse, ...]]:
+    """Lists of (brackets, log probability) with their trees read all at once; equal subtrees become one object."""
+    trees = iter(Treebank([tree for listed in lists.values() for tree, _ in listed]))
+    return {key: tuple(Parse(cast(Tree, next(trees)), score) for _, score in listed) for key, listed in lists.items()}
 
 
 Instance = RoleInstance | RelationInstance
@@ -210,13 +210,15 @@ def _check_sentence(instance: Instance) -> None:
         if (
             not _several(parse)
             or len(parse) != 2
-            or isinstance(parse[0], bool)
-            or not isinstance(parse[0], (int, float))
+            or isinstance(parse[1], bool)
+            or not isinstance(parse[1], (int, float))
         ):
-            raise ParameterError(f"'nbest' must be a list of [log-probability, tree], item {number} is {parse!r}")
-        if not math.isfinite(parse[0]):
-            raise ParameterError(f"'nbest' must be a list of [log-probability, tree], item {number} has {parse[0]}")
-        nbest.append(Parse(float(parse[0]), _tree(f"nbest[{number}]", parse[1])))
+            raise ParameterError(f"'nbest' must be a list of trees with log probabilities, item {number} is {parse!r}")
+        if not math.isfinite(parse[1]):
+            raise ParameterError(
+                f"'nbest' must be a list of trees with log probabilities, item {number} has {parse[1]}"
+            )
+        nbest.append(Parse(_tree(f"nbest[{number}]", parse[0]), float(parse[1])))
     words = tuple(_listed("words", instance.words))
     if not all(map(_text, words)):
         raise ParameterError(f"'words' must be a list of words, got {list(words)!r}")
@@ -262,7 +264,7 @@ def read_instances(file: PathLike | IO[bytes] | IO[str], kind: str | None = None
         {"tree": "(S ...)", "e1": [0, 2], "e2": [5, 6], "label": "Cause-Effect(e1,e2)"}
 
     Words are counted from 0, and a span ends before its second number. Instead of a tree there may be ``"words"``, a
-    list of them, or ``"nbest"``, a list of log-probabilities with trees. The other fields are those of `RoleInstance`
+    list of them, or ``"nbest"``, a list of ``[log probability, tree]``. The other fields are those of `RoleInstance`
     and `RelationInstance`; empty lines are passed over.
 
     Parameters
@@ -294,6 +296,8 @@ def read_instances(file: PathLike | IO[bytes] | IO[str], kind: str | None = None
     found: list[Any] = []
     with open_source(file) as source:
         for number, which, fields in read_records(source, kind):
+            if isinstance(nbest := fields.get("nbest"), list):
+                fields["nbest"] = [parse[::-1] if isinstance(parse, list) else parse for parse in nbest]
             try:
                 found.append(RoleInstance(**fields) if which == "roles" else RelationInstance(**fields))
             except TreeletError as error:
@@ -340,6 +344,6 @@ def _fields(instance: Instance) -> dict[str, Any]:
         if name == "words" and (instance.tree is not None or instance.nbest):
             continue
         if name == "nbest":
-            value = [[parse.log_probability, str(parse.tree)] for parse in value]
+            value = [[parse.log_probability, str(parse.tree)] for parse in value]  # as in all files of lists
         fields[name] = str(value) if isinstance(value, Tree) else value
     return fields

@@ -18,16 +18,16 @@ from treelet.structures.treebank import Treebank
 Vector = NDArray[np.float64]
 
 
-def weighted(items: Iterable[tuple[float, object]]) -> tuple[Vector, list[Tree]]:
+def weighted(items: Iterable[tuple[object, float]]) -> tuple[Vector, list[Tree]]:
     """Weights that sum to 1, and trees over the same words."""
     try:
-        pairs = [(float(weight), tree) for weight, tree in items]
+        pairs = [(tree, float(weight)) for tree, weight in items]
     except (TypeError, ValueError):
-        raise InputTypeError("from_trees needs pairs (probability, tree)") from None
+        raise InputTypeError("from_trees needs pairs (tree, probability)") from None
     if not pairs:
         raise TreeError("from_trees needs at least one tree")
-    bank = Treebank.of([tree for _, tree in pairs])
-    weights = np.array([weight for weight, _ in pairs])
+    bank = Treebank.of([tree for tree, _ in pairs])
+    weights = np.array([weight for _, weight in pairs])
     words = None
     trees = []
     for number, tree in enumerate(bank):
@@ -46,7 +46,7 @@ def weighted(items: Iterable[tuple[float, object]]) -> tuple[Vector, list[Tree]]
     return share / share.sum(), trees
 
 
-def by_temperature(parses: Iterable[tuple[float, object]], temperature: float) -> list[tuple[float, object]]:
+def by_temperature(parses: Iterable[tuple[object, float]], temperature: float) -> list[tuple[object, float]]:
     """Weights instead of log probabilities, each to the power 1 / temperature, the best one's being 1."""
     if (
         isinstance(temperature, bool)
@@ -55,17 +55,17 @@ def by_temperature(parses: Iterable[tuple[float, object]], temperature: float) -
     ):
         raise ParameterError(f"The 'temperature' parameter must be a positive number. Got {temperature!r} instead.")
     try:
-        pairs = [(float(score), tree) for score, tree in parses]
+        pairs = [(tree, float(score)) for tree, score in parses]
     except (TypeError, ValueError):
-        raise InputTypeError("from_nbest needs pairs (log probability, tree)") from None
+        raise InputTypeError("from_nbest needs pairs (tree, log probability)") from None
     if not pairs:
         raise TreeError("from_nbest needs at least one tree")
-    scores = np.array([score for score, _ in pairs])
+    scores = np.array([score for _, score in pairs])
     if not np.isfinite(scores).all():
         raise TreeError(f"tree {int(np.flatnonzero(~np.isfinite(scores))[0])} has no finite log probability")
     with np.errstate(over="ignore", under="ignore"):
         weights = np.exp((scores - scores.max()) / float(temperature))
-    return [(weight, tree) for weight, (_, tree) in zip(weights.tolist(), pairs, strict=True) if weight > 1e-300]
+    return [(tree, weight) for (tree, _), weight in zip(pairs, weights.tolist(), strict=True) if weight > 1e-300]
 
 
 class _Visit(NamedTuple):

@@ -146,13 +146,13 @@ class CandidateParses:
                 if not items:
                     raise source.error("this sentence has no candidates: leave it out", number)
                 words = LAST_WORDS.findall(right)
-                for place, (_, tree) in enumerate(items):
+                for place, (tree, _) in enumerate(items):
                     if LAST_WORDS.findall(tree) != words:  # in haste; they may be equal all the same
                         _check_words(source, number, place, right, tree)
                 gold.append(right)
                 lines.append(number)
-                logp += [score for score, _ in items]
-                trees += [tree for _, tree in items]
+                logp += [score for _, score in items]
+                trees += [tree for tree, _ in items]
                 qid += [len(gold) - 1] * len(items)
                 documents.append(str(data.get("doc", number)))
             try:

@@ -146,7 +146,7 @@ def role_table(
     --------
     >>> from treelet import Forest
     >>> from treelet.tasks.role_kernels import role_table
-    >>> forest = Forest.from_trees([(1, "(S (N John) (VP (V saw) (N Mary)))")])
+    >>> forest = Forest.from_trees([("(S (N John) (VP (V saw) (N Mary)))", 1)])
     >>> role_table([(forest, 1, (0, 1)), (forest, 1, (2, 3))])
     <Table: 2 rows of ['path', 'constituent']>
     """
@@ -183,7 +183,7 @@ def relation_table(
     --------
     >>> from treelet import Forest
     >>> from treelet.tasks.role_kernels import relation_table
-    >>> forest = Forest.from_trees([(1, "(S (N John) (VP (V saw) (N Mary)))")])
+    >>> forest = Forest.from_trees([("(S (N John) (VP (V saw) (N Mary)))", 1)])
     >>> table = relation_table([(forest, (0, 1), (2, 3))], [{"type 1=PER": 1.0}])
     >>> print(table["tree"][0].best()[0])
     (S (E1 (N John)) (VP (V saw) (E2 (N Mary))))

@@ -94,7 +94,7 @@ def forests(draw: st.DrawFn, max_trees: int = 4, words: Sequence[str] = ("x", "y
             children.append(sentence[a] if bare else grow(a, b, 0))
         return Tree(label, children)
 
-    items = [(draw(st.integers(1, 5)) / 5, grow(0, len(sentence), 0)) for _ in range(draw(st.integers(1, max_trees)))]
+    items = [(grow(0, len(sentence), 0), draw(st.integers(1, 5)) / 5) for _ in range(draw(st.integers(1, max_trees)))]
     return Forest.from_trees(items, packing=draw(st.sampled_from(("nodes", "union"))))
 
 

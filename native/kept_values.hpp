@@ -1,0 +1,34 @@
+// The values of a block's nodes, each kept until its parents are done; memory is used again.
+#pragma once
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace treelet {
+
+// Values have clear(), and memory(): whether they hold some.
+template <class Values> class KeptValues {
+  public:
+    void begin(std::size_t nodes) {
+        if (row_.size() < nodes) row_.resize(nodes);
+    }
+    const Values &operator[](std::size_t i) const { return row_[i]; }
+    Values &operator[](std::size_t i) { return row_[i]; }
+
+    // Those of node i, empty, with the memory of some that are no longer needed.
+    Values &make(std::size_t i) {
+        if (!pool_.empty()) row_[i] = std::move(pool_.back()), pool_.pop_back();
+        return row_[i];
+    }
+    void release(std::size_t i) {
+        row_[i].clear();
+        if (!row_[i].memory()) return;
+        pool_.push_back(std::move(row_[i]));
+        row_[i] = Values();
+    }
+
+  private:
+    std::vector<Values> row_, pool_;
+};
+
+} // namespace treelet

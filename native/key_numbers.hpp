@@ -1,0 +1,67 @@
+// Keys of a few ids each, numbered as they come; and lists of entries by such keys.
+#pragma once
+#include "store.hpp"
+#include <array>
+#include <span>
+
+namespace treelet {
+
+template <std::size_t n> class KeyNumbers {
+  public:
+    using Key = std::array<Id, n>;
+    Id add(const Key &key) {
+        Id number = find(key);
+        if (number == none) {
+            number = static_cast<Id>(keys_.size());
+            keys_.push_back(key);
+            table_.insert(hash(key), number);
+        }
+        return number;
+    }
+    Id find(const Key &key) const {
+        return table_.find(hash(key), [&](Id number) { return keys_[number] == key; });
+    }
+    std::size_t size() const { return keys_.size(); }
+    std::size_t bytes() const { return table_.bytes() + bytes_of(keys_); }
+
+  private:
+    static std::uint64_t hash(const Key &key) {
+        auto hash = static_cast<std::uint64_t>(key[0]);
+        for (std::size_t k = 1; k < n; ++k) hash = mix(hash, static_cast<std::uint64_t>(key[k]));
+        return hash;
+    }
+    IdTable table_;
+    std::vector<Key> keys_;
+};
+
+// From a key to its entries, which lie side by side, in the order in which they came.
+template <std::size_t n, class Entry> class Groups {
+  public:
+    using Key = typename KeyNumbers<n>::Key;
+
+    // `each(add)` calls add(key, entry) for all entries, twice the same way.
+    template <class Each> void build(Each each) {
+        std::vector<Id> number; // of each entry's key
+        each([&](const Key &key, const Entry &) { number.push_back(keys_.add(key)); });
+        start_.assign(keys_.size() + 1, 0);
+        for (Id key : number) ++start_[static_cast<std::size_t>(key) + 1];
+        for (std::size_t key = 0; key < keys_.size(); ++key) start_[key + 1] += start_[key];
+        std::vector<std::int64_t> next(start_.begin(), start_.end() - 1);
+        entry_.resize(number.size());
+        std::size_t i = 0;
+        each([&](const Key &, const Entry &entry) { entry_[static_cast<std::size_t>(next[number[i++]]++)] = entry; });
+    }
+    std::span<const Entry> find(const Key &key) const {
+        const Id number = keys_.find(key);
+        if (number == none) return {};
+        return {entry_.data() + start_[number], entry_.data() + start_[number + 1]};
+    }
+    std::size_t bytes() const { return keys_.bytes() + bytes_of(start_) + bytes_of(entry_); }
+
+  private:
+    KeyNumbers<n> keys_;
+    std::vector<std::int64_t> start_;
+    std::vector<Entry> entry_;
+};
+
+} // namespace treelet

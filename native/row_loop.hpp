@@ -1,0 +1,85 @@
+// The loop over a matrix's rows that all Gram algorithms share. An algorithm supplies what differs:
+//   take_rows(block)               how many rows, from block.first on, are worked on together
+//   constant_part(block, r, sums)  what counts alone give row r of them
+//   correct(block)                 all the rest
+// and, where it needs to, prepare(store, scratch) before the first block and finish(block, r, sums) before a row is written.
+#pragma once
+#include "count_product.hpp"
+#include "scratch_pool.hpp"
+
+namespace treelet {
+
+template <class Num_> struct RowScratch {
+    using Num = Num_;
+    std::vector<Id> index; // node -> its place in the block, or none
+    std::vector<Num> sums; // block rows x targets
+    Counts seen;
+};
+
+// Consecutive rows that are worked on together.
+template <class Store, class Scratch> struct Block {
+    using Num = typename Scratch::Num;
+    RowsOf<Store> &rows;
+    const Store &store;
+    Scratch &s;
+    Pulse &pulse;
+    std::size_t targets;   // all columns
+    std::size_t first;     // row
+    std::size_t count = 0; // of rows
+    std::size_t last = 0;  // targets that are compared with some of the rows are those below
+    Id limit = none;       // and have no nodes above
+
+    Num *sums(std::size_t r) const { return s.sums.data() + r * targets; }
+    Num *sums(Id r) const { return sums(static_cast<std::size_t>(r)); }
+};
+
+template <class Algorithm, class Scratch> class RowLoop {
+  public:
+    using Num = typename Scratch::Num;
+
+    template <class Store> void rows(RowsOf<Store> &rows, void (*check)()) {
+        std::unique_ptr<Scratch> scratch = scratch_.take(rows.store->size());
+        Pulse pulse(check);
+        self().prepare(*rows.store, *scratch);
+        for (std::size_t row = rows.begin; row < rows.end;) {
+            Block<Store, Scratch> block{rows, *rows.store, *scratch, pulse, size_, row};
+            block.count = self().take_rows(block);
+            row += block.count;
+            block.last = rows.targets(row - 1, size_), block.limit = rows.node_limit(row - 1);
+            fill(block);
+        }
+        scratch_.give(std::move(scratch));
+    }
+
+    // What an algorithm may leave out.
+    template <class Store> void prepare(const Store &, Scratch &) const {}
+    template <class Block> std::size_t take_rows(Block &) const { return 1; }
+    template <class Block> void constant_part(Block &, std::size_t, Num *) const {}
+    template <class Block> void correct(Block &) const {}
+    template <class Block> void finish(Block &, std::size_t, Num *) const {}
+
+  protected:
+    explicit RowLoop(std::size_t targets) : size_(targets) {}
+    std::size_t size() const { return size_; }
+
+  private:
+    Algorithm &self() { return static_cast<Algorithm &>(*this); }
+
+    template <class Block> void fill(Block &block) {
+        if (block.s.sums.size() < block.count * size_) block.s.sums.resize(block.count * size_);
+        for (std::size_t r = 0; r < block.count; ++r) {
+            std::fill_n(block.sums(r), block.last, Num(0)); // the others may be written to, but are never read
+            self().constant_part(block, r, block.sums(r));
+        }
+        self().correct(block);
+        for (std::size_t r = 0; r < block.count; ++r) {
+            self().finish(block, r, block.sums(r));
+            write_row(block.rows, block.first + r, block.sums(r), block.rows.targets(block.first + r, size_));
+        }
+    }
+
+    std::size_t size_;
+    ScratchPool<Scratch> scratch_;
+};
+
+} // namespace treelet

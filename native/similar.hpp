@@ -1,0 +1,23 @@
+// Which labels are alike, and how much.
+#pragma once
+#include "store.hpp"
+
+namespace treelet {
+
+// Words that are alike though not equal (Croce, Moschitti & Basili 2011): for label l, label[k] is as similar as sigma[k],
+// k = start[l] .. start[l+1]. Only childless nodes are compared by it; a label is not listed under itself.
+struct Similar {
+    std::vector<std::int64_t> start{0};
+    std::vector<Id> label;
+    std::vector<double> sigma;
+    bool any() const { return !label.empty(); }
+    // Calls f(label, sigma) for the words that are like the childless node.
+    template <class F> void each(const Store &store, Id node, F f) const {
+        const auto l = static_cast<std::size_t>(store.label(node));
+        if (store.arity(node) || l + 1 >= start.size()) return;
+        for (std::int64_t k = start[l]; k < start[l + 1]; ++k) f(label[k], sigma[k]);
+    }
+    std::size_t bytes() const { return bytes_of(start) + bytes_of(label) + bytes_of(sigma); }
+};
+
+} // namespace treelet
