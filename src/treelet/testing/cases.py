@@ -67,7 +67,7 @@ def random_parse(rng: np.random.Generator, words: tuple[str, ...]) -> Tree:
 def random_forest(rng: np.random.Generator, trees: int = 4) -> Forest:
     """A forest of several parses of one sentence, with what packing them by nodes mixes."""
     words = SENTENCE[: int(rng.integers(2, len(SENTENCE) + 1))]
-    items = [(float(rng.integers(1, 6)) / 5, random_parse(rng, words)) for _ in range(trees)]
+    items = [(random_parse(rng, words), float(rng.integers(1, 6)) / 5) for _ in range(trees)]
     return Forest.from_trees(items, packing=str(rng.choice(["nodes", "union"])))
 
 
