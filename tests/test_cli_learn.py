@@ -16,12 +16,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import classification_report, confusion_matrix
 from sklearn.model_selection import StratifiedKFold
-from typer.testing import CliRunner
 
 import treelet as tl
+from conftest import fail, run
 from treelet.cli import evaluate, grid
 from treelet.cli.examples import number_text
-from treelet.cli.main import app
 from treelet.learn import matrices
 
 FRAGMENTS = {
@@ -61,10 +60,6 @@ def test(tmp_path: Path) -> Path:
     return write_tsv(tmp_path / "test.tsv", generate(30, seed=2))
 
 
-def run(*args: object, input: str | bytes | None = None):
-    return CliRunner().invoke(app, [str(arg) for arg in args], input=input)
-
-
 def succeed(*args: object, input: str | bytes | None = None) -> str:
     result = run(*args, input=input)
     assert result.exit_code == 0, result.output
@@ -74,16 +69,6 @@ def succeed(*args: object, input: str | bytes | None = None) -> str:
 
 def report(*args: object, input: str | bytes | None = None):
     return json.loads(succeed(*args, "--json", input=input))
-
-
-def fail(*args: object, input: str | bytes | None = None) -> str:
-    """The one line that a failing command prints."""
-    result = run(*args, input=input)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("treelet: error: ")
-    assert result.stderr.count("\n") == 1, result.stderr
-    return result.stderr
 
 
 def fitted(train: Path, kernel: tl.kernels.Kernel, **params) -> tl.KernelSVC:

@@ -12,39 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import binary
 from treelet import _core
 from treelet.learn import CompressedModel, linear_parts
-from treelet.learn.terms import ConstantTerm, GraphTerm, SupportSum, node_weights
+from treelet.learn.terms import GraphTerm, SupportSum, node_weights
 from treelet.testing.strategies import banks, trees
 
 ST, SST, PT = tl.Subtree(0.7), tl.SubsetTree(0.4), tl.PartialTree(0.4, 0.3)
-
-COLLAPSING = {
-    "st": ST,
-    "sst": SST,
-    "sst-count": tl.SubsetTree(1),
-    "sst-depth1": tl.SubsetTree(0.6, max_depth=1),
-    "sst-depth2": tl.SubsetTree(0.6, max_depth=2),
-    "sst-depth3": tl.SubsetTree(0.9, max_depth=3),
-    "pt": PT,
-    "pt-no-leaves": tl.PartialTree(0.7, 0.6, leaves=False),
-    "st-normalised": ST.normalized(),
-    "sst-normalised": SST.normalized(),
-    "sst-depth-normalised": tl.SubsetTree(0.6, max_depth=2).normalized(),
-    "pt-normalised": PT.normalized(),
-    "sum": SST + PT,
-    "weighted": 0.6 * SST.normalized() + 0.4 * PT,
-    "normalised-sum": (2 * SST + PT.normalized() + 1).normalized(),
-    "constant": SST + 3,
-    "nested": (0.5 * (0.3 * ST + SST)).normalized() * 2,
-    "nothing": 0 * SST + PT,
-}
-KEPT = {
-    "product": SST * PT,
-    "part": SST + PT * ST,
-    "gaussian": SST.gaussian(1.0),
-    "mixed": (SST + PT.polynomial(2)).normalized(),
-}
 
 
 def plain_sum(kernel: tl.kernels.Kernel, X: Any, support: Any, alpha: np.ndarray) -> np.ndarray:
@@ -66,28 +40,6 @@ def problems(draw: st.DrawFn) -> tuple[list[tl.Tree], np.ndarray, list[tl.Tree]]
     alpha = draw(st.lists(numbers, min_size=outputs * len(support), max_size=outputs * len(support)))
     X = draw(banks(min_size=1, max_size=5, max_nodes=12)) + draw(st.lists(st.sampled_from(support), max_size=2))
     return support, np.array(alpha).reshape(outputs, len(support)), X
-
-
-@pytest.mark.parametrize("name", COLLAPSING)
-@settings(max_examples=60)
-@given(problem=problems())
-def test_equals_the_sum_over_support_trees(name: str, problem: Any) -> None:
-    support, alpha, X = problem
-    kernel = COLLAPSING[name]
-    model = CompressedModel.of(kernel, support, alpha)
-    assert all(isinstance(term, GraphTerm | ConstantTerm) for term in model.terms), "something was not collapsed"
-    assert_equal_scores(model.score(X), kernel, X, support, alpha)
-
-
-@pytest.mark.parametrize("name", KEPT)
-@settings(max_examples=30)
-@given(problem=problems())
-def test_other_kernels_keep_their_support(name: str, problem: Any) -> None:
-    support, alpha, X = problem
-    kernel = KEPT[name]
-    model = CompressedModel.of(kernel, support, alpha)
-    assert any(isinstance(term, SupportSum) for term in model.terms)
-    assert_equal_scores(model.score(X), kernel, X, support, alpha)
 
 
 def test_a_planted_error_is_seen() -> None:
@@ -208,13 +160,6 @@ def test_trees_in_one_column_share_one_graph() -> None:
 
 
 # --- large values -------------------------------------------------------------------------------------------------
-
-
-def binary(height: int, label: str = "A") -> tl.Tree:
-    tree = tl.Tree(label, ["x"])
-    for _ in range(height):
-        tree = tl.Tree(label, [tree, tree])
-    return tree
 
 
 LARGE = [binary(11), tl.Tree("A", [binary(11), tl.Tree("B", ["x"])]), tl.Tree("A", [binary(10), binary(11)])]

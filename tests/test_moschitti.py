@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 
 import treelet as tl
+from conftest import ROOT, run_experiment
 from experiments import moschitti, moschitti_data, moschitti_time
-from test_experiments import ROOT, run_command
 from treelet.cuts import TreeIndex
 from treelet.testing.recursions import nodes_of, value
 from treelet.testing.strategies import trees
@@ -177,6 +177,6 @@ def test_slope() -> None:
 
 
 def test_full_is_an_option_of_this_experiment_only() -> None:
-    result = run_command("questions", "--full")
+    result = run_experiment("questions", "--full")
     assert result.exit_code != 0
     assert "has no option --full" in result.stderr

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from conftest import nbest_lines
 from treelet.datasets import flights
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.learn import RankSVM, VotedPerceptron
@@ -162,23 +163,13 @@ def test_bad_samples(small: CandidateParses, n: object) -> None:
 # --- lists of other parsers ---------------------------------------------------------------------------------------
 
 
-def lines(parses: CandidateParses, documents: list[str] | None = None) -> list[str]:
-    out = []
-    for number in range(len(parses)):
-        one = parses.sentences([number])
-        items = [[logp, "ignored", str(tree)] for logp, tree in zip(one.logp.tolist(), one.trees, strict=True)]
-        record = {"gold": str(one.gold[0]), "nbest": items}
-        out.append(json.dumps(record if documents is None else {**record, "doc": documents[number]}))
-    return out
-
-
 def test_lists_are_read(small: CandidateParses, tmp_path: Path) -> None:
     file = tmp_path / "nbest.jsonl"
-    file.write_text("\n\n".join(lines(small)) + "\n")
+    file.write_text("\n\n".join(nbest_lines(small)) + "\n")
     parses, documents = CandidateParses.read(file)
     same(parses, small)
     assert documents == ["1", "3"]
-    file.write_text("\n".join(lines(small, ["one", "two"])))
+    file.write_text("\n".join(nbest_lines(small, ["one", "two"])))
     assert CandidateParses.read(file)[1] == ["one", "two"]
 
 
@@ -196,7 +187,7 @@ def test_lists_are_read(small: CandidateParses, tmp_path: Path) -> None:
 )
 def test_errors_name_the_line(small: CandidateParses, tmp_path: Path, line: str, said: str) -> None:
     file = tmp_path / "nbest.jsonl"
-    file.write_text("\n".join([*lines(small), line]))
+    file.write_text("\n".join([*nbest_lines(small), line]))
     with pytest.raises(FormatError, match=said) as caught:
         CandidateParses.read(file)
     assert str(caught.value).startswith(f"{file}:3: ")

@@ -328,4 +328,7 @@ class _Builder:
 
 
 def _summed(coefficients: Any, values: Any) -> Any:
-    return np.asarray(coefficients @ values) if isinstance(values, np.ndarray) else sp.csr_array(coefficients @ values)
+    total = np.asarray(coefficients @ values) if isinstance(values, np.ndarray) else sp.csr_array(coefficients @ values)
+    if not isinstance(total, np.ndarray):
+        total.sort_indices()  # as they are loaded: saved again, the file is the same
+    return total
