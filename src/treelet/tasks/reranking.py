@@ -315,7 +315,9 @@ class Reranker:
 
     def __init__(self, ranker: Ranker | None = None, *, candidates: int | None = 20, random_state: Any = 0) -> None:
         if ranker is not None and not isinstance(ranker, Ranker):
-            raise InputTypeError(f"a ranker is needed (VotedPerceptron, RankSVM or RankRLS), got {type(ranker).__name__}")
+            raise InputTypeError(
+                f"a ranker is needed (VotedPerceptron, RankSVM or RankRLS), got {type(ranker).__name__}"
+            )
         self.ranker = ranker if ranker is not None else VotedPerceptron(kernel=reranking_kernel(), epochs=3)
         self.candidates, self.random_state = candidates, random_state
 
