@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
+from typing import Any
 
 from treelet.errors import ParameterError
 from treelet.structures import Treebank
+from treelet.work import seed_of
 
 # A symbol and what it may become; a template that is written several times is that much more frequent.
 GRAMMAR: dict[str, tuple[str, ...]] = {
@@ -80,18 +82,18 @@ _SYMBOL = re.compile(r"<(\w+)>")
 PATIENCE = 50  # draws after which a tree that was there before will do
 
 
-def small_treebank(n: int = 300, seed: int = 0) -> Treebank:
+def small_treebank(n: int = 300, random_state: Any = 0) -> Treebank:
     """Parsed questions of travellers, as many as asked for, from a generator.
 
     Every tree is drawn from a small hand-written grammar of English: nobody has ever asked these questions. The same
-    `seed` gives the same trees, and the first trees of a longer bank are those of a shorter one. Trees differ from each
+    int as `random_state` gives the same trees, and the first trees of a longer bank are those of a shorter one. Trees differ from each
     other, unless more are asked for than the generator readily finds.
 
     Parameters
     ----------
     n : int
         How many trees.
-    seed : int
+    random_state : int, RandomState or None
         Of the random numbers.
 
     Returns
@@ -108,10 +110,9 @@ def small_treebank(n: int = 300, seed: int = 0) -> Treebank:
     I want to travel from Prague to Dublin this afternoon
     which trains run to Athens after ten a.m.
     """
-    for name, value in (("n", n), ("seed", seed)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ParameterError(f"The {name!r} parameter must be an int of at least 0. Got {value!r} instead.")
-    draw = random.Random(seed).random
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        raise ParameterError(f"The 'n' parameter must be an int of at least 0. Got {n!r} instead.")
+    draw = random.Random(seed_of(random_state)).random
     trees: list[str] = []
     seen: set[str] = set()
     for _ in range(n):
