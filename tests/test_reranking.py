@@ -234,7 +234,9 @@ def test_reranking_kernels() -> None:
 
 
 def test_what_is_no_ranker(small: CandidateParses) -> None:
-    with pytest.raises(InputTypeError, match=r"a ranker is needed \(VotedPerceptron or RankSVM\), got KernelSVC"):
+    with pytest.raises(
+        InputTypeError, match=r"a ranker is needed \(VotedPerceptron, RankSVM or RankRLS\), got KernelSVC"
+    ):
         Reranker(tl.KernelSVC())
     same_trees = small.sentences([0]).sample(1)
     with pytest.raises(ParameterError, match="nothing to learn"):
@@ -346,3 +348,11 @@ def test_bad_settings(learnt: CandidateParses) -> None:
             wrong.kernel()
     with pytest.raises(ParameterError, match="no setting to choose"):
         grid(lam=[])
+
+
+def test_least_squares_may_choose() -> None:
+    train, _, test = tl.datasets.flights_split()
+    learnt = CandidateParses.jackknifed(train[:120], k=10)
+    found = CandidateParses.parsed(tl.PCFG.from_treebank(train[:120]), test[:60], k=10)
+    reranker = Reranker(tl.RankRLS(reranking_kernel(tl.SubsetTree(0.3).normalized()), alpha=1.0)).fit(learnt)
+    assert found.score(reranker.choose(found)) > found.first_score

@@ -15,7 +15,7 @@ from treelet.errors import FormatError, InputTypeError, ParameterError, TreeErro
 from treelet.formats.files import PathLike, Source, open_source
 from treelet.formats.nbest import read_nbest
 from treelet.kernels import Kernel, Linear, On, SubsetTree
-from treelet.learn import RankSVM, VotedPerceptron
+from treelet.learn import RankRLS, RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
 from treelet.parsing import PCFG
 from treelet.structures import Table, Tree, Treebank
@@ -25,7 +25,7 @@ Rows = NDArray[np.int64]
 LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # of each bracket that ends in a word
 NO_PARSE = -1000.0  # log probability that stands for none
 
-Ranker = VotedPerceptron | RankSVM
+Ranker = VotedPerceptron | RankSVM | RankRLS
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +292,7 @@ class Reranker:
 
     Parameters
     ----------
-    ranker : VotedPerceptron or RankSVM, optional
+    ranker : VotedPerceptron, RankSVM or RankRLS, optional
         What learns. By default a perceptron of three passes with `reranking_kernel`. Its kernel works on
         `CandidateParses.table`, so trees are reached by ``On("tree", ...)``.
     candidates : int, optional
@@ -314,8 +314,10 @@ class Reranker:
     """
 
     def __init__(self, ranker: Ranker | None = None, *, candidates: int | None = 20, random_state: Any = 0) -> None:
-        if ranker is not None and not isinstance(ranker, (VotedPerceptron, RankSVM)):
-            raise InputTypeError(f"a ranker is needed (VotedPerceptron or RankSVM), got {type(ranker).__name__}")
+        if ranker is not None and not isinstance(ranker, Ranker):
+            raise InputTypeError(
+                f"a ranker is needed (VotedPerceptron, RankSVM or RankRLS), got {type(ranker).__name__}"
+            )
         self.ranker = ranker if ranker is not None else VotedPerceptron(kernel=reranking_kernel(), epochs=3)
         self.candidates, self.random_state = candidates, random_state
 
