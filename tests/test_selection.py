@@ -29,7 +29,7 @@ from treelet.learn.selection import select
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
 
-BANK = tl.Treebank(list(dict.fromkeys(map(str, tl.datasets.small_treebank(400, seed=1))))[:60])  # all different
+BANK = tl.Treebank(list(dict.fromkeys(map(str, tl.datasets.flights(400, seed=1))))[:60])  # all different
 SIZES = np.array([float(len(tree.words())) for tree in BANK])
 LABELS = np.array(["few", "some", "many"])[np.digitize(SIZES, np.quantile(SIZES, [0.34, 0.67]))]
 LABELS[::7] = "some"  # noise, so that scores differ
