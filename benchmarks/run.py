@@ -43,7 +43,7 @@ def treebank_file(folder: Path) -> tuple[Path, str]:
         return path, "Penn Treebank sample (WSJ), 3,914 trees"
     from treelet.datasets import flights
 
-    flights(n=3914, seed=0).write(path)
+    flights(n=3914, random_state=0).write(path)
     return path, "3,914 generated trees (the WSJ sample is not there)"
 
 

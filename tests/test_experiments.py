@@ -117,7 +117,7 @@ def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
 
 
 def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
-    bank = tl.datasets.flights(260, seed=5)
+    bank = tl.datasets.flights(260, random_state=5)
     bank.write(tmp_path / "bank.mrg")
     result = run_experiment("collins-duffy", "--quick", "--splits", "1", "--treebank", tmp_path / "bank.mrg", "--json", "-o", tmp_path)  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -133,7 +133,7 @@ def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
 
 
 def test_collins_duffy_on_lists(tmp_path: Path) -> None:
-    bank = tl.datasets.flights(150, seed=2)
+    bank = tl.datasets.flights(150, random_state=2)
     grammar = tl.PCFG.from_treebank(bank[:100])
     with open(tmp_path / "lists.jsonl", "w", encoding="utf-8") as stream:
         for number, tree in enumerate(bank):
@@ -150,7 +150,7 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
 def test_no_test_sentence_is_trained_on() -> None:
     from experiments import collins_duffy
 
-    bank = tl.datasets.flights(60, seed=3)
+    bank = tl.datasets.flights(60, random_state=3)
     doubled = tl.Treebank.concat([bank, bank])  # every sentence twice: most have a twin in another part
     parts = collins_duffy.Data("file", "doubled", (70, 20, 30), 1, doubled).parts(0, 3)
     train, dev, test = (

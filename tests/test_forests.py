@@ -95,10 +95,10 @@ def test_temperature():
 
 
 def test_samples_follow_the_probabilities():
-    drawn = tl.Forest.from_trees(TWO).sample(4000, seed=3)
+    drawn = tl.Forest.from_trees(TWO).sample(4000, random_state=3)
     share = sum(str(tree) == TWO[0][0] for tree in drawn) / 4000
     assert share == pytest.approx(0.6, abs=0.03)
-    assert tl.Forest.from_trees(TWO).sample(5, seed=1) == tl.Forest.from_trees(TWO).sample(5, seed=1)
+    assert tl.Forest.from_trees(TWO).sample(5, random_state=1) == tl.Forest.from_trees(TWO).sample(5, random_state=1)
 
 
 def test_over_a_span():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,11 @@ from treelet.errors import KernelOverflowError, ParameterError
 from treelet.learn import RLS, KernelSVC, KernelSVR, RankRLS, RankSVM, VotedPerceptron, matrices
 from treelet.learn.matrices import SharedMatrices
 from treelet.learn.selection import select
-from treelet.metrics import mean_kendall_tau
+from treelet.metrics import paired_bootstrap
 from treelet.testing import check_estimator
+from treelet.work import generator
 
-BANK = tl.Treebank(list(dict.fromkeys(map(str, tl.datasets.flights(400, seed=1))))[:60])  # all different
+BANK = tl.Treebank(list(dict.fromkeys(map(str, tl.datasets.flights(400, random_state=1))))[:60])  # all different
 SIZES = np.array([float(len(tree.words())) for tree in BANK])
 LABELS = np.array(["few", "some", "many"])[np.digitize(SIZES, np.quantile(SIZES, [0.34, 0.67]))]
 LABELS[::7] = "some"  # noise, so that scores differ
@@ -363,9 +365,37 @@ def test_no_prediction_for_each() -> None:
 
 
 def test_rounding_decides_no_order() -> None:
-    goodness, qid = np.array([1.0, 0.5, 0.5, 0.0]), np.zeros(4)
+    ranker = RankSVM("precomputed").fit(np.eye(4), [1.0, 0.5, 0.5, 0.0], np.zeros(4))
+    ranker.predict = lambda X, qid: np.asarray(X)  # what a model says
+    goodness, qid = [1.0, 0.5, 0.5, 0.0], np.zeros(4)
     scores = np.array([3.0, 2.0, 2.0, 1.0])
     for noise in (1e-15, -1e-15):
-        assert mean_kendall_tau(scores + noise * np.arange(4), goodness, qid) == 1.0
-    assert mean_kendall_tau([3.0, 2.0, 2.1, 1.0], goodness, qid) < 1.0
-    assert mean_kendall_tau([1.0, 1.0 + 1e-14, 1.0, 1.0], goodness, qid) == 0.0
+        assert ranker.score(scores + noise * np.arange(4), goodness, qid) == 1.0
+    assert ranker.score([3.0, 2.0, 2.1, 1.0], goodness, qid) < 1.0
+    assert ranker.score([1.0, 1.0 + 1e-14, 1.0, 1.0], goodness, qid) == 0.0
+
+
+# --- random states ------------------------------------------------------------------------------------------------
+
+FOREST = tl.Forest.from_trees([("(S (A x))", 1), ("(S (B x))", 1)])
+RANDOM: dict[str, Callable[[Any], Any]] = {
+    "generator": lambda state: generator(state).integers(1000, size=5).tolist(),
+    "trees of a forest": lambda state: list(map(str, FOREST.sample(40, random_state=state))),
+    "flights": lambda state: list(map(str, tl.datasets.flights(5, random_state=state))),
+    "bootstrap": lambda state: paired_bootstrap(SIZES, SIZES[::-1], n=50, random_state=state),
+    "basis": lambda state: RLS(basis=9, random_state=state).fit(BANK, SIZES).support_.tolist(),
+    "shuffled": lambda state: VotedPerceptron(shuffle=True, random_state=state).fit(BANK, SIZES, QID).updates_.tolist(),
+    "folds": lambda state: KernelSVC(probability=True, random_state=state).fit(BANK, LABELS).platt_.tolist(),
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_states_are_those_of_scikit_learn(name: str) -> None:
+    draw = RANDOM[name]
+    assert draw(3) == draw(np.int64(3))
+    assert draw(np.random.RandomState(3)) == draw(np.random.RandomState(3))
+    state = np.random.RandomState(3)
+    assert draw(state) != draw(state), "a generator goes on"
+    assert draw(None) != draw(None)
+    with pytest.raises(ValueError, match=r"3\.5|random_state"):
+        draw(3.5)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -210,6 +209,8 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
 
     def _calibrated(self, K: Matrix, codes: Codes, sample_weight: Any) -> Matrix:
         """Platt's two numbers for each machine, from the scores of examples that it was not fitted to."""
+        from sklearn.model_selection import StratifiedKFold
+
         n_classes, labels = len(self.classes_), self.classes_[codes]
         factors = None if sample_weight is None else np.asarray(sample_weight, float)
         splitter = StratifiedKFold(
