@@ -15,7 +15,7 @@ import treelet as tl
 from conftest import binary
 from treelet import _core
 from treelet.learn import CompressedModel, linear_parts
-from treelet.learn.terms import GraphTerm, SupportSum, node_weights
+from treelet.learn.terms import GraphTerm, SupportSum
 from treelet.testing.strategies import banks, trees
 
 ST, SST, PT = tl.Subtree(0.7), tl.SubsetTree(0.4), tl.PartialTree(0.4, 0.3)
@@ -49,7 +49,10 @@ def test_a_planted_error_is_seen() -> None:
     model = CompressedModel.of(SST, support, alpha)
     assert_equal_scores(model.score(X), SST, X, support, alpha)
     term = model.terms[0]
-    model.terms[0] = GraphTerm(term.part, 0.0, False, term.graph, term.at_roots * (1 + 1e-6))
+    w = term.at_roots
+    model.terms[0] = GraphTerm(
+        term.part, 0.0, False, term.graph, _core.NodeWeights.of(w.start, w.node, w.weight * (1 + 1e-6))
+    )
     with pytest.raises(AssertionError):
         assert_equal_scores(model.score(X), SST, X, support, alpha)
 
@@ -83,14 +86,14 @@ def test_weights_spread_to_the_parts(problem: Any) -> None:
     support, alpha, _ = problem
     term = CompressedModel.of(PT, support, alpha).terms[0]
     store, roots = term.graph.columns
-    found, counts = _core.NodeWeights.spread(store, roots, node_weights(term.at_roots)), term.graph.weights()
+    found, counts = _core.NodeWeights.spread(store, roots, term.at_roots), term.graph.weights()
 
-    def full(w: _core.NodeWeights, rows: int) -> np.ndarray:
-        return sp.csr_array((w.weight, w.node, w.start), shape=(rows, len(store))).toarray()
+    def full(w: _core.NodeWeights, columns: int) -> np.ndarray:
+        return sp.csr_array((w.weight, w.node, w.start), shape=(len(w), columns)).toarray()
 
-    expected = term.at_roots @ full(counts, len(term.graph))
+    expected = full(term.at_roots, len(roots)) @ full(counts, len(store))
     scale = np.abs(alpha).sum() * 100
-    np.testing.assert_allclose(full(found, term.outputs), expected, rtol=0, atol=1e-13 * scale)
+    np.testing.assert_allclose(full(found, len(store)), expected, rtol=0, atol=1e-13 * scale)
     if term.outputs:
         assert set(found.node) == set(range(len(store)))
 

@@ -19,6 +19,7 @@ from conftest import binary, round_trip, signed
 from treelet.learn import CompressedModel
 from treelet.learn.encoding import register
 from treelet.learn.persist import MAGIC, PREFIX, VERSION
+from treelet.learn.terms import node_weights
 
 TREES = [
     f"(S ({a} {w}) ({b} ({c} {w}) ({c} {v})))"
@@ -371,7 +372,7 @@ def test_a_small_file_does_not_take_much_memory(tmp_path: Path) -> None:
     bank = tl.Treebank.from_columns(Columns(deep, np.arange(1, n + 1, dtype=np.int32)))
     model = CompressedModel.of(tl.Subtree(0.5), bank[:2], [[1.0, 1.0]])
     term = model.terms[0]
-    term.graph, term.at_roots = bank, sp.csr_array(np.ones((1, n)))
+    term.graph, term.at_roots = bank, node_weights(sp.csr_array(np.ones((1, n))))
     tl.save(model, tmp_path / "m")
     assert (tmp_path / "m").stat().st_size < 1_000_000
     import tracemalloc

@@ -44,10 +44,11 @@ def command(
     """
     if picture is not None:
         _check_picture(picture)
+    from treelet.learn.persist import load_classifier
+
     begin = time.perf_counter()
     with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
-        classifier = examples.load_classifier(model)
-        classifier.set_params(n_jobs=jobs)
+        classifier = load_classifier(model, n_jobs=jobs)
         known = [str(name) for name in classifier.classes_.tolist()]
         found = examples.read(file, format)
         truth = found.needed_labels()

@@ -81,16 +81,3 @@ def balanced_weights(codes: Codes) -> Vector:
     counts = np.bincount(codes)
     weights: Vector = (len(codes) / (len(counts) * counts))[codes]
     return weights
-
-
-def votes(scores: Matrix, n_classes: int) -> Matrix:
-    """One score a class from one a pair of classes: votes, and a share of the summed scores to break ties."""
-    found = np.zeros((len(scores), n_classes))
-    sums = np.zeros((len(scores), n_classes))
-    for column, (i, j) in zip(scores.T, combinations(range(n_classes), 2), strict=True):
-        found[:, i] += column > 0
-        found[:, j] += column <= 0
-        sums[:, i] += column
-        sums[:, j] -= column
-    found += sums / (3 * (np.abs(sums) + 1))
-    return found
