@@ -31,7 +31,7 @@ from treelet.metrics import paired_bootstrap
 from treelet.testing import check_estimator
 from treelet.work import generator
 
-BANK = tl.Treebank(list(dict.fromkeys(map(str, tl.datasets.small_treebank(400, random_state=1))))[:60])  # all different
+BANK = tl.Treebank(list(dict.fromkeys(map(str, tl.datasets.flights(400, random_state=1))))[:60])  # all different
 SIZES = np.array([float(len(tree.words())) for tree in BANK])
 LABELS = np.array(["few", "some", "many"])[np.digitize(SIZES, np.quantile(SIZES, [0.34, 0.67]))]
 LABELS[::7] = "some"  # noise, so that scores differ
