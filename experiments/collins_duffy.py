@@ -86,8 +86,10 @@ class Data(NamedTuple):
     def parts(self, seed: int, k: int) -> Parts:
         """Candidates of a random split."""
         if self.lists is not None:
-            return parts_of_lists(self.lists, self.documents, self.sizes, max_words=None, seed=seed)
-        return parts_of_treebank(self.bank, self.sizes, k=k, max_words=self.max_words, seed=seed, **self.grammar)
+            return parts_of_lists(self.lists, self.documents, self.sizes, max_words=None, random_state=seed)
+        return parts_of_treebank(
+            self.bank, self.sizes, k=k, max_words=self.max_words, random_state=seed, **self.grammar
+        )
 
 
 def load(treebank: str | None, nbest: str | None, quick: bool) -> Data:

@@ -237,5 +237,5 @@ def macro_f1(sums: Matrix) -> Matrix:
 def compared(gold: Labels, a: str, of_a: Labels, b: str, of_b: Labels, seed: int) -> dict[str, Any]:
     """Two rows on the same test sentences."""
     names = sorted({label.partition("(")[0] for label in gold} - {"Other"})
-    drawn = paired_bootstrap(counts(gold, of_a, names), counts(gold, of_b, names), macro_f1, seed=seed)
+    drawn = paired_bootstrap(counts(gold, of_a, names), counts(gold, of_b, names), macro_f1, random_state=seed)
     return mcnemar_row(a, of_a == gold, b, of_b == gold) | bootstrap_row(drawn)

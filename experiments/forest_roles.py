@@ -373,5 +373,5 @@ def compared(
     )
     result = mcnemar_row("forest", found_a, "tree", found_b)
     for measure in ("precision", "recall", "f1"):
-        result[measure] = bootstrap_row(paired_bootstrap(sides[0], sides[1], measure, seed=seed))
+        result[measure] = bootstrap_row(paired_bootstrap(sides[0], sides[1], measure, random_state=seed))
     return result

@@ -87,18 +87,18 @@ StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, Lon
     return store;
 }
 
-// Completes rows begin .. end of a symmetric matrix of which the lower half is there.
-void mirror(Matrix out, std::size_t begin, std::size_t end) {
+// Completes rows begin .. end, columns first .. last, of a symmetric matrix of which the lower half is there.
+void mirror(Matrix out, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
     const std::size_t n = out.shape(0), tile = 16;
-    if (begin > end || end > n) refuse("rows out of range");
+    if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
     if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");
     nb::gil_scoped_release free;
     const std::int64_t stride = out.stride(0);
     double *a = out.data();
     for (std::size_t i0 = begin; i0 < end; i0 += tile)
-        for (std::size_t j0 = i0; j0 < n; j0 += tile)
+        for (std::size_t j0 = std::max(i0, first); j0 < last; j0 += tile)
             for (std::size_t i = i0; i < std::min(end, i0 + tile); ++i)
-                for (std::size_t j = std::max(j0, i + 1); j < std::min(n, j0 + tile); ++j)
+                for (std::size_t j = std::max(j0, i + 1); j < std::min(last, j0 + tile); ++j)
                     a[static_cast<std::int64_t>(i) * stride + static_cast<std::int64_t>(j)] =
                         a[static_cast<std::int64_t>(j) * stride + static_cast<std::int64_t>(i)];
 }
@@ -243,5 +243,6 @@ NB_MODULE(_core, m) {
     bind_forests(m, weights);
     bind_parsing(m);
     bind_sequences(m);
-    m.def("mirror", &mirror, "out"_a, "begin"_a, "end"_a, "Completes rows of a symmetric matrix of which the lower half is there.");
+    m.def("mirror", &mirror, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a,
+          "Completes a tile of a symmetric matrix of which the lower half is there.");
 }

@@ -11,116 +11,18 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 import treelet as tl
+from conftest import binary
 from treelet.kernels.bag import Bags
 from treelet.structures import Vectors, bag_of_words
-from treelet.testing import check_kernel, reference
-from treelet.testing.strategies import trees
-
-# Quarters: sums of products of them are exact, so that zero is zero whatever the order of summation.
-quarters = st.integers(-12, 12).map(lambda k: k / 4)
-vectors = st.lists(quarters, min_size=3, max_size=3)
-small_trees = trees(max_nodes=7)
-
-
-def rows(least: int = 2, most: int = 6) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Examples with two trees, a vector, a number and a bag each."""
-    row = st.fixed_dictionaries(
-        {
-            "tree": small_trees,
-            "other": st.none() | small_trees,
-            "vector": vectors,
-            "number": quarters,
-            "bag": st.lists(small_trees, max_size=3),
-        }
-    )
-    return st.lists(row, min_size=least, max_size=most)
-
-
-def sst(a: tl.Tree | None, b: tl.Tree | None, lam: float = 0.4) -> float:
-    return 0.0 if a is None or b is None else reference.subset_tree(a, b, lam)
-
-
-def pt(a: tl.Tree | None, b: tl.Tree | None) -> float:
-    return 0.0 if a is None or b is None else reference.partial_tree(a, b, 0.5, 0.6)
-
-
-def dot(a: list[float], b: list[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True))
-
-
-def unit(k: Any) -> Any:
-    """The normalised form of a slow kernel."""
-
-    def normalised(a: Any, b: Any) -> float:
-        scale = math.sqrt(k(a, a) * k(b, b))
-        return k(a, b) / scale if scale else 0.0
-
-    return normalised
-
-
-def near(k: Any, sigma: float) -> Any:
-    """The Gaussian form of a slow kernel."""
-    return lambda a, b: math.exp(-(k(a, a) - 2 * k(a, b) + k(b, b)) / sigma**2)
-
+from treelet.testing import check_kernel, definition
+from treelet.testing.cases import KERNELS
+from treelet.testing.strategies import examples
 
 SST, PT = tl.SubsetTree(lam=0.4), tl.PartialTree(lam=0.5, mu=0.6)
 
-TREE_COMPOSITES = {
-    "sum": (SST + PT, lambda a, b: sst(a, b) + pt(a, b)),
-    "sum of three": (
-        SST + (PT + tl.Subtree(lam=0.5)),
-        lambda a, b: sst(a, b) + pt(a, b) + reference.subtree(a, b, 0.5),
-    ),
-    "sum with a number": (SST + 1, lambda a, b: sst(a, b) + 1),
-    "builtin sum": (sum([SST, PT]), lambda a, b: sst(a, b) + pt(a, b)),
-    "product": (SST * PT, lambda a, b: sst(a, b) * pt(a, b)),
-    "product of a sum": ((SST + PT) * SST, lambda a, b: (sst(a, b) + pt(a, b)) * sst(a, b)),
-    "times a sum": (SST * (SST + PT), lambda a, b: (sst(a, b) + pt(a, b)) * sst(a, b)),
-    "multiple": (SST * 2, lambda a, b: 2 * sst(a, b)),
-    "multiple of a sum": (0.5 * (SST + PT), lambda a, b: 0.5 * (sst(a, b) + pt(a, b))),
-    "nothing": (0 * SST, lambda a, b: 0.0),
-    "normalised sum": ((SST + PT).normalized(), unit(lambda a, b: sst(a, b) + pt(a, b))),
-    "normalised multiple": ((0.5 * PT).normalized(), unit(pt)),
-    "sum of normalised": (0.6 * SST.normalized() + 0.4 * PT, lambda a, b: 0.6 * unit(sst)(a, b) + 0.4 * pt(a, b)),
-    "gaussian": (SST.gaussian(sigma=2.0), near(sst, 2)),
-    "gaussian of normalised": (PT.normalized().gaussian(0.7), near(unit(pt), 0.7)),
-    "gaussian of a sum": ((SST + PT).gaussian(1.5), near(lambda a, b: sst(a, b) + pt(a, b), 1.5)),
-    "normalised gaussian": (SST.gaussian(1.0).normalized(), near(sst, 1)),
-    "polynomial": (SST.polynomial(2), lambda a, b: sst(a, b) ** 2),
-    "polynomial with coef0": (PT.polynomial(degree=3, coef0=0.5), lambda a, b: (pt(a, b) + 0.5) ** 3),
-    "polynomial of a product": ((SST * PT).polynomial(5, 1), lambda a, b: (sst(a, b) * pt(a, b) + 1) ** 5),
-    "normalised polynomial": (SST.polynomial(3, coef0=1.0).normalized(), unit(lambda a, b: (sst(a, b) + 1) ** 3)),
-    "first power": (SST.polynomial(1), sst),
-    "gaussian of a polynomial": (
-        SST.normalized().polynomial(2).gaussian(1),
-        near(lambda a, b: unit(sst)(a, b) ** 2, 1),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", TREE_COMPOSITES)
-@settings(max_examples=15)
-@given(data=st.lists(small_trees, min_size=2, max_size=6))
-def test_composites_of_tree_kernels(name: str, data: list[tl.Tree]) -> None:
-    kernel, slow = TREE_COMPOSITES[name]
-    check_kernel(kernel, data, reference=slow)
-
-
-VECTOR_COMPOSITES = {
-    "linear": (tl.Linear(), dot),
-    "polynomial": (tl.Polynomial(coef0=1), lambda a, b: (dot(a, b) + 1) ** 2),
-    "cubic": (tl.Polynomial(degree=3, coef0=0.25, gamma=0.5), lambda a, b: (0.5 * dot(a, b) + 0.25) ** 3),
-    "seventh power": (tl.Polynomial(degree=7, coef0=0), lambda a, b: dot(a, b) ** 7),
-    "sum": (tl.Linear() + 0.5 * tl.Polynomial(coef0=1), lambda a, b: dot(a, b) + 0.5 * (dot(a, b) + 1) ** 2),
-    "product": (tl.Linear() * tl.Linear(), lambda a, b: dot(a, b) ** 2),
-    "gaussian": (tl.Linear().gaussian(2.5), lambda a, b: math.exp(-sum((x - y) ** 2 for x, y in zip(a, b)) / 2.5**2)),
-    "polynomial of": (tl.Linear().polynomial(3, 1), lambda a, b: (dot(a, b) + 1) ** 3),
-    "normalised": (tl.Linear().normalized(), unit(dot)),
-}
 
 CONTAINERS = {
     "lists": lambda data: data,
@@ -136,47 +38,26 @@ CONTAINERS = {
 }
 
 
+def check_held(kind: str, hold: Any, data: list[Any]) -> None:
+    """All kernels of a kind, on examples that are held in another way."""
+    for case in KERNELS.values():
+        if case.kind == kind:
+            slow, held = definition(case.kernel), hold(data)
+            check_kernel(case.kernel, held)
+            expected = [[slow(a, b) for b in data] for a in data]
+            np.testing.assert_allclose(case.kernel(held), expected, rtol=1e-9, atol=1e-300)
+
+
 @pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("name", VECTOR_COMPOSITES)
-@settings(max_examples=5)
-@given(data=st.lists(vectors, min_size=2, max_size=6))
-def test_kernels_of_vectors_in_every_container(name: str, container: str, data: list[list[float]]) -> None:
-    kernel, slow = VECTOR_COMPOSITES[name]
-    given_as = CONTAINERS[container](data)
-    check_kernel(kernel, given_as)
-    np.testing.assert_allclose(kernel(given_as), [[slow(a, b) for b in data] for a in data], rtol=1e-9, atol=1e-300)
-
-
-ON_COMPOSITES = {
-    "tree": (tl.On("tree", SST), lambda a, b: sst(a["tree"], b["tree"])),
-    "missing trees": (tl.On("other", PT), lambda a, b: pt(a["other"], b["other"])),
-    "trees and vectors": (
-        0.6 * tl.On("tree", SST).normalized() + tl.On("vector", tl.Linear()),
-        lambda a, b: 0.6 * unit(sst)(a["tree"], b["tree"]) + dot(a["vector"], b["vector"]),
-    ),
-    "two trees": (
-        tl.On("tree", SST) * tl.On("other", SST),
-        lambda a, b: sst(a["tree"], b["tree"]) * sst(a["other"], b["other"]),
-    ),
-    "one column twice": (
-        tl.On("tree", SST) + tl.On("tree", PT.gaussian(2.0)),
-        lambda a, b: sst(a["tree"], b["tree"]) + near(pt, 2)(a["tree"], b["tree"]),
-    ),
-    "number": (tl.On("number", tl.Polynomial(coef0=1)), lambda a, b: (a["number"] * b["number"] + 1) ** 2),
-    "bag": (
-        tl.On("bag", tl.Bag(SST)) + tl.On("vector", tl.Linear()),
-        lambda a, b: sum(sst(x, y) for x in a["bag"] for y in b["bag"]) + dot(a["vector"], b["vector"]),
-    ),
-    "all normalised": (
-        (tl.On("tree", SST) + tl.On("number", tl.Linear()) + 1).normalized(),
-        unit(lambda a, b: sst(a["tree"], b["tree"]) + a["number"] * b["number"] + 1),
-    ),
-}
+@settings(max_examples=8)
+@given(data=examples("vectors"))
+def test_kernels_of_vectors_in_every_container(container: str, data: list[list[float]]) -> None:
+    check_held("vectors", CONTAINERS[container], data)
 
 
 def record_array(data: list[dict[str, Any]]) -> np.ndarray[Any, Any]:
-    kinds = [("tree", object), ("other", object), ("vector", float, 3), ("number", float), ("bag", object)]
-    out = np.empty(len(data), dtype=kinds)
+    kinds = {"vector": (float, 3), "number": float}
+    out = np.empty(len(data), dtype=[(name, kinds.get(name, object)) for name in data[0]])
     for name in data[0]:
         for row, example in enumerate(data):
             out[name][row] = example[name]
@@ -201,75 +82,30 @@ TABLES = {
 
 
 @pytest.mark.parametrize("container", TABLES)
-@pytest.mark.parametrize("name", ON_COMPOSITES)
-@settings(max_examples=5)
-@given(data=rows())
-def test_on_columns_of_every_container(name: str, container: str, data: list[dict[str, Any]]) -> None:
-    kernel, slow = ON_COMPOSITES[name]
-    given_as = TABLES[container](data)
-    check_kernel(kernel, given_as)
-    np.testing.assert_allclose(kernel(given_as), [[slow(a, b) for b in data] for a in data], rtol=1e-9, atol=1e-300)
-
-
-def of_bags(slow: Any) -> Any:
-    return lambda a, b: sum(slow(x, y) for x in a for y in b)
-
-
-BAGS = {
-    "subset trees": (SST, sst),
-    "partial trees": (PT, pt),
-    "subtrees": (tl.Subtree(lam=0.5), lambda a, b: reference.subtree(a, b, 0.5)),
-    "normalised": (SST.normalized(), unit(sst)),
-    "gaussian": (SST.gaussian(1.0), near(sst, 1)),
-    "sum": (SST + PT, lambda a, b: sst(a, b) + pt(a, b)),
-}
-
-
-@pytest.mark.parametrize("name", BAGS)
-@settings(max_examples=20)
-@given(data=st.lists(st.lists(small_trees, max_size=4), min_size=2, max_size=6))
-def test_bags_of_trees(name: str, data: list[list[tl.Tree]]) -> None:
-    inner, slow = BAGS[name]
-    check_kernel(tl.Bag(inner), data, reference=of_bags(slow))
+@settings(max_examples=8)
+@given(data=examples("rows"))
+def test_on_columns_of_every_container(container: str, data: list[dict[str, Any]]) -> None:
+    check_held("rows", TABLES[container], data)
 
 
 @settings(max_examples=20)
-@given(data=st.lists(st.lists(vectors, max_size=4), min_size=2, max_size=6))
-def test_bags_of_vectors(data: list[list[list[float]]]) -> None:
-    check_kernel(tl.Bag(tl.Linear()), data, reference=of_bags(dot))
-
-
-@settings(max_examples=20)
-@given(
-    left=st.lists(st.lists(small_trees, max_size=3), max_size=4),
-    right=st.lists(st.lists(small_trees, max_size=3), max_size=4),
-)
+@given(left=examples("bags", 0, 4), right=examples("bags", 0, 4))
 def test_rectangles_of_bags(left: list[list[tl.Tree]], right: list[list[tl.Tree]]) -> None:
-    for inner, slow in BAGS.values():
-        expected = np.array([[of_bags(slow)(a, b) for b in right] for a in left]).reshape(len(left), len(right))
-        np.testing.assert_allclose(tl.Bag(inner)(left, right), expected, rtol=1e-9, atol=1e-300)
-
-
-def test_a_bag_in_logarithms_is_the_same() -> None:
-    data = [["(A (B x))", "(B x)", "(A (B x))"], [], ["(B x)"], ["(C y)"]]
-    for inner in (SST, SST.normalized(), SST + PT, SST.gaussian(1.0)):
-        kernel = tl.Bag(inner)
-        for halves in (True, False):
-            out = np.zeros((4, 4))
-            kernel.evaluator(data, logs=True).fill(0, 4, out, halves)
-            np.testing.assert_allclose(np.tril(np.exp(out)), np.tril(kernel(data)), rtol=1e-12)
-        with np.errstate(divide="ignore"):
-            np.testing.assert_allclose(kernel.self_values(data, logs=True), np.log(kernel.diag(data)), rtol=1e-12)
+    for case in KERNELS.values():
+        if case.kind == "bags":
+            slow = definition(case.kernel)
+            expected = np.array([[slow(a, b) for b in right] for a in left]).reshape(len(left), len(right))
+            np.testing.assert_allclose(case.kernel(left, right), expected, rtol=1e-9, atol=1e-300)
 
 
 def test_bags_whose_members_only_fit_as_logarithms() -> None:
     count = 1e300 * tl.SubsetTree(lam=1)  # no kernel that bags are summed under
-    data = [[chain_of_twos(8), chain_of_twos(8), chain_of_twos(7)], [chain_of_twos(8)], [], [chain_of_twos(7), "(B y)"]]
+    data = [[binary(8), binary(8), binary(7)], [binary(8)], [], [binary(7), "(B y)"]]
     plain = tl.Bag(tl.SubsetTree(lam=1)).normalized()(data)
     np.testing.assert_allclose(tl.Bag(count).normalized()(data), plain, rtol=1e-9)
     assert plain[3, 0] > 0
     large = tl.SubsetTree(lam=1).normalized()
-    data = [[chain_of_twos(11), chain_of_twos(12)], [chain_of_twos(11)]]
+    data = [[binary(11), binary(12)], [binary(11)]]
     np.testing.assert_allclose(tl.Bag(large)(data), [[large(a, b).sum() for b in data] for a in data], rtol=1e-9)
 
 
@@ -467,15 +303,8 @@ def test_only_kernels_and_numbers_can_be_added() -> None:
 # --- large values -----------------------------------------------------------------------------------------------
 
 
-def chain_of_twos(height: int) -> tl.Tree:
-    tree = tl.Tree("A", ["x"])
-    for _ in range(height):
-        tree = tl.Tree("A", [tree, tree])
-    return tree
-
-
 def test_overflow_is_an_error_in_every_composite() -> None:
-    count, large = tl.SubsetTree(lam=1), [chain_of_twos(8), chain_of_twos(3)]  # 1e90 and more
+    count, large = tl.SubsetTree(lam=1), [binary(8), binary(3)]  # 1e90 and more
     assert 1e80 < count.diag(large)[0] < 1e150
     composites = [count.polynomial(4), count * count * count * count, 1e300 * count, tl.Bag(1e300 * count)]
     for kernel in composites:
@@ -496,7 +325,7 @@ def test_overflow_is_an_error_in_every_composite() -> None:
 
 
 def test_gaussian_of_values_that_do_not_fit() -> None:
-    count, large = tl.SubsetTree(lam=1), [chain_of_twos(11), chain_of_twos(3)]
+    count, large = tl.SubsetTree(lam=1), [binary(11), binary(3)]
     with pytest.raises(tl.errors.KernelOverflowError, match="example 0 with itself"):
         count.gaussian(1.0)(large)
     np.testing.assert_array_equal(count.gaussian(1.0).diag(large), [1, 1])
@@ -515,21 +344,9 @@ def test_gaussian_has_ones_exactly_and_nothing_above() -> None:
 
 
 def test_nothing_times_too_much_is_nothing() -> None:
-    count, large = tl.SubsetTree(lam=1), [chain_of_twos(11)]
+    count, large = tl.SubsetTree(lam=1), [binary(11)]
     np.testing.assert_array_equal((0 * count).self_values(large), [0])
     np.testing.assert_array_equal((tl.kernels.Constant(0) * count).self_values(large), [0])
-
-
-@pytest.mark.parametrize("name", TREE_COMPOSITES)
-def test_logarithms_of_composites(name: str) -> None:
-    kernel, _ = TREE_COMPOSITES[name]
-    data = ["(A (B x) (C y))", "(A (B x) (B x))", "(C y)", "(A)"]
-    K = kernel(data)
-    for halves in (True, False):
-        out = np.zeros((4, 4))
-        kernel.evaluator(data, logs=True).fill(0, 4, out, halves)
-        np.testing.assert_allclose(np.tril(np.exp(out)), np.tril(K), rtol=1e-12)
-    np.testing.assert_allclose(np.exp(kernel.self_values(data, logs=True)), kernel.self_values(data), rtol=1e-12)
 
 
 # --- vectors ----------------------------------------------------------------------------------------------------

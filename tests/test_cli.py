@@ -12,10 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import treelet as tl
-from treelet.cli.main import app
+from conftest import fail, process, run, succeed
 from treelet.cli.options import kernel_from_options
 
 TREES = [
@@ -30,31 +29,6 @@ def bank(tmp_path: Path) -> Path:
     file = tmp_path / "bank.mrg"
     file.write_text("\n".join(TREES))
     return file
-
-
-def run(*args: object, input: str | bytes | None = None):
-    return CliRunner().invoke(app, [str(arg) for arg in args], input=input)
-
-
-def succeed(*args: object, input: str | bytes | None = None):
-    result = run(*args, input=input)
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def fail(*args: object, input: str | bytes | None = None) -> str:
-    """The one line that a failing command prints."""
-    result = run(*args, input=input)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("treelet: error: ")
-    assert result.stderr.count("\n") == 1, result.stderr
-    return result.stderr
-
-
-def process(*args: object, **options):
-    command = [sys.executable, "-m", "treelet", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
 
 
 # --- gram -------------------------------------------------------------------------------------------------------

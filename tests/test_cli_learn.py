@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import classification_report, confusion_matrix
 from sklearn.model_selection import StratifiedKFold
-from typer.testing import CliRunner
 
 import treelet as tl
+from conftest import fail, run, run_python
 from treelet.cli import evaluate, grid
 from treelet.cli.examples import number_text
-from treelet.cli.main import app
 from treelet.learn import matrices
+from treelet.learn.persist import load_classifier
 
 FRAGMENTS = {
     "place": ["(WH (W where))", "(WH (P in) (WH (W what) (N city)))"],
@@ -61,10 +61,6 @@ def test(tmp_path: Path) -> Path:
     return write_tsv(tmp_path / "test.tsv", generate(30, seed=2))
 
 
-def run(*args: object, input: str | bytes | None = None):
-    return CliRunner().invoke(app, [str(arg) for arg in args], input=input)
-
-
 def succeed(*args: object, input: str | bytes | None = None) -> str:
     result = run(*args, input=input)
     assert result.exit_code == 0, result.output
@@ -74,16 +70,6 @@ def succeed(*args: object, input: str | bytes | None = None) -> str:
 
 def report(*args: object, input: str | bytes | None = None):
     return json.loads(succeed(*args, "--json", input=input))
-
-
-def fail(*args: object, input: str | bytes | None = None) -> str:
-    """The one line that a failing command prints."""
-    result = run(*args, input=input)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("treelet: error: ")
-    assert result.stderr.count("\n") == 1, result.stderr
-    return result.stderr
 
 
 def fitted(train: Path, kernel: tl.kernels.Kernel, **params) -> tl.KernelSVC:
@@ -368,6 +354,38 @@ def test_predict_to_a_file_and_json(train: Path, test: Path) -> None:
     assert summary["output"] == str(out)
     assert "labels" not in summary
     assert out.read_text().splitlines() == result["labels"]
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_predicting_loads_no_scikit_learn(train: Path, test: Path, command: str) -> None:
+    """Which takes a second, and SciPy a part of one."""
+    model = train.with_name("m.treelet")
+    succeed("train", train, "-o", model)
+    code = (
+        "import sys; from treelet.cli.main import app\n"
+        f"try: app(['{command}', {str(model)!r}, {str(test)!r}])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print([name for name in ('sklearn', 'scipy') if name in sys.modules])"
+    )
+    assert run_python(code).splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_a_saved_classifier_predicts_the_same(train: Path, test: Path, multi_class: str) -> None:
+    clf = fitted(train, tl.SubsetTree().normalized() + 1, multi_class=multi_class)
+    path = train.with_name("m.treelet")
+    tl.save(clf, path)
+    X = tl.read_examples(test)[0]
+    saved = load_classifier(path, n_jobs=2)
+    np.testing.assert_array_equal(saved.decision_function(X), clf.decision_function(X))
+    np.testing.assert_array_equal(saved.predict(X), clf.predict(X))
+    K = clf.model_.kernel(X)
+    tl.save(tl.KernelSVC("precomputed").fit(K, [0, 1] * (len(X) // 2) + [0] * (len(X) % 2)), path)
+    with pytest.raises(tl.errors.InputTypeError, match="fitted to a matrix of kernel values, and takes no examples"):
+        load_classifier(path)
+    tl.save(tl.KernelMatrix().fit(X), path)
+    with pytest.raises(tl.errors.InputTypeError, match="a KernelMatrix, not a classifier"):
+        load_classifier(path)
 
 
 def test_predict_nothing(train: Path) -> None:

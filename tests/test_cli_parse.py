@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import treelet as tl
-from test_cli import fail, process, run, succeed
+from conftest import fail, process, run, succeed
 
 GRAMMAR = """S -> NP VP [1.0]
 VP -> V NP [0.6] | VP PP [0.4]

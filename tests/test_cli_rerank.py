@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import treelet as tl
-from test_cli import run, succeed
-from test_reranking import lines
+from conftest import nbest_lines, run, succeed
 from treelet.datasets import flights
 from treelet.tasks import CandidateParses
 from treelet.tasks.rerank_job import Outcome, grid, parts_of_treebank, rerank
@@ -94,7 +93,7 @@ def test_lists_of_another_parser(tmp_path: Path) -> None:
     bank = flights(160)
     parses = CandidateParses.jackknifed(bank, 8, folds=4)
     file = tmp_path / "nbest.jsonl"
-    file.write_text("\n".join(lines(parses, [str(number // 4) for number in range(160)])))
+    file.write_text("\n".join(nbest_lines(parses, [str(number // 4) for number in range(160)])))
     result = succeed("rerank", "--nbest", file, "--epochs", 1, "--lam", "0.3", "--logp", "0.1")
     assert "another parser's" in result.stdout
     assert "40 documents kept whole" in result.stderr

@@ -13,8 +13,8 @@ import pytest
 
 import experiments
 import treelet
+from conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^ *(```+|~~~+) *(\S*)", re.MULTILINE)

@@ -10,37 +10,30 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import treelet as tl
+from conftest import ROOT, run_experiment
 from experiments import EXPERIMENTS
-from experiments.__main__ import app
 from experiments.report import write
 from experiments.running import run
 from treelet.datasets import loaders
 
-ROOT = Path(__file__).resolve().parents[1]
-
-
-def run_command(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments])
-
 
 def test_the_list_says_what_each_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    listed = run_command().stdout
+    listed = run_experiment().stdout
     for name, experiment in EXPERIMENTS.items():
         assert f"{name}: {experiment.what}" in listed
         assert all(data in listed for data in experiment.data)
         importlib.import_module(f"experiments.{name.replace('-', '_')}")
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    result = run_command("moschitti", "--quick")
+    result = run_experiment("moschitti", "--quick")
     assert (result.exit_code, "propbank_wsj_sample" in result.stderr) == (2, True)
-    assert run_command("lattices").stderr.endswith("choose one of " + ", ".join(EXPERIMENTS) + "\n")
+    assert run_experiment("lattices").stderr.endswith("choose one of " + ", ".join(EXPERIMENTS) + "\n")
 
 
 def test_what_pictures_need_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    result = run_command("collins-duffy", "--quick", "-o", tmp_path / "new")
+    result = run_experiment("collins-duffy", "--quick", "-o", tmp_path / "new")
     assert "treelet[viz]" in result.stderr
     assert not (tmp_path / "new").exists()
 
@@ -124,9 +117,9 @@ def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
 
 
 def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
-    bank = tl.datasets.flights(260, seed=5)
+    bank = tl.datasets.flights(260, random_state=5)
     bank.write(tmp_path / "bank.mrg")
-    result = run_command("collins-duffy", "--quick", "--splits", "1", "--treebank", tmp_path / "bank.mrg", "--json", "-o", tmp_path)  # fmt: skip
+    result = run_experiment("collins-duffy", "--quick", "--splits", "1", "--treebank", tmp_path / "bank.mrg", "--json", "-o", tmp_path)  # fmt: skip
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)
     assert {"pcfg", "reranked", "oracle", "relative_improvement", "depth", "scale", "seconds"} <= set(data)
@@ -134,13 +127,13 @@ def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
     stem = "collins-duffy-bank"
     assert names == {"bank.mrg", *(f"{stem}.{suffix}" for suffix in ("json", "md", "png"))}
     assert f"({stem}.png)" in (tmp_path / f"{stem}.md").read_text()
-    result = run_command("questions", "--splits", "3")
+    result = run_experiment("questions", "--splits", "3")
     assert result.exit_code != 0
     assert "has no option --splits" in result.stderr
 
 
 def test_collins_duffy_on_lists(tmp_path: Path) -> None:
-    bank = tl.datasets.flights(150, seed=2)
+    bank = tl.datasets.flights(150, random_state=2)
     grammar = tl.PCFG.from_treebank(bank[:100])
     with open(tmp_path / "lists.jsonl", "w", encoding="utf-8") as stream:
         for number, tree in enumerate(bank):
@@ -157,7 +150,7 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
 def test_no_test_sentence_is_trained_on() -> None:
     from experiments import collins_duffy
 
-    bank = tl.datasets.flights(60, seed=3)
+    bank = tl.datasets.flights(60, random_state=3)
     doubled = tl.Treebank.concat([bank, bank])  # every sentence twice: most have a twin in another part
     parts = collins_duffy.Data("file", "doubled", (70, 20, 30), 1, doubled).parts(0, 3)
     train, dev, test = (

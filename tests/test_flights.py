@@ -65,12 +65,14 @@ def test_sizes(split):
     assert [tree for part in split for tree in part] == list(flights())
 
 
-@pytest.mark.parametrize("given", [{"n": -1}, {"n": 2.0}, {"n": True}, {"seed": -1}, {"seed": "0"}, {"seed": None}])
+@pytest.mark.parametrize(
+    "given", [{"n": -1}, {"n": 2.0}, {"n": True}, {"random_state": -1}, {"random_state": "0"}, {"random_state": 0.5}]
+)
 def test_refuses(given):
     with pytest.raises(ParameterError, match=f"The '{next(iter(given))}' parameter must be an int of at least 0"):
         flights(**given)
-    if "seed" in given:
-        with pytest.raises(ParameterError, match="'seed'"):
+    if "random_state" in given:
+        with pytest.raises(ParameterError, match="'random_state'"):
             flights_split(**given)
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import run_experiment
 from experiments import forest_relations, forest_roles
 from experiments.forest_coverage import coverage, coverages
 from experiments.forest_parsers import of_lists, split
-from test_experiments import run_command
 from treelet.errors import ParameterError
 from treelet.metrics import paired_bootstrap, semeval_scores
 from treelet.structures import Forest, Tree
@@ -28,7 +28,7 @@ def instance(doc: str = "d", arguments: tuple[tuple[str, int, int], ...] = ()) -
 
 def test_a_quick_run(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
-    result = run_command("forest", "--quick", "--json", "--jobs", "2", "--out", tmp_path / "new")
+    result = run_experiment("forest", "--quick", "--json", "--jobs", "2", "--out", tmp_path / "new")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert json.loads((tmp_path / "new" / "forest.json").read_text()) == found
@@ -54,10 +54,10 @@ def test_a_quick_run(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_quick_and_full_exclude_each_other() -> None:
-    result = run_command("forest", "--quick", "--full")
+    result = run_experiment("forest", "--quick", "--full")
     assert result.exit_code != 0
     assert "not both" in result.stderr
-    result = run_command("questions", "--full")
+    result = run_experiment("questions", "--full")
     assert "has no option --full" in result.stderr
 
 

@@ -4,48 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
 
 import treelet as tl
-from treelet.testing.strategies import banks
-
-KERNELS = [
-    tl.Subtree(lam=0.7),
-    tl.SubsetTree(lam=0.4),
-    tl.SubsetTree(lam=0.6, max_depth=1),
-    tl.SubsetTree(lam=0.6, max_depth=2),
-    tl.PartialTree(lam=0.4, mu=0.3),
-    tl.PartialTree(lam=0.9, mu=0.8, leaves=False),
-    tl.SubsetTree(lam=0.4).normalized(),
-    tl.PartialTree(lam=0.5, mu=0.6).normalized(),
-    0.3 * tl.SubsetTree(lam=0.4) + 2 * tl.PartialTree(lam=0.5, mu=0.6).normalized(),
-    tl.SubsetTree(lam=0.4).normalized() * (tl.Subtree(lam=0.5) + 1.5),
-    tl.SubsetTree(lam=0.4).normalized().gaussian(sigma=0.8),
-    tl.SubsetTree(lam=0.3).polynomial(degree=2, coef0=1.0),
-]
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-@settings(max_examples=20)
-@given(examples=banks(min_size=2, max_size=4, max_nodes=10))
-def test_agrees_with_differences(kernel: tl.kernels.Kernel, examples: list[tl.Tree]) -> None:
-    K, dK = kernel.gradient(examples)
-    np.testing.assert_allclose(K, kernel(examples), rtol=1e-10, atol=1e-300)
-    theta = kernel.theta
-    assert dK.shape == (*K.shape, len(theta))
-    assert len(kernel.bounds) == len(theta) == kernel.n_dims == len(kernel.hyperparameters)
-    step = 1e-6
-    for k in range(len(theta)):
-        around = []
-        for sign in (1, -1):
-            moved = theta.copy()
-            moved[k] += sign * step
-            around.append(kernel.clone_with_theta(moved)(examples))
-        numeric = (around[0] - around[1]) / (2 * step)
-        scale = max(1.0, np.abs(K).max())
-        np.testing.assert_allclose(dK[..., k] / scale, numeric / scale, atol=1e-7)
 
 
 def test_theta_names_the_parameters_in_order() -> None:

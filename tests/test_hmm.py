@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import ROOT
 from treelet.parsing import HMM
 from treelet.testing.strategies import tagged
 
-ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ["the/D dog/N barks/V", "the/D cat/N sleeps/V", "dogs/N bark/V", "a/D dog/N sleeps/V", "she/P barks/V"]
 
 

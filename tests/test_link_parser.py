@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from conftest import run
 from treelet import Dependencies, TreeletError
-from treelet.cli.main import app
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import link_library, link_parser, link_program
 from treelet.parsing.link_parser import LinkParser, link_grammar_version
@@ -556,7 +555,7 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(caught.value, TreeletError)
         assert "the rest of treelet works without" in str(caught.value)
     assert link_grammar_version() is None
-    assert "Link Grammar  not installed: apt install link-grammar" in CliRunner().invoke(app, ["doctor"]).stdout
+    assert "Link Grammar  not installed: apt install link-grammar" in run("doctor").stdout
 
 
 @installed

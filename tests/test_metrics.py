@@ -387,9 +387,9 @@ def test_bootstrap_of_counts_is_the_definition(name: str, monkeypatch: pytest.Mo
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=8), st.integers(0, 5))
 def test_bootstrap_is_seeded_and_antisymmetric(pairs: list[tuple[int, int]], seed: int) -> None:
     a, b = ([pair[k] for pair in pairs] for k in (0, 1))
-    result = metrics.paired_bootstrap(a, b, n=50, seed=seed)
-    assert result == metrics.paired_bootstrap(a, b, n=50, seed=seed)
-    other = metrics.paired_bootstrap(b, a, n=50, seed=seed)
+    result = metrics.paired_bootstrap(a, b, n=50, random_state=seed)
+    assert result == metrics.paired_bootstrap(a, b, n=50, random_state=seed)
+    other = metrics.paired_bootstrap(b, a, n=50, random_state=seed)
     assert (other.difference, other.p_value) == (-result.difference, result.p_value)
     assert other.interval == pytest.approx((-result.interval[1], -result.interval[0]))
 

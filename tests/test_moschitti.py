@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 
 import treelet as tl
+from conftest import ROOT, run_experiment
 from experiments import moschitti, moschitti_data, moschitti_time
-from test_experiments import ROOT, run_command
 from treelet.cuts import TreeIndex
 from treelet.testing.recursions import nodes_of, value
 from treelet.testing.strategies import trees
@@ -115,7 +115,7 @@ def test_features_with_pairs() -> None:
 
 
 def test_choosing_learns_as_the_machine_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    bank = tl.datasets.small_treebank(60, seed=1)
+    bank = tl.datasets.flights(60, random_state=1)
     y = np.array([len(tree.words()) % 3 for tree in bank])
     docs = [str(k // 4) for k in range(60)]
     words = [dict.fromkeys(tree.words(), 1.0) for tree in bank]
@@ -156,7 +156,7 @@ def test_naive_equals_the_kernels_on_wide_trees() -> None:
 
 
 def test_trees_have_exactly_as_many_nodes() -> None:
-    bank = list(tl.datasets.flights(200, seed=4))
+    bank = list(tl.datasets.flights(200, random_state=4))
     found = moschitti_time.trees_of_size(bank, (2, 7, 12), 20)
     assert {size: {len(list(t.nodes())) for t in some} for size, some in found.items()} == {2: {2}, 7: {7}, 12: {12}}
     assert all(len(some) == 20 for some in found.values())
@@ -177,6 +177,6 @@ def test_slope() -> None:
 
 
 def test_full_is_an_option_of_this_experiment_only() -> None:
-    result = run_command("questions", "--full")
+    result = run_experiment("questions", "--full")
     assert result.exit_code != 0
     assert "has no option --full" in result.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 from collections import Counter
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 
 import treelet as tl
+from conftest import binary, signed
 from treelet import _core
 from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron, voting
 from treelet.learn.growing import GrowingBlocks, GrowingGraph, GrowingMatrix, GrowingParts, growing
@@ -307,9 +307,7 @@ def test_ways_are_chosen_by_kernel_and_size(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_values_too_large_for_a_float64(monkeypatch: pytest.MonkeyPatch) -> None:
-    big = tl.Tree("A", ["x"])
-    for _ in range(11):
-        big = tl.Tree("A", [big, big])
+    big = binary(11)
     trees = [big, tl.Tree("A", [big, tl.Tree("B", ["x"])]), tl.Tree.parse("(B x)"), tl.Tree.parse("(A x)")]
     y, qid = [1, 0, 1, 0], [0, 0, 1, 1]
     ranker = VotedPerceptron(tl.SubsetTree(1).normalized()).fit(trees, y, qid)
@@ -600,10 +598,6 @@ def test_there_and_back_with_columns(kernel: Any, prediction: str, tmp_path: Pat
         ranker.fit(rows, Y, QID)
         tl.save(ranker, tmp_path / "m")
         np.testing.assert_array_equal(tl.load(tmp_path / "m").predict(more, NEW_QID), ranker.predict(more, NEW_QID))
-
-
-def signed(content: bytes) -> bytes:
-    return content[:-32] + hashlib.sha256(content[:-32]).digest()
 
 
 @pytest.mark.parametrize("ranker", [*SAVED[:3], SAVED[-1], VotedPerceptron("precomputed"), "voted"], ids=repr)

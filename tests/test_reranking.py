@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from conftest import nbest_lines
 from treelet.datasets import flights
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.learn import RankSVM, VotedPerceptron
@@ -88,7 +89,7 @@ def test_concat_is_the_opposite_of_sentences(found: CandidateParses) -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 5, 100])
 def test_a_sample_holds_the_best(found: CandidateParses, n: int) -> None:
-    part = found.sample(n, seed=1)
+    part = found.sample(n, random_state=1)
     sizes = np.bincount(found.qid)
     np.testing.assert_array_equal(np.bincount(part.qid), np.minimum(sizes, n))
     assert part.oracle_score == found.oracle_score
@@ -96,9 +97,9 @@ def test_a_sample_holds_the_best(found: CandidateParses, n: int) -> None:
     for number in range(0, len(found), 17):
         mine = list(found.sentences([number]).trees)
         assert all(tree in mine for tree in part.sentences([number]).trees)
-    same(part, found.sample(n, seed=1))
+    same(part, found.sample(n, random_state=1))
     if n == 5:
-        assert list(part.trees) != list(found.sample(n, seed=2).trees)
+        assert list(part.trees) != list(found.sample(n, random_state=2).trees)
     if n == 100:
         same(part, found)
 
@@ -162,23 +163,13 @@ def test_bad_samples(small: CandidateParses, n: object) -> None:
 # --- lists of other parsers ---------------------------------------------------------------------------------------
 
 
-def lines(parses: CandidateParses, documents: list[str] | None = None) -> list[str]:
-    out = []
-    for number in range(len(parses)):
-        one = parses.sentences([number])
-        items = [[logp, "ignored", str(tree)] for logp, tree in zip(one.logp.tolist(), one.trees, strict=True)]
-        record = {"gold": str(one.gold[0]), "nbest": items}
-        out.append(json.dumps(record if documents is None else {**record, "doc": documents[number]}))
-    return out
-
-
 def test_lists_are_read(small: CandidateParses, tmp_path: Path) -> None:
     file = tmp_path / "nbest.jsonl"
-    file.write_text("\n\n".join(lines(small)) + "\n")
+    file.write_text("\n\n".join(nbest_lines(small)) + "\n")
     parses, documents = CandidateParses.read(file)
     same(parses, small)
     assert documents == ["1", "3"]
-    file.write_text("\n".join(lines(small, ["one", "two"])))
+    file.write_text("\n".join(nbest_lines(small, ["one", "two"])))
     assert CandidateParses.read(file)[1] == ["one", "two"]
 
 
@@ -196,7 +187,7 @@ def test_lists_are_read(small: CandidateParses, tmp_path: Path) -> None:
 )
 def test_errors_name_the_line(small: CandidateParses, tmp_path: Path, line: str, said: str) -> None:
     file = tmp_path / "nbest.jsonl"
-    file.write_text("\n".join([*lines(small), line]))
+    file.write_text("\n".join([*nbest_lines(small), line]))
     with pytest.raises(FormatError, match=said) as caught:
         CandidateParses.read(file)
     assert str(caught.value).startswith(f"{file}:3: ")
@@ -243,7 +234,9 @@ def test_reranking_kernels() -> None:
 
 
 def test_what_is_no_ranker(small: CandidateParses) -> None:
-    with pytest.raises(InputTypeError, match=r"a ranker is needed \(VotedPerceptron or RankSVM\), got KernelSVC"):
+    with pytest.raises(
+        InputTypeError, match=r"a ranker is needed \(VotedPerceptron, RankSVM or RankRLS\), got KernelSVC"
+    ):
         Reranker(tl.KernelSVC())
     same_trees = small.sentences([0]).sample(1)
     with pytest.raises(ParameterError, match="nothing to learn"):
@@ -251,14 +244,14 @@ def test_what_is_no_ranker(small: CandidateParses) -> None:
 
 
 def test_random_split() -> None:
-    parts = random_split(10, [5, 2, 3], seed=3)
+    parts = random_split(10, [5, 2, 3], random_state=3)
     assert sorted(np.concatenate(parts).tolist()) == list(range(10))
     assert all((np.diff(part) > 0).all() for part in parts)
-    assert [part.tolist() for part in parts] != [part.tolist() for part in random_split(10, [5, 2, 3], seed=4)]
+    assert [part.tolist() for part in parts] != [part.tolist() for part in random_split(10, [5, 2, 3], random_state=4)]
     with pytest.raises(ParameterError, match="cannot be made of 10"):
-        random_split(10, [9, 2], seed=0)
+        random_split(10, [9, 2], random_state=0)
     with pytest.raises(ParameterError, match="cannot be made of 10"):
-        random_split(10, [9, 0], seed=0)
+        random_split(10, [9, 0], random_state=0)
 
 
 # --- the whole job ------------------------------------------------------------------------------------------------
@@ -355,3 +348,11 @@ def test_bad_settings(learnt: CandidateParses) -> None:
             wrong.kernel()
     with pytest.raises(ParameterError, match="no setting to choose"):
         grid(lam=[])
+
+
+def test_least_squares_may_choose() -> None:
+    train, _, test = tl.datasets.flights_split()
+    learnt = CandidateParses.jackknifed(train[:120], k=10)
+    found = CandidateParses.parsed(tl.PCFG.from_treebank(train[:120]), test[:60], k=10)
+    reranker = Reranker(tl.RankRLS(reranking_kernel(tl.SubsetTree(0.3).normalized()), alpha=1.0)).fit(learnt)
+    assert found.score(reranker.choose(found)) > found.first_score

@@ -20,33 +20,6 @@ VECTORS = {"x": [1.0, 0.1, 0.0], "y": [0.9, 0.3, 0.0], "z": [0.0, 0.1, 1.0], "A"
 WORDS = ("x", "y", "z", "A", "w")
 
 
-@pytest.mark.parametrize("leaves", [True, False])
-def test_equals_the_slow_definition(leaves: bool) -> None:
-    vectors = WordVectors(list(VECTORS), list(VECTORS.values()))
-    kernel = Smoothed(vectors, lam=0.5, mu=0.7, leaves=leaves, threshold=0.3)
-
-    def similarity(a: str, b: str) -> float:
-        value = vectors.similarity(a, b)
-        return value if value > 0.3 else 0.0
-
-    pairs = 0
-
-    @settings(max_examples=300)
-    @given(banks(min_size=2, max_size=5, max_nodes=9, words=WORDS))
-    def compare(examples: list[tl.Tree]) -> None:
-        nonlocal pairs
-        slow = [
-            [reference.smoothed_partial_tree(a, b, similarity, 0.5, 0.7, leaves) for b in examples] for a in examples
-        ]
-        np.testing.assert_allclose(kernel(examples), slow, rtol=1e-9, atol=1e-300)
-        np.testing.assert_allclose(kernel(examples[:1], examples), slow[:1], rtol=1e-9, atol=1e-300)
-        np.testing.assert_allclose(kernel.diag(examples), np.diag(slow), rtol=1e-9, atol=1e-300)
-        pairs += len(examples) ** 2
-
-    compare()
-    assert pairs > 2000
-
-
 def test_the_reference_is_that_of_partial_trees_when_only_equal_words_match() -> None:
     @settings(max_examples=60)
     @given(banks(min_size=2, max_size=2, max_nodes=9))

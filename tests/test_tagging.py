@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import treelet as tl
@@ -24,29 +24,6 @@ SHORT = ["the/D dog/N barks/V", "a/D dog/N barks/V", "a/D cat/N", "dogs/N bark/V
 
 
 # --- the kernel -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("lam", [0.4, 1.0, 0.05])
-def test_equals_the_slow_definition_on_thousands_of_pairs(lam: float) -> None:
-    pairs = 0
-
-    @settings(max_examples=300)
-    @given(st.lists(tagged(), min_size=2, max_size=6))
-    def compare(examples: list[tl.Tagged]) -> None:
-        nonlocal pairs
-        expected = np.array([[reference.tagging(a, b, lam) for b in examples] for a in examples])
-        np.testing.assert_allclose(tl.Tagging(lam)(examples), expected, rtol=1e-9)
-        np.testing.assert_allclose(tl.Tagging(lam)(examples[:2], examples[1:]), expected[:2, 1:], rtol=1e-9)
-        pairs += len(examples) * (len(examples) + 1) // 2
-
-    compare()
-    assert pairs >= 2000, f"only {pairs} pairs were compared"
-
-
-@settings(max_examples=30)
-@given(st.lists(tagged(max_size=6), min_size=2, max_size=7), st.sampled_from([0.3, 1.0]))
-def test_is_a_kernel(examples: list[tl.Tagged], lam: float) -> None:
-    check_kernel(tl.Tagging(lam), examples, reference=lambda a, b: reference.tagging(a, b, lam))
 
 
 def test_a_wrong_definition_would_be_noticed() -> None:
@@ -106,18 +83,6 @@ def test_very_long_sequences_take_no_stack() -> None:
     value = tl.Tagging(lam=0.1).diag([long])[0]
     assert math.isfinite(value)
     assert tl.structures.TaggedBank([long])[:][0] == long
-
-
-def test_gradient() -> None:
-    step = 1e-6
-    K, dK = tl.Tagging(0.3)(SHORT, eval_gradient=True)
-    up, down = (tl.Tagging(0.3 * math.exp(s))(SHORT) for s in (step, -step))
-    np.testing.assert_allclose(K, tl.Tagging(0.3)(SHORT))
-    np.testing.assert_allclose(dK[:, :, 0], (up - down) / (2 * step), rtol=1e-6)
-    N, dN = tl.Tagging(0.3).normalized()(SHORT, eval_gradient=True)
-    up, down = (tl.Tagging(0.3 * math.exp(s)).normalized()(SHORT) for s in (step, -step))
-    np.testing.assert_allclose(dN[:, :, 0], (up - down) / (2 * step), atol=1e-7)
-    assert np.diag(N) == pytest.approx(1)
 
 
 def test_many_candidates_of_one_sentence() -> None:

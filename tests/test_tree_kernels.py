@@ -12,59 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from treelet.testing import check_kernel, reference
+from conftest import binary
+from treelet.testing import definition, reference
+from treelet.testing.cases import PLAIN, Case, random_tree
 from treelet.testing.strategies import banks, trees
 
 CAT = "(VP (V brought) (NP (D a) (N cat)))"
 
-KERNELS = {
-    "st": (tl.Subtree(lam=0.7), lambda a, b: reference.subtree(a, b, 0.7)),
-    "st-count": (tl.Subtree(), reference.subtree),
-    "sst": (tl.SubsetTree(lam=0.4), lambda a, b: reference.subset_tree(a, b, 0.4)),
-    "sst-count": (tl.SubsetTree(lam=1), lambda a, b: reference.subset_tree(a, b, 1)),
-    "sst-depth1": (tl.SubsetTree(lam=0.6, max_depth=1), lambda a, b: reference.subset_tree(a, b, 0.6, 1)),
-    "sst-depth2": (tl.SubsetTree(lam=0.6, max_depth=2), lambda a, b: reference.subset_tree(a, b, 0.6, 2)),
-    "sst-depth3": (tl.SubsetTree(lam=0.9, max_depth=3), lambda a, b: reference.subset_tree(a, b, 0.9, 3)),
-    "pt": (tl.PartialTree(lam=0.4, mu=0.3), lambda a, b: reference.partial_tree(a, b, 0.4, 0.3)),
-    "pt-count": (tl.PartialTree(lam=1, mu=1), lambda a, b: reference.partial_tree(a, b, 1, 1)),
-    "pt-no-leaves": (
-        tl.PartialTree(lam=0.7, mu=0.6, leaves=False),
-        lambda a, b: reference.partial_tree(a, b, 0.7, 0.6, leaves=False),
-    ),
-}
-each_kernel = pytest.mark.parametrize("name", KERNELS)
-
-
-@each_kernel
-def test_equals_the_slow_definition_on_thousands_of_pairs(name: str) -> None:
-    kernel, slow = KERNELS[name]
-    pairs = 0
-
-    @settings(max_examples=400)
-    @given(banks(min_size=2, max_size=5, max_nodes=11))
-    def compare(examples: list[tl.Tree]) -> None:
-        nonlocal pairs
-        K = kernel(examples)
-        expected = np.array([[slow(a, b) for b in examples] for a in examples])
-        np.testing.assert_allclose(K, expected, rtol=1e-9, atol=1e-300)
-        pairs += len(examples) * (len(examples) + 1) // 2
-
-    compare()
-    assert pairs >= 2000, f"only {pairs} pairs were compared"
-
-
-@each_kernel
-@settings(max_examples=25)
-@given(examples=banks(min_size=2, max_size=6, max_nodes=9))
-def test_is_a_kernel(name: str, examples: list[tl.Tree]) -> None:
-    kernel, slow = KERNELS[name]
-    check_kernel(kernel, examples, reference=slow)
+TREE_KERNELS = {name: case for name, case in PLAIN.items() if case.kind == "trees"}
 
 
 @settings(max_examples=60)
-@given(rows=banks(max_size=4), columns=banks(max_size=4), name=st.sampled_from(sorted(KERNELS)))
+@given(rows=banks(max_size=4), columns=banks(max_size=4), name=st.sampled_from(sorted(TREE_KERNELS)))
 def test_rectangles_between_banks_of_their_own(rows: list[tl.Tree], columns: list[tl.Tree], name: str) -> None:
-    kernel, slow = KERNELS[name]
+    kernel = TREE_KERNELS[name].kernel
+    slow = definition(kernel)
     K = kernel(tl.Treebank(rows), tl.Treebank(columns))
     np.testing.assert_allclose(K, [[slow(a, b) for b in columns] for a in rows], rtol=1e-9, atol=1e-300)
 
@@ -141,16 +103,6 @@ def test_a_tag_matches_an_equal_word_in_partial_trees_only() -> None:
     )
 
 
-def test_missing_trees_have_value_zero() -> None:
-    bank = tl.Treebank(["(A x)", None, "(A x)"])
-    for kernel, _ in KERNELS.values():
-        K = kernel(bank)
-        assert K[0, 2] > 0
-        assert (K[1] == 0).all()
-        assert (K[:, 1] == 0).all()
-        assert kernel.normalized()(bank)[1, 1] == 0
-
-
 def test_a_bare_word_has_no_productions() -> None:
     assert tl.SubsetTree()(["(A)"])[0, 0] == 0
     assert tl.SubsetTree().normalized()(["(A)"])[0, 0] == 0
@@ -158,13 +110,6 @@ def test_a_bare_word_has_no_productions() -> None:
 
 
 # --- large values -----------------------------------------------------------------------------------------------
-
-
-def binary(height: int) -> tl.Tree:
-    tree = tl.Tree("A", ["x"])
-    for _ in range(height):
-        tree = tl.Tree("A", [tree, tree])
-    return tree
 
 
 def exact_count(first: tl.Tree, second: tl.Tree) -> int:
@@ -245,21 +190,13 @@ def test_normalised_chain_in_closed_form() -> None:
     assert tl.SubsetTree(lam=1).diag([chain])[0] == pytest.approx(expected)
 
 
-def random_tree(rng: np.random.Generator, nodes: int) -> tl.Tree:
-    if nodes <= 1:
-        return tl.Tree("AB"[rng.integers(2)], ["xyz"[rng.integers(3)]])
-    count = int(rng.integers(1, 4))
-    shares = rng.multinomial(nodes - 1, [1 / count] * count)
-    return tl.Tree("ABC"[rng.integers(3)], [random_tree(rng, int(share)) for share in shares])
-
-
 # --- blocks of similar rows -------------------------------------------------------------------------------------
 
 
-@each_kernel
-def test_candidate_lists_share_their_work(name: str) -> None:
+@pytest.mark.parametrize("case", TREE_KERNELS.values(), ids=TREE_KERNELS)
+def test_candidate_lists_share_their_work(case: Case) -> None:
     """Neighbouring trees that share most subtrees are worked on together; the values must not know."""
-    kernel, _ = KERNELS[name]
+    kernel = case.kernel
     rng = np.random.default_rng(3)
     base = random_tree(rng, 40)
     examples = [base] + [tl.Tree("S", [base, random_tree(rng, 3)]) for _ in range(40)] + [random_tree(rng, 9)]

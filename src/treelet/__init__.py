@@ -9,33 +9,22 @@ Names are loaded when they are first used, so that ``import treelet`` costs next
 ``__init__.pyi``, once for editors and for this module.
 """
 
-import ast
 import sys
-from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from treelet.lazy import loader, names_in_stub
 
 __version__ = "0.1.0"
 
 
-def _listed() -> dict[str, str]:
-    """Each name of the stub beside this file, and the module it comes from."""
-    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: str(node.module) for node in imports for alias in node.names}
-
-
-_WHERE = _listed()
+_WHERE = names_in_stub(__file__)
+_load = loader(__name__, _WHERE)
 __all__ = sorted(name for name, home in _WHERE.items() if home != __name__) + ["__version__"]  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module 'treelet' has no attribute {name!r}")
-    home = _WHERE[name]
-    value = import_module(f"treelet.{name}") if home == __name__ else getattr(import_module(home), name)
-    globals()[name] = value
+    value = globals()[name] = _load(name)
     return value
 
 

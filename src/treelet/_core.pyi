@@ -441,5 +441,7 @@ class SubsequenceColumns:
     @property
     def bytes(self) -> int: ...
 
-def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int) -> None:
-    """Completes rows of a symmetric matrix of which the lower half is there."""
+def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int, first: int, last: int) -> None:
+    """
+    Completes a tile of a symmetric matrix of which the lower half is there.
+    """

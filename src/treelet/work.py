@@ -35,15 +35,25 @@ def generator(random_state: Any) -> np.random.Generator:
     >>> int(generator(0).integers(100)), int(generator(0).integers(100))
     (85, 85)
     """
+    return (
+        random_state if isinstance(random_state, np.random.Generator) else np.random.default_rng(seed_of(random_state))
+    )
+
+
+def seed_of(random_state: Any) -> int:
+    """The int that a random state is, or one drawn from it."""
+    if random_state is None:
+        random_state = np.random.default_rng()
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
     if isinstance(random_state, np.random.RandomState):
-        random_state = random_state.randint(2**31 - 1)
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
-    if not whole and random_state is not None and not isinstance(random_state, np.random.Generator):
-        raise ParameterError(
-            "The 'random_state' parameter must be an int of at least 0, a RandomState, a Generator or None. "
-            f"Got {random_state!r} instead."
-        )
-    return np.random.default_rng(random_state)
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**63:
+        return int(random_state)
+    raise ParameterError(
+        "The 'random_state' parameter must be an int of at least 0, a RandomState, a Generator or None. "
+        f"Got {random_state!r} instead."
+    )
 
 
 def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]) -> None:

@@ -44,7 +44,7 @@ def test_random_grammars(seed: int) -> None:
         pruned = whole.prune(2.0)
         if whole:
             assert grammar.forest(words, prune=2.0).count_trees() == pruned.count_trees()
-            whole.sample(5, seed=seed)
+            whole.sample(5, random_state=seed)
             for node in range(len(whole.nodes)):
                 assert tl.Forest.from_columns(whole.columns._replace(root=node))
             assert tl.Forest.from_json(whole.to_json()) == whole

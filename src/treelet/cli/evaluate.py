@@ -21,6 +21,7 @@ from treelet.errors import ParameterError
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 PICTURES = (".png", ".pdf", ".svg")
+FIELDS = ("precision", "recall", "f1")
 CONFUSIONS = 20  # listed where the table is too wide
 
 
@@ -43,10 +44,11 @@ def command(
     """
     if picture is not None:
         _check_picture(picture)
+    from treelet.learn.persist import load_classifier
+
     begin = time.perf_counter()
     with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
-        classifier = examples.load_classifier(model)
-        classifier.set_params(n_jobs=jobs)
+        classifier = load_classifier(model, n_jobs=jobs)
         known = [str(name) for name in classifier.classes_.tolist()]
         found = examples.read(file, format)
         truth = found.needed_labels()
@@ -89,31 +91,34 @@ def compared(truth: list[str], guessed: list[str], known: list[str]) -> dict[str
     Classes are those that occur, in the file or among the guesses; a label that the model does not know counts as any
     other, and is never guessed.
     """
-    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+    import numpy as np
 
     occurring = set(truth) | set(guessed)
     names = [name for name in known if name in occurring] + sorted(set(truth) - set(known))
-
-    def figures(average: str | None) -> Any:
-        return precision_recall_fscore_support(truth, guessed, labels=names, average=average, zero_division=0)
-
-    fields = ("precision", "recall", "f1")
-    by_class = {
-        name: {**dict(zip(fields, map(float, values[:3]), strict=True)), "support": int(values[3])}
-        for name, values in zip(names, zip(*figures(None), strict=True), strict=True)
-    }
-    right = sum(a == b for a, b in zip(truth, guessed, strict=True))
+    place = {name: number for number, name in enumerate(names)}
+    matrix = np.zeros((len(names), len(names)), np.int64)
+    np.add.at(matrix, ([place[label] for label in truth], [place[label] for label in guessed]), 1)
+    counts = zip(np.diag(matrix).tolist(), matrix.sum(axis=0).tolist(), matrix.sum(axis=1).tolist(), strict=True)
+    by_class = {name: {**_figures(*count), "support": count[2]} for name, count in zip(names, counts, strict=True)}
+    right = int(np.trace(matrix))
     return {
         "examples": len(truth),
         "correct": right,
         "accuracy": right / len(truth),
         "interval": wilson(right, len(truth)),
         "classes": by_class,
-        "macro": dict(zip(fields, map(float, figures("macro")[:3]), strict=True)),
-        "micro": dict(zip(fields, map(float, figures("micro")[:3]), strict=True)),
+        "macro": {field: float(np.mean([figures[field] for figures in by_class.values()])) for field in FIELDS},
+        "micro": _figures(right, len(truth), len(truth)),
         "unknown": dict(sorted(Counter(label for label in truth if label not in known).items())),
-        "confusion": {"labels": names, "matrix": confusion_matrix(truth, guessed, labels=names).tolist()},
+        "confusion": {"labels": names, "matrix": matrix.tolist()},
     }
+
+
+def _figures(right: int, guessed: int, true: int) -> dict[str, float]:
+    from treelet.metrics.relations import Score
+
+    score = Score(right, guessed, true)
+    return {field: getattr(score, field) / 100 for field in FIELDS}
 
 
 # --- in the terminal ----------------------------------------------------------------------------------------------

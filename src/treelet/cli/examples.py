@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treelet.errors import FormatError, InputTypeError, ParameterError
+from treelet.errors import FormatError, ParameterError
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
-    from treelet.learn import KernelSVC
+    from treelet.learn.deciding import SavedClassifier
     from treelet.structures import Treebank
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{0,15})?")
@@ -110,17 +110,7 @@ def number_text(label: str) -> str:
 # --- for a model --------------------------------------------------------------------------------------------------
 
 
-def load_classifier(file: str) -> KernelSVC:
-    """A classifier from a model file."""
-    from treelet.learn import KernelSVC, load
-
-    model = load(file)
-    if not isinstance(model, KernelSVC):
-        raise InputTypeError(f"{file}: this model is a {type(model).__name__}, not a classifier (KernelSVC)")
-    return model
-
-
-def for_model(model: KernelSVC, examples: Examples) -> Any:
+def for_model(model: SavedClassifier, examples: Examples) -> Any:
     """The columns of a file that a model's kernel works on, under the names that it knows them by."""
     from treelet.structures import Table
 

@@ -15,7 +15,7 @@ from treelet.cli import examples, files
 from treelet.cli.options import FormatOption, JsonOption
 
 if TYPE_CHECKING:
-    from treelet.learn import KernelSVC
+    from treelet.learn.deciding import SavedClassifier
 
 
 def command(
@@ -36,10 +36,11 @@ def command(
 
     Labels in FILE are passed over. Example: treelet predict m.treelet test.tsv --scores
     """
+    from treelet.learn.persist import load_classifier
+
     begin = time.perf_counter()
     with files.whole_file(Path(output)) if output != "-" else nullcontext() as temporary:
-        classifier = examples.load_classifier(model)
-        classifier.set_params(n_jobs=jobs)
+        classifier = load_classifier(model, n_jobs=jobs)
         data = examples.for_model(classifier, examples.read(file, format))
         labels, values = scored(classifier, data)
         names = [str(name) for name in classifier.classes_.tolist()]
@@ -58,7 +59,7 @@ def command(
         _write(sys.stdout, labels, names, values if scores else None)
 
 
-def scored(classifier: KernelSVC, data: Any) -> tuple[list[str], list[list[float]]]:
+def scored(classifier: SavedClassifier, data: Any) -> tuple[list[str], list[list[float]]]:
     """The label of each example, and the score of each class; of two classes, one's is the other's negated."""
     import numpy as np
 

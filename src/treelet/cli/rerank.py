@@ -117,7 +117,7 @@ def command(
     with ExitStack() as stack:
         model = stack.enter_context(files.whole_file(Path(save))) if save is not None else None
         folder = None if output is None else _folder(output)
-        options: dict[str, Any] = {"max_words": max_words, "seed": seed, "say": say}
+        options: dict[str, Any] = {"max_words": max_words, "random_state": seed, "say": say}
         if nbest is not None:
             title, source = "Parse reranking", f"The proposals are another parser's, from {nbest}."
             parts = _lists(nbest, wanted, options)
@@ -135,7 +135,7 @@ def command(
             settings,
             epochs=epochs,
             candidates=train_candidates or None,
-            seed=seed,
+            random_state=seed,
             n_jobs=jobs,
             progress=bars,
             say=say,

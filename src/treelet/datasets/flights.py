@@ -7,7 +7,7 @@ import re
 from bisect import bisect
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treelet.datasets.flights_words import (
     BEFORE,
@@ -25,6 +25,7 @@ from treelet.datasets.flights_words import (
 )
 from treelet.errors import ParameterError
 from treelet.structures import Treebank
+from treelet.work import seed_of
 
 SIZES = (800, 200, 336)  # as in Collins & Duffy (2001)
 LENGTHS = (5, 18)  # words
@@ -51,7 +52,7 @@ class FlightsSplit(NamedTuple):
     test: Treebank
 
 
-def flights(n: int = 1336, seed: int = 0) -> Treebank:
+def flights(n: int = 1336, random_state: Any = 0) -> Treebank:
     """Parsed travel questions and requests in which words and context decide on the structure, from a generator.
 
     This is generated, not a corpus: nobody has said these sentences, and scores on them are no scores on English. It is
@@ -71,14 +72,14 @@ def flights(n: int = 1336, seed: int = 0) -> Treebank:
     Six modifiers in a hundred are attached at random, so that nobody can be right everywhere. Few words and patterns
     are frequent and many are rare; some words of a test part are new.
 
-    The same `seed` gives the same trees, and the first trees of a longer bank are those of a shorter one. A few
+    The same int as `random_state` gives the same trees, and the first trees of a longer bank are those of a shorter one. A few
     sentences come twice.
 
     Parameters
     ----------
     n : int
         How many trees.
-    seed : int
+    random_state : int, RandomState or None
         Of the random numbers.
 
     Returns
@@ -94,20 +95,20 @@ def flights(n: int = 1336, seed: int = 0) -> Treebank:
     i want to cancel a hot meal and cancel the low coach fare on planes
     i plan to reserve the connection with a card on friday afternoon
     """
-    _check(n=n, seed=seed)
-    writer = _Writer(random.Random(seed))
+    _check(n=n)
+    writer = _Writer(random.Random(seed_of(random_state)))
     return Treebank([writer.sentence() for _ in range(n)])
 
 
-def flights_split(seed: int = 0) -> FlightsSplit:
+def flights_split(random_state: Any = 0) -> FlightsSplit:
     """A bank of `flights` in the parts of Collins & Duffy (2001): 800 trees to train, 200 to develop, 336 to test.
 
-    Trees are drawn one after the other, so that the parts are simply the first, the next and the last. Another `seed`
-    is another bank.
+    Trees are drawn one after the other, so that the parts are simply the first, the next and the last. Another
+    `random_state` is another bank.
 
     Parameters
     ----------
-    seed : int
+    random_state : int, RandomState or None
         As in `flights`.
 
     Returns
@@ -121,7 +122,7 @@ def flights_split(seed: int = 0) -> FlightsSplit:
     >>> [len(part) for part in flights_split()]
     [800, 200, 336]
     """
-    bank = flights(sum(SIZES), seed)
+    bank = flights(sum(SIZES), random_state)
     begin, end = SIZES[0], SIZES[0] + SIZES[1]
     return FlightsSplit(bank[:begin], bank[begin:end], bank[end:])
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.explain.draw import _text
+from treelet.explain.draw import escaped
 from treelet.explain.layout import shown, width_of
 from treelet.structures import Dependencies
 
@@ -213,7 +213,7 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, limit: int = LIMIT
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
-        f"<title>{_text(' '.join(parse.words))}</title>",
+        f"<title>{escaped(' '.join(parse.words))}</title>",
         f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
     ]
     highest = sorted(layout.arcs, key=lambda arc: -arc.level)
@@ -230,15 +230,15 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, limit: int = LIMIT
         lines.append(f'<path d="M{x - half:.1f} {y - 7:.1f}h{2 * half:.1f}v14h{-2 * half:.1f}z" fill="#ffffff"/>')
         lines.append(
             f'<text x="{x:.1f}" y="{y + 3.8:.1f}" font-size="{SMALL:g}" fill="{ROOT if arc.root else NAME}">'
-            f"{_text(arc.label)}</text>"
+            f"{escaped(arc.label)}</text>"
         )
     for place, word in enumerate(parse.words):
         x = layout.x[place] + MARGIN
-        lines.append(f'<text x="{x:.1f}" y="{floor + 18:.1f}" font-size="{WORD:g}">{_text(shown(word))}</text>')
+        lines.append(f'<text x="{x:.1f}" y="{floor + 18:.1f}" font-size="{WORD:g}">{escaped(shown(word))}</text>')
         if tags:
             lines.append(
                 f'<text x="{x:.1f}" y="{floor + 35:.1f}" font-size="{SMALL:g}" fill="{TAG}">'
-                f"{_text(shown(parse.tags[place]))}</text>"
+                f"{escaped(shown(parse.tags[place]))}</text>"
             )
     return "\n".join([*lines, "</svg>"]) + "\n"
 

@@ -68,7 +68,7 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> s
         )
     count = forest.count_trees()
     said = f"{count:,} tree{'s' * (count > 1)}" if count < 10**12 else f"{float(min(count, 10**300)):.1e} trees"
-    return _Picture(Graph(forest), f"{said}, the most probable one in bold" if caption else "").svg()
+    return Picture(Graph(forest), f"{said}, the most probable one in bold" if caption else "").svg()
 
 
 def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
@@ -99,7 +99,7 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
     _check_limit(limit)
     if sum(1 for _ in itertools.islice(tree.nodes(), limit + 1)) > limit:
         raise TreeError(f"the tree has more than {limit:,} nodes, too many to draw: draw a part of it, or print it")
-    return _Picture(Graph(Forest.from_tree(tree)), "").svg()
+    return Picture(Graph(Forest.from_tree(tree)), "").svg()
 
 
 def _check_limit(limit: object) -> None:
@@ -107,7 +107,7 @@ def _check_limit(limit: object) -> None:
         raise ParameterError(f"The 'limit' parameter must be an int of at least 1. Got {limit!r} instead.")
 
 
-class _Picture:
+class Picture:
     def __init__(self, graph: Graph, caption: str) -> None:
         self.graph, self.caption = graph, caption
         self.layout = Layout(graph)
@@ -120,7 +120,7 @@ class _Picture:
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
-            f"<title>{_text(' '.join(self._words()))}</title>",
+            f"<title>{escaped(' '.join(self._words()))}</title>",
             f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
             '<g fill="none" stroke-linecap="round">',
             *(line for dot in dots for line in self._edge(*dot)),
@@ -131,7 +131,7 @@ class _Picture:
         if self.caption:
             lines.append(
                 f'<text x="{MARGIN:g}" y="{height - 10:.1f}" text-anchor="start" font-size="11" fill="#667077">'
-                f"{_text(self.caption)}</text>"
+                f"{escaped(self.caption)}</text>"
             )
         return "\n".join([*lines, "</svg>"]) + "\n"
 
@@ -187,12 +187,12 @@ class _Picture:
         chance, best = self.graph.posterior[node], node in self.graph.best_nodes
         number = _number(chance)
         said = f"{label or 'hidden root'} over words {begin} to {end}, probability {chance:.4g}"
-        lines = ["<g>", f"<title>{_text(said)}</title>"]
+        lines = ["<g>", f"<title>{escaped(said)}</title>"]
         line = f'stroke="{BEST if best else ONLY}" stroke-width="{1.8 if best else 1:g}"'
         if not label:
             lines.append(f'<circle cx="{x:.1f}" cy="{y + HEIGHT / 2:.1f}" r="6" fill="#ffffff" {line}/>')
         elif node not in self.graph.own:
-            lines.append(f'<text x="{x:.1f}" y="{y + 21:.1f}" font-size="{FONT + 1:g}">{_text(shown(label))}</text>')
+            lines.append(f'<text x="{x:.1f}" y="{y + 21:.1f}" font-size="{FONT + 1:g}">{escaped(shown(label))}</text>')
         else:
             half = self.layout.box[node] / 2
             lines.append(
@@ -201,7 +201,7 @@ class _Picture:
             )
             lines.append(
                 f'<text x="{x:.1f}" y="{y + (14 if number else 19.5):.1f}" font-size="{FONT:g}">'
-                f"{_text(shown(label))}</text>"
+                f"{escaped(shown(label))}</text>"
             )
             if number:
                 lines.append(
@@ -215,7 +215,7 @@ def _shade(chance: float) -> str:
     return "#" + "".join(f"{round(255 + (full - 255) * chance):02x}" for full in (0xC9, 0xDD, 0xF2))
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """Fit for XML."""
     return escape(_UNPRINTABLE.sub("\ufffd", text))
 

@@ -77,18 +77,12 @@ def forest_columns(nodes: Sequence[tuple[str, int, int]], edges: Sequence[Edge],
     labels: dict[str, int] = {}
     numbered = [(labels.setdefault(label, len(labels)), begin, end) for label, begin, end in nodes]
     label, begin, end = np.ascontiguousarray(np.array(numbered, np.int32).reshape(-1, 3).T)
+    head, tails, logp = zip(*edges, strict=True) if edges else ((), (), ())
     starts = np.zeros(len(edges) + 1, np.int64)
-    np.cumsum([len(tails) for _, tails, _ in edges], out=starts[1:])
+    np.cumsum([len(below) for below in tails], out=starts[1:])
+    tail = np.array([node for below in tails for node in below], np.int32)
     return ForestColumns(
-        list(labels),
-        label,
-        begin,
-        end,
-        np.array([head for head, _, _ in edges], np.int32),
-        starts,
-        np.array([tail for _, tails, _ in edges for tail in tails], np.int32),
-        np.array([logp for _, _, logp in edges], np.float64),
-        root,
+        list(labels), label, begin, end, np.array(head, np.int32), starts, tail, np.array(logp, np.float64), root
     )
 
 

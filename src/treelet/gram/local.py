@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any
 
 import numpy as np
 
 from treelet import _core
 from treelet.errors import InputTypeError, ParameterError
-from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory, row_strips
+from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory, row_strips, squares
 from treelet.kernels.base import Evaluator, Kernel, Matrix
 from treelet.work import Advance, count_threads, progress_bar, run
 
@@ -62,42 +63,58 @@ def gram(
     shape = (len(X), len(X if Y is None else Y))
     out = _checked(out, shape) if out is not None else _allocate(shape, budget)
     budget = budget or DEFAULT_MEMORY
-    evaluator = kernel.evaluator(X, Y)
     halves = Y is None
-    blocks = column_blocks(shape[1], evaluator.bytes, budget)
+    blocks = column_blocks(shape[1], kernel.index_bytes(X if Y is None else Y), budget)
     cells = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
+    result = _Result(out)
     with progress_bar(progress, "kernel values", cells) as advance:
         if len(blocks) <= 1:
-            _fill(evaluator, out, threads, budget, halves, advance)
+            _fill(kernel.evaluator(X, Y), result, out, threads, budget // 2, halves, advance)
         else:
-            del evaluator  # its index is what was too large
             for begin, end in blocks:
                 first = begin if halves else 0  # above the diagonal is mirrored below
                 part = kernel.evaluator(X[first:], (X if Y is None else Y)[begin:end])
-                _fill(part, out[first:, begin:end], threads, budget, False, advance)
+                _fill(part, result, out[first:, begin:end], threads, budget // 2, False, advance)
     if halves:
-        run(
-            lambda tile: _core.mirror(out, tile.begin, tile.end),
-            row_strips(shape[0], 1, n_jobs=threads, memory=budget, matrices=1, halves=False),
-            threads,
-            lambda done: None,
-        )
+
+        def mirror(tiles: tuple[Tile, Tile]) -> None:
+            rows, columns = tiles
+            _core.mirror(out, rows.begin, rows.end, columns.begin, columns.end)
+            result.release()
+
+        run(mirror, squares(shape[0], budget // (2 * threads)), threads, lambda done: None)
     return out
 
 
-def _fill(evaluator: Evaluator, out: Matrix, threads: int, budget: int, halves: bool, advance: Advance) -> None:
+class _Result:
+    """Where the values go. Pages of a mapped file that were written are let go, so that they take no memory."""
+
+    def __init__(self, out: Matrix) -> None:
+        shared = isinstance(out, np.memmap) and out.mode in ("r+", "w+")  # else letting go would lose what was written
+        self._mapped = getattr(out, "_mmap", None) if shared and hasattr(mmap, "MADV_DONTNEED") else None
+
+    def release(self) -> None:
+        """What was written so far is the system's business: it stays in the file, not in this process."""
+        if self._mapped is not None:
+            self._mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def _fill(
+    evaluator: Evaluator, result: _Result, out: Matrix, threads: int, budget: int, halves: bool, advance: Advance
+) -> None:
     strips = row_strips(
         evaluator.n_rows,
         evaluator.n_columns,
         n_jobs=threads,
         memory=budget,
-        matrices=evaluator.scratch,
+        matrices=1 + evaluator.scratch,
         halves=halves,
     )
 
     def work(tile: Tile) -> int:
         target = out[tile.begin : tile.end, : tile.end] if halves else out[tile.begin : tile.end]
         evaluator.fill(tile.begin, tile.end, target, halves)
+        result.release()
         return target.size
 
     run(work, strips, threads, advance)

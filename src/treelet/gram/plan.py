@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -65,3 +66,10 @@ def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[tuple[i
     count = max(1, min(n_columns, -(-2 * index_bytes // memory)))
     width = -(-n_columns // count)
     return [(begin, min(begin + width, n_columns)) for begin in range(0, n_columns, width)]
+
+
+def squares(n: int, memory: int) -> list[tuple[Tile, Tile]]:
+    """Tiles of the upper half of a square matrix, such that one and its mirror image fit the budget."""
+    side = max(16, min(n, 4096, math.isqrt(memory // 16)))
+    bands = [Tile(begin, min(begin + side, n)) for begin in range(0, n, side)]
+    return [(rows, columns) for rows in bands for columns in bands if columns.end > rows.begin]

@@ -109,10 +109,6 @@ class PairEvaluator(Evaluator):
         if not self.logs:
             check_values(self.kernel, out, begin, halves)
 
-    @property
-    def bytes(self) -> int:
-        return self.left.bytes + self.right.bytes
-
 
 class Pair(Kernel):
     """Two kernels on the same data."""
@@ -200,10 +196,6 @@ class ScaleEvaluator(Evaluator):
             with np.errstate(over="ignore"):
                 out *= self.factor
             check_values(self.kernel, out, begin, halves)
-
-    @property
-    def bytes(self) -> int:
-        return self.inner.bytes
 
 
 class Scale(Kernel):

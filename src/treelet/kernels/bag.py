@@ -186,10 +186,6 @@ class BagEvaluator(Evaluator):
             else:
                 own *= 2
 
-    @property
-    def bytes(self) -> int:
-        return self.inner.bytes
-
 
 class Bag(Kernel):
     r"""Examples that are bags of several trees (or whatever the inner kernel takes).
@@ -250,6 +246,10 @@ class Bag(Kernel):
         # factors of the members must fit a float64
         inner = self.kernel.kernel
         return all(inner.self_values(part.members, logs=True).max() <= LARGE for part in parts)
+
+    def index_bytes(self, X: Any) -> int:
+        members = self.coerce(X).members
+        return self.kernel.index_bytes(members) if len(members) else 0
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         X = self.coerce(X)

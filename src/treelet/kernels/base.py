@@ -43,11 +43,6 @@ class Evaluator(ABC):
     scratch = 0
     """Matrices of the strip's size that `fill` needs besides ``out``."""
 
-    @property
-    def bytes(self) -> int:
-        """Memory that the evaluator itself takes."""
-        return 0
-
 
 class Kernel(Tunable, ABC):
     """A positive semi-definite similarity.
@@ -147,6 +142,10 @@ class Kernel(Tunable, ABC):
     def coerce(self, X: Any) -> Any:
         """The data in the form that this kernel works on: something with a length that can be sliced."""
 
+    def index_bytes(self, X: Any) -> int:
+        """About how much memory an evaluator takes whose columns are X; at most twice that."""
+        return sum(inner.index_bytes(X) for inner in self.get_params(deep=False).values() if isinstance(inner, Kernel))
+
     def diag(self, X: Any) -> Vector:
         """K(x, x) for each x.
 
@@ -156,7 +155,7 @@ class Kernel(Tunable, ABC):
         large = np.flatnonzero(~np.isfinite(values))
         if len(large):
             raise overflow(self, int(large[0]), int(large[0]))
-        return values
+        return values.copy()
 
     def __call__(
         self,

@@ -73,6 +73,9 @@ class On(Kernel):
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         return self.kernel.self_values(self._part(X), logs=logs)
 
+    def index_bytes(self, X: Any) -> int:
+        return self.kernel.index_bytes(self._part(X))
+
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         return self.kernel._gradient(self._part(X))
 

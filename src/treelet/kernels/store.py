@@ -56,10 +56,6 @@ class StoreEvaluator(Evaluator):
         if large is not None and not self.logs:
             raise overflow(self.kernel, *large)
 
-    @property
-    def bytes(self) -> int:
-        return int(self.native.bytes)
-
 
 class StoreKernel(Kernel):
     """A convolution kernel computed by the native core, over the distinct parts of the examples in a bank."""
@@ -97,7 +93,20 @@ class StoreKernel(Kernel):
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         self.validate()
         bank = self.coerce(X)
-        return self.native_self_values(bank.columns.store, bank.weights(), logs)
+
+        def compute() -> Vector:
+            return self.native_self_values(bank.columns.store, bank.weights(), logs)
+
+        params = tuple(self.get_params(deep=False).values())
+        try:
+            found: Vector = bank.values((type(self), logs, params), compute)
+            return found
+        except TypeError:  # a parameter that is not hashable: a dict of windows
+            return compute()
+
+    def index_bytes(self, X: Any) -> int:
+        store, weights, _ = StoreRows.of(self.coerce(X))
+        return 64 * len(weights.node) + 16 * len(store)
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         self.validate()

@@ -67,16 +67,18 @@ class VectorEvaluator(Evaluator):
             stop = min(start + COLUMNS, width)
             out[:, start:stop] = (rows @ self.blocks[start // COLUMNS]).toarray()[:, : stop - start]
 
-    @property
-    def bytes(self) -> int:
-        return sum(b.data.nbytes + b.indices.nbytes + b.indptr.nbytes for b in self.blocks) if self.sparse else 0
-
 
 class VectorKernel(Kernel):
     """A function of the inner product of two vectors."""
 
     def coerce(self, X: Any) -> Vectors:
         return as_vectors(X)
+
+    def index_bytes(self, X: Any) -> int:
+        values = self.coerce(X).values
+        return (
+            0 if isinstance(values, np.ndarray) else values.data.nbytes + values.indices.nbytes + values.indptr.nbytes
+        )
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> VectorEvaluator:
         self.validate()

@@ -67,10 +67,6 @@ class NormalizedEvaluator(Evaluator):
                 if np.isfinite(self.rows[row]):
                     out[row - begin, row] = 0.0 if self.logs else 1.0
 
-    @property
-    def bytes(self) -> int:
-        return self.inner.bytes
-
 
 def _inverse_roots(log_values: Vector) -> Vector:
     return np.where(np.isfinite(log_values), np.exp(-0.5 * np.where(np.isfinite(log_values), log_values, 0)), 0.0)
@@ -167,10 +163,6 @@ class GaussianEvaluator(Evaluator):
         if not self.logs:
             check_values(self.kernel, out, begin, halves)
 
-    @property
-    def bytes(self) -> int:
-        return self.inner.bytes
-
 
 class Gaussian(Kernel):
     r"""``kernel.gaussian(sigma)``: how near two examples are in the kernel's space.
@@ -259,10 +251,6 @@ class PowerEvaluator(Evaluator):
             out += coef0
         raise_to(out, degree, self.logs)
         (check_logs if self.logs else check_values)(self.kernel, out, begin, halves)
-
-    @property
-    def bytes(self) -> int:
-        return self.inner.bytes
 
 
 class PolynomialOf(Kernel):

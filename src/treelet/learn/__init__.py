@@ -1,28 +1,21 @@
-"""Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in."""
+"""Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in.
 
-from treelet.learn.model import CompressedModel
-from treelet.learn.perceptron import VotedPerceptron
-from treelet.learn.persist import ModelFileError, load, save
-from treelet.learn.rank_rls import RankRLS
-from treelet.learn.rank_svm import RankSVM
-from treelet.learn.rls import RLS
-from treelet.learn.rls_path import RLSPath
-from treelet.learn.summands import linear_parts
-from treelet.learn.svm import KernelSVC, KernelSVR
-from treelet.learn.transform import KernelMatrix
+Names are listed in ``__init__.pyi`` and loaded when they are first used: a program that only predicts loads no scikit-learn.
+"""
 
-__all__ = [
-    "RLS",
-    "CompressedModel",
-    "KernelMatrix",
-    "KernelSVC",
-    "KernelSVR",
-    "ModelFileError",
-    "RLSPath",
-    "RankRLS",
-    "RankSVM",
-    "VotedPerceptron",
-    "linear_parts",
-    "load",
-    "save",
-]
+from typing import Any
+
+from treelet.lazy import loader, names_in_stub
+
+HOMES = names_in_stub(__file__)
+__all__ = sorted(HOMES)  # noqa: PLE0605
+_load = loader(__name__, HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    value = globals()[name] = _load(name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from treelet import kernels
+from treelet import _core, kernels
 from treelet.errors import InputTypeError
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
 from treelet.kernels.smoothed import Smoothed
+from treelet.lazy import names_in_stub
 from treelet.structures.bank import Bank
 from treelet.structures.dependency_bank import DependencyBank
 from treelet.structures.forest_bank import ForestBank
@@ -57,6 +58,16 @@ def register(cls: Class) -> Class:
     return cls
 
 
+def known_class(name: str) -> type[Saved]:
+    """A class by its name in a file; those that need scikit-learn are only imported when they are asked for."""
+    if name not in CLASSES:
+        from treelet import learn
+
+        for home in sorted(set(names_in_stub(learn.__file__).values())):
+            import_module(home)
+    return CLASSES[name]
+
+
 def known_kernels() -> dict[str, type[Kernel]]:
     """The kernels that a file may name."""
     found = ((name, getattr(kernels, name)) for name in kernels.__all__)
@@ -91,8 +102,8 @@ class Encoder:
             return {"dict": [[self.value(key), self.value(item)] for key, item in value.items()]}
         if isinstance(value, np.ndarray):
             return self.array(value)
-        if sp.issparse(value):
-            rows = sp.csr_array(value)
+        if hasattr(value, "tocsr"):
+            rows = value.tocsr()
             parts = [self.array(part) for part in (rows.data, rows.indices, rows.indptr)]
             return {"sparse": [*parts, [int(size) for size in rows.shape]]}
         if isinstance(value, ForestBank) and value.has_forests:  # whose spans the columns do not hold
@@ -180,7 +191,7 @@ class Decoder:
         if kind == "kernel" and more == ["params"]:
             return self.kernel(inner, value["params"])
         if kind == "object" and more == ["state"]:
-            return CLASSES[inner]._from_state({name: self.value(item) for name, item in value["state"].items()})
+            return known_class(inner)._from_state({name: self.value(item) for name, item in value["state"].items()})
         if more:
             raise ValueError(f"a value is {kind} and {more[0]}")
         return self.simple(kind, inner)
@@ -206,6 +217,8 @@ class Decoder:
             case "array":
                 return self.array(inner)
             case "sparse":
+                import scipy.sparse as sp
+
                 *parts, shape = inner
                 data, indices, indptr = (self.value(part) for part in parts)
                 rows = sp.csr_array((data, indices, indptr), shape=_shape(shape, 2**31))
@@ -309,29 +322,41 @@ def _shape(shape: Any, largest: int) -> tuple[int, ...]:
 # --- weights as small arrays ----------------------------------------------------------------------
 
 
-def packed_weights(weights: Any) -> dict[str, Array]:
-    """A sparse matrix of weights, written in full or as it is, whichever is smaller."""
-    if 8 * math.prod(weights.shape) <= 12 * weights.nnz:
-        return {"full": weights.toarray()}
-    return {"start": weights.indptr.astype(np.int64), "column": small(weights.indices), "weight": weights.data}
+def packed_weights(weights: _core.NodeWeights, columns: int) -> dict[str, Array]:
+    """Rows of weights, written in full or as they are, whichever is smaller."""
+    if 8 * len(weights) * columns <= 12 * len(weights.node):
+        full = np.zeros((len(weights), columns))
+        full[np.repeat(np.arange(len(weights)), np.diff(weights.start)), weights.node] = weights.weight
+        return {"full": full}
+    return {"start": weights.start, "column": small(weights.node), "weight": weights.weight}
 
 
-def unpacked_weights(state: Any, columns: int) -> Any:
-    """The sparse matrix of weights again."""
+def unpacked_weights(state: Any, columns: int) -> _core.NodeWeights:
+    """The weights again."""
     if "full" in state:
         full = state["full"]
         if full.dtype != np.float64 or full.ndim != 2 or full.shape[1] != columns:
-            raise ValueError("weights and trees do not fit")
-        weights = sp.csr_array(full)
+            raise ValueError("weights and examples do not fit")
+        row, column = np.nonzero(full)
+        start, weight = np.searchsorted(row, np.arange(len(full) + 1)), full[row, column]
     else:
         start, column, weight = state["start"], whole(state["column"], np.int32), state["weight"]
-        if start.dtype != np.int64 or start.ndim != 1 or weight.dtype != np.float64 or not len(start):
+        if (
+            start.dtype != np.int64
+            or start.ndim != 1
+            or weight.dtype != np.float64
+            or weight.ndim != 1
+            or not len(start)
+        ):
             raise ValueError("weights have the wrong type")
-        weights = sp.csr_array((weight, column, start), shape=(len(start) - 1, columns))
-        weights.check_format(full_check=True)
-    if not np.isfinite(weights.data).all():
+        later = np.ones(len(column), bool)
+        later[start[:-1][np.diff(start) > 0] % max(1, len(column))] = False  # the first of each row
+        if column.max(initial=-1) >= columns or (np.diff(column)[later[1:]] <= 0).any():
+            raise ValueError("weights are not in order, or of examples that are not there")
+    if not np.isfinite(weight).all():
         raise ValueError("weights are not finite")
-    return weights
+    columns_32 = np.ascontiguousarray(column, np.int32)
+    return _core.NodeWeights.of(np.ascontiguousarray(start, np.int64), columns_32, np.ascontiguousarray(weight))
 
 
 def array_bytes(arrays: dict[str, Array]) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from treelet.errors import ParameterError
 from treelet.kernels.base import Matrix
@@ -30,6 +29,8 @@ def folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool)
     classifier : bool
         Whether `y` holds classes.
     """
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+
     if isinstance(cv, int | np.integer) and groups is not None:
         cv = (StratifiedGroupKFold if classifier else GroupKFold)(_number(cv))
     elif isinstance(cv, bool | int | np.integer):

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.svm import SVC, SVR
 
 from treelet.kernels.base import Matrix, Vector
 
@@ -25,14 +23,21 @@ class Solution(NamedTuple):
     intercept: Vector
 
 
+def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any) -> Any:
+    """scikit-learn's machine of that name, fitted to a matrix that was checked; loaded by those who fit only."""
+    from sklearn import config_context, svm
+
+    with config_context(assume_finite=True):
+        return getattr(svm, kind)(kernel="precomputed", **solver).fit(K, y, **more)
+
+
 def _row(coefficients: Vector, support: NDArray[Any], n: int) -> Any:
     return sp.csr_array((coefficients.ravel(), (np.zeros(len(support), np.int64), support)), shape=(1, n))
 
 
 def regression(K: Matrix, targets: Vector, solver: Mapping[str, Any]) -> Solution:
     """One function, near the targets."""
-    with config_context(assume_finite=True):
-        svr = SVR(kernel="precomputed", **solver).fit(K, targets)
+    svr = _solved("SVR", K, targets, solver)
     return Solution(_row(svr.dual_coef_, svr.support_, len(targets)), svr.intercept_.copy())
 
 
@@ -46,8 +51,7 @@ def against_rest(
     def machine(positive: int) -> tuple[Any, float]:
         mine = codes == positive
         factors = weights * balanced_weights(mine.astype(np.intp)) if balanced else weights
-        with config_context(assume_finite=True):
-            svc = SVC(kernel="precomputed", **solver).fit(K, mine, sample_weight=factors)
+        svc = _solved("SVC", K, mine, solver, sample_weight=factors)
         return _row(svc.dual_coef_, svc.support_, len(codes)), float(svc.intercept_[0])
 
     if threads == 1 or len(positives) == 1:
@@ -60,8 +64,7 @@ def against_rest(
 
 def between_pairs(K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any]) -> Solution:
     """One function a pair of classes, positive for the first of the two."""
-    with config_context(assume_finite=True):
-        svc = SVC(kernel="precomputed", **solver).fit(K, codes, sample_weight=weights)
+    svc = _solved("SVC", K, codes, solver, sample_weight=weights)
     support, rows = svc.support_, []
     own = codes[support]
     for i, j in combinations(range(len(svc.classes_)), 2):
@@ -78,16 +81,3 @@ def balanced_weights(codes: Codes) -> Vector:
     counts = np.bincount(codes)
     weights: Vector = (len(codes) / (len(counts) * counts))[codes]
     return weights
-
-
-def votes(scores: Matrix, n_classes: int) -> Matrix:
-    """One score a class from one a pair of classes: votes, and a share of the summed scores to break ties."""
-    found = np.zeros((len(scores), n_classes))
-    sums = np.zeros((len(scores), n_classes))
-    for column, (i, j) in zip(scores.T, combinations(range(n_classes), 2), strict=True):
-        found[:, i] += column > 0
-        found[:, j] += column <= 0
-        sums[:, i] += column
-        sums[:, j] -= column
-    found += sums / (3 * (np.abs(sums) + 1))
-    return found

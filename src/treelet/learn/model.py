@@ -9,30 +9,22 @@ match between it and the graph, however many trees went in.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError
-from treelet.formats.base import Columns
-from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel, Matrix, Vector
-from treelet.kernels.store import StoreKernel
 from treelet.kernels.values import LARGE
-from treelet.kernels.vector import Linear
 from treelet.learn.encoding import array_bytes, packed_weights, register
-from treelet.learn.summands import Part, Path, Place, Roots, collapses, kept, linear_parts
+from treelet.learn.summands import Path, Roots
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
-from treelet.structures.vectors import Vectors
-from treelet.work import count_threads
+from treelet.work import count_threads, run
 
 ROOT_LARGE = LARGE / 2  # of the logarithm of a root
-SPREAD = 600.0  # logarithms that fit a float64 on either side of 1, with room for coefficients and counts
 
 
 @dataclass(frozen=True)
@@ -118,26 +110,12 @@ class CompressedModel:
         """
         if not isinstance(kernel, Kernel):
             raise InputTypeError(f"a model needs a kernel, got {type(kernel).__name__}")
+        from treelet.learn.building import built
+
         kernel = copy.deepcopy(kernel)
         kernel.validate()
-        X = kernel.coerce(X)
-        alpha = sp.csr_array(
-            np.atleast_2d(coefficients) if not sp.issparse(coefficients) else coefficients, dtype=float
-        )
-        if alpha.shape[1] != len(X):
-            raise ParameterError(f"there are {alpha.shape[1]} coefficients an output for {len(X)} examples")
-        if not np.isfinite(alpha.data).all():
-            raise ParameterError("the coefficients of a model must be finite numbers")
-        alpha.eliminate_zeros()
-        support = np.unique(alpha.indices)
-        X, alpha = X[support], alpha[:, support]
-        builder = _Builder(X, alpha)
-        terms = builder.terms(linear_parts(kernel))
-        if terms is None:  # self-values too far apart for one graph
-            builder = _Builder(X, alpha)
-            terms = [SupportSum(Part(1.0, Place(kernel)), 0.0, False, kept(kernel, X), alpha.toarray())]
-        counts = {"support": len(support), "nodes": builder.nodes, "loose_bytes": builder.loose_bytes}
-        return cls(kernel, alpha.shape[0], terms, **counts)
+        outputs, terms, counts = built(kernel, kernel.coerce(X), coefficients)
+        return cls(kernel, outputs, terms, **counts)
 
     def score(self, X: Any, *, n_jobs: int | None = 1) -> Matrix:
         """The values of all functions, ``len(X)`` x outputs.
@@ -149,7 +127,9 @@ class CompressedModel:
         out = np.zeros((len(X), self.outputs))
         if not len(X):
             return out
-        roots = Roots(X)
+        roots, threads = Roots(X), count_threads(n_jobs)
+        pieces = 1 if len(X) < 2 * threads else 4 * threads if threads > 1 else 1
+        spans = list(pairwise(np.linspace(0, len(X), min(len(X), pieces) + 1).astype(int).tolist()))
         joined: list[tuple[Graph, Path, Graph]] = []
         for term in self.terms:
             data = term.part.place.data(X)
@@ -166,12 +146,13 @@ class CompressedModel:
                     term.native()
             logs = roots.logs(term.part.roots)
 
-            def work(begin: int, end: int, term: Term = term, data: Any = data, logs: Vector | None = logs) -> None:
+            def work(span: tuple[int, int], term: Term = term, data: Any = data, logs: Vector | None = logs) -> None:
+                begin, end = span
                 whole = begin == 0 and end == len(X)
                 here = None if logs is None else logs[begin:end]
                 _add(term, data if whole else data[begin:end], here, begin, out[begin:end])
 
-            _in_threads(work, len(X), count_threads(n_jobs))
+            run(work, spans, threads, lambda done: None)
         return out
 
     def stats(self) -> ModelStats:
@@ -179,7 +160,7 @@ class CompressedModel:
         trees = [term for term in self.terms if isinstance(term, GraphTerm)]
         graphs = list({id(term.graph): term.graph for term in trees}.values())
         size = sum(array_bytes(graph.packed()) for graph in graphs)
-        size += sum(array_bytes(packed_weights(term.at_roots)) for term in trees)
+        size += sum(array_bytes(packed_weights(term.at_roots, len(term.graph))) for term in trees)
         return ModelStats(
             support_examples=self.support,
             nodes=self.nodes,
@@ -249,83 +230,3 @@ def _overflow(term: Term, example: int) -> KernelOverflowError:
         f"the score of example {example} does not fit a float64: values of {term.part.place.kernel!r} grow exponentially "
         "with the size of the example. Train with a smaller lam, or with kernel.normalized(), which stays right"
     )
-
-
-def _in_threads(work: Callable[[int, int], None], n: int, threads: int) -> None:
-    if threads == 1 or n < 2 * threads:
-        work(0, n)
-        return
-    edges = np.linspace(0, n, min(n, 4 * threads) + 1).astype(int).tolist()
-    with ThreadPoolExecutor(threads, thread_name_prefix="treelet") as pool:
-        for done in [pool.submit(work, begin, end) for begin, end in pairwise(edges)]:
-            done.result()
-
-
-class _Builder:
-    """Makes the terms of a model; trees in one column share one graph."""
-
-    def __init__(self, X: Any, alpha: Any) -> None:
-        self.X, self.alpha, self.roots = X, alpha, Roots(X)
-        self.nodes = self.loose_bytes = 0
-        self._graphs: list[tuple[Path, Graph, Any]] = []
-
-    def terms(self, parts: Sequence[Part]) -> list[Term] | None:
-        found = []
-        for part in parts:
-            if part.factor == 0:
-                continue
-            term = self._term(part)
-            if term is None:
-                return None
-            found.append(term)
-        return found
-
-    def _term(self, part: Part) -> Term | None:
-        shift, needs_scaling, factors = 0.0, False, np.full(len(self.X), part.factor)
-        logs = self.roots.logs(part.roots)
-        if logs is not None:
-            there = logs[np.isfinite(logs)]
-            if len(there) and there.max() > ROOT_LARGE:
-                needs_scaling, shift = True, float(there.max() + there.min()) / 2
-                if there.max() - shift > SPREAD:
-                    return None
-            factors *= np.exp(np.where(np.isfinite(logs), shift - logs, -np.inf))
-        coefficients = self.alpha @ sp.diags_array(factors)
-        rest = replace(part, factor=1.0)
-        kernel = part.place.kernel
-        if isinstance(kernel, Constant):
-            return ConstantTerm(
-                rest, shift, needs_scaling, float(kernel.value) * np.asarray(coefficients.sum(axis=1), float).ravel()
-            )
-        if not collapses(kernel):
-            data = kept(kernel, part.place.data(self.X))
-            if isinstance(kernel, Linear) and len(data) > coefficients.shape[0]:  # vectors add up to one an output
-                sums = Vectors._of(_summed(coefficients, data.values), data.names)
-                return SupportSum(rest, shift, needs_scaling, sums, np.eye(len(sums)))
-            return SupportSum(rest, shift, needs_scaling, data, coefficients.toarray())
-        graph, which = self._graph(part.place)
-        at_roots = sp.csr_array(coefficients @ which)
-        at_roots.sort_indices()  # as a file will have them: sums come out the same to the last bit
-        return GraphTerm(rest, shift, needs_scaling, graph, at_roots)
-
-    def _graph(self, place: Place) -> tuple[Graph, Any]:
-        """The distinct trees of a column, and the matrix that says which example has which."""
-        for path, graph, which in self._graphs:
-            if path == place.path and type(graph) is cast(StoreKernel, place.kernel).bank:
-                return graph, which
-        bank: Graph = place.data(self.X).compact()
-        store, roots = bank.columns
-        there = np.flatnonzero(roots >= 0)
-        distinct, number = np.unique(roots[there], return_inverse=True)
-        graph = type(bank).from_columns(Columns(store, distinct))
-        which = sp.csr_array((np.ones(len(there)), (there, number)), shape=(len(bank), len(distinct)))
-        nodes = int(bank.weights().weight.sum())
-        texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in store.labels)
-        self.nodes += nodes
-        self.loose_bytes += 4 * nodes + 4 * (nodes - len(there)) + 8 * self.alpha.nnz + texts
-        self._graphs.append((place.path, graph, which))
-        return graph, which
-
-
-def _summed(coefficients: Any, values: Any) -> Any:
-    return np.asarray(coefficients @ values) if isinstance(values, np.ndarray) else sp.csr_array(coefficients @ values)

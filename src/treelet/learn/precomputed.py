@@ -23,12 +23,12 @@ def given_values(X: Any, columns: int) -> Matrix:
 def given_square(X: Any) -> Matrix:
     """Kernel values of training examples with themselves."""
     K = _checked(X, None, "a square matrix")
-    size = np.abs(K).max(initial=0)
-    for begin in range(0, len(K), BLOCK):
+    size = max(K.max(initial=0), -K.min(initial=0))
+    for begin in range(0, len(K), BLOCK):  # what is right of the diagonal with what is below it
         rows = slice(begin, begin + BLOCK)
-        apart = (np.abs(K[rows] - K[:, rows].T) > 1e-8 * size).any(axis=1)
+        apart = np.abs(K[rows, begin:] - K[begin:, rows].T) > 1e-8 * size
         if apart.any():
-            row = begin + int(apart.argmax())
+            row = begin + int(apart.any(axis=1).argmax())
             raise ParameterError(f"with kernel='precomputed' X must be symmetric, row {row} is not column {row}")
     return K
 
@@ -40,7 +40,9 @@ def _checked(X: Any, columns: int | None, wanted: str) -> Matrix:
         raise ParameterError("with kernel='precomputed' X must be a matrix of numbers") from None
     if values.ndim != 2 or values.shape[1] != (len(values) if columns is None else columns):
         raise ParameterError(f"with kernel='precomputed' X must be {wanted}. Got the shape {values.shape} instead.")
-    if not np.isfinite(values).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(np.isfinite(values.sum()))  # needs no memory; only where it is not, a look at each
+    if not finite and not np.isfinite(values).all():
         raise ParameterError("with kernel='precomputed' X must hold finite numbers")
     return values
 

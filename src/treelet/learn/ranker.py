@@ -13,7 +13,8 @@ from treelet.errors import ParameterError
 from treelet.kernels.base import Matrix, Vector
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 from treelet.metrics import mean_kendall_tau
-from treelet.metrics.ranking import TIE
+
+TIE = 1e-10  # scores that differ by less, relative to their size, differ by rounding
 
 
 def beats(first: float, second: float) -> bool:
@@ -25,6 +26,18 @@ def first_best(scores: Vector) -> int:
     """The place of the largest score, the first of those that tie with it."""
     top = float(scores.max())
     return int(np.flatnonzero(scores >= top - TIE * abs(top))[0])
+
+
+def levels(scores: Vector) -> Vector:
+    """Places of scores in their order, in which those that tie are equal.
+
+    >>> levels(np.array([3.0, 1.0, 3.0 + 1e-12, 2.0])).tolist()
+    [2.0, 0.0, 2.0, 1.0]
+    """
+    order = np.argsort(scores, kind="stable")
+    found = np.zeros(len(scores))
+    found[order[1:]] = np.cumsum(np.diff(scores[order]) > TIE * np.abs(scores).max(initial=0))
+    return found
 
 
 def signed_sums(added: NDArray[np.intp], taken: NDArray[np.intp], weights: Vector, n: int) -> Vector:
@@ -81,7 +94,10 @@ class Ranker:
         goodness = checked_goodness(y, len(scores))
         if not len(scores):
             raise ParameterError("there is no score of no examples: X is empty")
-        return mean_kendall_tau(scores, goodness, group_numbers(groups, len(scores)))
+        places = np.empty(len(scores))
+        for rows in groups:
+            places[rows] = levels(scores[rows])
+        return mean_kendall_tau(places, goodness, group_numbers(groups, len(scores)))
 
     def _scored(self, X: Any, qid: Any) -> tuple[Vector, list[Rows]]:
         check_is_fitted(self)

@@ -10,16 +10,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Matrix, Vector, check_number
+from treelet.learn.deciding import Decides
 from treelet.learn.encoding import register
 from treelet.learn.folds import folds_of, matrix_parts
-from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights, between_pairs, regression, votes
+from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights, between_pairs, regression
 from treelet.learn.machine import KernelMachine
 from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
 from treelet.learn.targets import checked_numbers, checked_targets
@@ -29,7 +29,7 @@ FOLDS = 5
 
 
 @register
-class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
+class KernelSVC(Decides, ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
     """Classification by support vector machines over any kernel.
 
     libsvm solves for the dual coefficients on the kernel's matrix; the support examples are then collapsed into one
@@ -210,6 +210,8 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
 
     def _calibrated(self, K: Matrix, codes: Codes, sample_weight: Any) -> Matrix:
         """Platt's two numbers for each machine, from the scores of examples that it was not fitted to."""
+        from sklearn.model_selection import StratifiedKFold
+
         n_classes, labels = len(self.classes_), self.classes_[codes]
         factors = None if sample_weight is None else np.asarray(sample_weight, float)
         splitter = StratifiedKFold(
@@ -230,22 +232,8 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
 
     # --- predicting ---------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores: of the second class (two classes), or one a class.
-
-        For ``"ovo"`` a class's score is its number of votes, plus less than a half for how clear they were.
-        """
-        scores = self._values(X)
-        if len(self.classes_) == 2:
-            return scores.ravel()
-        return votes(scores, len(self.classes_)) if self.multi_class_ == "ovo" else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each example."""
-        scores = self.decision_function(X)
-        best = (scores > 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[best]
-        return labels
+    def _values(self, X: Any) -> Matrix:
+        return KernelMachine._values(self, X)  # which knows whether there was a fit
 
     @available_if(lambda self: self.probability or hasattr(self, "platt_"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Matrix:
@@ -263,10 +251,7 @@ class KernelSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
-        k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
-        machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
-        if k < 2 or machines is None or machines != self.model_.outputs:
-            raise ValueError("classes and machines do not fit")
+        machines = self._check_decisions()
         platt = getattr(self, "platt_", np.zeros((machines, 2)))
         if not isinstance(platt, np.ndarray) or platt.shape != (machines, 2) or not np.isfinite(platt).all():
             raise ValueError("the probabilities' parameters do not fit")

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from typing import Any, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from treelet import _core
@@ -123,22 +122,29 @@ class GraphTerm(Term):
     ----------
     graph : Bank
         The distinct support examples; equal parts are one node.
-    at_roots : sparse matrix of output x example
+    at_roots : NodeWeights, output x example
         Their coefficients. A part's weight is that of the examples it is in, as often as it is.
     """
 
-    def __init__(self, part: Part, shift: float, needs_scaling: bool, graph: Graph, at_roots: Any) -> None:
+    def __init__(
+        self, part: Part, shift: float, needs_scaling: bool, graph: Graph, at_roots: _core.NodeWeights
+    ) -> None:
         super().__init__(part, shift, needs_scaling)
         self.graph, self.at_roots = graph, at_roots
         self._plain: Any = None
         self._scaled: tuple[Any, Vector] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_plain": None, "_scaled": None}
+        weights = self.at_roots
+        arrays = weights.start, weights.node, weights.weight
+        return {**self.__dict__, "at_roots": arrays, "_plain": None, "_scaled": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= {**state, "at_roots": _core.NodeWeights.of(*state["at_roots"])}
 
     @property
     def outputs(self) -> int:
-        return int(self.at_roots.shape[0])
+        return len(self.at_roots)
 
     def native(self) -> Any:
         """The kernel bound to the graph."""
@@ -153,6 +159,8 @@ class GraphTerm(Term):
         the positive and the negative ones, and those of one size, are columns of their own.
         """
         if self._scaled is None:
+            import scipy.sparse as sp
+
             weights = self._weights()
             start, node, weight = weights.start, weights.node, weights.weight
             band = np.frexp(weight)[1] // BAND
@@ -165,7 +173,7 @@ class GraphTerm(Term):
         return self._scaled
 
     def _weights(self) -> _core.NodeWeights:
-        return _core.NodeWeights.spread(*self.graph.columns, node_weights(self.at_roots))
+        return _core.NodeWeights.spread(*self.graph.columns, self.at_roots)
 
     def _bound(self, weights: _core.NodeWeights, scaled: bool) -> Any:
         return cast(StoreKernel, self.part.place.kernel).native(self.graph.columns.store, weights, scaled)
@@ -185,7 +193,7 @@ class GraphTerm(Term):
         out += both[:, 0] - both[:, 1]
 
     def _to_state(self) -> dict[str, Any]:
-        return {**_term_state(self), "graph": self.graph, "at_roots": packed_weights(self.at_roots)}
+        return {**_term_state(self), "graph": self.graph, "at_roots": packed_weights(self.at_roots, len(self.graph))}
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> GraphTerm:
@@ -202,8 +210,8 @@ class GraphTerm(Term):
 
 def node_weights(rows: Any) -> _core.NodeWeights:
     """A sparse matrix as the native core takes it."""
-    rows = sp.csr_array(rows)
-    rows.sort_indices()
+    rows = rows.tocsr()
+    rows.sort_indices()  # as a file will have them: sums come out the same to the last bit
     start, node = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
     return _core.NodeWeights.of(start, node, np.ascontiguousarray(rows.data, dtype=float))
 

@@ -12,10 +12,10 @@ from treelet.gram import gram
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.encoding import register
 from treelet.learn.precomputed import MatrixColumns, given_values
+from treelet.learn.ranker import TIE
 from treelet.learn.state import whole_numbers
 from treelet.learn.summands import kept
 from treelet.learn.targets import Rows, checked_groups
-from treelet.metrics.ranking import TIE
 
 VOTES = 1 << 22  # scores under all weight vectors that voting holds at once
 

@@ -63,7 +63,7 @@ def kendall_tau_by_group(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike)
     """Kendall's τ_b between scores and goodness in each group, groups ascending.
 
     A group whose goodness is constant (also a group of one) cannot be ordered well or badly: NaN. Where only the
-    scores are constant, they say nothing of the order: 0. Scores that differ by rounding (1e-10 of the largest) are equal.
+    scores are constant, they say nothing of the order: 0.
     """
     a, b = numbers(scores, "scores"), numbers(goodness, "goodness")
     if len(a) != len(b):
@@ -77,23 +77,11 @@ def kendall_tau_by_group(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike)
         which = np.flatnonzero(size == length)
         for part in np.array_split(which, -(-len(which) * length**2 // PAIRS)):
             members = order[start[part][:, None] + np.arange(length)]
-            out[part] = _taus(_levels(a[members]), b[members])
+            out[part] = _taus(a[members], b[members])
     return out
 
 
 PAIRS = 1 << 22  # pairs of candidates to look at together
-TIE = 1e-10  # scores that differ by less, relative to their size, differ by rounding
-
-
-def _levels(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Places of each row's scores in their order, in which those that tie are equal."""
-    order = np.argsort(scores, axis=1, kind="stable")
-    steps = np.diff(np.take_along_axis(scores, order, axis=1), axis=1)
-    places = np.zeros_like(scores)
-    places[:, 1:] = np.cumsum(steps > TIE * np.abs(scores).max(axis=1, initial=0, keepdims=True), axis=1)
-    found = np.empty_like(scores)
-    np.put_along_axis(found, order, places, axis=1)
-    return found
 
 
 def _taus(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

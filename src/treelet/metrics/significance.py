@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from treelet.errors import InputTypeError, ParameterError
 from treelet.metrics.counts import MEASURES, BracketCounts
 from treelet.metrics.ranking import numbers
+from treelet.work import generator
 
 AT_ONCE = 1 << 21  # drawn items held in memory at a time
 Measure = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -74,7 +76,7 @@ def paired_bootstrap(
     b: BracketCounts | ArrayLike,
     statistic: str | Measure | None = None,
     n: int = 10_000,
-    seed: int = 0,
+    random_state: Any = 0,
     confidence: float = 0.95,
 ) -> BootstrapResult:
     """The difference of two systems on the same sentences, with a p-value and a confidence interval.
@@ -91,8 +93,8 @@ def paired_bootstrap(
         over sentences, the last axis being the counts, to the figure that is compared.
     n : int
         Samples.
-    seed : int
-        The same seed, the same result.
+    random_state : int, RandomState or None
+        The same int, the same result.
     confidence : float
         Of the interval: the percentiles of d*.
 
@@ -128,7 +130,7 @@ def paired_bootstrap(
         return measure(sums[..., :width]), measure(sums[..., width:])
 
     of_a, of_b = both(table.sum(axis=0))
-    rng = np.random.default_rng(seed)
+    rng = generator(random_state)
     drawn = np.empty(n)
     step = max(1, AT_ONCE // size)
     for begin in range(0, n, step):

@@ -28,10 +28,9 @@ from treelet.parsing.checks import (
 )
 from treelet.parsing.compiled import CompiledGrammar
 from treelet.parsing.estimate import estimate
-from treelet.parsing.unknown import GUESS, LOWER, UnknownWords
+from treelet.parsing.lexicon import Lexicon
+from treelet.parsing.unknown import UnknownWords
 from treelet.structures.bank import Stats
-
-CACHED = 1 << 17  # words
 
 
 class PCFG(Parser):
@@ -69,7 +68,7 @@ class PCFG(Parser):
     """
 
     __slots__ = (
-        "__weakref__", "_cache", "_charts", "_compiled", "_fallback", "_hidden", "_labels", "_lexicon", "_rules", "_start", "_tags", "_unknown",
+        "__weakref__", "_charts", "_compiled", "_fallback", "_hidden", "_labels", "_lexicon", "_rules", "_start", "_unknown",
     )  # fmt: skip
 
     def __init__(
@@ -88,7 +87,6 @@ class PCFG(Parser):
         if unheaded:
             raise ParameterError(f"the start symbol {unheaded[0]!r} heads no rule: name one that does")
         self._rules = tuple(kept)
-        self._lexicon = {word: MappingProxyType(symbols) for word, symbols in lexicon.items()}
         self._hidden = frozenset(hidden)
         symbols = dict.fromkeys(self._start) | dict.fromkeys(rule.head for rule in kept)
         symbols |= dict.fromkeys(item for rule in kept for item in rule.tail if not isinstance(item, Word))
@@ -98,11 +96,7 @@ class PCFG(Parser):
         check_hidden(self._hidden, self._start, kept, lexicon)
         self._labels = {symbol: own.get(symbol, symbol) for symbol in symbols if symbol not in self._hidden}
         self._unknown, self._fallback = unknown, bool(fallback)
-        # P(a single word | symbol)
-        self._tags = sums((symbol, word, p) for word, found in lexicon.items() for symbol, p in found.items())
-        if unknown is not None and set(unknown.totals) != set(self._tags):
-            raise ParameterError("the model of unknown words does not have the symbols that stand over single words")
-        self._cache: dict[tuple[str, bool], list[tuple[str, float]]] = {}
+        self._lexicon = Lexicon(lexicon, self._labels, unknown)
         self._compiled: CompiledGrammar | None = None
         self._charts: Charts | None = None
 
@@ -307,7 +301,7 @@ class PCFG(Parser):
     @property
     def lexicon(self) -> Mapping[str, Mapping[str, float]]:
         """P(word | symbol) of the rules from a symbol to a single word, by word."""
-        return MappingProxyType(self._lexicon)
+        return MappingProxyType(self._lexicon.words)
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -331,7 +325,7 @@ class PCFG(Parser):
 
     def productions(self) -> list[Rule]:
         """All rules, those from a symbol to a single word last."""
-        lexical = (Rule(s, (Word(w),), p) for w, symbols in self._lexicon.items() for s, p in symbols.items())
+        lexical = (Rule(s, (Word(w),), p) for w, symbols in self._lexicon.words.items() for s, p in symbols.items())
         return [*self._rules, *lexical]
 
     def lexical(self, word: str, first: bool = False) -> list[tuple[str, float]]:
@@ -350,45 +344,7 @@ class PCFG(Parser):
         >>> [symbol for symbol, _ in grammar.lexical("birds")]
         ['N', 'V']
         """
-        key = str(word), bool(first)
-        found = self._cache.get(key)
-        if found is None:
-            found = [(symbol, math.log(p)) for symbol, p in self._tagged(*key).items() if p > 0]
-            if len(self._cache) >= CACHED:
-                self._cache.clear()
-            self._cache[key] = found
-        return list(found)
-
-    def _tagged(self, word: str, first: bool) -> Mapping[str, float]:
-        seen: Mapping[str, float] = self._lexicon.get(word, {})
-        if self._unknown is None:
-            return seen
-        count = self._count(seen)
-        if count > self._unknown.min_count:
-            return seen
-        tokens: dict[str, float] = {}  # of each label, over single words
-        for symbol, total in self._unknown.totals.items():
-            label = self._labels[symbol]
-            tokens[label] = tokens.get(label, 0.0) + total * self._tags[symbol]
-        share = self._unknown.tags(word, first)
-        guess = {
-            symbol: share[label] / tokens[label] * self._tags[symbol]
-            for symbol in self._unknown.totals
-            if (label := self._labels[symbol]) in share
-        }
-        if count:
-            scale = count / (count + GUESS)
-            return {s: (seen.get(s, 0.0) + GUESS * guess.get(s, 0.0)) * scale for s in {**seen, **guess}}
-        lower: Mapping[str, float] = self._lexicon.get(word.lower(), {}) if first else {}
-        if lower:
-            once = LOWER / self._count(lower)
-            return {s: once * lower.get(s, 0.0) + (1 - LOWER) * guess.get(s, 0.0) for s in {**lower, **guess}}
-        return guess
-
-    def _count(self, symbols: Mapping[str, float]) -> int:
-        """How often the treebank has a word, from its probabilities."""
-        totals = self._unknown.totals if self._unknown else {}
-        return round(math.fsum(p * totals[symbol] for symbol, p in symbols.items()))
+        return self._lexicon.symbols(str(word), bool(first))
 
     def compiled(self) -> CompiledGrammar:
         """The grammar as arrays, binarised, for the parser; made once."""
@@ -405,10 +361,10 @@ class PCFG(Parser):
     def stats(self) -> Stats:
         """How many phrasal labels (with a symbol below them), tags (over single words), rules beside those, words."""
         phrasal = {self._labels[rule.head] for rule in self._rules if rule.head not in self._hidden}
-        words = set(self._lexicon) | {str(w) for rule in self._rules for w in rule.tail if isinstance(w, Word)}
+        words = set(self._lexicon.words) | {str(w) for rule in self._rules for w in rule.tail if isinstance(w, Word)}
         return Stats(
             phrasal_labels=len(phrasal),
-            tags=len({self._labels[symbol] for symbol in self._tags}),
+            tags=len({self._labels[symbol] for symbol in self._lexicon.tags}),
             rules=len(self._rules),
             words=len(words),
         )
@@ -425,7 +381,7 @@ class PCFG(Parser):
             and self._labels == other._labels
             and self._fallback == other._fallback
             and self._unknown == other._unknown
-            and self._lexicon == other._lexicon
+            and self._lexicon.words == other._lexicon.words
             and {rule[:2]: rule[2] for rule in self._rules} == {rule[:2]: rule[2] for rule in other._rules}
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
 
@@ -17,6 +17,7 @@ from treelet.structures.packed import Arrays, packed, unpacked
 
 Item = TypeVar("Item")
 RowIndex = int | slice | NDArray[np.int64]
+MOST_KNOWN = 4  # numbers an item that a bank keeps
 _making = Lock()  # two threads that ask for columns must not get two stores
 
 
@@ -91,11 +92,12 @@ class Bank(Sequence[Item], Generic[Item]):
     become columns when a kernel asks for them, or both: either gives the other.
     """
 
-    __slots__ = ("_columns", "_items", "_weights")
+    __slots__ = ("_columns", "_items", "_known", "_weights")
 
     _columns: Columns | None
     _items: list[Item] | None
     _weights: _core.NodeWeights | None
+    _known: dict[Hashable, NDArray[np.float64]]
 
     _store: ClassVar[Any] = _core.Store
     """The kind of native store."""
@@ -141,7 +143,7 @@ class Bank(Sequence[Item], Generic[Item]):
         items: list[Item] | None,
         weights: _core.NodeWeights | None = None,
     ) -> None:
-        self._columns, self._items, self._weights = columns, items, weights
+        self._columns, self._items, self._weights, self._known = columns, items, weights, {}
 
     @classmethod
     def _of(cls, columns: Columns | None, items: list[Item] | None, weights: Any = None) -> Self:
@@ -193,7 +195,9 @@ class Bank(Sequence[Item], Generic[Item]):
         if self._items is not None and (columns is None or not self._columns_are_all):
             items = [self._items[number] for number in order.tolist()]
         weights = self._weights.take(order) if self._weights is not None and len(order) else None
-        return self._of(columns, items, weights)
+        part = self._of(columns, items, weights)
+        part._known = {what: values[order] for what, values in list(self._known.items())}
+        return part
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
         out = np.empty(len(self), dtype=object)
@@ -272,6 +276,17 @@ class Bank(Sequence[Item], Generic[Item]):
             self._weights = _core.NodeWeights.count(*self.columns)
         return self._weights
 
+    def values(self, what: Hashable, compute: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """One number an item, computed once; slices have theirs from here. Not to be changed."""
+        found = self._known.get(what)
+        if found is None:
+            found = compute()
+            found.setflags(write=False)
+            for oldest in list(self._known)[: max(0, len(self._known) - MOST_KNOWN + 1)]:
+                self._known.pop(oldest, None)
+            self._known[what] = found
+        return found
+
     def joined(self, other: Self) -> tuple[Self, Self]:
         """The bank itself, and the other one over a store in which this bank's parts keep their numbers.
 
@@ -280,7 +295,9 @@ class Bank(Sequence[Item], Generic[Item]):
         if self.columns.store is other.columns.store:
             return self, other
         columns = Columns(*self.columns.store.grown(*other.columns))
-        return self, self._of(columns, None if self._columns_are_all else other._items)
+        theirs = self._of(columns, None if self._columns_are_all else other._items)
+        theirs._known = dict(other._known)
+        return self, theirs
 
     def compact(self) -> Self:
         """The same items over a store that holds nothing else; doing it again changes nothing."""

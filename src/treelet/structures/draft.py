@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from math import log
 
-from treelet.formats.forests import ForestColumns, forest_columns
+from treelet.formats.forests import Edge, ForestColumns, forest_columns
 from treelet.structures.spans import Span
 
 Ways = dict[tuple[int, ...], float]
@@ -31,19 +31,27 @@ class Draft:
 
     def node(self, label: str, span: Span, ways: Ways) -> int:
         """A node with these expansions, made after what it consists of; equal ones are one."""
-        ways = _scaled(ways)
-        expanded = next(iter(ways)) if len(ways) == 1 else frozenset(ways.items())
-        return self._numbered((label, span, expanded), label, span, ways)
-
-    def keyed(self, key: Hashable, label: str, span: Span) -> int:
-        """The node under a key; its expansions are added to `ways` as they are found."""
-        return self._numbered(key, label, span, {})
-
-    def _numbered(self, key: Hashable, label: str, span: Span, ways: Ways) -> int:
+        key: Hashable
+        if len(ways) == 1:
+            (only,) = ways
+            ways, key = {only: 1.0}, (label, span, only)
+        elif ways:
+            ways = _scaled(ways)
+            key = (label, span, frozenset(ways.items()))
+        else:
+            key = (label, span)
         number = self._made.setdefault(key, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append((label, *span))
             self.ways.append(ways)
+        return number
+
+    def keyed(self, key: Hashable, label: str, span: Span) -> int:
+        """The node under a key; its expansions are added to `ways` as they are found."""
+        number = self._made.setdefault(key, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append((label, *span))
+            self.ways.append({})
         return number
 
     def labelled(self, number: int, label: str) -> int:
@@ -56,14 +64,16 @@ class Draft:
         ((root,), *others) = roots
         if others:
             root = self.node("", self.nodes[root][1:], roots)
-        edges = [
-            (head, tails, log(weight)) for head, ways in enumerate(self.ways) for tails, weight in _scaled(ways).items()
-        ]
+        edges: list[Edge] = []
+        for head, ways in enumerate(self.ways):
+            if len(ways) == 1:
+                (only,) = ways
+                edges.append((head, only, 0.0))
+            else:
+                edges += [(head, tails, log(weight)) for tails, weight in _scaled(ways).items()]
         return forest_columns(self.nodes, edges, root)
 
 
 def _scaled(ways: Ways) -> Ways:
-    if len(ways) == 1:
-        return dict.fromkeys(ways, 1.0)
     total = sum(ways.values())
     return ways if abs(total - 1) <= 1e-15 else {tails: weight / total for tails, weight in ways.items()}

@@ -15,6 +15,7 @@ from treelet.formats.base import Columns
 from treelet.formats.forests import ForestColumns, checked_columns, from_json, to_json
 from treelet.structures.packing import by_temperature, pack, unite, weighted
 from treelet.structures.tree import Tree, trees_of
+from treelet.work import seed_of
 
 MAX_LISTED = 100_000
 Vector = NDArray[np.float64]
@@ -307,14 +308,14 @@ class Forest:
         return counts[self._native.root]
 
     @overload
-    def sample(self, n: None = None, seed: int = 0) -> Tree: ...
+    def sample(self, n: None = None, random_state: Any = 0) -> Tree: ...
     @overload
-    def sample(self, n: int, seed: int = 0) -> list[Tree]: ...
-    def sample(self, n: int | None = None, seed: int = 0) -> Tree | list[Tree]:
-        """Trees drawn by their probability, one or a list of `n`; the same seed gives the same trees."""
+    def sample(self, n: int, random_state: Any = 0) -> list[Tree]: ...
+    def sample(self, n: int | None = None, random_state: Any = 0) -> Tree | list[Tree]:
+        """Trees drawn by their probability, one or a list of `n`; the same int as `random_state` gives the same trees."""
         if self.root is None:
             raise TreeError("the forest holds no tree")
-        store, roots = self._native.sample(1 if n is None else check_count(n, "n"), check_count(seed, "seed", 0))
+        store, roots = self._native.sample(1 if n is None else check_count(n, "n"), seed_of(random_state))
         drawn = cast("list[Tree]", trees_of(Columns(store, roots)))
         return drawn[0] if n is None else drawn
 

@@ -63,10 +63,12 @@ class Setting:
             raise ParameterError(f"The 'logp' parameter must be a number of at least 0. Got {self.logp!r} instead.")
         return reranking_kernel(trees, self.logp)
 
-    def reranker(self, *, epochs: int = 3, candidates: int | None = 20, seed: int = 0, **options: Any) -> Reranker:
+    def reranker(
+        self, *, epochs: int = 3, candidates: int | None = 20, random_state: Any = 0, **options: Any
+    ) -> Reranker:
         """What learns with this setting: the averaged perceptron; `options` are its own."""
         machine = VotedPerceptron(kernel=self.kernel(), epochs=epochs, **options)
-        return Reranker(machine, candidates=candidates, seed=seed)
+        return Reranker(machine, candidates=candidates, random_state=random_state)
 
     def __str__(self) -> str:
         depth = "" if self.max_depth is None else f", depth {self.max_depth}"
@@ -219,7 +221,7 @@ def rerank(
     *,
     epochs: int = 3,
     candidates: int | None = 20,
-    seed: int = 0,
+    random_state: Any = 0,
     n_jobs: int = 1,
     progress: bool = False,
     say: Say = quiet,
@@ -236,7 +238,7 @@ def rerank(
         Passes of the averaged perceptron.
     candidates : int, optional
         How many of each sentence's candidates it is trained on; None for all.
-    seed : int
+    random_state : int, RandomState or None
         For the choice of these, and for the bootstrap.
     n_jobs, progress, say
         As in `parts_of_treebank`.
@@ -258,7 +260,9 @@ def rerank(
         raise ParameterError("there is no setting to choose: give at least one")
 
     def trained(setting: Setting, parses: CandidateParses) -> Reranker:
-        machine = setting.reranker(epochs=epochs, candidates=candidates, seed=seed, n_jobs=n_jobs, progress=progress)
+        machine = setting.reranker(
+            epochs=epochs, candidates=candidates, random_state=random_state, n_jobs=n_jobs, progress=progress
+        )
         return machine.fit(parses)
 
     tried: list[tuple[Setting, float]] = []
@@ -277,7 +281,7 @@ def rerank(
     best = best_of_group(parses.counts.goodness, parses.qid)
     before, after = parses.counts.goodness[first], parses.counts.goodness[chosen]
     scores = _scores(parses, first), _scores(parses, chosen), _scores(parses, best, by_f1)
-    test = paired_bootstrap(parses.counts[chosen], parses.counts[first], "parse_score", seed=seed)
+    test = paired_bootstrap(parses.counts[chosen], parses.counts[first], "parse_score", random_state=random_state)
     clock.done("scoring", "scored")
     reranker.ranker.set_params(progress=False, n_jobs=1)  # a model does not remember how it was made
     return Outcome(

@@ -15,6 +15,7 @@ from treelet.errors import ParameterError
 from treelet.parsing import PCFG
 from treelet.structures import Treebank
 from treelet.tasks.reranking import CandidateParses, Rows, random_split
+from treelet.work import generator
 
 Say = Callable[[str], None]
 SIZES = (0.6, 0.15, 0.25)  # about the 800, 200 and 336 sentences of Collins & Duffy (2001)
@@ -84,7 +85,7 @@ def parts_of_treebank(
     k: int = 100,
     folds: int = 10,
     max_words: int | None = 40,
-    seed: int = 0,
+    random_state: Any = 0,
     n_jobs: int = 1,
     progress: bool = False,
     say: Say = quiet,
@@ -108,7 +109,7 @@ def parts_of_treebank(
         Of the training part.
     max_words : int, optional
         Longer sentences are left out.
-    seed : int
+    random_state : int, RandomState or None
         Of the split.
     n_jobs, progress
         Threads; whether to show progress bars.
@@ -136,7 +137,7 @@ def parts_of_treebank(
         raise ParameterError(
             f"none of the {len(whole):,} trees is of use: single words, missing, or above {max_words} words"
         )
-    split = random_split(len(kept), part_sizes(len(kept), sizes), seed)
+    split = random_split(len(kept), part_sizes(len(kept), sizes), random_state)
     parts, notes["twins"] = without_twins([kept[part] for part in split], words)
     notes["unused"] = len(kept) - sum(map(len, split))
     clock.done("split", _split_text(parts, notes))
@@ -161,7 +162,7 @@ def parts_of_lists(
     sizes: Sequence[float] | None = None,
     *,
     max_words: int | None = 40,
-    seed: int = 0,
+    random_state: Any = 0,
     say: Say = quiet,
 ) -> Parts:
     """Split another parser's lists at random, whole documents at a time.
@@ -171,7 +172,7 @@ def parts_of_lists(
     parses : CandidateParses
     documents : sequence of str, optional
         The document of each sentence. Sizes are then reached as nearly as whole documents allow.
-    sizes, max_words, seed, say
+    sizes, max_words, random_state, say
         As in `parts_of_treebank`.
 
     Returns
@@ -187,7 +188,7 @@ def parts_of_lists(
         raise ParameterError(f"there are {len(words):,} sentences and {len(names):,} documents: each needs one")
     known = {name: code for code, name in enumerate(dict.fromkeys(names[row] for row in kept))}
     of = np.array([known[names[row]] for row in kept])
-    split = [kept[part] for part in _whole_documents(of, counts, seed)]
+    split = [kept[part] for part in _whole_documents(of, counts, random_state)]
     if len(known) < len(kept):
         notes["documents"] = len(known)
     notes["unused"] = len(kept) - sum(map(len, split))
@@ -224,9 +225,9 @@ def without_twins(parts: list[Rows], words: Sequence[tuple[str, ...]]) -> tuple[
     return out[::-1], taken
 
 
-def _whole_documents(of: NDArray[Any], sizes: Sequence[int], seed: int) -> list[Rows]:
+def _whole_documents(of: NDArray[Any], sizes: Sequence[int], random_state: Any) -> list[Rows]:
     counts = np.bincount(of)
-    order = np.random.default_rng(seed).permutation(len(counts))
+    order = generator(random_state).permutation(len(counts))
     begin = np.zeros(len(counts))
     begin[order] = np.cumsum(counts[order]) - counts[order]
     ends = np.cumsum(sizes)
@@ -236,7 +237,7 @@ def _whole_documents(of: NDArray[Any], sizes: Sequence[int], seed: int) -> list[
         if not len(rows):
             raise ParameterError(
                 f"with {len(counts):,} whole documents, no sentence is left for the {name} part: "
-                "choose other sizes or another seed"
+                "choose other sizes or another random_state"
             )
     return split
 

@@ -15,17 +15,17 @@ from treelet.errors import FormatError, InputTypeError, ParameterError, TreeErro
 from treelet.formats.files import PathLike, Source, open_source
 from treelet.formats.nbest import read_nbest
 from treelet.kernels import Kernel, Linear, On, SubsetTree
-from treelet.learn import RankSVM, VotedPerceptron
+from treelet.learn import RankRLS, RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
 from treelet.parsing import PCFG
 from treelet.structures import Table, Tree, Treebank
-from treelet.work import progress_bar
+from treelet.work import generator, progress_bar
 
 Rows = NDArray[np.int64]
 LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # of each bracket that ends in a word
 NO_PARSE = -1000.0  # log probability that stands for none
 
-Ranker = VotedPerceptron | RankSVM
+Ranker = VotedPerceptron | RankSVM | RankRLS
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,11 +185,11 @@ class CandidateParses:
         qid = np.repeat(np.arange(len(numbers)), [len(part) for part in rows])
         return self._rows(np.concatenate(rows) if rows else np.zeros(0, np.int64), self.gold[numbers], qid)
 
-    def sample(self, n: int = 20, seed: int = 0) -> CandidateParses:
+    def sample(self, n: int = 20, random_state: Any = 0) -> CandidateParses:
         """At most `n` random candidates a sentence, of which one is the best there is."""
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
             raise ParameterError(f"The 'n' parameter must be an int of at least 1. Got {n!r} instead.")
-        random = np.random.default_rng(seed)
+        random = generator(random_state)
         # A random order in which the best of each sentence comes first; then the first n of each.
         key = random.random(len(self.qid))
         key[best_of_group(self.counts.goodness, self.qid)] = -1.0
@@ -292,13 +292,13 @@ class Reranker:
 
     Parameters
     ----------
-    ranker : VotedPerceptron or RankSVM, optional
+    ranker : VotedPerceptron, RankSVM or RankRLS, optional
         What learns. By default a perceptron of three passes with `reranking_kernel`. Its kernel works on
         `CandidateParses.table`, so trees are reached by ``On("tree", ...)``.
     candidates : int, optional
         How many of each sentence's candidates it is trained on: 20 random ones, the best among them, as in the paper;
         None takes all.
-    seed : int
+    random_state : int, RandomState or None
         For the choice of these.
 
     Examples
@@ -313,15 +313,17 @@ class Reranker:
     True
     """
 
-    def __init__(self, ranker: Ranker | None = None, *, candidates: int | None = 20, seed: int = 0) -> None:
-        if ranker is not None and not isinstance(ranker, (VotedPerceptron, RankSVM)):
-            raise InputTypeError(f"a ranker is needed (VotedPerceptron or RankSVM), got {type(ranker).__name__}")
+    def __init__(self, ranker: Ranker | None = None, *, candidates: int | None = 20, random_state: Any = 0) -> None:
+        if ranker is not None and not isinstance(ranker, Ranker):
+            raise InputTypeError(
+                f"a ranker is needed (VotedPerceptron, RankSVM or RankRLS), got {type(ranker).__name__}"
+            )
         self.ranker = ranker if ranker is not None else VotedPerceptron(kernel=reranking_kernel(), epochs=3)
-        self.candidates, self.seed = candidates, seed
+        self.candidates, self.random_state = candidates, random_state
 
     def fit(self, parses: CandidateParses) -> Self:
         """Learn from sentences whose right trees are known."""
-        part = parses if self.candidates is None else parses.sample(self.candidates, self.seed)
+        part = parses if self.candidates is None else parses.sample(self.candidates, self.random_state)
         self.ranker.fit(part.table(), part.counts.goodness, part.qid)
         return self
 
@@ -337,10 +339,10 @@ class Reranker:
         return rows
 
 
-def random_split(n: int, sizes: Sequence[int], seed: int) -> list[Rows]:
+def random_split(n: int, sizes: Sequence[int], random_state: Any) -> list[Rows]:
     """Disjoint random parts of ``range(n)`` of the given sizes, each in ascending order."""
     if sum(sizes) > n or min(sizes) < 1:
         raise ParameterError(f"parts of {', '.join(map(str, sizes))} sentences cannot be made of {n:,}: choose sizes")
-    order = np.random.default_rng(seed).permutation(n)
+    order = generator(random_state).permutation(n)
     ends = np.cumsum(sizes)
     return [np.sort(order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

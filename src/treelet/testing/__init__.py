@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from treelet.testing import reference
 from treelet.testing.checks import check_kernel
+from treelet.testing.definitions import definition
 
 if TYPE_CHECKING:
     from treelet.testing.estimators import check_estimator
 
-__all__ = ["check_estimator", "check_kernel", "reference"]
+__all__ = ["check_estimator", "check_kernel", "definition", "reference"]
 
 
 def __getattr__(name: str) -> Any:

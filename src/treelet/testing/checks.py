@@ -10,6 +10,7 @@ import numpy as np
 from treelet import kernels
 from treelet.gram import gram
 from treelet.kernels.base import Kernel
+from treelet.structures import WordVectors
 
 
 def check_kernel(
@@ -75,8 +76,8 @@ def check_kernel(
     order = np.random.default_rng(0).permutation(n)
     _equal(kernel(data[order]), K[np.ix_(order, order)], rtol, "another order of the examples gives other values")
 
-    names = {name: getattr(kernels, name) for name in kernels.__all__} | {type(kernel).__name__: type(kernel)}
-    assert eval(repr(kernel), names) == kernel, f"the repr does not rebuild the kernel: {kernel!r}"
+    names = vars(kernels) | {"WordVectors": WordVectors, type(kernel).__name__: type(kernel)}
+    assert eval(repr(kernel), dict(names)) == kernel, f"the repr does not rebuild the kernel: {kernel!r}"
     same = type(kernel)(**kernel.get_params(deep=False))
     assert same == kernel, "get_params does not rebuild the kernel"
     assert same.set_params(**kernel.get_params()) is same, "set_params does not return the kernel"

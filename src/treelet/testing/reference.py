@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from itertools import combinations, product
 from math import exp, prod
 from typing import NamedTuple
 
 from treelet.structures import Tagged, Tree
 
+KEPT = 64
+"""A tree is compared with many: what was listed last of so many trees is kept."""
 Fragment = str | tuple[str, tuple["Fragment", ...]]
 """A label on the fragment's edge (a word, or a node that is not expanded), or a label over its children."""
 
@@ -47,8 +50,14 @@ def complete_subtree(node: Tree) -> Fragment:
 
 def subtree(first: Tree, second: Tree, lam: float = 1.0) -> float:
     """ST: sum over complete subtrees f of lam^size(f) * count in first * count in second."""
-    a, b = (Counter(complete_subtree(node) for node in tree.nodes() if node.children) for tree in (first, second))
+    a, b = complete_subtrees(first), complete_subtrees(second)
     return sum(lam ** size(f) * a[f] * b[f] for f in a)
+
+
+@lru_cache(KEPT)
+def complete_subtrees(tree: Tree) -> Counter[Fragment]:
+    """All complete subtrees of a tree, each with its number of places."""
+    return Counter(complete_subtree(node) for node in tree.nodes() if node.children)
 
 
 # --- subset trees (Collins & Duffy 2001) ------------------------------------------------------------------------
@@ -64,8 +73,14 @@ def subset_trees(node: Tree) -> list[Fragment]:
 
 def subset_tree(first: Tree, second: Tree, lam: float = 0.4, max_depth: int | None = None) -> float:
     """SST: sum over fragments f (of at most that depth) of lam^size(f) * count in first * count in second."""
-    a, b = (Counter(f for node in tree.nodes() for f in subset_trees(node)) for tree in (first, second))
-    return sum(lam ** size(f) * a[f] * b[f] for f in a if max_depth is None or depth(f) <= max_depth)
+    a, b = all_subset_trees(first), all_subset_trees(second)
+    return sum(lam ** size(f) * a[f] * b[f] for f in a if f in b and (max_depth is None or depth(f) <= max_depth))
+
+
+@lru_cache(KEPT)
+def all_subset_trees(tree: Tree) -> Counter[Fragment]:
+    """All fragments of a tree, each with its number of places."""
+    return Counter(f for node in tree.nodes() for f in subset_trees(node))
 
 
 # --- partial trees (Moschitti 2006) -----------------------------------------------------------------------------
@@ -95,16 +110,19 @@ def partial_tree(first: Tree, second: Tree, lam: float = 0.4, mu: float = 0.4, l
 
     Without leaves, the partial trees that are rooted at a word (the word alone) are left out.
     """
-    weights = []
-    for tree in (first, second):
-        found: Counter[Fragment] = Counter()
-        for node in tree.nodes():
-            if leaves or node.children:
-                for fragment, gaps in partial_trees(node):
-                    found[fragment] += lam**gaps  # type: ignore[assignment]  # a Counter of floats
-        weights.append(found)
-    a, b = weights
-    return sum(mu ** nodes(f) * lam ** (2 * edge(f)) * a[f] * b[f] for f in a)
+    a, b = all_partial_trees(first, lam, leaves), all_partial_trees(second, lam, leaves)
+    return sum(mu ** nodes(f) * lam ** (2 * edge(f)) * a[f] * b[f] for f in a if f in b)
+
+
+@lru_cache(KEPT)
+def all_partial_trees(tree: Tree, lam: float, leaves: bool) -> dict[Fragment, float]:
+    """All partial trees of a tree, each with the sum over its places of lam for each child it skips there."""
+    found: dict[Fragment, float] = {}
+    for node in tree.nodes():
+        if leaves or node.children:
+            for fragment, gaps in partial_trees(node):
+                found[fragment] = found.get(fragment, 0.0) + lam**gaps
+    return found
 
 
 # --- smoothed partial trees (Croce, Moschitti & Basili 2011) ----------------------------------------------------
@@ -155,8 +173,14 @@ def tagging_features(sequence: Tagged) -> list[Piece]:
 
 def tagging(first: Tagged, second: Tagged, lam: float = 0.4) -> float:
     """Sum over pieces f of lam^length(f) * count in first * count in second."""
-    a, b = Counter(tagging_features(first)), Counter(tagging_features(second))
-    return sum(lam ** len(f) * a[f] * b[f] for f in a)
+    a, b = tagging_counts(first), tagging_counts(second)
+    return sum(lam ** len(f) * a[f] * b[f] for f in a if f in b)
+
+
+@lru_cache(KEPT)
+def tagging_counts(sequence: Tagged) -> Counter[Piece]:
+    """All pieces of a sequence, each with its number of places."""
+    return Counter(tagging_features(sequence))
 
 
 # --- sequences of features --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -103,3 +104,39 @@ def tagged(
     """Short random tagged sequences over few tags and words; one word is also a tag."""
     pairs = st.tuples(st.sampled_from(list(words)), st.sampled_from(list(tags)))
     return st.lists(pairs, min_size=1, max_size=max_size).map(lambda found: Tagged(*zip(*found, strict=True)))
+
+
+quarters = st.integers(-12, 12).map(lambda k: k / 4)
+"""Sums of products of these are exact, so that zero is zero whatever the order of summation."""
+vectors = st.lists(quarters, min_size=3, max_size=3)
+features = st.sampled_from(["a", "b", "c", 1, (1, "a")])
+sequences = st.lists(features, max_size=9)
+typed_sequences = st.dictionaries(st.sampled_from(["w", "t"]), sequences, max_size=2)
+
+
+def examples(kind: str, min_size: int = 2, max_size: int = 6, max_nodes: int = 9) -> st.SearchStrategy[list[Any]]:
+    """Lists of what the kernels of a kind compare: a key of `treelet.testing.cases.EXAMPLES`."""
+    few = trees(max_nodes=7)
+    words = (*WORDS, "z", "w")
+    kinds: dict[str, st.SearchStrategy[Any]] = {
+        "trees": trees(max_nodes=max_nodes, words=words),
+        "forests": forests(),
+        "tagged": tagged(max_size=6),
+        "sequences": sequences | typed_sequences,
+        "vectors": vectors,
+        "bags": st.lists(few, max_size=3),
+        "bags of vectors": st.lists(vectors, max_size=4),
+        "rows": st.fixed_dictionaries(
+            {
+                "tree": few,
+                "other": st.none() | few,
+                "vector": vectors,
+                "features": st.dictionaries(st.sampled_from("pqr"), quarters),
+                "number": quarters,
+                "bag": st.lists(few, max_size=3),
+                "forest": forests(max_trees=2),
+                "tags": tagged(max_size=4),
+            }
+        ),
+    }
+    return st.lists(kinds[kind], min_size=min_size, max_size=max_size)

@@ -1,0 +1,15 @@
+"""Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in."""
+
+from treelet.learn.model import CompressedModel as CompressedModel
+from treelet.learn.perceptron import VotedPerceptron as VotedPerceptron
+from treelet.learn.persist import ModelFileError as ModelFileError
+from treelet.learn.persist import load as load
+from treelet.learn.persist import save as save
+from treelet.learn.rank_rls import RankRLS as RankRLS
+from treelet.learn.rank_svm import RankSVM as RankSVM
+from treelet.learn.rls import RLS as RLS
+from treelet.learn.rls_path import RLSPath as RLSPath
+from treelet.learn.summands import linear_parts as linear_parts
+from treelet.learn.svm import KernelSVC as KernelSVC
+from treelet.learn.svm import KernelSVR as KernelSVR
+from treelet.learn.transform import KernelMatrix as KernelMatrix

@@ -1,0 +1,114 @@
+"""A model from support examples and their coefficients: each summand of the kernel becomes a term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from treelet.errors import ParameterError
+from treelet.formats.base import Columns
+from treelet.kernels.algebra import Constant
+from treelet.kernels.base import Kernel
+from treelet.kernels.store import StoreKernel
+from treelet.kernels.vector import Linear
+from treelet.learn.model import ROOT_LARGE
+from treelet.learn.summands import Part, Path, Place, Roots, collapses, kept, linear_parts
+from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term, node_weights
+from treelet.structures.vectors import Vectors
+
+SPREAD = 600.0  # logarithms that fit a float64 on either side of 1, with room for coefficients and counts
+
+
+def built(kernel: Kernel, X: Any, coefficients: Any) -> tuple[int, list[Term], dict[str, int]]:
+    """How many outputs there are, the terms, and counts of what went in."""
+    dense = None if sp.issparse(coefficients) else np.atleast_2d(coefficients)
+    alpha = sp.csr_array(coefficients if dense is None else dense, dtype=float)
+    if alpha.shape[1] != len(X):
+        raise ParameterError(f"there are {alpha.shape[1]} coefficients an output for {len(X)} examples")
+    if not np.isfinite(alpha.data).all():
+        raise ParameterError("the coefficients of a model must be finite numbers")
+    alpha.eliminate_zeros()
+    support = np.unique(alpha.indices)
+    X, alpha = X[support], alpha[:, support]
+    builder = _Builder(X, alpha)
+    terms = builder.terms(linear_parts(kernel))
+    if terms is None:  # self-values too far apart for one graph
+        builder = _Builder(X, alpha)
+        terms = [SupportSum(Part(1.0, Place(kernel)), 0.0, False, kept(kernel, X), alpha.toarray())]
+    counts = {"support": len(support), "nodes": builder.nodes, "loose_bytes": builder.loose_bytes}
+    return int(alpha.shape[0]), terms, counts
+
+
+class _Builder:
+    """Makes the terms of a model; trees in one column share one graph."""
+
+    def __init__(self, X: Any, alpha: Any) -> None:
+        self.X, self.alpha, self.roots = X, alpha, Roots(X)
+        self.nodes = self.loose_bytes = 0
+        self._graphs: list[tuple[Path, Graph, Any]] = []
+
+    def terms(self, parts: Sequence[Part]) -> list[Term] | None:
+        found = []
+        for part in parts:
+            if part.factor == 0:
+                continue
+            term = self._term(part)
+            if term is None:
+                return None
+            found.append(term)
+        return found
+
+    def _term(self, part: Part) -> Term | None:
+        shift, needs_scaling, factors = 0.0, False, np.full(len(self.X), part.factor)
+        logs = self.roots.logs(part.roots)
+        if logs is not None:
+            there = logs[np.isfinite(logs)]
+            if len(there) and there.max() > ROOT_LARGE:
+                needs_scaling, shift = True, float(there.max() + there.min()) / 2
+                if there.max() - shift > SPREAD:
+                    return None
+            factors *= np.exp(np.where(np.isfinite(logs), shift - logs, -np.inf))
+        coefficients = self.alpha @ sp.diags_array(factors)
+        rest = replace(part, factor=1.0)
+        kernel = part.place.kernel
+        if isinstance(kernel, Constant):
+            return ConstantTerm(
+                rest, shift, needs_scaling, float(kernel.value) * np.asarray(coefficients.sum(axis=1), float).ravel()
+            )
+        if not collapses(kernel):
+            data = kept(kernel, part.place.data(self.X))
+            if isinstance(kernel, Linear) and len(data) > coefficients.shape[0]:  # vectors add up to one an output
+                sums = Vectors._of(_summed(coefficients, data.values), data.names)
+                return SupportSum(rest, shift, needs_scaling, sums, np.eye(len(sums)))
+            return SupportSum(rest, shift, needs_scaling, data, coefficients.toarray())
+        graph, which = self._graph(part.place)
+        return GraphTerm(rest, shift, needs_scaling, graph, node_weights(coefficients @ which))
+
+    def _graph(self, place: Place) -> tuple[Graph, Any]:
+        """The distinct trees of a column, and the matrix that says which example has which."""
+        for path, graph, which in self._graphs:
+            if path == place.path and type(graph) is cast(StoreKernel, place.kernel).bank:
+                return graph, which
+        bank: Graph = place.data(self.X).compact()
+        store, roots = bank.columns
+        there = np.flatnonzero(roots >= 0)
+        distinct, number = np.unique(roots[there], return_inverse=True)
+        graph = type(bank).from_columns(Columns(store, distinct))
+        which = sp.csr_array((np.ones(len(there)), (there, number)), shape=(len(bank), len(distinct)))
+        nodes = int(bank.weights().weight.sum())
+        texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in store.labels)
+        self.nodes += nodes
+        self.loose_bytes += 4 * nodes + 4 * (nodes - len(there)) + 8 * self.alpha.nnz + texts
+        self._graphs.append((place.path, graph, which))
+        return graph, which
+
+
+def _summed(coefficients: Any, values: Any) -> Any:
+    total = np.asarray(coefficients @ values) if isinstance(values, np.ndarray) else sp.csr_array(coefficients @ values)
+    if not isinstance(total, np.ndarray):
+        total.sort_indices()  # as they are loaded: saved again, the file is the same
+    return total

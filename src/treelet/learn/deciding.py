@@ -1,0 +1,85 @@
+"""From what a model says of examples to their classes: all that a program needs that only predicts."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import InputTypeError
+from treelet.kernels.base import Matrix, Vector
+from treelet.learn.model import CompressedModel
+from treelet.learn.state import are_floats
+
+
+def votes(scores: Matrix, n_classes: int) -> Matrix:
+    """One score a class from one a pair of classes: votes, and a share of the summed scores to break ties."""
+    found = np.zeros((len(scores), n_classes))
+    sums = np.zeros((len(scores), n_classes))
+    for column, (i, j) in zip(scores.T, combinations(range(n_classes), 2), strict=True):
+        found[:, i] += column > 0
+        found[:, j] += column <= 0
+        sums[:, i] += column
+        sums[:, j] -= column
+    found += sums / (3 * (np.abs(sums) + 1))
+    return found
+
+
+class Decides:
+    """A classifier's predictions, from one value a machine: of one class against the others, or of one pair of classes."""
+
+    classes_: NDArray[Any]
+    multi_class_: str
+    model_: Any
+    intercept_: Vector
+    n_jobs: int | None
+
+    def _values(self, X: Any) -> Matrix:
+        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs) + self.intercept_
+        return values
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Scores: of the second class (two classes), or one a class.
+
+        For ``"ovo"`` a class's score is its number of votes, plus less than a half for how clear they were.
+        """
+        scores = self._values(X)
+        if len(self.classes_) == 2:
+            return scores.ravel()
+        return votes(scores, len(self.classes_)) if self.multi_class_ == "ovo" else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each example."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[best]
+        return labels
+
+    def _check_decisions(self) -> int:
+        """How many machines there are; ValueError if what came from a file does not fit together."""
+        k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
+        machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
+        if k < 2 or machines is None or machines != self.model_.outputs:
+            raise ValueError("classes and machines do not fit")
+        if not are_floats(self.intercept_, 1) or self.intercept_.shape != (machines,):
+            raise ValueError("intercepts and outputs do not fit")
+        return machines
+
+
+class NoClassifierError(InputTypeError):
+    """A model is of another kind than one that classifies examples."""
+
+
+class SavedClassifier(Decides):
+    """A fitted `KernelSVC` as a file has it, without scikit-learn: it predicts the same, and no more."""
+
+    def __init__(self, fitted: dict[str, Any], n_jobs: int | None = 1) -> None:
+        self.model_, self.intercept_, self.n_jobs = fitted["model_"], fitted["intercept_"], n_jobs
+        self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
+        if not isinstance(self.model_, CompressedModel):
+            raise NoClassifierError(
+                "this model was fitted to a matrix of kernel values, and takes no examples: train with a kernel"
+            )
+        self._check_decisions()

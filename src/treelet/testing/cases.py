@@ -1,0 +1,236 @@
+"""Kernels of every kind, and examples for them: whatever must hold for all kernels is checked on these.
+
+`KERNELS` names them; a `Case` says which of the `EXAMPLES` its kernel compares. Test what works on any kernel, a wrap
+or an estimator or a way to compute matrices, with each of them in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treelet.kernels import (
+    Bag,
+    Constant,
+    ForestKernel,
+    Kernel,
+    Linear,
+    Locality,
+    On,
+    PartialTree,
+    Polynomial,
+    Smoothed,
+    Subsequence,
+    SubsetTree,
+    Subtree,
+    Tagging,
+)
+from treelet.structures import Forest, Tagged, Tree, WordVectors
+
+SENTENCE = ("x", "y", "x", "y")
+VECTORS = WordVectors(["x", "y", "z", "A"], [[1.0, 0.1, 0.0], [0.9, 0.3, 0.0], [0.0, 0.1, 1.0], [0.8, 0.2, 0.3]])
+"""x and y are alike, z is like neither; A is a label too, so that a word like it must not match nodes."""
+
+
+class Case(NamedTuple):
+    """A kernel, and what is known of it."""
+
+    kernel: Kernel
+    kind: str
+    """What it compares: a key of `EXAMPLES`."""
+    collapses: bool = True
+    """Whether a model of it is a weighted graph, or a vector, and keeps no support example."""
+    positive: bool = True
+    """Whether it is certainly positive semi-definite."""
+
+
+def random_tree(rng: np.random.Generator, nodes: int, words: str = "xyz") -> Tree:
+    """A tree of about so many nodes over few labels."""
+    if nodes <= 1:
+        return Tree("AB"[rng.integers(2)], [words[rng.integers(len(words))]])
+    count = int(rng.integers(1, 4))
+    shares = rng.multinomial(nodes - 1, [1 / count] * count)
+    return Tree("ABC"[rng.integers(3)], [random_tree(rng, int(share), words) for share in shares])
+
+
+def random_parse(rng: np.random.Generator, words: tuple[str, ...]) -> Tree:
+    """A tree over a sentence: two children a node, over a word sometimes a node between."""
+    label = "AB"[rng.integers(2)]
+    if len(words) == 1:
+        return Tree(label, [random_parse(rng, words) if rng.random() < 0.3 else words[0]])
+    cut = int(rng.integers(1, len(words)))
+    return Tree(label, [random_parse(rng, words[:cut]), random_parse(rng, words[cut:])])
+
+
+def random_forest(rng: np.random.Generator, trees: int = 4) -> Forest:
+    """A forest of several parses of one sentence, with what packing them by nodes mixes."""
+    words = SENTENCE[: int(rng.integers(2, len(SENTENCE) + 1))]
+    items = [(random_parse(rng, words), float(rng.integers(1, 6)) / 5) for _ in range(trees)]
+    return Forest.from_trees(items, packing=str(rng.choice(["nodes", "union"])))
+
+
+def _letters(rng: np.random.Generator, letters: str, most: int) -> list[str]:
+    return [str(letter) for letter in rng.choice(list(letters), int(rng.integers(1, most + 1)))]
+
+
+def _sequence(rng: np.random.Generator, number: int) -> Any:
+    """A plain sequence, or in every second place one of two types."""
+    return {"w": _letters(rng, "abc", 8), "t": _letters(rng, "ab", 3)} if number % 2 else _letters(rng, "abc", 9)
+
+
+def _tagged(rng: np.random.Generator) -> Tagged:
+    words = _letters(rng, "xyN", 7)
+    return Tagged(words, [str(tag) for tag in rng.choice(["N", "V"], len(words))])
+
+
+def _vector(rng: np.random.Generator) -> list[float]:
+    return [float(number) for number in rng.integers(-12, 13, 3) / 4]
+
+
+def _row(rng: np.random.Generator, number: int) -> dict[str, Any]:
+    return {
+        "tree": random_tree(rng, int(rng.integers(1, 10))),
+        "other": None if number % 4 == 3 else random_tree(rng, 3),
+        "vector": _vector(rng),
+        "features": dict(zip("pqr", _vector(rng), strict=True)),
+        "number": float(rng.integers(-12, 13)) / 4,
+        "bag": [random_tree(rng, 3) for _ in range(number % 3)],
+        "forest": random_forest(rng, 1 + number % 3),
+        "tags": _tagged(rng),
+    }
+
+
+MAKERS: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "trees": lambda rng, _: random_tree(rng, int(rng.integers(1, 16))),
+    "forests": lambda rng, number: random_forest(rng, 1 + number % 4),
+    "tagged": lambda rng, _: _tagged(rng),
+    "sequences": _sequence,
+    "vectors": lambda rng, _: _vector(rng),
+    "rows": _row,
+    "bags": lambda rng, number: [random_tree(rng, int(rng.integers(1, 6))) for _ in range(number % 4)],
+    "bags of vectors": lambda rng, number: [_vector(rng) for _ in range(number % 4)],
+}
+
+
+def examples(kind: str, n: int = 16, seed: int = 0) -> list[Any]:
+    """So many examples of a kind, the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    return [MAKERS[kind](rng, number) for number in range(n)]
+
+
+EXAMPLES = {kind: examples(kind) for kind in MAKERS}
+
+ST, SST, PT = Subtree(lam=0.7), SubsetTree(lam=0.4), PartialTree(lam=0.5, mu=0.6)
+FOREST, TAGS = ForestKernel(lam=0.4), Tagging(lam=0.3)
+
+PLAIN = {
+    "st": Case(ST, "trees"),
+    "st count": Case(Subtree(), "trees"),
+    "sst": Case(SST, "trees"),
+    "sst count": Case(SubsetTree(lam=1), "trees"),
+    "sst depth 1": Case(SubsetTree(lam=0.6, max_depth=1), "trees"),
+    "sst depth 2": Case(SubsetTree(lam=0.6, max_depth=2), "trees"),
+    "sst depth 3": Case(SubsetTree(lam=0.9, max_depth=3), "trees"),
+    "pt": Case(PartialTree(lam=0.4, mu=0.3), "trees"),
+    "pt count": Case(PartialTree(lam=1, mu=1), "trees"),
+    "pt no leaves": Case(PartialTree(lam=0.7, mu=0.6, leaves=False), "trees"),
+    "smoothed": Case(Smoothed(VECTORS, lam=0.5, mu=0.7, threshold=0.3), "trees", False, False),
+    "smoothed no leaves": Case(Smoothed(VECTORS, 0.5, 0.7, leaves=False, threshold=0.3), "trees", False, False),
+    "forest": Case(FOREST, "forests"),
+    "forest count": Case(ForestKernel(lam=1), "forests"),
+    "forest small": Case(ForestKernel(lam=0.3), "forests"),
+    "tagging": Case(Tagging(lam=0.4), "tagged"),
+    "tagging count": Case(Tagging(lam=1), "tagged"),
+    "tagging small": Case(Tagging(lam=0.05), "tagged"),
+    "locality position": Case(Locality(window=3, theta=0.5), "sequences"),
+    "locality wide": Case(Locality(window=5, theta=0.8), "sequences"),
+    "locality exact": Case(Locality(window=5, match="exact"), "sequences"),
+    "locality count": Case(Locality(window=3, match="count"), "sequences"),
+    "locality by type": Case(Locality({"": 3, "w": 5, "t": 1}, 0.7, weights={"w": 0.5, "t": 2.0}), "sequences"),
+    "subsequence": Case(Subsequence(lam=0.5, length=2), "sequences"),
+    "subsequence of three": Case(Subsequence(lam=0.4, length=3), "sequences"),
+    "linear": Case(Linear(), "vectors"),
+    "quadratic": Case(Polynomial(coef0=1), "vectors", False),
+    "cubic": Case(Polynomial(degree=3, coef0=0.25, gamma=0.5), "vectors", False),
+    "seventh power": Case(Polynomial(degree=7), "vectors", False),
+}
+"""What is no sum, product or wrap of others."""
+
+COMPOSED = {
+    "sum": Case(SST + PT, "trees"),
+    "sum of three": Case(SST + (PT + Subtree(lam=0.5)), "trees"),
+    "sum with a number": Case(SST + 1, "trees"),
+    "builtin sum": Case(sum([SST, PT]), "trees"),  # type: ignore[arg-type]  # a kernel adds numbers
+    "multiple": Case(SST * 2, "trees"),
+    "multiple of a sum": Case(0.5 * (SST + PT), "trees"),
+    "nothing": Case(0 * SST, "trees"),
+    "nothing and something": Case(0 * SST + PT, "trees"),
+    "normalised st": Case(ST.normalized(), "trees"),
+    "normalised sst": Case(SST.normalized(), "trees"),
+    "normalised depth": Case(SubsetTree(0.6, max_depth=2).normalized(), "trees"),
+    "normalised pt": Case(PT.normalized(), "trees"),
+    "normalised sum": Case((SST + PT).normalized(), "trees"),
+    "normalised sum of normalised": Case((2 * SST + PT.normalized() + 1).normalized(), "trees"),
+    "normalised multiple": Case((0.5 * PT).normalized(), "trees"),
+    "sum of normalised": Case(0.6 * SST.normalized() + 0.4 * PT, "trees"),
+    "nested": Case((0.5 * (0.3 * ST + SST)).normalized() * 2, "trees"),
+    "product": Case(SST * PT, "trees", False),
+    "product of a sum": Case((SST + PT) * SST, "trees", False),
+    "times a sum": Case(SST * (SST + PT), "trees", False),
+    "sum with a product": Case(0.5 * SST.normalized() + PT * ST + 2, "trees", False),
+    "normalised times a sum": Case(SST.normalized() * (Subtree(lam=0.5) + 1.5), "trees", False),
+    "gaussian": Case(SST.gaussian(sigma=2.0), "trees", False),
+    "gaussian of normalised": Case(PT.normalized().gaussian(0.7), "trees", False),
+    "gaussian of a sum": Case((SST + PT).gaussian(1.5), "trees", False),
+    "normalised gaussian": Case(SST.gaussian(1.0).normalized(), "trees", False),
+    "polynomial": Case(SST.polynomial(2), "trees", False),
+    "polynomial with coef0": Case(PT.polynomial(degree=3, coef0=0.5), "trees", False),
+    "polynomial of a product": Case((SST * PT).polynomial(5, 1), "trees", False),
+    "normalised polynomial": Case(SST.polynomial(3, coef0=1.0).normalized(), "trees", False),
+    "normalised sum with a polynomial": Case((SST + PT.polynomial(2)).normalized(), "trees", False),
+    "first power": Case(SST.polynomial(1), "trees", False),
+    "gaussian of a polynomial": Case(SST.normalized().polynomial(2).gaussian(1), "trees", False),
+    "smoothed and more": Case(Smoothed(VECTORS, threshold=0.3).normalized() + SST, "trees", False, False),
+    "normalised forest": Case(FOREST.normalized(), "forests"),
+    "sum of forests": Case(0.5 * FOREST + ForestKernel(lam=0.8).normalized() + 1, "forests"),
+    "product of forests": Case(0.5 * FOREST + FOREST * FOREST, "forests", False),
+    "gaussian of forests": Case(FOREST.normalized().gaussian(0.8), "forests", False),
+    "polynomial of forests": Case(FOREST.polynomial(2, 1.0), "forests", False),
+    "normalised tagging": Case(TAGS.normalized(), "tagged"),
+    "gaussian of tagging": Case(TAGS.gaussian(2.0), "tagged", False),
+    "normalised locality": Case(Locality(3, match="exact").normalized(), "sequences"),
+    "gaussian of locality": Case(Locality(3).gaussian(5.0), "sequences", False),
+    "locality and subsequence": Case(Locality(3, match="count") + 0.5 * Subsequence(0.5, 2).normalized(), "sequences"),
+    "sum of vectors": Case(Linear() + 0.5 * Polynomial(coef0=1), "vectors", False),
+    "product of vectors": Case(Linear() * Linear(), "vectors", False),
+    "gaussian of vectors": Case(Linear().gaussian(2.5), "vectors", False),
+    "polynomial of vectors": Case(Linear().polynomial(3, 1), "vectors", False),
+    "normalised vectors": Case(Linear().normalized(), "vectors", False),
+    "bag of sst": Case(Bag(SST), "bags"),
+    "bag of pt": Case(Bag(PT), "bags"),
+    "bag of st": Case(Bag(Subtree(lam=0.5)), "bags"),
+    "bag of normalised": Case(Bag(SST.normalized()), "bags"),
+    "bag of gaussian": Case(Bag(SST.gaussian(1.0)), "bags"),
+    "bag of a sum": Case(Bag(SST + PT), "bags"),
+    "normalised bag": Case(Bag(SST).normalized(), "bags"),
+    "bag of vectors": Case(Bag(Linear()), "bags of vectors"),
+    "on trees": Case(On("tree", SST), "rows"),
+    "on missing trees": Case(On("other", PT), "rows"),
+    "on one column twice": Case(On("tree", SST.normalized() + PT) + On("tree", ST), "rows"),
+    "on trees and vectors": Case(0.6 * On("tree", SST).normalized() + On("vector", Linear()), "rows"),
+    "on two trees": Case(On("tree", SST) * On("other", SST), "rows", False),
+    "on a gaussian": Case(On("tree", SST) + On("tree", PT.gaussian(2.0)), "rows", False),
+    "on a number": Case(On("number", Polynomial(coef0=1)), "rows", False),
+    "on features": Case(On("tree", ST) + 2 * On("features", Linear()) + 0.5, "rows"),
+    "on a product": Case(On("tree", SST) * On("features", Linear()) + On("other", ST), "rows", False),
+    "on bags": Case(On("bag", Bag(SST)) + On("vector", Linear()), "rows"),
+    "on all, normalised": Case((On("tree", SST) + On("number", Linear()) + Constant(1)).normalized(), "rows"),
+    "on forests": Case(On("forest", FOREST.normalized()) + 0.5 * On("tree", PT), "rows"),
+    "on forests, normalised": Case((On("forest", FOREST) + On("number", Linear())).normalized(), "rows"),
+    "on tags": Case(On("tags", TAGS) + 0.1 * On("number", Linear()), "rows"),
+}
+"""Sums, products, multiples, wraps, columns and bags."""
+
+KERNELS = PLAIN | COMPOSED

@@ -1,0 +1,162 @@
+"""The slow definition of any kernel, read off its formula: sums of sums, products of products, down to `reference`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import singledispatch
+from math import exp, sqrt
+from typing import Any
+
+from treelet import kernels
+from treelet.errors import InputTypeError
+from treelet.structures import Forest, Tree
+from treelet.structures.word_vectors import as_word_vectors
+from treelet.testing import derivations, reference
+
+Slow = Callable[[Any, Any], float]
+
+
+@singledispatch
+def definition(kernel: Any) -> Slow:
+    """The slow definition of a kernel, a function of two examples; that of a kernel of yours is given to `register`.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree, Tree
+    >>> from treelet.testing import definition
+    >>> slow = definition(2 * SubsetTree(lam=1).normalized())
+    >>> slow(Tree.parse("(NP (D the) (N apple))"), Tree.parse("(NP (D the) (N pear))"))
+    1.0
+    """
+    raise InputTypeError(f"there is no slow definition of {kernel!r}: give one to treelet.testing.definition.register")
+
+
+def _of_parameters(slow: Callable[..., float]) -> Callable[[Any], Slow]:
+    """A definition that takes two examples and the kernel's own parameters; a missing example shares nothing."""
+
+    def define(kernel: Any) -> Slow:
+        names = [name for name in kernel.get_params(deep=False) if not name.endswith("_bounds")]
+        params = {name: kernel.get_params(deep=False)[name] for name in names}
+        return lambda a, b: 0.0 if a is None or b is None else slow(a, b, **params)
+
+    return define
+
+
+# --- what is compared -------------------------------------------------------------------------------------------
+
+
+def _smoothed(a: Tree, b: Tree, vectors: Any, lam: float, mu: float, leaves: bool, threshold: float) -> float:
+    known = as_word_vectors(vectors)
+
+    def similarity(v: str, w: str) -> float:
+        value = known.similarity(v, w)
+        return value if value > threshold else 0.0
+
+    return reference.smoothed_partial_tree(a, b, similarity, lam, mu, leaves)
+
+
+def _forest(a: Forest | Tree, b: Forest | Tree, lam: float) -> float:
+    first, second = (item if isinstance(item, Forest) else Forest.from_tree(item) for item in (a, b))
+    return derivations.forest_kernel(first, second, lam)
+
+
+def by_type(example: Any) -> dict[str, Any]:
+    """A sequence of features by its type: one that has none has the empty one."""
+    return dict(example) if isinstance(example, Mapping) else {"": example}
+
+
+def _locality(a: Any, b: Any, window: Any, theta: float, match: str, weights: Mapping[str, float] | None) -> float:
+    one, other, total = by_type(a), by_type(b), 0.0
+    for name in one.keys() & other.keys():
+        size = window[name] if isinstance(window, Mapping) else window
+        factor = (weights or {}).get(name, 1)
+        total += factor * reference.locality(one[name], other[name], size, theta, match)
+    return total
+
+
+def _subsequence(a: Any, b: Any, lam: float, length: int) -> float:
+    one, other = by_type(a), by_type(b)
+    return sum(reference.subsequence(one[name], other[name], lam, length) for name in one.keys() & other.keys())
+
+
+def _dot(a: Any, b: Any) -> float:
+    if not isinstance(a, Mapping):
+        a, b = (dict(enumerate(x if hasattr(x, "__len__") else [x])) for x in (a, b))
+    return float(sum(value * b[name] for name, value in a.items() if name in b))
+
+
+def _polynomial(a: Any, b: Any, degree: int, coef0: float, gamma: float) -> float:
+    return float((gamma * _dot(a, b) + coef0) ** degree)
+
+
+definition.register(kernels.Subtree, _of_parameters(reference.subtree))
+definition.register(kernels.SubsetTree, _of_parameters(reference.subset_tree))
+definition.register(kernels.PartialTree, _of_parameters(reference.partial_tree))
+definition.register(kernels.Smoothed, _of_parameters(_smoothed))
+definition.register(kernels.ForestKernel, _of_parameters(_forest))
+definition.register(kernels.Tagging, _of_parameters(reference.tagging))
+definition.register(kernels.Locality, _of_parameters(_locality))
+definition.register(kernels.Subsequence, _of_parameters(_subsequence))
+definition.register(kernels.Linear, _of_parameters(_dot))
+definition.register(kernels.Polynomial, _of_parameters(_polynomial))
+
+
+# --- the algebra ------------------------------------------------------------------------------------------------
+
+
+@definition.register
+def _constant(kernel: kernels.Constant) -> Slow:
+    return lambda a, b: kernel.value
+
+
+@definition.register
+def _sum(kernel: kernels.Sum) -> Slow:
+    one, other = definition(kernel.k1), definition(kernel.k2)
+    return lambda a, b: one(a, b) + other(a, b)
+
+
+@definition.register
+def _product(kernel: kernels.Product) -> Slow:
+    one, other = definition(kernel.k1), definition(kernel.k2)
+    return lambda a, b: one(a, b) * other(a, b)
+
+
+@definition.register
+def _scale(kernel: kernels.Scale) -> Slow:
+    inner = definition(kernel.kernel)
+    return lambda a, b: kernel.factor * inner(a, b)
+
+
+@definition.register
+def _normalized(kernel: kernels.Normalized) -> Slow:
+    inner = definition(kernel.kernel)
+
+    def value(a: Any, b: Any) -> float:
+        scale = sqrt(inner(a, a) * inner(b, b))
+        return inner(a, b) / scale if scale else 0.0
+
+    return value
+
+
+@definition.register
+def _gaussian(kernel: kernels.Gaussian) -> Slow:
+    inner = definition(kernel.kernel)
+    return lambda a, b: exp(-(inner(a, a) - 2 * inner(a, b) + inner(b, b)) / kernel.sigma**2)
+
+
+@definition.register
+def _polynomial_of(kernel: kernels.PolynomialOf) -> Slow:
+    inner = definition(kernel.kernel)
+    return lambda a, b: (inner(a, b) + kernel.coef0) ** kernel.degree
+
+
+@definition.register
+def _on(kernel: kernels.On) -> Slow:
+    inner = definition(kernel.kernel)
+    return lambda a, b: inner(a[kernel.column], b[kernel.column])
+
+
+@definition.register
+def _bag(kernel: kernels.Bag) -> Slow:
+    inner = definition(kernel.kernel)
+    return lambda a, b: sum(inner(x, y) for x in a or [] for y in b or [])
