@@ -9,7 +9,7 @@ import numpy as np
 
 from treelet import _core
 from treelet.errors import InputTypeError, ParameterError
-from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory, row_strips, squares
+from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, mirrored, parse_memory, row_strips
 from treelet.kernels.base import Evaluator, Kernel, Matrix
 from treelet.work import Advance, count_threads, progress_bar, run
 
@@ -82,7 +82,7 @@ def gram(
             _core.mirror(out, rows.begin, rows.end, columns.begin, columns.end)
             result.release()
 
-        run(mirror, squares(shape[0], budget // (2 * threads)), threads, lambda done: None)
+        run(mirror, mirrored(shape[0], budget // (2 * threads)), threads, lambda done: None)
     return out
 
 
