@@ -64,7 +64,8 @@ def gram(
     out = _checked(out, shape) if out is not None else _allocate(shape, budget)
     budget = budget or DEFAULT_MEMORY
     halves = Y is None
-    blocks = column_blocks(shape[1], kernel.index_bytes(X if Y is None else Y), budget)
+    needs = kernel.needs(X if Y is None else Y)
+    blocks = column_blocks(shape[1], needs.index + threads * needs.thread, budget)
     cells = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
     result = _Result(out)
     with progress_bar(progress, "kernel values", cells) as advance:
@@ -82,7 +83,7 @@ def gram(
             _core.mirror(out, rows.begin, rows.end, columns.begin, columns.end)
             result.release()
 
-        run(mirror, mirrored(shape[0], budget // (2 * threads)), threads, lambda done: None)
+        run(mirror, mirrored(shape[0], budget // (2 * threads), threads), threads, lambda done: None)
     return out
 
 

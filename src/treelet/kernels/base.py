@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+
+
+class Needs(NamedTuple):
+    """Bytes, at most: of an index over some columns, and of what one thread takes to make it or to work with it."""
+
+    index: int  # type: ignore[assignment]  # a tuple has a method of that name
+    thread: int
 
 
 class Evaluator(ABC):
@@ -142,9 +149,11 @@ class Kernel(Tunable, ABC):
     def coerce(self, X: Any) -> Any:
         """The data in the form that this kernel works on: something with a length that can be sliced."""
 
-    def index_bytes(self, X: Any) -> int:
-        """About how much memory an evaluator takes whose columns are X; at most twice that."""
-        return sum(inner.index_bytes(X) for inner in self.get_params(deep=False).values() if isinstance(inner, Kernel))
+    def needs(self, X: Any) -> Needs:
+        """The memory that an evaluator takes whose columns are X, estimated before it is made."""
+        inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
+        parts = [kernel.needs(X) for kernel in inner]
+        return Needs(sum(part.index for part in parts), sum(part.thread for part in parts))
 
     def diag(self, X: Any) -> Vector:
         """K(x, x) for each x.
