@@ -41,9 +41,9 @@ def treebank_file(folder: Path) -> tuple[Path, str]:
     if data.exists():
         tl.read_trees(data, format="tsv").write(path)
         return path, "Penn Treebank sample (WSJ), 3,914 trees"
-    from treelet.datasets.generated import small_treebank
+    from treelet.datasets import flights
 
-    small_treebank(n=3914, random_state=0).write(path)
+    flights(n=3914, random_state=0).write(path)
     return path, "3,914 generated trees (the WSJ sample is not there)"
 
 

@@ -10,7 +10,7 @@ import argparse
 import numpy as np
 
 import treelet as tl
-from treelet.datasets import small_treebank
+from treelet.datasets import flights
 from treelet.explain import shared_fragments
 
 
@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--lam", type=float, default=0.4)
     options = parser.parse_args()
 
-    bank = tl.read_trees(options.file) if options.file else small_treebank(300)
+    bank = tl.read_trees(options.file) if options.file else flights(300)
     print(bank.stats(), end="\n\n")
     kernel = tl.SubsetTree(lam=options.lam)
     if options.matrix:

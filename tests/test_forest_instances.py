@@ -546,7 +546,7 @@ def test_unnormalised_probabilities_change_nothing(forest, data):
 
 
 def test_forests_of_one_tree_give_the_trees_parts():
-    trees = tl.datasets.small_treebank()[:12]
+    trees = tl.datasets.flights(12)
     for tree in trees:
         index = ForestIndex(tl.Forest.from_tree(tree))
         n = len(tree.words())

@@ -220,7 +220,7 @@ def test_forests_of_one_tree_give_the_subset_tree_kernel(bank, lam):
 
 
 def test_on_real_trees_it_is_the_subset_tree_kernel():
-    bank = tl.datasets.small_treebank()[:80]
+    bank = tl.datasets.flights(80)
     np.testing.assert_allclose(tl.ForestKernel(lam=0.4)(bank), tl.SubsetTree(lam=0.4)(bank), rtol=1e-12)
 
 

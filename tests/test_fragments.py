@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from treelet.datasets import small_treebank
+from treelet.datasets import flights
 from treelet.explain import fragments, shared_fragments
 from treelet.testing import reference
 from treelet.testing.strategies import trees
@@ -100,7 +100,7 @@ def test_a_limit_keeps_the_largest(name: str, a: tl.Tree, b: tl.Tree, limit: int
 
 
 def test_a_limit_on_partial_trees_is_said() -> None:
-    tree = small_treebank(1)[0]
+    tree = flights(1)[0]
     kernel = tl.PartialTree(lam=0.4, mu=0.4)
     value = kernel([tree])[0, 0]
     few, more = (shared_fragments(tree, tree, kernel, limit) for limit in (50, 500))

@@ -115,7 +115,7 @@ def test_features_with_pairs() -> None:
 
 
 def test_choosing_learns_as_the_machine_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    bank = tl.datasets.small_treebank(60, random_state=1)
+    bank = tl.datasets.flights(60, random_state=1)
     y = np.array([len(tree.words()) % 3 for tree in bank])
     docs = [str(k // 4) for k in range(60)]
     words = [dict.fromkeys(tree.words(), 1.0) for tree in bank]

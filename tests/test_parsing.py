@@ -287,8 +287,8 @@ CHAIN = PCFG.from_rules([("S", ("S", "S"), 0.9), ("S", ("B",), 0.1), ("B", ("A",
 def test_a_beam_does_not_cut_chains_in_two(beam):
     assert [str(tree) for tree, _ in CHAIN.parse(["a"], beam=beam)] == ["(S (B (A a)))"]
     assert CHAIN.forest(["a"], beam=beam).count_trees() == 1
-    grammar = PCFG.from_treebank(tl.datasets.small_treebank(), markov=1)
-    for tree in tl.datasets.small_treebank()[:60]:
+    grammar = PCFG.from_treebank(tl.datasets.flights(300), markov=1)
+    for tree in tl.datasets.flights(60):
         words = tree.words()
         found = grammar.parse(words, k=3, beam=beam)
         assert found[0][0].words() == words

@@ -1,7 +1,6 @@
 """Trees to try things on: generated here, so that they are always at hand; and real corpora, where they are."""
 
 from treelet.datasets.flights import flights, flights_split
-from treelet.datasets.generated import small_treebank
 from treelet.datasets.link_parses import ParsedSentence, link_parses
 from treelet.datasets.loaders import corpus, question_bank, questions, wsj_sample
 from treelet.datasets.relations import bioinfer, conll04, semeval2010
@@ -19,6 +18,5 @@ __all__ = [
     "question_bank",
     "questions",
     "semeval2010",
-    "small_treebank",
     "wsj_sample",
 ]

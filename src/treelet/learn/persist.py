@@ -18,7 +18,7 @@ from treelet import __version__
 from treelet.errors import FileError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.files import PathLike, open_whole
 from treelet.kernels.base import Kernel
-from treelet.learn.deciding import SavedClassifier
+from treelet.learn.deciding import NoClassifierError, SavedClassifier
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
 
 MAGIC = b"treelet\0"
@@ -103,7 +103,7 @@ def load_classifier(path: PathLike, *, n_jobs: int | None = 1) -> SavedClassifie
         model = decoder.header["model"]
         kind = model.get("object", next(iter(model)))
         if kind != "KernelSVC":
-            raise InputTypeError(f"{path}: this model is a {kind}, not a classifier (KernelSVC)")
+            raise NoClassifierError(f"this model is a {kind}, not a classifier (KernelSVC)")
         return SavedClassifier(decoder.value(model["state"]["fitted"]), n_jobs)
 
     return _decoded(path, known_kernels(), classifier)
@@ -117,8 +117,8 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
     header, data = _opened(content, str(path))
     try:
         return read(Decoder(header, data, known))
-    except InputTypeError:
-        raise
+    except NoClassifierError as error:
+        raise InputTypeError(f"{path}: {error}") from None
     except (
         ArithmeticError,
         AttributeError,
