@@ -6,6 +6,7 @@ import os
 import sys
 
 import pytest
+
 from conftest import run_python
 
 MIB = 1 << 20

@@ -36,7 +36,9 @@ def gram(
         Threads; -1 for one a core. The result does not depend on it.
     memory : int or str, optional
         How much the work may take, such as ``"1GiB"`` (the default for what comes besides the result). If given, a
-        result that is larger must go into an `out` of yours.
+        result that is larger must go into an `out` of yours. The examples come besides, and 24 MiB for the interpreter's
+        own; what was written to a mapped file counts for nothing. What two rows and an index of one column take is taken
+        in any case.
     out : ndarray or memmap of float64, optional
         Where the result goes: ``len(X)`` x ``len(Y)``, rows contiguous.
     progress : bool
