@@ -67,9 +67,9 @@ bench: setup
 	$(BIN)/python -m benchmarks.rls
 	$(BIN)/python -m benchmarks.locality
 
-# The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions runs one.
+# The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions OPTIONS=--quick runs one.
 reproduce: setup
-	$(BIN)/python -m experiments $(EXPERIMENT) $(if $(EXPERIMENT),--jobs $(JOBS) --out build/results)
+	$(BIN)/python -m experiments $(EXPERIMENT) $(if $(EXPERIMENT),--jobs $(JOBS) --out build/results $(OPTIONS))
 
 lint: setup
 	$(BIN)/ruff check .

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.metrics import f1_score, make_scorer
+from sklearn.metrics import accuracy_score, f1_score, make_scorer, r2_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -27,7 +29,7 @@ from treelet.errors import KernelOverflowError, ParameterError
 from treelet.learn import RLS, KernelSVC, KernelSVR, RankRLS, RankSVM, VotedPerceptron, matrices
 from treelet.learn.matrices import SharedMatrices
 from treelet.learn.selection import select
-from treelet.metrics import paired_bootstrap
+from treelet.metrics import mean_kendall_tau, paired_bootstrap
 from treelet.testing import check_estimator
 from treelet.work import generator
 
@@ -399,3 +401,45 @@ def test_random_states_are_those_of_scikit_learn(name: str) -> None:
     assert draw(None) != draw(None)
     with pytest.raises(ValueError, match=r"3\.5|random_state"):
         draw(3.5)
+
+
+# --- one meaning each ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_scores_are_of_one_kind(name: str) -> None:
+    estimator, y, named = LEARNERS[name]
+    fitted = clone(estimator).set_params(kernel=KERNELS[0]).fit(BANK, y, **named)
+    predicted = fitted.predict(BANK, **named)
+    expected = {
+        "classifier": lambda: accuracy_score(y, predicted),
+        "regressor": lambda: r2_score(y, predicted),
+        None: lambda: mean_kendall_tau(predicted.round(9), y, QID),
+    }[fitted.__sklearn_tags__().estimator_type]()
+    assert fitted.score(BANK, y, **named) == pytest.approx(expected)
+    assert isinstance(getattr(fitted, "alpha_", 0.0), float), "alpha_ is a strength of regularisation"
+    assert fitted.dual_coef_.shape == (fitted.model_.outputs, len(fitted.support_))
+    assert hasattr(fitted, "rank") == bool(named)
+
+
+@pytest.mark.parametrize("name", ["rls", "rank svm", "rank rls"])
+def test_memory_is_that_of_gram(name: str) -> None:
+    estimator, y, named = LEARNERS[name]
+    for enough in (None, 10**7, 1e7, "10 MB", "1GiB"):
+        clone(estimator).set_params(memory=enough).fit(BANK, y, **named)
+    for few in (1000, "1KiB"):
+        with pytest.raises(ParameterError, match=r"more than the 1,0.* of memory=: give more memory="):
+            clone(estimator).set_params(memory=few).fit(BANK, y, **named)
+
+
+def test_no_module_imports_private_names_of_another() -> None:
+    root = Path(tl.__file__).parent
+    for file in [*root.rglob("*.py"), *(Path(__file__).parents[1] / "experiments").glob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("treelet", "experiments")):
+                private = [
+                    name.name
+                    for name in node.names
+                    if name.name[:1] == "_" and name.name not in ("_core", "__version__")
+                ]
+                assert not private, f"{file} imports {private} of {node.module}"

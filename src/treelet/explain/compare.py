@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from treelet.errors import InputTypeError, TreeError
-from treelet.explain.draw import _Picture
+from treelet.explain.draw import Picture
 from treelet.explain.layout import Graph
 from treelet.structures import Forest, Tree
 
@@ -133,7 +133,7 @@ def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = 
     return _MarkedPicture(Graph(Forest.from_tree(parse)), shades).svg()
 
 
-class _MarkedPicture(_Picture):
+class _MarkedPicture(Picture):
     def __init__(self, graph: Graph, shades: dict[Span, list[str]]) -> None:
         super().__init__(graph, "")
         self.marks: dict[int, str] = {}

@@ -69,7 +69,7 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> s
         )
     count = forest.count_trees()
     said = f"{count:,} tree{'s' * (count > 1)}" if count < 10**12 else f"{float(min(count, 10**300)):.1e} trees"
-    return _Picture(Graph(forest), f"{said}, the most probable one in bold" if caption else "").svg()
+    return Picture(Graph(forest), f"{said}, the most probable one in bold" if caption else "").svg()
 
 
 def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
@@ -100,14 +100,14 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
     _check_limit(limit)
     if sum(1 for _ in itertools.islice(tree.nodes(), limit + 1)) > limit:
         raise TreeError(f"the tree has more than {limit:,} nodes, too many to draw: draw a part of it, or print it")
-    return _Picture(Graph(Forest.from_tree(tree)), "").svg()
+    return Picture(Graph(Forest.from_tree(tree)), "").svg()
 
 
 def _check_limit(limit: object) -> None:
     check_integer("limit", limit)
 
 
-class _Picture:
+class Picture:
     def __init__(self, graph: Graph, caption: str) -> None:
         self.graph, self.caption = graph, caption
         self.layout = Layout(graph)

@@ -29,6 +29,10 @@ CHECKSUM = 32
 Read = TypeVar("Read")
 
 
+class NoClassifierError(InputTypeError):
+    """A model in a file is of another kind."""
+
+
 class ModelFileError(FileError):
     """A file is no model, or not a whole one, or one that this version cannot read."""
 
@@ -104,7 +108,7 @@ def load_classifier(path: PathLike, *, n_jobs: int | None = 1) -> SavedClassifie
         model = decoder.header["model"]
         kind = model.get("object", next(iter(model)))
         if kind != "KernelSVC":
-            raise InputTypeError(f"{path}: this model is a {kind}, not a classifier (KernelSVC)")
+            raise NoClassifierError(f"{path}: this model is a {kind}, not a classifier (KernelSVC)")
         return SavedClassifier(decoder.value(model["state"]["fitted"]), n_jobs)
 
     return _decoded(path, known_kernels(), classifier)
@@ -118,7 +122,7 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
     header, data = _opened(content, str(path))
     try:
         return read(Decoder(header, data, known))
-    except InputTypeError:
+    except NoClassifierError:
         raise
     except (
         ArithmeticError,

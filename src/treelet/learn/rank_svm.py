@@ -136,17 +136,22 @@ class RankSVM(Ranker, KernelLearner):
         if not contests:
             raise nothing_to_learn(len(groups))
         used = np.sort(np.concatenate([pairs.rows for pairs in contests]))
+        advice = "fewer candidates a group; or use VotedPerceptron, which needs no matrix"
+        self._check_memory(f"the matrix of {len(used):,} candidates", 8 * len(used) ** 2, advice)
         started = time.perf_counter()
-        self._check_memory(
-            f"the matrix of {len(used):,} candidates",
-            8 * len(used) ** 2,
-            "fewer candidates a group; or use VotedPerceptron, which needs no matrix",
-        )
         K = self._matrix(kernel, data, None if len(used) == n else used)
-        place = np.zeros(n, np.intp)
-        place[used] = np.arange(len(used))
-        contests = [pairs._replace(rows=place[pairs.rows]) for pairs in contests]
         made = time.perf_counter()
+        solution = self._solved(K, [pairs._replace(rows=np.searchsorted(used, pairs.rows)) for pairs in contests])
+        del K
+        done = time.perf_counter()
+        there = np.flatnonzero(solution.coefficients)
+        self._keep(kernel, data, used[there], solution.coefficients[None, there])
+        self.n_pairs_ = sum(len(pairs.better) for pairs in contests)
+        self.n_iter_, self.objective_, self.gap_ = solution.passes, solution.objective, solution.gap
+        self.fit_seconds_ = {"gram": made - started, "solve": done - made, "compress": time.perf_counter() - done}
+        return self
+
+    def _solved(self, K: Matrix, contests: list[Pairs]) -> Optimum:
         with progress_bar(self.progress, "passes", self.max_iter) as advance:
             solution = solved(K, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
         if solution.gap > self.tol * solution.objective:
@@ -154,18 +159,9 @@ class RankSVM(Ranker, KernelLearner):
                 f"RankSVM stopped after {solution.passes} passes with a duality gap of {solution.gap:.3g} at an "
                 f"objective of {solution.objective:.3g}: give a larger max_iter or tol, or a smaller C",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,  # where fit was called
             )
-        del K
-        done = time.perf_counter()
-        coefficients = np.zeros(n)
-        coefficients[used] = solution.coefficients
-        support = np.flatnonzero(coefficients)
-        self._keep(kernel, data, support, coefficients[None, support])
-        self.n_pairs_ = sum(len(pairs.better) for pairs in contests)
-        self.n_iter_, self.objective_, self.gap_ = solution.passes, solution.objective, solution.gap
-        self.fit_seconds_ = {"gram": made - started, "solve": done - made, "compress": time.perf_counter() - done}
-        return self
+        return solution
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

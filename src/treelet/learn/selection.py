@@ -26,7 +26,7 @@ from treelet.learn.rls import LeastSquares
 from treelet.learn.svm import KernelSVC
 from treelet.learn.targets import checked_groups, checked_outputs, checked_targets, group_numbers
 
-Parameters = Mapping[str, Any]
+Found = list[list[tuple[Any, float]]]  # settings x folds: what was predicted, and its score
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,9 +247,12 @@ class Trials:
             trials.append(Trial(kernel, dict(setting), scores, self.data.folds, predicted))
         return trials
 
-    def _fitted(self, K: Matrix, advance: Callable[[int], None]) -> list[list[tuple[Any, float]]]:
+    def _nothing(self) -> Found:
+        return [[] for _ in self.settings]
+
+    def _fitted(self, K: Matrix, advance: Callable[[int], None]) -> Found:
         """For each setting and fold, what was predicted and how good it is."""
-        data, found = self.data, [[] for _ in self.settings]  # type: ignore[var-annotated]
+        data, found = self.data, self._nothing()
         for train, test, own, across in matrix_parts(K, data.folds):
             for setting, folds in zip(self.settings, found, strict=True):
                 fitted = clone(self.learner).set_params(**setting)
@@ -269,8 +272,8 @@ class Trials:
         whole = all(len(train) + len(test) == len(self.data.y) for train, test in self.data.folds)
         return rounds is not None and whole and all(set(setting) <= {"alpha"} for setting in self.settings)
 
-    def _decomposed(self, K: Matrix, advance: Callable[[int], None]) -> list[list[tuple[Any, float]]]:
-        data, found = self.data, [[] for _ in self.settings]  # type: ignore[var-annotated]
+    def _decomposed(self, K: Matrix, advance: Callable[[int], None]) -> Found:
+        data, found = self.data, self._nothing()
         fitted: Any = clone(self.learner).fit(K, data.y, **data.named(slice(None)))
         alphas = [setting.get("alpha", fitted.alpha) for setting in self.settings]
         for numbers in rounds_of(data.folds, len(data.y)) or []:
@@ -280,8 +283,9 @@ class Trials:
             predictions = fitted.held_out(fold, alphas)
             for number in numbers:
                 test = data.folds[number][1]
+                across = K[test]
                 for values, folds in zip(predictions, found, strict=True):
-                    folds.append((values[test], self._score(_answering(fitted, values[test]), K[test], test)))
+                    folds.append((values[test], self._score(_answering(fitted, values[test]), across, test)))
                 advance(1)
         return found
 
