@@ -11,20 +11,15 @@ using namespace treelet::python;
 
 namespace treelet::python {
 
-template <> struct Make<SubtreeColumns> {
-    template <class Num> static auto columns(Targets t, double lam) {
-        return std::make_unique<SubtreeColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0));
-    }
+template <> struct ParametersOf<SubtreeColumns> {
+    template <class Num> static auto of(double lam) { return std::tuple(as_parameter<Num>(lam, 0)); }
 };
-template <> struct Make<SubsetTreeColumns> {
-    template <class Num> static auto columns(Targets t, double lam, int max_depth) {
-        return std::make_unique<SubsetTreeColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0), max_depth);
-    }
+template <> struct ParametersOf<SubsetTreeColumns> {
+    template <class Num> static auto of(double lam, int max_depth) { return std::tuple(as_parameter<Num>(lam, 0), max_depth); }
 };
-template <> struct Make<PartialTreeColumns> {
-    template <class Num> static auto columns(Targets t, double lam, double mu, bool leaves, const Similar *similar) {
-        return std::make_unique<PartialTreeColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0), as_parameter<Num>(mu, 1), leaves,
-                                                         similar ? *similar : Similar{});
+template <> struct ParametersOf<PartialTreeColumns> {
+    template <class Num> static auto of(double lam, double mu, bool leaves, const Similar *similar) {
+        return std::tuple(as_parameter<Num>(lam, 0), as_parameter<Num>(mu, 1), leaves, similar ? *similar : Similar{});
     }
 };
 

@@ -13,8 +13,8 @@ template <class Num> Num as_parameter(double value, int which) {
         return Num(value);
 }
 
-// How an algorithm is made from a kernel's parameters; specialised beside its binding.
-template <template <class> class Algorithm> struct Make;
+// A kernel's parameters as an algorithm takes them; specialised beside its binding.
+template <template <class> class Algorithm> struct ParametersOf;
 
 // The kind of store that an algorithm works on.
 template <template <class> class Algorithm> struct StoreOf {
@@ -39,9 +39,9 @@ template <template <class> class Algorithm> class Columns {
             for (Id node : weights.node) held_[node] = 1;
         }
         if (scaled)
-            scaled_ = Make<Algorithm>::template columns<Scaled>(Targets{store_.get(), weights}, parameters...);
+            scaled_ = make<Scaled>(Targets{store_.get(), weights}, parameters...);
         else
-            plain_ = Make<Algorithm>::template columns<double>(Targets{store_.get(), weights}, parameters...);
+            plain_ = make<double>(Targets{store_.get(), weights}, parameters...);
     }
 
     // Fills out; returns the first (row, column) whose value does not fit a double, or None.
@@ -93,11 +93,11 @@ template <template <class> class Algorithm> class Columns {
                 isolate(*store, trees, t, small, weights);
                 double value = 0;
                 Rows rows{&small, &weights, nullptr, 0, 1, &value, 1};
-                Make<Algorithm>::template columns<double>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
+                make<double>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
                 if (logs) value = std::log(value);
                 if (rows.overflow_row != none && !logs) value = std::numeric_limits<double>::infinity();
                 if (rows.overflow_row != none && logs)
-                    Make<Algorithm>::template columns<Scaled>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
+                    make<Scaled>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
                 values[t] = value;
             }
         }
@@ -120,15 +120,32 @@ template <template <class> class Algorithm> class Columns {
         rows.gradient[0] = by_lam.data(), rows.gradient[1] = by_mu.data();
         {
             nb::gil_scoped_release free;
-            Make<Algorithm>::template columns<Dual>(Targets{store.get(), targets}, parameters...)->rows(rows, check_signals);
+            make<Dual>(Targets{store.get(), targets}, parameters...)->rows(rows, check_signals);
         }
         if (rows.overflow_row == none) return std::nullopt;
         return std::make_pair(rows.overflow_row, rows.overflow_column);
     }
 
-    std::size_t bytes() const { return plain_ ? plain_->bytes() : scaled_->bytes(); }
+    std::size_t bytes() const { return bytes_of(held_) + (plain_ ? plain_->bytes() : scaled_->bytes()); }
+
+    // Bytes that the index over these columns will have, at most, and that a thread needs beside it.
+    template <class... Parameters>
+    static std::pair<std::size_t, std::size_t> estimate(StorePtr store, const NodeWeights &weights, Parameters... parameters) {
+        for (Id node : weights.node)
+            if (static_cast<std::size_t>(node) >= store->size()) refuse("weights do not belong to this store");
+        nb::gil_scoped_release free;
+        const Memory memory =
+            std::apply([&](const auto &...taken) { return Algorithm<double>::estimate(Targets{store.get(), weights}, taken...); },
+                       ParametersOf<Algorithm>::template of<double>(parameters...));
+        return {memory.index + (weights.rows() == 1 ? store->size() : 0), memory.working};
+    }
 
   private:
+    template <class Num, class... Parameters> static auto make(Targets targets, Parameters... parameters) {
+        return std::apply([&](auto... taken) { return std::make_unique<Algorithm<Num>>(targets, std::move(taken)...); },
+                          ParametersOf<Algorithm>::template of<Num>(parameters...));
+    }
+
     StorePtr store_;
     std::size_t size_;
     std::vector<char> held_; // by a single target
@@ -147,6 +164,8 @@ void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... na
         .def_static("self_values", &C::template self_values<Parameters...>, "store"_a, "trees"_a, "logs"_a, names...)
         .def_static("gradient", &C::template gradient<Parameters...>, "store"_a, "trees"_a, "targets"_a, "out"_a, "by_lam"_a,
                     "by_mu"_a, names...)
+        .def_static("estimate", &C::template estimate<Parameters...>, "store"_a, "weights"_a, names...,
+                    "Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.")
         .def_prop_ro("bytes", &C::bytes);
 }
 

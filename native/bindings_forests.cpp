@@ -11,10 +11,8 @@ namespace treelet::python {
 template <> struct StoreOf<ForestColumns> {
     using type = ForestStore;
 };
-template <> struct Make<ForestColumns> {
-    template <class Num> static auto columns(TargetsOf<ForestStore> t, double lam) {
-        return std::make_unique<ForestColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0));
-    }
+template <> struct ParametersOf<ForestColumns> {
+    template <class Num> static auto of(double lam) { return std::tuple(as_parameter<Num>(lam, 0)); }
 };
 
 } // namespace treelet::python

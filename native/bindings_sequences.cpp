@@ -5,30 +5,28 @@
 
 namespace treelet::python {
 
-template <> struct Make<TaggingColumns> {
-    template <class Num> static auto columns(Targets t, double lam) {
-        return std::make_unique<TaggingColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0));
-    }
+template <> struct ParametersOf<TaggingColumns> {
+    template <class Num> static auto of(double lam) { return std::tuple(as_parameter<Num>(lam, 0)); }
 };
 
 // Types as (label, reach, weight).
 using Types = std::vector<std::tuple<Id, Id, double>>;
 
-template <> struct Make<LocalityColumns> {
-    template <class Num> static auto columns(Targets t, Types types, int match, double theta) {
+template <> struct ParametersOf<LocalityColumns> {
+    template <class Num> static auto of(Types types, int match, double theta) {
         std::vector<SequenceType> made;
         for (const auto &[label, reach, weight] : types) {
             if (label < 0 || reach < 0) refuse("a type has no label, or reaches backwards");
             made.push_back({label, reach, weight});
         }
         if (match < 0 || match > 2) refuse("there are three ways to match");
-        return std::make_unique<LocalityColumns<Num>>(std::move(t), std::move(made), static_cast<Match>(match), theta);
+        return std::tuple(std::move(made), static_cast<Match>(match), theta);
     }
 };
-template <> struct Make<SubsequenceColumns> {
-    template <class Num> static auto columns(Targets t, double lam, Id length) {
+template <> struct ParametersOf<SubsequenceColumns> {
+    template <class Num> static auto of(double lam, Id length) {
         if (length < 1) refuse("subsequences have one feature at least");
-        return std::make_unique<SubsequenceColumns<Num>>(std::move(t), as_parameter<Num>(lam, 0), length);
+        return std::tuple(as_parameter<Num>(lam, 0), length);
     }
 };
 

@@ -32,6 +32,14 @@ class CountProduct {
             });
         };
         postings_.build(w.rows(), by_node(w, numbered));
+        local_.shrink_to_fit();
+    }
+    // What that will take.
+    template <class Keys> static Memory estimate(const NodeWeights &w, Keys keys) {
+        const std::vector<Id> found = lengths(w.rows(), by_node(w, keys));
+        Memory out = DensePostings::estimate(found, w.rows());
+        out.index += found.size() * sizeof(Id);
+        return out;
     }
 
     // The number of a key that some target holds, or none.

@@ -11,276 +11,238 @@
 // production), are worked on.
 #pragma once
 #include "forest_store.hpp"
-#include "matrix_rows.hpp"
-#include "postings.hpp"
-#include "pulse.hpp"
-#include "scratch_pool.hpp"
+#include "key_numbers.hpp"
+#include "node_loop.hpp"
 
 namespace treelet {
 
-template <class Num> class ForestColumns {
+template <class Num> struct ForestScratch : NodeScratch<Num, SparseValues<Num>> { // values: D without its constant part
+    std::vector<Num> product, factor; // per rank: running prod_j (1 + D), and 1 + D of the child at hand; 0: untouched
+    std::vector<Num> child, own;      // per column + 1: D of the child at hand, of the node at hand
+    std::vector<Id> touched, met, own_touched;
+};
+
+template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, ForestScratch<Num>> {
+    using Scratch = ForestScratch<Num>;
+    using Values = SparseValues<Num>;
+    using Loop = NodeLoop<ForestColumns<Num>, Scratch>;
+
   public:
-    ForestColumns(TargetsOf<ForestStore> targets, Num lam) : nodes_(*targets.store), lam_(lam), size_(targets.size()) {
+    ForestColumns(TargetsOf<ForestStore> targets, Num lam) : Loop(targets.size()), store_(*targets.store), lam_(lam) {
+        productions_.build(targets.weights, productions_of(store_));
         index_edges(targets.weights);
-        index_children();
     }
 
-    void rows(RowsOf<ForestStore> &rows, void (*check)()) {
-        std::unique_ptr<Scratch> scratch = scratch_.take(rows.store->size());
-        Pulse pulse(check);
-        for (std::size_t row = rows.begin; row < rows.end; ++row) one(*rows.store, rows, row, *scratch, pulse);
-        scratch_.give(std::move(scratch));
+    void prepare(const ForestStore &, Scratch &s) const {
+        s.product.resize(static_cast<std::size_t>(widest_), Num(0)), s.factor.resize(s.product.size(), Num(0));
+        s.child.resize(columns_ + 1, Num(0)), s.own.resize(columns_ + 1, Num(0));
     }
 
-    // More weight for some nodes of the only target.
-    void add(const Id *node, const double *weight, std::size_t n, double scale) {
-        for (std::size_t i = 0; i < n; ++i) {
-            const bool flat = nodes_.flat(node[i]);
-            for (std::int64_t e = nodes_.edge_start[node[i]]; e < nodes_.edge_start[node[i] + 1]; ++e) {
-                const double more = scale * weight[i] * nodes_.p[e];
-                productions_.grow(local_[nodes_.production[e]], more);
-                if (!flat) postings_.grow(place_[e], more);
-            }
+    // lam * P P', with the expected counts of productions
+    template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
+        productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store));
+    }
+
+    // The row D(u, .) without its constant part, edge by edge, and its sum into the matrix.
+    template <class Block> void correct_node(Block &b, std::size_t i) const {
+        const Id u = b.s.nodes.node[i];
+        if (b.store.flat(u)) return;
+        for (std::int64_t e = b.store.edge_start[u]; e < b.store.edge_start[u + 1]; ++e) correct_edge(b, i, e);
+        Values *const kept = b.s.nodes.uses[i] > 0 && !b.s.own_touched.empty() ? &b.s.kept.make(i) : nullptr;
+        for (Id column : b.s.own_touched) {
+            if (kept) kept->column.push_back(column), kept->value.push_back(b.s.own[column]);
+            b.s.own[column] = Num(0);
         }
+        b.s.own_touched.clear();
     }
 
+    // More weight for some nodes of the only target, which must hold them.
+    void add(const Id *node, const double *weight, std::size_t n, double scale) {
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::int64_t e = store_.edge_start[node[i]]; e < store_.edge_start[node[i] + 1]; ++e) {
+                const double more = scale * weight[i] * store_.p[e];
+                productions_.grow(store_.production[e], more);
+                if (place_[e] != none) postings_.grow(place_[e], more);
+            }
+    }
+
+    static Memory estimate(TargetsOf<ForestStore> targets, Num) {
+        const ForestStore &store = *targets.store;
+        Memory out = CountProduct::estimate(targets.weights, productions_of(store));
+        std::vector<char> column(store.size(), 0);
+        std::size_t columns = 0, edges = 0, entries = 0;
+        for (Id v : targets.weights.node) {
+            if (store.flat(v)) continue;
+            const auto own = static_cast<std::size_t>(store.edge_start[v + 1] - store.edge_start[v]);
+            entries += own;
+            if (!column[v]) column[v] = 1, ++columns, edges += own;
+        }
+        const Memory postings = Postings::estimate(edges, entries);
+        const Memory children = Groups<3, Child>::estimate([&](auto add) {
+            for (Id v = 0; v < static_cast<Id>(store.size()); ++v)
+                for (std::int64_t e = store.edge_start[v]; column[v] && e < store.edge_start[v + 1]; ++e)
+                    for (std::int64_t k = store.child_start[e]; k < store.child_start[e + 1]; ++k)
+                        each_production(store, store.child[k], [&](Id production, double) {
+                            add({store.production[e], static_cast<Id>(k - store.child_start[e]), production}, Child{});
+                        });
+        });
+        out.index += postings.index + children.index + edges * (sizeof(Id) + sizeof(double)) +
+                     (store.size() + store.production_count() + (targets.size() == 1 ? store.edges() : 0)) * sizeof(Id);
+        out.working = std::max({out.working, postings.working, children.working, store.edges() * 3 * sizeof(Id),
+                                Loop::working(targets.size(), store.size()) + 4 * (columns + edges) * sizeof(Num)});
+        return out;
+    }
     std::size_t bytes() const {
-        return edge_node_.size() * (2 * sizeof(Id) + sizeof(double)) + entry_.size() * sizeof(Entry) + productions_.bytes() +
-               postings_.bytes();
+        return productions_.bytes() + bytes_of(bucket_) + bytes_of(column_of_) + bytes_of(edge_node_) + bytes_of(edge_p_) +
+               bytes_of(place_) + postings_.bytes() + children_.bytes();
     }
 
   private:
-    struct Entry { // a column edge with a child of the group's production
+    struct Child { // of a column edge: one that has the production looked for
         Id rank;   // of the edge, among those of its production
-        Id child;  // column of the child
+        Id column; // of the child, + 1; 0 if it cannot have corrections
         double p;  // of that production, given the child
     };
-    struct Values { // D(u, v) without its constant part, for the columns v where it is not 0
-        std::vector<Id> column;
-        std::vector<Num> value;
-    };
-    struct Scratch {
-        std::vector<Id> index; // node -> place in the row
-        std::vector<Values> row;
-        std::vector<Num> product, sum; // per rank
-        std::vector<Num> child, own;   // per column
-        std::vector<Id> touched, met, own_touched;
-        std::vector<Num> sums;
-        std::vector<std::pair<Id, double>> productions;
-    };
-    Id local(Id production) const { return static_cast<std::size_t>(production) < local_.size() ? local_[production] : none; }
 
+    static auto productions_of(const ForestStore &store) {
+        return [&store](Id node, double weight, auto add) {
+            for (std::int64_t e = store.edge_start[node]; e < store.edge_start[node + 1]; ++e)
+                add(store.production[e], weight * store.p[e]);
+        };
+    }
+    // Calls f(production, probability) for the productions of a node; its edges are ordered by them.
+    template <class F> static void each_production(const ForestStore &store, Id node, F f) {
+        for (std::int64_t e = store.edge_start[node], end = store.edge_start[node + 1]; e < end;) {
+            const Id production = store.production[e];
+            double p = 0;
+            for (; e < end && store.production[e] == production; ++e) p += store.p[e];
+            f(production, p);
+        }
+    }
+
+    // Columns are the nodes that can have corrections; their edges lie by (production, node).
     void index_edges(const NodeWeights &w) {
-        local_.assign(nodes_.production_count(), none);
-        column_of_.assign(nodes_.size(), none);
-        for (Id v : w.node) column_of_[v] = 0;
-        for (Id v = static_cast<Id>(nodes_.size()) - 1; v >= 0; --v) // with all that is below them
-            if (column_of_[v] != none)
-                for (std::int64_t k = nodes_.child_start[nodes_.edge_start[v]]; k < nodes_.child_start[nodes_.edge_start[v + 1]];
-                     ++k)
-                    column_of_[nodes_.child[k]] = 0;
+        column_of_.assign(store_.size(), none);
+        for (Id v : w.node)
+            if (!store_.flat(v)) column_of_[v] = 0;
         std::vector<Id> present;
-        for (Id v = 0; v < static_cast<Id>(nodes_.size()); ++v) {
-            if (column_of_[v] == none || nodes_.is_word(v)) continue;
-            column_of_[v] = static_cast<Id>(present.size());
-            present.push_back(v);
-        }
-        columns_ = present.size();
-        bucket_.assign(1, 0);
-        for (Id v : present)
-            for (std::int64_t e = nodes_.edge_start[v]; e < nodes_.edge_start[v + 1]; ++e) {
-                Id &number = local_[nodes_.production[e]];
-                if (number == none) number = static_cast<Id>(bucket_.size() - 1), bucket_.push_back(0);
-                ++bucket_[number + 1];
-            }
-        for (std::size_t k = 1; k < bucket_.size(); ++k) widest_ = std::max(widest_, bucket_[k]), bucket_[k] += bucket_[k - 1];
+        for (Id v = 0; v < static_cast<Id>(store_.size()); ++v)
+            if (column_of_[v] != none) column_of_[v] = static_cast<Id>(columns_++), present.push_back(v);
+        const auto each_edge = [&](auto f) {
+            for (Id v : present)
+                for (std::int64_t e = store_.edge_start[v]; e < store_.edge_start[v + 1]; ++e)
+                    f(v, e, productions_.local(store_.production[e]));
+        };
+        bucket_.assign(static_cast<std::size_t>(productions_.size()) + 1, 0);
+        each_edge([&](Id, std::int64_t, Id p) { ++bucket_[p + 1]; });
+        for (std::size_t p = 1; p < bucket_.size(); ++p) widest_ = std::max(widest_, bucket_[p]), bucket_[p] += bucket_[p - 1];
         const auto n = static_cast<std::size_t>(bucket_.back());
-        edge_.resize(n), edge_node_.resize(n);
+        edge_node_.resize(n), edge_p_.resize(n);
+        std::vector<std::int64_t> edge(n);
+        place_.assign(store_.edges(), none);
         std::vector<Id> next(bucket_.begin(), bucket_.end() - 1);
-        std::vector<Id> place(nodes_.edges(), none);
-        for (Id v : present)
-            for (std::int64_t e = nodes_.edge_start[v]; e < nodes_.edge_start[v + 1]; ++e) {
-                const Id at = next[local_[nodes_.production[e]]]++;
-                edge_[at] = e, edge_node_[at] = v, place[e] = at;
-            }
-        const auto each_edge = [&](auto number) {
-            return by_node(w, [&, number](Id v, double weight, auto add) {
-                for (std::int64_t e = nodes_.edge_start[v]; e < nodes_.edge_start[v + 1]; ++e)
-                    if (number(v, e) != none) add(number(v, e), weight * nodes_.p[e]);
-            });
-        };
-        productions_.build(w.rows(), each_edge([&](Id, std::int64_t e) { return local_[nodes_.production[e]]; }));
-        postings_.build(w.rows(), each_edge([&](Id v, std::int64_t e) { return nodes_.flat(v) ? none : place[e]; }), n);
-        if (size_ == 1) place_ = std::move(place);
+        each_edge([&](Id v, std::int64_t e, Id p) {
+            const Id at = place_[e] = next[p]++;
+            edge[at] = e, edge_node_[at] = v, edge_p_[at] = store_.p[e];
+        });
+        postings_.build(w.rows(),
+                        by_node(w,
+                                [&](Id v, double weight, auto add) {
+                                    for (std::int64_t e = store_.edge_start[v]; e < store_.edge_start[v + 1]; ++e)
+                                        if (place_[e] != none) add(place_[e], weight * store_.p[e]);
+                                }),
+                        n);
+        if (Loop::size() != 1) place_ = std::vector<Id>(); // only a single target grows
+        index_children(edge);
     }
 
-    void index_children() {
-        struct Member {
-            Id production, rank, child;
-            double p;
-        };
-        std::vector<Member> members;
-        for (std::size_t p = 0; p + 1 < bucket_.size(); ++p) {
-            const Id first = bucket_[p], last = bucket_[p + 1];
-            const auto arity = static_cast<std::size_t>(nodes_.child_start[edge_[first] + 1] - nodes_.child_start[edge_[first]]);
-            for (std::size_t q = 0; q < arity; ++q) {
-                members.clear();
-                for (Id at = first; at < last; ++at) {
-                    const Id c = nodes_.child[nodes_.child_start[edge_[at]] + static_cast<std::int64_t>(q)];
-                    // Edges of a node are ordered by production: those with one are summed up.
-                    for (std::int64_t e = nodes_.edge_start[c]; e < nodes_.edge_start[c + 1]; ++e)
-                        if (e > nodes_.edge_start[c] && nodes_.production[e] == nodes_.production[e - 1])
-                            members.back().p += nodes_.p[e];
-                        else
-                            members.push_back({nodes_.production[e], at - first, column_of_[c], nodes_.p[e]});
-                }
-                std::stable_sort(members.begin(), members.end(),
-                                 [](const Member &a, const Member &b) { return a.production < b.production; });
-                for (std::size_t i = 0; i < members.size(); ++i) {
-                    if (i == 0 || members[i].production != members[i - 1].production) {
-                        const Key key{static_cast<Id>(p), static_cast<Id>(q), members[i].production};
-                        groups_.insert(key.hash(), static_cast<Id>(group_key_.size()));
-                        group_key_.push_back(key);
-                        group_start_.push_back(static_cast<std::int64_t>(entry_.size()));
+    void index_children(const std::vector<std::int64_t> &edge) {
+        children_.build([&](auto add) {
+            for (Id p = 0; p < productions_.size(); ++p) {
+                const std::int64_t e = bucket_[p] < bucket_[p + 1] ? edge[bucket_[p]] : 0;
+                const std::int64_t arity = bucket_[p] < bucket_[p + 1] ? store_.child_start[e + 1] - store_.child_start[e] : 0;
+                for (std::int64_t q = 0; q < arity; ++q)
+                    for (Id at = bucket_[p]; at < bucket_[p + 1]; ++at) {
+                        const Id c = store_.child[store_.child_start[edge[at]] + q];
+                        each_production(store_, c, [&](Id production, double probability) {
+                            add({p, static_cast<Id>(q), production}, Child{at - bucket_[p], column_of_[c] + 1, probability});
+                        });
                     }
-                    entry_.push_back({members[i].rank, members[i].child, members[i].p});
-                }
             }
-        }
-        group_start_.push_back(static_cast<std::int64_t>(entry_.size()));
+        });
     }
 
-    void one(const ForestStore &of, RowsOf<ForestStore> &rows, std::size_t row, Scratch &s, Pulse &pulse) {
-        const NodeWeights &w = *rows.trees;
-        const std::int64_t a = w.start[row], b = w.start[row + 1];
-        const std::size_t last = rows.targets(row, size_);
-        const Id limit = rows.node_limit(row);
-        s.sums.assign(size_, Num(0));
-        if (s.row.size() < static_cast<std::size_t>(b - a)) s.row.resize(static_cast<std::size_t>(b - a));
-        s.product.resize(static_cast<std::size_t>(widest_), Num(0)), s.sum.resize(static_cast<std::size_t>(widest_), Num(0));
-        s.child.resize(columns_, Num(0)), s.own.resize(columns_, Num(0));
-
-        s.productions.clear();
-        for (std::int64_t i = a; i < b; ++i) {
-            const Id u = w.node[i];
-            s.index[u] = static_cast<Id>(i - a);
-            for (std::int64_t e = of.edge_start[u]; e < of.edge_start[u + 1]; ++e)
-                if (const Id p = local(of.production[e]); p != none) s.productions.push_back({p, w.weight[i] * of.p[e]});
+    // The pairs of one edge of the row's node in which E is more than lam.
+    template <class Block> void correct_edge(Block &b, std::size_t i, std::int64_t e) const {
+        const Id p = productions_.local(b.store.production[e]);
+        if (p == none) return;
+        Scratch &s = b.s;
+        multiply_children(b, e, p);
+        const double edge_p = b.store.p[e];
+        for (Id rank : s.touched) {
+            const Id at = bucket_[p] + rank;
+            const Num more = s.product[rank] - Num(1); // E / lam - 1: Zhang, Zhang & Li (2010), eq. 6
+            s.product[rank] = Num(0);
+            for (const RowBlock::Occurrence &o : s.nodes.held(i))
+                postings_.add(at, lam_ * Num(o.count * edge_p) * more, b.last, b.sums(o.row));
+            const Id column = column_of_[edge_node_[at]] + 1;
+            Num &own = s.own[column]; // D: eq. 8
+            if (own == 0) s.own_touched.push_back(column);
+            own += lam_ * Num(edge_p) * more * Num(edge_p_[at]);
         }
-        std::sort(s.productions.begin(), s.productions.end());
-        for (std::size_t i = 0; i < s.productions.size();) {
-            const Id p = s.productions[i].first;
-            double count = 0;
-            for (; i < s.productions.size() && s.productions[i].first == p; ++i) count += s.productions[i].second;
-            pulse.add(productions_.length(p));
-            productions_.add(p, lam_ * Num(count), last, s.sums.data());
-        }
-        for (std::int64_t i = a; i < b; ++i) {
-            const Id u = w.node[i];
-            Values &own = s.row[static_cast<std::size_t>(i - a)];
-            own.column.clear(), own.value.clear();
-            if (of.flat(u)) continue;
-            s.own_touched.clear();
-            for (std::int64_t e = of.edge_start[u]; e < of.edge_start[u + 1]; ++e)
-                correct(of, e, of.p[e], w.weight[i], limit, last, s, pulse);
-            for (Id c : s.own_touched) {
-                own.column.push_back(c), own.value.push_back(s.own[c]);
-                s.own[c] = Num(0);
-            }
-        }
-        for (std::int64_t i = a; i < b; ++i) s.index[w.node[i]] = none;
-        write_row(rows, row, s.sums.data(), last);
-    }
-
-    // The pairs of one edge of the row in which E is more than lam.
-    void correct(const ForestStore &of, std::int64_t e, double p, double weight, Id limit, std::size_t last, Scratch &s,
-                 Pulse &pulse) {
-        const Id production = local(of.production[e]);
-        if (production == none) return;
-        const Id first = bucket_[production];
-        const Id *const of_edge = edge_node_.data() + first;
-        const Id size = bucket_[production + 1] - first;
-        const Id ranks =
-            of_edge[size - 1] <= limit ? size : static_cast<Id>(std::upper_bound(of_edge, of_edge + size, limit) - of_edge);
         s.touched.clear();
-        const std::int64_t k0 = of.child_start[e], k1 = of.child_start[e + 1];
-        for (std::int64_t k = k0; k < k1; ++k) {
+    }
+
+    // prod_j (1 + D(c1j, c2j)) for the column edges of production p with a child that has a production of one of this edge's.
+    template <class Block> void multiply_children(Block &b, std::int64_t e, Id p) const {
+        const ForestStore &of = b.store;
+        Scratch &s = b.s;
+        const Id ranks = up_to(b.limit, edge_node_.data() + bucket_[p], bucket_[p + 1] - bucket_[p]);
+        const std::int64_t first = of.child_start[e], end = ranks > 0 ? of.child_start[e + 1] : first;
+        for (std::int64_t k = first; k < end; ++k) {
             const Id c = of.child[k];
             if (of.is_word(c)) continue;
-            const Values &known = s.row[s.index[c]];
+            const Values &known = s.kept[static_cast<std::size_t>(s.index[c])];
             for (std::size_t t = 0; t < known.column.size(); ++t) s.child[known.column[t]] = known.value[t];
-            s.met.clear();
-            for (std::int64_t ce = of.edge_start[c]; ce < of.edge_start[c + 1];) {
-                const Id child_production = of.production[ce];
-                double q = 0;
-                for (; ce < of.edge_start[c + 1] && of.production[ce] == child_production; ++ce) q += of.p[ce];
-                const Id group = find_group({production, static_cast<Id>(k - k0), child_production});
-                if (group == none) continue;
-                const Num part = lam_ * Num(q);
-                const Entry *x = entry_.data() + group_start_[group], *end = entry_.data() + group_start_[group + 1];
-                pulse.add(static_cast<std::size_t>(end - x));
-                for (; x < end && x->rank < ranks; ++x) {
-                    Num &sum = s.sum[x->rank];
-                    if (sum == 0) {
+            each_production(of, c, [&](Id production, double probability) {
+                const std::span<const Child> found = children_.find({p, static_cast<Id>(k - first), production});
+                const Num part = lam_ * Num(probability);
+                b.pulse.add(found.size());
+                for (const Child *x = found.data(), *last = x + found.size(); x < last && x->rank < ranks; ++x) {
+                    Num &factor = s.factor[x->rank];
+                    if (factor == 0) {
                         s.met.push_back(x->rank);
-                        sum = Num(1) + s.child[x->child];
+                        factor = Num(1) + s.child[x->column];
                     }
-                    sum += part * Num(x->p);
+                    factor += part * Num(x->p);
                 }
-            }
+            });
             for (Id rank : s.met) {
                 Num &product = s.product[rank];
                 if (product == 0) {
                     s.touched.push_back(rank);
-                    product = s.sum[rank];
+                    product = s.factor[rank];
                 } else
-                    product *= s.sum[rank];
-                s.sum[rank] = Num(0);
+                    product *= s.factor[rank];
+                s.factor[rank] = Num(0);
             }
+            s.met.clear();
             for (Id column : known.column) s.child[column] = Num(0);
         }
-        const Num edge_weight = lam_ * Num(weight * p), edge_p = lam_ * Num(p);
-        for (Id rank : s.touched) {
-            const Num more = s.product[rank] - Num(1);
-            s.product[rank] = Num(0);
-            const Id at = first + rank;
-            postings_.add(at, edge_weight * more, last, s.sums.data());
-            const Id column = column_of_[edge_node_[at]];
-            Num &own = s.own[column];
-            if (own == 0) s.own_touched.push_back(column);
-            own += edge_p * more * Num(nodes_.p[edge_[at]]);
-        }
     }
 
-    struct Key {
-        Id production, position, child_production;
-        std::uint64_t hash() const {
-            return mix(static_cast<std::uint64_t>(production) << 32 | static_cast<std::uint32_t>(position),
-                       static_cast<std::uint64_t>(child_production));
-        }
-        bool operator==(const Key &) const = default;
-    };
-    Id find_group(Key key) const {
-        return groups_.find(key.hash(), [&](Id g) { return group_key_[g] == key; });
-    }
-
-    const ForestStore &nodes_;
+    const ForestStore &store_;
     Num lam_;
-    std::size_t size_, columns_ = 0;
+    CountProduct productions_;
+    std::size_t columns_ = 0;
     Id widest_ = 0;
-    std::vector<Id> local_;     // production -> number among the columns', none if no column has it
-    std::vector<Id> column_of_; // node -> column
-    std::vector<Id> bucket_;    // production -> its column edges, by ascending node
-    std::vector<std::int64_t> edge_;
+    std::vector<Id> column_of_; // node -> column, none if it is none
+    std::vector<Id> bucket_;    // production -> its column edges
     std::vector<Id> edge_node_;
-    std::vector<Id> place_; // edge -> its column edge, where there is one target, which may grow
-    DensePostings productions_;
-    Postings postings_;
-    IdTable groups_;
-    std::vector<Key> group_key_;
-    std::vector<std::int64_t> group_start_;
-    std::vector<Entry> entry_;
-    ScratchPool<Scratch> scratch_;
+    std::vector<double> edge_p_;
+    std::vector<Id> place_;     // edge -> its column edge, where there is one target
+    Postings postings_;         // of column edges
+    Groups<3, Child> children_; // by (production, position, child's production)
 };
 
 } // namespace treelet

@@ -1,10 +1,16 @@
 // The values of a block's nodes, each kept until its parents are done; memory is used again.
 #pragma once
-#include <cstddef>
-#include <utility>
-#include <vector>
+#include "store.hpp"
 
 namespace treelet {
+
+// A node's values beside the columns where they are not 0; a node may have several a column.
+template <class Num> struct SparseValues {
+    std::vector<Id> column;
+    std::vector<Num> value;
+    void clear() { column.clear(), value.clear(); }
+    bool memory() const { return column.capacity() != 0; }
+};
 
 // Values have clear(), and memory(): whether they hold some.
 template <class Values> class KeptValues {

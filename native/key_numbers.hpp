@@ -23,13 +23,14 @@ template <std::size_t n> class KeyNumbers {
     }
     std::size_t size() const { return keys_.size(); }
     std::size_t bytes() const { return table_.bytes() + bytes_of(keys_); }
-
-  private:
+    static std::size_t bytes_for(std::size_t keys) { return IdTable::bytes_for(keys) + bytes_grown<Key>(keys); }
     static std::uint64_t hash(const Key &key) {
         auto hash = static_cast<std::uint64_t>(key[0]);
         for (std::size_t k = 1; k < n; ++k) hash = mix(hash, static_cast<std::uint64_t>(key[k]));
         return hash;
     }
+
+  private:
     IdTable table_;
     std::vector<Key> keys_;
 };
@@ -57,6 +58,17 @@ template <std::size_t n, class Entry> class Groups {
         return {entry_.data() + start_[number], entry_.data() + start_[number + 1]};
     }
     std::size_t bytes() const { return keys_.bytes() + bytes_of(start_) + bytes_of(entry_); }
+
+    // What build will take, at most: `each` is asked twice.
+    template <class Each> static Memory estimate(Each each) {
+        std::size_t entries = 0;
+        each([&](const Key &, const Entry &) { ++entries; });
+        Distinct keys(entries);
+        each([&](const Key &key, const Entry &) { keys.add(KeyNumbers<n>::hash(key)); });
+        const std::size_t most = std::min(entries, keys.most());
+        return {KeyNumbers<n>::bytes_for(most) + (most + 1) * sizeof(std::int64_t) + entries * sizeof(Entry),
+                bytes_grown<Id>(entries) + most * sizeof(std::int64_t)};
+    }
 
   private:
     KeyNumbers<n> keys_;

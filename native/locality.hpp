@@ -57,13 +57,16 @@ class Windows {
     Id length(Id number) const { return static_cast<Id>(start_[number + 1] - start_[number] - 2); }
     std::size_t size() const { return start_.size() - 1; }
     std::size_t bytes() const { return table_.bytes() + bytes_of(start_) + bytes_of(slot_); }
-
-  private:
+    static std::size_t bytes_for(std::size_t windows, std::size_t slots) {
+        return IdTable::bytes_for(windows) + bytes_grown<std::int64_t>(windows + 1) + 2 * slots * sizeof(Id);
+    }
     static std::uint64_t hash(const std::vector<Id> &window) {
         std::uint64_t h = window.size();
         for (Id slot : window) h = mix(h, static_cast<std::uint64_t>(static_cast<std::uint32_t>(slot)));
         return h;
     }
+
+  private:
     IdTable table_;
     std::vector<std::int64_t> start_{0};
     std::vector<Id> slot_;
@@ -86,13 +89,7 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
 
   public:
     LocalityColumns(Targets targets, std::vector<SequenceType> types, Match match, double theta)
-        : Loop(targets.size()), store_(*targets.store), types_(std::move(types)), match_(match), theta_(theta),
-          alone_(match == Match::position ? 2 : 1) {
-        Id labels = 0, reach = 0;
-        for (const SequenceType &type : types_) labels = std::max(labels, type.label + 1), reach = std::max(reach, type.reach);
-        type_of_.assign(static_cast<std::size_t>(labels), none);
-        for (std::size_t i = 0; i < types_.size(); ++i) type_of_[types_[i].label] = static_cast<Id>(i);
-        for (Id d = 0; d <= 2 * std::min(reach, Id{64}); ++d) near_.push_back(nearness(d, theta_));
+        : LocalityColumns(targets, std::move(types), match, theta, Bare()) {
         index_windows(targets.weights);
         index_features();
     }
@@ -145,12 +142,54 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
             });
     }
 
+    static Memory estimate(Targets targets, std::vector<SequenceType> types, Match match, double theta) {
+        const NodeWeights &w = targets.weights;
+        const LocalityColumns bare(targets, std::move(types), match, theta, Bare());
+        std::vector<Id> window;
+        std::size_t places = 0, longest = 0, beside = 0;
+        const auto each = [&](auto f) {
+            for (Id node : w.node) bare.each_window(bare.store_, node, window, [&](Id, Id middle, double) { f(middle); });
+        };
+        each([&](Id) { ++places, beside += window.size() - 3, longest = std::max(longest, window.size()); });
+        Distinct windows(places), keys(std::min(beside, 8 * places));
+        each([&](Id middle) {
+            windows.add(Windows::hash(window));
+            for (std::size_t k = 2; k < window.size(); ++k) keys.add(KeyNumbers<2>::hash({middle, window[k]}));
+        });
+        const std::size_t most = std::min(places, windows.most()), features = std::min(beside, keys.most());
+        const std::size_t entries = std::min(beside, most * (longest - std::min<std::size_t>(longest, 3)));
+        Memory out = CountProduct::estimate(w, [&](Id node, double weight, auto add) {
+            bare.each_window(bare.store_, node, window, [&](Id, Id middle, double) { add(middle, weight); });
+        });
+        const Memory postings = Postings::estimate(most, places);
+        out.index += postings.index + bare.bytes() + Windows::bytes_for(most, entries + 3 * most) +
+                     KeyNumbers<2>::bytes_for(features) + (features + 1) * sizeof(std::int64_t) + entries * sizeof(Place) +
+                     most * sizeof(Id) + (bare.middle_keys_.size() + 1) * sizeof(std::int64_t);
+        out.working = std::max({out.working, postings.working + bytes_grown<Id>(places) + bytes_grown<double>(places),
+                                bytes_grown<Id>(entries), Loop::working(targets.size(), 0) + most * sizeof(Num)});
+        return out;
+    }
     std::size_t bytes() const {
         return bytes_of(types_) + bytes_of(type_of_) + bytes_of(near_) + middle_keys_.bytes() + windows_.bytes() +
                middles_.bytes() + postings_.bytes() + bytes_of(member_start_) + bytes_of(member_) + places_.bytes();
     }
 
   private:
+    struct Bare {}; // without its index, but for the middles' numbers
+    LocalityColumns(Targets targets, std::vector<SequenceType> types, Match match, double theta, Bare)
+        : Loop(targets.size()), store_(*targets.store), types_(std::move(types)), match_(match), theta_(theta),
+          alone_(match == Match::position ? 2 : 1) {
+        Id labels = 0, reach = 0;
+        for (const SequenceType &type : types_) labels = std::max(labels, type.label + 1), reach = std::max(reach, type.reach);
+        type_of_.assign(static_cast<std::size_t>(labels), none);
+        for (std::size_t i = 0; i < types_.size(); ++i) type_of_[types_[i].label] = static_cast<Id>(i);
+        for (Id d = 0; d <= 2 * std::min(reach, Id{64}); ++d) near_.push_back(nearness(d, theta_));
+        for (Id node : targets.weights.node)
+            if (const Id type = type_of(store_, node); type != none)
+                for (std::size_t i = 0; i < store_.arity(node); ++i)
+                    middle_keys_.add({type, store_.label(store_.children(node)[i])});
+    }
+
     struct Place { // a window that holds a feature, and where: 0 is its middle
         Id window, place;
     };
@@ -185,10 +224,6 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
     }
 
     void index_windows(const NodeWeights &w) {
-        for (Id node : w.node)
-            if (const Id type = type_of(store_, node); type != none)
-                for (std::size_t i = 0; i < store_.arity(node); ++i)
-                    middle_keys_.add({type, store_.label(store_.children(node)[i])});
         std::vector<Id> window;
         NodeWeights middles; // of each target's windows
         postings_.build(w.rows(), [&](std::size_t t, auto add) {

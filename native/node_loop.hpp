@@ -28,9 +28,10 @@ template <class Algorithm, class Scratch> class NodeLoop : public RowLoop<Algori
         kept.begin(b.node.size());
         for (std::size_t i = 0; i < b.node.size(); ++i) {
             static_cast<const Algorithm &>(*this).correct_node(block, i);
-            const Id *kids = block.store.children(b.node[i]);
-            for (std::size_t k = 0, arity = block.store.arity(b.node[i]); k < arity; ++k)
-                if (const Id child = block.s.index[kids[k]]; --b.uses[child] == 0) kept.release(static_cast<std::size_t>(child));
+            block.store.each_child(b.node[i], [&](Id child, double) {
+                const auto at = static_cast<std::size_t>(block.s.index[child]);
+                if (--b.uses[at] == 0) kept.release(at);
+            });
             if (b.uses[i] == 0) kept.release(i);
         }
         b.forget(block.s.index);

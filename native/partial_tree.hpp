@@ -31,11 +31,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     PartialTreeColumns(Targets targets, Num lam, Num mu, bool leaves, Similar similar = {})
         : Loop(targets.size()), store_(*targets.store), similar_(std::move(similar)), mu_(mu), leaves_(leaves),
           constant_(mu * lam * lam), index_(store_, targets.weights), children_(index_, similar_, lam, constant_) {
-        labels_.build(targets.weights, labels_of(store_));
-        if (similar_.any())
-            words_.build(targets.weights, [&](Id node, double weight, auto add) {
-                if (store_.arity(node) == 0) add(store_.label(node), weight);
-            });
+        labels_.build(targets.weights, labels_of(store_, leaves_));
+        if (similar_.any()) words_.build(targets.weights, words_of(store_));
         index_sums(targets.weights);
     }
 
@@ -43,7 +40,7 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
 
     // mu * lam^2 for every pair of nodes with one label (without leaves: neither of them a word).
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
-        labels_.add(b.rows, b.first + r, constant_, b.s.seen, b.last, sums, b.pulse, labels_of(b.store));
+        labels_.add(b.rows, b.first + r, constant_, b.s.seen, b.last, sums, b.pulse, labels_of(b.store, leaves_));
         if (leaves_ && similar_.any())
             words_.add(b.rows, b.first + r, constant_, b.s.seen, b.last, sums, b.pulse, [&](Id node, double weight, auto add) {
                 similar_.each(b.store, node, [&](Id label, double sigma) { add(label, sigma * weight); });
@@ -110,6 +107,22 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         }
     }
 
+    // A thread's plans come on top: at most 64 MiB.
+    static Memory estimate(Targets targets, Num, Num, bool leaves, const Similar &similar) {
+        const Store &store = *targets.store;
+        const NodeWeights &w = targets.weights;
+        std::size_t cells, entries = 0;
+        Memory out = PartialTreeIndex::estimate(store, w, cells);
+        for (Id node : w.node) entries += store.arity(node) > 0;
+        const Memory labels = CountProduct::estimate(w, labels_of(store, leaves));
+        const Memory words = similar.any() ? CountProduct::estimate(w, words_of(store)) : Memory();
+        const Memory postings = Postings::estimate(cells, entries);
+        out.index += labels.index + words.index + entries * sizeof(SumEntry) + (cells + w.rows() + 2) * sizeof(std::int64_t) +
+                     similar.bytes() + 64 * sizeof(Num) + (w.rows() == 1 ? cells * sizeof(Id) : 0);
+        out.working = std::max({out.working, labels.working, words.working, postings.working,
+                                Loop::working(targets.size(), store.size()) + (RowBlock::max_rows + 4) * cells * sizeof(Num)});
+        return out;
+    }
     std::size_t bytes() const {
         return similar_.bytes() + index_.bytes() + children_.bytes() + labels_.bytes() + words_.bytes() + bytes_of(sum_start_) +
                bytes_of(sum_entry_) + bytes_of(entry_of_) + postings_.bytes();
@@ -121,9 +134,14 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         double weight;
     };
 
-    auto labels_of(const Store &store) const {
-        return [&store, leaves = leaves_](Id node, double weight, auto add) {
+    static auto labels_of(const Store &store, bool leaves) {
+        return [&store, leaves](Id node, double weight, auto add) {
             if (leaves || store.arity(node)) add(store.label(node), weight);
+        };
+    }
+    static auto words_of(const Store &store) {
+        return [&store](Id node, double weight, auto add) {
+            if (store.arity(node) == 0) add(store.label(node), weight);
         };
     }
 
@@ -136,11 +154,12 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
                                         add(index_.column_of(node), weight);
                                 }),
                         index_.cells());
+        const auto dense = [&](Id node) { return index_.column_of(node) != none && !index_.label_of(node).sparse; };
         sum_start_.reserve(w.rows() + 1);
+        sum_entry_.reserve(static_cast<std::size_t>(std::count_if(w.node.begin(), w.node.end(), dense)));
         for (std::size_t t = 0; t < w.rows(); ++t) {
             for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i)
-                if (index_.column_of(w.node[i]) != none && !index_.label_of(w.node[i]).sparse)
-                    sum_entry_.push_back({index_.column_of(w.node[i]), w.weight[i]});
+                if (dense(w.node[i])) sum_entry_.push_back({index_.column_of(w.node[i]), w.weight[i]});
             sum_start_.push_back(static_cast<std::int64_t>(sum_entry_.size()));
         }
     }

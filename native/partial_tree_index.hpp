@@ -68,6 +68,31 @@ class PartialTreeIndex {
         std::sort(out.begin(), out.end(), [](const Meeting &x, const Meeting &y) { return x.position < y.position; });
     }
 
+    // What this will take, at most; `cells` is set to the number of its cells.
+    static Memory estimate(const Store &store, const NodeWeights &w, std::size_t &cells) {
+        std::vector<char> column(store.size(), 0), label(store.label_count(), 0), production(store.production_count(), 0);
+        std::vector<Id> first; // a column of each production
+        std::size_t columns = 0, labels = 0, children = 0, slots = 0;
+        for (Id v : w.node) {
+            if (static_cast<std::size_t>(store.label(v)) >= label.size())
+                label.resize(static_cast<std::size_t>(store.label(v)) + 1, 0);
+            labels += !label[store.label(v)], label[store.label(v)] = 1;
+            if (store.arity(v) == 0 || column[v]) continue;
+            column[v] = 1, ++columns, slots += store.arity(v);
+            if (production[store.production(v)]) continue;
+            production[store.production(v)] = 1, children += store.arity(v), first.push_back(v);
+        }
+        cells = columns + labels;
+        Memory out = Groups<2, Pair>::estimate([&](auto add) {
+            for (Id v : first)
+                for (std::size_t b = 0; b < store.arity(v) && store.arity(v) <= static_cast<std::size_t>(wide); ++b)
+                    add({store.label(v), store.label(store.children(v)[b])}, Pair{});
+        });
+        out.index += (label.size() + cells + store.size() + slots) * sizeof(Id) + bytes_grown<Label>(labels) +
+                     bytes_grown<Group>(first.size()) + bytes_grown<LabelledChild>(children) + bytes_grown<Id>(children);
+        out.working += bytes_grown<Id>(columns);
+        return out;
+    }
     std::size_t bytes() const {
         return bytes_of(local_) + bytes_of(label_) + bytes_of(group_) + bytes_of(labelled_child_) + bytes_of(child_label_) +
                bytes_of(column_node_) + bytes_of(column_of_) + bytes_of(slot_) + pairs_.bytes();
@@ -117,6 +142,9 @@ class PartialTreeIndex {
     }
 
     void index_slots() {
+        std::size_t slots = 0;
+        for (const Group &g : group_) slots += static_cast<std::size_t>(g.size) * static_cast<std::size_t>(g.arity);
+        slot_.reserve(slots);
         for (Group &g : group_) {
             g.children = static_cast<std::int64_t>(labelled_child_.size());
             for (Id b = 0; b < g.arity; ++b) {

@@ -19,13 +19,6 @@ struct Postings {
 
     // `each(target, add)` calls add(key, weight) for what a target holds; weights of one key are summed.
     template <class Each> void build(std::size_t targets, Each each, std::size_t keys = 0) {
-        struct Seen {
-            std::int64_t last = -1, count = 0; // where this key was noted last, and how often
-        };
-        struct Note {
-            Id key, target;
-            double weight;
-        };
         std::vector<Seen> seen(keys);
         std::vector<Note> notes;
         for (std::size_t t = 0; t < targets; ++t) {
@@ -49,6 +42,11 @@ struct Postings {
             target[at] = note.target, weight[at] = note.weight;
         }
     }
+    // What build will take: how many keys there are and how many targets they have in all.
+    static Memory estimate(std::size_t keys, std::size_t entries) {
+        return {(keys + 1) * sizeof(std::int64_t) + entries * (sizeof(Id) + sizeof(double)),
+                bytes_grown<Seen>(keys) + bytes_grown<Note>(entries)};
+    }
     std::size_t keys() const { return start.size() - 1; }
     std::size_t length(Id key) const { return static_cast<std::size_t>(start[static_cast<std::size_t>(key) + 1] - start[key]); }
     std::size_t bytes() const { return bytes_of(start) + bytes_of(target) + bytes_of(weight); }
@@ -62,7 +60,28 @@ struct Postings {
         for (std::int64_t k = start[key]; k < end && static_cast<std::size_t>(target[k]) < last; ++k)
             sums[target[k]] += factor * Num(weight[k]);
     }
+
+  private:
+    struct Seen {
+        std::int64_t last = -1, count = 0; // where this key was noted last, and how often
+    };
+    struct Note {
+        Id key, target;
+        double weight;
+    };
 };
+
+// How many targets hold each key, as Postings::build would find them.
+template <class Each> std::vector<Id> lengths(std::size_t targets, Each each) {
+    std::vector<Id> length, last;
+    for (std::size_t t = 0; t < targets; ++t)
+        each(t, [&](Id key, double) {
+            const auto k = static_cast<std::size_t>(key);
+            if (k >= last.size()) last.resize(k + 1, none), length.resize(k + 1, 0);
+            if (last[k] != static_cast<Id>(t)) last[k] = static_cast<Id>(t), ++length[k];
+        });
+    return length;
+}
 
 // The first posting of a key, to be kept where the rest of what is known of the key lies: most have no more.
 struct FirstPosting {
@@ -115,6 +134,18 @@ class DensePostings {
         if (dense_[key] != none) values_[static_cast<std::size_t>(dense_[key]) * targets_] += more;
     }
     std::size_t length(Id key) const { return sparse_.length(key); }
+
+    // What build will take, where the keys are held by so many targets; those that none holds are no keys.
+    static Memory estimate(const std::vector<Id> &lengths, std::size_t targets) {
+        std::size_t keys = 0, entries = 0, rows = 0;
+        for (Id length : lengths) {
+            keys += length > 0, entries += static_cast<std::size_t>(length);
+            rows += length > 0 && is_dense(static_cast<std::size_t>(length), targets, rows);
+        }
+        Memory out = Postings::estimate(keys, entries);
+        out.index += keys * sizeof(Id) + rows * targets * sizeof(double);
+        return out;
+    }
 
   private:
     static constexpr std::size_t max_cells = std::size_t{1} << 23;

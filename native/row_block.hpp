@@ -51,11 +51,10 @@ struct RowBlock {
         start.push_back(static_cast<std::int64_t>(occurrence.size()));
         uses.assign(node.size(), 0);
         for (Id u : node)
-            for (std::size_t k = 0; k < store.arity(u); ++k) {
-                const Id child = index[store.children(u)[k]];
-                if (child == none) throw std::invalid_argument("a row lacks a child of one of its nodes");
-                ++uses[child];
-            }
+            store.each_child(u, [&](Id child, double) {
+                if (index[child] == none) throw std::invalid_argument("a row lacks a child of one of its nodes");
+                ++uses[index[child]];
+            });
     }
     // The rows that hold node i.
     std::span<const Occurrence> held(std::size_t i) const {

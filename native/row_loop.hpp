@@ -5,6 +5,7 @@
 // and, where it needs to, prepare(store, scratch) before the first block and finish(block, r, sums) before a row is written.
 #pragma once
 #include "count_product.hpp"
+#include "row_block.hpp"
 #include "scratch_pool.hpp"
 
 namespace treelet {
@@ -57,6 +58,11 @@ template <class Algorithm, class Scratch> class RowLoop {
     template <class Block> void constant_part(Block &, std::size_t, Num *) const {}
     template <class Block> void correct(Block &) const {}
     template <class Block> void finish(Block &, std::size_t, Num *) const {}
+
+    // What a thread works with, but for the values it keeps: sums of the rows of a block.
+    static std::size_t working(std::size_t targets, std::size_t nodes) {
+        return RowBlock::max_rows * targets * sizeof(Num) + nodes * sizeof(Id);
+    }
 
   protected:
     explicit RowLoop(std::size_t targets) : size_(targets) {}

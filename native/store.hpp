@@ -48,6 +48,7 @@ class IdTable {
         ++used_;
     }
     std::size_t bytes() const { return bytes_of(slots_); }
+    static std::size_t bytes_for(std::size_t n) { return n ? std::max(std::size_t{64}, std::bit_ceil(2 * n)) * sizeof(Slot) : 0; }
 
   private:
     struct Slot {

@@ -16,8 +16,9 @@ struct NoValues {
 };
 template <class Num> struct SubsequenceScratch : NodeScratch<Num, NoValues> {
     std::vector<Num> shorter, longer;
-    std::vector<Id> common; // per column: how many places hold a feature of the row's sequence
-    std::vector<Id> met;
+    std::vector<Id> common;     // per column: how many places hold a feature of the row's sequence
+    std::vector<Id> met;        // columns
+    std::vector<Id> one, other; // features of two sequences
 };
 
 template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColumns<Num>, SubsequenceScratch<Num>> {
@@ -70,6 +71,24 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
             if (const Id local = local_[node[i]]; local != none) postings_.grow(local, scale * weight[i]);
     }
 
+    static Memory estimate(Targets targets, Num, Id) {
+        const Store &store = *targets.store;
+        std::vector<char> column(store.size(), 0);
+        KeyNumbers<2> features;
+        std::size_t columns = 0, entries = 0, places = 0;
+        for (Id node : targets.weights.node) {
+            if (!is_sequence(store, node)) continue;
+            ++entries;
+            if (column[node]) continue;
+            column[node] = 1, ++columns, places += store.arity(node);
+            each_feature(store, node, [&](Id type, Id feature) { features.add({type, feature}); });
+        }
+        Memory out = Postings::estimate(columns, entries);
+        const Memory holders = Postings::estimate(features.size(), places);
+        out.index += holders.index + features.bytes() + store.size() * sizeof(Id) + bytes_grown<Id>(columns);
+        out.working = std::max({out.working, holders.working, Loop::working(targets.size(), store.size()) + columns * sizeof(Id)});
+        return out;
+    }
     std::size_t bytes() const {
         return bytes_of(local_) + bytes_of(column_) + features_.bytes() + postings_.bytes() + holders_.bytes();
     }
@@ -83,19 +102,23 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
     // shorter[i][k]: subsequences of the first i and k places, of one feature less, weighted as if they went on to the end
     // of these places; at first the empty one.
     Num compare(const Store &store, Id u, Id v, Scratch &s) const {
-        const Store &others = store_;
-        const std::size_t rows = store.arity(u), columns = others.arity(v), width = columns + 1;
-        const Id *const one = store.children(u), *const other = others.children(v);
+        const std::size_t rows = store.arity(u), columns = store_.arity(v), width = columns + 1;
+        s.one.clear(), s.other.clear();
+        each_feature(store, u, [&](Id, Id feature) { s.one.push_back(feature); });
+        each_feature(store_, v, [&](Id, Id feature) { s.other.push_back(feature); });
+        const Id *const one = s.one.data(), *const other = s.other.data();
+        const Num lam = lam_, square = lam_ * lam_;
         s.shorter.assign((rows + 1) * width, Num(1));
         for (Id size = 1; size < length_; ++size) {
             s.longer.assign((rows + 1) * width, Num(0));
             for (std::size_t i = 1; i <= rows; ++i) {
+                const Num *const shorter = s.shorter.data() + (i - 1) * width;
+                Num *const longer = s.longer.data() + i * width;
                 Num ends_here(0); // those whose last feature in `one` is at i
                 for (std::size_t k = 1; k <= columns; ++k) {
-                    ends_here *= lam_;
-                    if (store.label(one[i - 1]) == others.label(other[k - 1]))
-                        ends_here += lam_ * lam_ * s.shorter[(i - 1) * width + k - 1];
-                    s.longer[i * width + k] = lam_ * s.longer[(i - 1) * width + k] + ends_here;
+                    ends_here *= lam;
+                    if (one[i - 1] == other[k - 1]) ends_here += square * shorter[k - 1];
+                    longer[k] = lam * (longer - width)[k] + ends_here;
                 }
             }
             std::swap(s.shorter, s.longer);
@@ -103,8 +126,7 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
         Num total(0);
         for (std::size_t i = 1; i <= rows; ++i)
             for (std::size_t k = 1; k <= columns; ++k)
-                if (store.label(one[i - 1]) == others.label(other[k - 1]))
-                    total += lam_ * lam_ * s.shorter[(i - 1) * width + k - 1];
+                if (one[i - 1] == other[k - 1]) total += square * s.shorter[(i - 1) * width + k - 1];
         return total;
     }
 

@@ -15,13 +15,7 @@
 
 namespace treelet {
 
-template <class Num> struct SubsetTreeValues { // C(u, v) - lam, for the columns v where it is not 0; one value a level
-    std::vector<Id> column;
-    std::vector<Num> value;
-    void clear() { column.clear(), value.clear(); }
-    bool memory() const { return column.capacity() != 0; }
-};
-template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SubsetTreeValues<Num>> {
+template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SparseValues<Num>> { // values: C - lam, one a level
     std::vector<Num> product; // running prod_j (1 + C), per rank and level; 0: untouched
     std::vector<Num> child;   // C(u_q, .) - lam of the child at hand, per column + 1
     std::vector<Id> touched;  // ranks
@@ -29,7 +23,7 @@ template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SubsetTreeValue
 
 template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns<Num>, SubsetTreeScratch<Num>> {
     using Scratch = SubsetTreeScratch<Num>;
-    using Values = SubsetTreeValues<Num>;
+    using Values = SparseValues<Num>;
     using Loop = NodeLoop<SubsetTreeColumns<Num>, Scratch>;
 
   public:
@@ -58,7 +52,11 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store));
     }
 
-    template <class Block> void correct(Block &b) const { levels_ > 0 ? Loop::correct(b) : b.s.nodes.forget(b.s.index); }
+    // With max_depth = 1 there is nothing to correct.
+    template <class Block> std::size_t take_rows(Block &b) const { return levels_ > 0 ? Loop::take_rows(b) : 1; }
+    template <class Block> void correct(Block &b) const {
+        if (levels_ > 0) Loop::correct(b);
+    }
     template <class Block> void correct_node(Block &b, std::size_t i) const {
         if (b.store.flat(b.s.nodes.node[i])) return;
         limited_ ? correct_node<true>(b, i) : correct_node<false>(b, i);
@@ -73,6 +71,27 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         }
     }
 
+    static Memory estimate(Targets targets, Num, int max_depth) {
+        const Store &store = *targets.store;
+        Memory out = CountProduct::estimate(targets.weights, productions_of(store));
+        std::vector<char> column(store.size(), 0);
+        std::size_t columns = 0, entries = 0;
+        for (Id node : targets.weights.node)
+            if (!store.flat(node)) ++entries, columns += !column[node], column[node] = 1;
+        const Memory postings = Postings::estimate(columns, entries);
+        const Memory children = Groups<3, Child>::estimate([&](auto add) {
+            for (Id v = 0; v < static_cast<Id>(store.size()); ++v)
+                for (std::size_t q = 0, arity = column[v] ? store.arity(v) : 0; q < arity; ++q)
+                    if (const Id production = store.production(store.children(v)[q]); production != none)
+                        add({store.production(v), static_cast<Id>(q), production}, Child{});
+        });
+        out.index += postings.index + (max_depth == 1 ? 0 : children.index) + columns * (sizeof(Id) + sizeof(FirstPosting)) +
+                     (store.size() + store.production_count()) * sizeof(Id);
+        const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(max_depth) : 1;
+        out.working = std::max({out.working, postings.working, children.working,
+                                Loop::working(targets.size(), store.size()) + 3 * columns * levels * sizeof(Num)});
+        return out;
+    }
     std::size_t bytes() const {
         return productions_.bytes() + bytes_of(bucket_) + bytes_of(column_) + bytes_of(column_of_) + bytes_of(first_) +
                postings_.bytes() + children_.bytes();

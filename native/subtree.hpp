@@ -37,6 +37,17 @@ template <class Num> class SubtreeColumns : public RowLoop<SubtreeColumns<Num>, 
             if (const Id local = local_[node[i]]; local != none) postings_.grow(local, scale * weight[i]);
     }
 
+    static Memory estimate(Targets targets, Num) {
+        const Store &store = *targets.store;
+        const std::vector<Id> found = lengths(targets.size(), by_node(targets.weights, [&](Id node, double weight, auto add) {
+                                                  if (store.production(node) != none) add(node, weight);
+                                              }));
+        Memory out = DensePostings::estimate(found, targets.size());
+        const auto keys = static_cast<std::size_t>(std::count_if(found.begin(), found.end(), [](Id n) { return n > 0; }));
+        out.index += store.size() * sizeof(Id) + bytes_grown<Num>(keys);
+        out.working = std::max(out.working, Loop::working(targets.size(), 0));
+        return out;
+    }
     std::size_t bytes() const { return bytes_of(local_) + bytes_of(decay_) + postings_.bytes(); }
 
   private:

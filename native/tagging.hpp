@@ -110,6 +110,35 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
         }
     }
 
+    static Memory estimate(Targets targets, Num) {
+        const Store &store = *targets.store;
+        const NodeWeights &w = targets.weights;
+        KeyNumbers<2> word_keys, pair_keys;
+        const Memory tags = CountProduct::estimate(w, tags_of(store));
+        Memory out = CountProduct::estimate(w, [&](Id node, double weight, auto add) {
+            if (const Position at(store, node); at.tag != none) add(word_keys.add({at.tag, at.word}), weight);
+        });
+        std::vector<char> column(store.size(), 0);
+        std::vector<std::size_t> bucket;
+        std::size_t columns = 0, entries = 0;
+        for (Id node : w.node) {
+            const Position at(store, node);
+            if (at.next == none) continue;
+            ++entries;
+            if (column[node]) continue;
+            column[node] = 1, ++columns;
+            const auto p = static_cast<std::size_t>(pair_keys.add({at.tag, store.label(at.next)}));
+            if (p >= bucket.size()) bucket.resize(p + 1, 0);
+            ++bucket[p];
+        }
+        const Memory postings = Postings::estimate(columns, entries);
+        out.index += tags.index + word_keys.bytes() + pair_keys.bytes() + postings.index + bytes_grown<Bucket>(bucket.size()) +
+                     store.size() * sizeof(Id);
+        for (std::size_t size : bucket) out.index += bytes_grown<FirstPosting>(size) + 5 * bytes_grown<Id>(size);
+        out.working = std::max(
+            {out.working, tags.working, postings.working, Loop::working(targets.size(), store.size()) + columns * sizeof(Num)});
+        return out;
+    }
     std::size_t bytes() const {
         std::size_t buckets = bytes_of(bucket_);
         for (const Bucket &bucket : bucket_) buckets += bucket.bytes();

@@ -381,7 +381,7 @@ def test_a_saved_classifier_predicts_the_same(train: Path, test: Path, multi_cla
     np.testing.assert_array_equal(saved.predict(X), clf.predict(X))
     K = clf.model_.kernel(X)
     tl.save(tl.KernelSVC("precomputed").fit(K, [0, 1] * (len(X) // 2) + [0] * (len(X) % 2)), path)
-    with pytest.raises(tl.errors.TreeletError, match="takes no examples"):
+    with pytest.raises(tl.errors.InputTypeError, match="fitted to a matrix of kernel values, and takes no examples"):
         load_classifier(path)
     tl.save(tl.KernelMatrix().fit(X), path)
     with pytest.raises(tl.errors.InputTypeError, match="a KernelMatrix, not a classifier"):

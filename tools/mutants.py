@@ -38,7 +38,7 @@ MUTANTS = [
     ("locality.hpp", "window.assign({middle, i - begin});", "window.assign({middle, 0});"),
     ("locality.hpp", "meet(other.window, place - other.place, s);", "meet(other.window, place, s);"),
     ("locality.hpp", "b.s.inner[v] = Num(0);", ""),
-    ("subsequence.hpp", "ends_here *= lam_;", ""),
+    ("subsequence.hpp", "ends_here *= lam;", ""),
     ("row_loop.hpp", "std::fill_n(block.sums(r), block.last, Num(0));", ""),
     ("kept_values.hpp", "row_[i].clear();", ""),
     ("node_loop.hpp", "if (b.uses[i] == 0) kept.release(i);", "kept.release(i);"),
@@ -61,8 +61,8 @@ MUTANTS = [
         "for (std::size_t i = s.tail; i < arity; ++i) {",
     ),
     ("forest.hpp", "if (o != t) rest += in[tail[o]];", "rest += in[tail[o]];"),
-    ("forest_kernel.hpp", "sum = Num(1) + s.child[x->child];", "sum = Num(1);"),
-    ("forest_kernel.hpp", "sum += part * Num(x->p);", "sum += part;"),
+    ("forest_kernel.hpp", "factor = Num(1) + s.child[x->column];", "factor = Num(1);"),
+    ("forest_kernel.hpp", "factor += part * Num(x->p);", "factor += part;"),
     ("forest_store.hpp", "edges[n - 1].p += edges[i].p;", ""),
 ]
 

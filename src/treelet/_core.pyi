@@ -151,6 +151,12 @@ class SubtreeColumns:
     @staticmethod
     def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float) -> tuple[int, int] | None: ...
 
+    @staticmethod
+    def estimate(store: Store, weights: NodeWeights, lam: float) -> tuple[int, int]:
+        """
+        Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
+        """
+
     @property
     def bytes(self) -> int: ...
 
@@ -169,6 +175,12 @@ class SubsetTreeColumns:
     @staticmethod
     def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float, max_depth: int) -> tuple[int, int] | None: ...
 
+    @staticmethod
+    def estimate(store: Store, weights: NodeWeights, lam: float, max_depth: int) -> tuple[int, int]:
+        """
+        Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
+        """
+
     @property
     def bytes(self) -> int: ...
 
@@ -186,6 +198,12 @@ class PartialTreeColumns:
 
     @staticmethod
     def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float, mu: float, leaves: bool, similar: Similar | None) -> tuple[int, int] | None: ...
+
+    @staticmethod
+    def estimate(store: Store, weights: NodeWeights, lam: float, mu: float, leaves: bool, similar: Similar | None) -> tuple[int, int]:
+        """
+        Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
+        """
 
     @property
     def bytes(self) -> int: ...
@@ -308,6 +326,12 @@ class ForestColumns:
     @staticmethod
     def gradient(store: ForestStore, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float) -> tuple[int, int] | None: ...
 
+    @staticmethod
+    def estimate(store: ForestStore, weights: NodeWeights, lam: float) -> tuple[int, int]:
+        """
+        Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
+        """
+
     @property
     def bytes(self) -> int: ...
 
@@ -360,6 +384,12 @@ class TaggingColumns:
     @staticmethod
     def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float) -> tuple[int, int] | None: ...
 
+    @staticmethod
+    def estimate(store: Store, weights: NodeWeights, lam: float) -> tuple[int, int]:
+        """
+        Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
+        """
+
     @property
     def bytes(self) -> int: ...
 
@@ -378,6 +408,12 @@ class LocalityColumns:
     @staticmethod
     def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], types: Sequence[tuple[int, int, float]], match: int, theta: float) -> tuple[int, int] | None: ...
 
+    @staticmethod
+    def estimate(store: Store, weights: NodeWeights, types: Sequence[tuple[int, int, float]], match: int, theta: float) -> tuple[int, int]:
+        """
+        Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
+        """
+
     @property
     def bytes(self) -> int: ...
 
@@ -395,6 +431,12 @@ class SubsequenceColumns:
 
     @staticmethod
     def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float, length: int) -> tuple[int, int] | None: ...
+
+    @staticmethod
+    def estimate(store: Store, weights: NodeWeights, lam: float, length: int) -> tuple[int, int]:
+        """
+        Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
+        """
 
     @property
     def bytes(self) -> int: ...

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.errors import InputTypeError
 from treelet.kernels.base import Matrix, Vector
 from treelet.learn.model import CompressedModel
 from treelet.learn.state import are_floats
@@ -67,6 +68,10 @@ class Decides:
         return machines
 
 
+class NoClassifierError(InputTypeError):
+    """A model is of another kind than one that classifies examples."""
+
+
 class SavedClassifier(Decides):
     """A fitted `KernelSVC` as a file has it, without scikit-learn: it predicts the same, and no more."""
 
@@ -74,5 +79,7 @@ class SavedClassifier(Decides):
         self.model_, self.intercept_, self.n_jobs = fitted["model_"], fitted["intercept_"], n_jobs
         self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
         if not isinstance(self.model_, CompressedModel):
-            raise ValueError("it was fitted to a matrix of kernel values, and takes no examples")
+            raise NoClassifierError(
+                "this model was fitted to a matrix of kernel values, and takes no examples: train with a kernel"
+            )
         self._check_decisions()

@@ -19,7 +19,7 @@ from treelet.checks import wrong
 from treelet.errors import FileError, InputTypeError, TreeletError
 from treelet.formats.files import PathLike, open_whole
 from treelet.kernels.base import Kernel
-from treelet.learn.deciding import SavedClassifier
+from treelet.learn.deciding import NoClassifierError, SavedClassifier
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
 
 MAGIC = b"treelet\0"
@@ -27,10 +27,6 @@ VERSION = 1
 PREFIX = struct.Struct("<8sIIQQ")  # magic, version, 0, bytes of the file, bytes of the header
 CHECKSUM = 32
 Read = TypeVar("Read")
-
-
-class NoClassifierError(InputTypeError):
-    """A model in a file is of another kind."""
 
 
 class ModelFileError(FileError):
@@ -108,7 +104,7 @@ def load_classifier(path: PathLike, *, n_jobs: int | None = 1) -> SavedClassifie
         model = decoder.header["model"]
         kind = model.get("object", next(iter(model)))
         if kind != "KernelSVC":
-            raise NoClassifierError(f"{path}: this model is a {kind}, not a classifier (KernelSVC)")
+            raise NoClassifierError(f"this model is a {kind}, not a classifier (KernelSVC)")
         return SavedClassifier(decoder.value(model["state"]["fitted"]), n_jobs)
 
     return _decoded(path, known_kernels(), classifier)
@@ -122,8 +118,8 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
     header, data = _opened(content, str(path))
     try:
         return read(Decoder(header, data, known))
-    except NoClassifierError:
-        raise
+    except NoClassifierError as error:
+        raise InputTypeError(f"{path}: {error}") from None
     except (
         ArithmeticError,
         AttributeError,
