@@ -87,7 +87,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
                         });
         });
         out.index += postings.index + children.index + edges * (sizeof(Id) + sizeof(double)) +
-                     (store.size() + store.production_count() + (targets.size() == 1 ? store.edges() : 0)) * sizeof(Id);
+                     (store.size() + store.production_count() + 1 + (targets.size() == 1 ? store.edges() : 0)) * sizeof(Id);
         out.working = std::max({out.working, postings.working, children.working, store.edges() * 3 * sizeof(Id),
                                 Loop::working(targets.size(), store.size()) + 4 * (columns + edges) * sizeof(Num)});
         return out;

@@ -86,7 +86,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
                         add({store.production(v), static_cast<Id>(q), production}, Child{});
         });
         out.index += postings.index + (max_depth == 1 ? 0 : children.index) + columns * (sizeof(Id) + sizeof(FirstPosting)) +
-                     (store.size() + store.production_count()) * sizeof(Id);
+                     (store.size() + store.production_count() + 1) * sizeof(Id);
         const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(max_depth) : 1;
         out.working = std::max({out.working, postings.working, children.working,
                                 Loop::working(targets.size(), store.size()) + 3 * columns * levels * sizeof(Num)});

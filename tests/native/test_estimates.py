@@ -27,7 +27,7 @@ def tagged(rng: random.Random, n: int) -> TaggedBank:
 
 def cases() -> list[tuple[str, object, type, tuple[object, ...]]]:
     rng = random.Random(0)
-    trees, chains, features = tl.datasets.flights(seed=1)[:400], tagged(rng, 300), sequences(rng, 300)
+    trees, chains, features = tl.datasets.flights(400), tagged(rng, 300), sequences(rng, 300)
     forests = tl.ForestBank([tl.Forest.from_tree(tree) for tree in trees[:200]])
     types = [(features.columns.store.labels.index(name), 2, 1.0) for name in "xy"]
     start = np.arange(len(trees.columns.store.labels) + 1)
