@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treelet.errors import ParameterError
+from treelet.checks import wrong
 
 DEFAULT_MEMORY = 1 << 30
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -30,9 +30,7 @@ def parse_memory(memory: int | float | str | None) -> int | None:
     else:
         value = 0
     if not 0 < value < 2**62:
-        raise ParameterError(
-            f"The 'memory' parameter must be a positive number of bytes or a text like '1GiB'. Got {memory!r} instead."
-        )
+        raise wrong("memory", "a positive number of bytes or a text like '1GiB'", memory)
     return int(value)
 
 

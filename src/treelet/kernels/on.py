@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from treelet.errors import ParameterError
+from treelet.checks import wrong
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.values import check_inner
 from treelet.structures.table import Table
@@ -47,9 +47,7 @@ class On(Kernel):
 
     def validate(self) -> None:
         if not isinstance(self.column, (str, int)) or isinstance(self.column, bool):
-            raise ParameterError(
-                f"The 'column' parameter of On must be the name of a column, a string or an int. Got {self.column!r} instead."
-            )
+            raise wrong("column", "the name of a column, a string or an int", self.column, of="On")
         check_inner(self)
 
     def coerce(self, X: Any) -> Table:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from treelet.checks import check_number
 from treelet.errors import KernelOverflowError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector, check_number
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.values import check_degree, check_logs, examples, first_place, raise_to, to_logs
 from treelet.structures.vectors import Vectors, as_vectors
 
