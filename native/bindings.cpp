@@ -146,9 +146,9 @@ NB_MODULE(_core, m) {
 
     nb::class_<Stop>(m, "Stop", "A flag that ends long work in the threads that watch it.")
         .def(nb::init<>())
-        .def("set", [](Stop &self) { self.wanted = true; });
+        .def("set", [](Stop &self) { *self.wanted = true; });
     m.def(
-        "watch", [](std::shared_ptr<Stop> stop) { watched = std::move(stop); }, "stop"_a,
+        "watch", [](const Stop &stop) { watched = stop.wanted; }, "stop"_a,
         "Let this thread's long work end when the flag is set.");
 
     m.def(

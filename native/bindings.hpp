@@ -39,14 +39,15 @@ inline void check_ids(const IdArray &ids, std::size_t size, const char *what, Id
                    std::to_string(size));
 }
 
-// Set from any thread to end what the threads that watch it are doing.
+// Set from any thread to end what the threads that watch it are doing. The flag is no Python object: a thread may let go of
+// it when the interpreter is gone.
 struct Stop {
-    std::atomic<bool> wanted{false};
+    std::shared_ptr<std::atomic<bool>> wanted = std::make_shared<std::atomic<bool>>(false);
 };
-inline thread_local std::shared_ptr<Stop> watched;
+inline thread_local std::shared_ptr<std::atomic<bool>> watched;
 
 inline void check_signals() {
-    if (watched && watched->wanted) throw std::runtime_error("stopped");
+    if (watched && *watched) throw std::runtime_error("stopped");
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }

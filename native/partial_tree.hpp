@@ -36,7 +36,7 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         index_sums(targets.weights);
     }
 
-    void prepare(const Store &store, Scratch &s) const { s.plans.for_store(store.serial()); }
+    void prepare(const Store &store, Scratch &s) const { s.plans.for_store(store); }
 
     // mu * lam^2 for every pair of nodes with one label (without leaves: neither of them a word).
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
@@ -119,8 +119,9 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         const Memory postings = Postings::estimate(cells, entries);
         out.index += labels.index + words.index + entries * sizeof(SumEntry) + (cells + w.rows() + 2) * sizeof(std::int64_t) +
                      similar.bytes() + 64 * sizeof(Num) + (w.rows() == 1 ? cells * sizeof(Id) : 0);
-        out.working = std::max({out.working, labels.working, words.working, postings.working,
-                                Loop::working(targets.size(), store.size()) + (RowBlock::max_rows + 4) * cells * sizeof(Num)});
+        out.working = std::max(
+            {out.working, labels.working, words.working, postings.working,
+             Loop::working(targets.size(), store.size()) + (RowBlock::max_rows + 4) * cells * sizeof(Num) + Plans::bytes()});
         return out;
     }
     std::size_t bytes() const {

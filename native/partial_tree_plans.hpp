@@ -23,10 +23,11 @@ struct Plan {
 // Each thread has its own.
 class Plans {
   public:
-    // For rows of another store; there a production's number is another's.
-    void for_store(std::uint64_t serial) {
-        if (serial_ != serial) plans_.clear(), planned_ = 0;
-        serial_ = serial;
+    // For rows of another store; there a production's number is another's, unless both grew over the same.
+    void for_store(const Store &store) {
+        if (base_ != store.base_serial()) plans_.clear(), planned_ = 0;
+        if (serial_ != store.serial()) passing_.clear();
+        base_ = store.base_serial(), serial_ = store.serial(), shared_ = store.base_productions();
     }
 
     const Plan &find(const PartialTreeIndex &index, const Similar &similar, const Store &store, Id u, Id label) {
@@ -34,15 +35,17 @@ class Plans {
         std::uint64_t key = static_cast<std::uint32_t>(store.production(u));
         if (similar.any())
             for (std::size_t a = 0; a < store.arity(u); ++a) key = mix(key, store.arity(store.children(u)[a]) == 0);
-        if (auto it = plans_.find(key); it != plans_.end()) return it->second;
-        if (planned_ > budget) plans_.clear(), planned_ = 0;
+        auto &plans = static_cast<std::size_t>(store.production(u)) < shared_ ? plans_ : passing_;
+        if (auto it = plans.find(key); it != plans.end()) return it->second;
+        if (planned_ > budget) plans_.clear(), passing_.clear(), planned_ = 0;
         Plan plan = make(index, similar, store, u, label);
-        planned_ += plan.match.size() + 8;
-        return plans_.emplace(key, std::move(plan)).first->second;
+        planned_ += plan.match.size() + plan.entry.size() + 8;
+        return plans.emplace(key, std::move(plan)).first->second;
     }
+    static constexpr std::size_t bytes() { return budget * sizeof(Plan::Match); } // at most, but for the last one
 
   private:
-    static constexpr std::size_t budget = 1 << 22; // matches
+    static constexpr std::size_t budget = 1 << 20; // matches and entries
     struct Found {
         PartialTreeIndex::Pair pair;
         Id child;
@@ -82,9 +85,9 @@ class Plans {
         return plan;
     }
 
-    std::unordered_map<std::uint64_t, Plan> plans_;
-    std::size_t planned_ = 0;
-    std::uint64_t serial_ = 0;
+    std::unordered_map<std::uint64_t, Plan> plans_, passing_; // of productions that stay, and of this store's own
+    std::size_t planned_ = 0, shared_ = 0;
+    std::uint64_t base_ = 0, serial_ = 0;
     std::vector<Found> found_;
     std::vector<Id> count_, touched_; // groups
 };

@@ -130,6 +130,10 @@ class Store {
           nodes_(SegmentedTable::over(base->nodes_)), productions_(SegmentedTable::over(base->productions_)) {}
 
     std::uint64_t serial() const { return serial_; }
+    // Of what it grew over, or of itself: productions with smaller numbers than `base_productions` are the same in all that grow
+    // over one store.
+    std::uint64_t base_serial() const { return base_ ? base_->serial_ : serial_; }
+    std::size_t base_productions() const { return (base_ ? *base_ : *this).production_count(); }
 
     // --- labels -------------------------------------------------------------------------------------------
     Id add_label(std::string_view text) {

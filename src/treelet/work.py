@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from treelet import _core
-from treelet.errors import ParameterError
+from treelet.checks import wrong
 
 Advance = Callable[[int], None]
 Item = TypeVar("Item")
@@ -22,9 +22,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise ParameterError(
-            f"The 'n_jobs' parameter must be an int other than 0 (-1: all cores). Got {n_jobs!r} instead."
-        )
+        raise wrong("n_jobs", "an int other than 0 (-1: all cores)", n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
@@ -50,10 +48,7 @@ def seed_of(random_state: Any) -> int:
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**63:
         return int(random_state)
-    raise ParameterError(
-        "The 'random_state' parameter must be an int of at least 0, a RandomState, a Generator or None. "
-        f"Got {random_state!r} instead."
-    )
+    raise wrong("random_state", "an int of at least 0, a RandomState, a Generator or None", random_state)
 
 
 def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]) -> None:

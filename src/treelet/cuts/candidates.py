@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treelet.checks import check_one_of, is_number, wrong
 from treelet.cuts.forest_index import ForestIndex, as_forest_index
 from treelet.cuts.heads import CONJUNCTIONS, PUNCTUATION, category
 from treelet.cuts.tree_index import AnyTree, SpanNode, TreeIndex, as_tree_index
-from treelet.errors import ParameterError
 from treelet.structures import Forest
 from treelet.structures.spans import Span
 
@@ -166,10 +166,9 @@ def forest_candidates(
     >>> len(forest_candidates(forest, 1, threshold=0.5))
     2
     """
-    if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)) or not 0 <= threshold <= 1:
-        raise ParameterError(f"The 'threshold' parameter must be a number from 0 to 1. Got {threshold!r} instead.")
-    if by not in ("node", "span"):
-        raise ParameterError(f"The 'by' parameter must be 'node' or 'span'. Got {by!r} instead.")
+    if not is_number(threshold, 0, 1):
+        raise wrong("threshold", "a number from 0 to 1", threshold)
+    check_one_of("by", by, ("node", "span"))
     index = as_forest_index(forest)
     word = index.word_at(predicate)
     labels, spans, ways = index.labels, index.spans, index.ways

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.checks import wrong
+from treelet.errors import InputTypeError, TreeError
 from treelet.formats.adapters import safe_label
 from treelet.formats.conllu import UNKNOWN
 from treelet.structures.dependency import Dependencies
@@ -78,7 +79,7 @@ def dependency_tree(
     if not isinstance(parse, Dependencies):
         raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
     if form not in FORMS:
-        raise ParameterError(f"The 'form' parameter must be one of {list(FORMS)}. Got {form!r} instead.")
+        raise wrong("form", f"one of {list(FORMS)}", form)
     if parse.heads is None or parse.relations is None:
         raise TreeError(
             "a tree needs a head a word, and undirected links have none: direct them, as by parse.rooted(0)"

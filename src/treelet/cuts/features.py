@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from numbers import Real
 
+from treelet.checks import wrong
 from treelet.cuts.candidates import kind_of
 from treelet.cuts.heads import CONJUNCTIONS, PUNCTUATION, category
 from treelet.cuts.relations import around
 from treelet.cuts.roles import as_instance
 from treelet.cuts.tree_index import AnyTree, TreeIndex, as_tree_index
-from treelet.errors import InputTypeError, ParameterError
+from treelet.errors import InputTypeError
 from treelet.structures.spans import Span
 
 BE = frozenset(["be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m", "ai"])
@@ -195,9 +196,7 @@ def entity_features(
     found["heads"] = " ".join(heads)
     if types is not None:
         if isinstance(types, str) or len(types) != 2:
-            raise ParameterError(
-                f"The 'types' parameter must be two words, one for each entity. Got {types!r} instead."
-            )
+            raise wrong("types", "two words, one for each entity", types)
         found["type 1"], found["type 2"], found["types"] = types[0], types[1], " ".join(types)
     (left, middle), (right, last) = sorted([index.check_span(first), index.check_span(second)])
     found["order"] = "overlap" if right < middle else "1 2" if (left, middle) == tuple(first) else "2 1"

@@ -10,10 +10,10 @@ from itertools import groupby
 
 import numpy as np
 
+from treelet.checks import check_one_of, wrong
 from treelet.cuts.copying import Copy, Variants, choices
 from treelet.cuts.forest_index import ForestIndex, as_forest_index
 from treelet.cuts.tree_index import Group, TreeIndex, siblings
-from treelet.errors import ParameterError
 from treelet.structures import Forest, Tree
 from treelet.structures.draft import Draft, Ways
 from treelet.structures.spans import Span
@@ -22,10 +22,9 @@ from treelet.structures.tree import check_label
 
 def check_marks(spans: Sequence[Span], labels: Sequence[str], mark: str | None) -> list[Group]:
     """Spans with their marks, or an error."""
-    if mark not in ("node", "tags", None):
-        raise ParameterError(f"The 'mark' parameter must be 'node', 'tags' or None. Got {mark!r} instead.")
+    check_one_of("mark", mark, ("node", "tags", None))
     if isinstance(labels, str) or len(labels) != len(spans):
-        raise ParameterError(f"The 'labels' parameter must be {len(spans)} labels, one a span. Got {labels!r} instead.")
+        raise wrong("labels", f"{len(spans)} labels, one a span", labels)
     return [(*span, check_label(label)) for span, label in zip(spans, labels, strict=True)]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from treelet.checks import check_integer
 from treelet.datasets.flights_words import (
     BEFORE,
     BOTH,
@@ -23,7 +24,6 @@ from treelet.datasets.flights_words import (
     SLOTS,
     VERBS,
 )
-from treelet.errors import ParameterError
 from treelet.structures import Treebank
 from treelet.work import seed_of
 
@@ -129,8 +129,7 @@ def flights_split(random_state: Any = 0) -> FlightsSplit:
 
 def _check(**given: object) -> None:
     for name, value in given.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ParameterError(f"The {name!r} parameter must be an int of at least 0. Got {value!r} instead.")
+        check_integer(name, value, 0)
 
 
 class _Phrase:

@@ -9,8 +9,9 @@ from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
+from treelet.checks import wrong
 from treelet.datasets.loaders import corpus
-from treelet.errors import FormatError, ParameterError
+from treelet.errors import FormatError
 from treelet.formats.files import open_source
 from treelet.formats.nbest import read_nbest
 from treelet.structures import Treebank
@@ -200,9 +201,7 @@ def _blocks(path: Path) -> Iterator[tuple[str, list[list[str]]]]:
 
 def _check_part(part: str, parts: tuple[str, ...]) -> None:
     if part not in parts:
-        raise ParameterError(
-            f"The 'part' parameter must be one of {', '.join(map(repr, parts))}. Got {part!r} instead."
-        )
+        raise wrong("part", f"one of {', '.join(map(repr, parts))}", part)
 
 
 def _dashed(text: str) -> Span:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from treelet.checks import wrong
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
 from treelet.formats.files import open_source
@@ -48,7 +49,7 @@ def propbank(
         In the order of the corpus. Some have no arguments.
     """
     if name not in CORPORA:
-        raise ParameterError(f"The 'name' parameter must be one of {sorted(CORPORA)}. Got {name!r} instead.")
+        raise wrong("name", f"one of {sorted(CORPORA)}", name)
     if nbest and name != "wsj":
         raise ParameterError(f"there are no lists of parses for {name!r}: leave 'nbest' at 0")
     roles, folder, file = CORPORA[name]

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.checks import check_integer
+from treelet.errors import InputTypeError, TreeError
 from treelet.explain.draw import escaped
 from treelet.explain.layout import shown, width_of
 from treelet.structures import Dependencies
@@ -164,11 +165,10 @@ def _arcs(parse: Dependencies) -> list[_Arc]:
     return arcs
 
 
-def _check(parse: object, limit: object) -> Dependencies:
+def _check(parse: object, limit: int) -> Dependencies:
     if not isinstance(parse, Dependencies):
         raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise ParameterError(f"The 'limit' parameter must be an int of at least 1. Got {limit!r} instead.")
+    check_integer("limit", limit)
     if len(parse) > limit:
         raise TreeError(
             f"the parse has {len(parse):,} words, more than can be drawn ({limit:,}): print it, or raise limit"

@@ -6,7 +6,8 @@ import itertools
 import re
 from html import escape
 
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.checks import check_integer
+from treelet.errors import InputTypeError, TreeError
 from treelet.explain.layout import FONT, HEIGHT, MARGIN, Edge, Graph, Layout, shown, width_of
 from treelet.structures import Forest, Tree
 
@@ -103,8 +104,7 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
 
 
 def _check_limit(limit: object) -> None:
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise ParameterError(f"The 'limit' parameter must be an int of at least 1. Got {limit!r} instead.")
+    check_integer("limit", limit)
 
 
 class Picture:

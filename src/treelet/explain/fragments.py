@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from treelet.errors import InputTypeError, ParameterError
+from treelet.checks import check_integer
+from treelet.errors import InputTypeError
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.base import overflow
 from treelet.structures import Tree, Treebank
@@ -93,8 +94,7 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     >>> shared.complete, shared.total()
     (True, 1.25)
     """
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        raise ParameterError(f"The 'limit' parameter must be an int of at least 1. Got {limit!r} instead.")
+    check_integer("limit", limit)
     if not isinstance(kernel, (Subtree, SubsetTree, PartialTree)):
         raise InputTypeError(f"fragments are listed for Subtree, SubsetTree and PartialTree, not for {kernel!r}")
     kernel.validate()

@@ -14,6 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import wrong
 from treelet.errors import ParameterError
 from treelet.formats.files import PathLike, open_source, open_target, unpacked_name
 
@@ -78,7 +79,7 @@ def find_format(name: str | None, file: object = None) -> Format:
     """The format called `name`, or the one that the file's name suggests (brackets, if none does)."""
     if name is not None:
         if name not in FORMATS:
-            raise ParameterError(f"The 'format' parameter must be one of {sorted(FORMATS)}. Got {name!r} instead.")
+            raise wrong("format", f"one of {sorted(FORMATS)}", name)
         return FORMATS[name]
     name = os.fspath(file) if isinstance(file, (str, os.PathLike)) else str(getattr(file, "name", ""))
     suffix = unpacked_name(name).suffix.lower()

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import IO
 
 from treelet import _core
-from treelet.errors import FormatError, ParameterError
+from treelet.checks import check_boolean, wrong
+from treelet.errors import FormatError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.files import Source
 
@@ -35,10 +36,9 @@ class Reader:
         self, source: str, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
     ) -> None:
         for name, value in (("drop_empty", drop_empty), ("drop_function_tags", drop_function_tags)):
-            if not isinstance(value, bool):
-                raise ParameterError(f"The {name!r} parameter must be True or False. Got {value!r} instead.")
+            check_boolean(name, value)
         if root is not None and label_problem(root):
-            raise ParameterError(f"The 'root' parameter must be a label. Got {root!r} instead.")
+            raise wrong("root", "a label", root)
         self._native = _core.BracketReader(drop_empty, drop_function_tags, root or "")
         self._source = source
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from treelet.errors import ParameterError
+from treelet.checks import check_one_of
 from treelet.formats.files import Source
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -39,8 +39,7 @@ class Sentence(NamedTuple):
 
 def check_tag(tag: object) -> None:
     """Which of CoNLL-U's two tags."""
-    if tag not in TAGS:
-        raise ParameterError(f"The 'tag' parameter must be 'upos' or 'xpos'. Got {tag!r} instead.")
+    check_one_of("tag", tag, TAGS)
 
 
 def read_sentences(source: Source) -> Iterator[Sentence]:

@@ -22,7 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from treelet.errors import FileError, FormatError, ParameterError
+from treelet.checks import wrong
+from treelet.errors import FileError, FormatError
 
 PathLike = str | os.PathLike[str]
 CHUNK = 1 << 20
@@ -51,9 +52,7 @@ class Source:
             "".encode(encoding)  # refuses unknown ones, and codecs that are not for text
             self.encoding = codecs.lookup(encoding).name
         except (LookupError, TypeError):
-            raise ParameterError(
-                f"The 'encoding' parameter must be a text encoding. Got {encoding!r} instead."
-            ) from None
+            raise wrong("encoding", "a text encoding", encoding) from None
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes, as UTF-8, in pieces."""

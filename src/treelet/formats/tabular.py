@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import IO
 
-from treelet.errors import FormatError, ParameterError
+from treelet.checks import wrong
+from treelet.errors import FormatError
 from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import Reader, bracketed, refuse_missing, write_brackets
 from treelet.formats.files import Source
@@ -43,7 +44,7 @@ def read_tsv(
     """
     for name, value in (("label_column", label_column), ("tree_column", tree_column)):
         if not (isinstance(value, int) or (value is None and name == "label_column")):
-            raise ParameterError(f"The {name!r} parameter must be an int. Got {value!r} instead.")
+            raise wrong(name, "an int", value)
     reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
     labels: list[str] = []
     for number, text in source.text_lines():

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from treelet.errors import FormatError, ParameterError
+from treelet.checks import check_one_of
+from treelet.errors import FormatError
 from treelet.formats.files import Source
 
 FORMATS = ("columns", "slashes")
@@ -40,8 +41,7 @@ def tag_problem(tag: object) -> str | None:
 
 def check_format(format: object) -> None:
     """ParameterError for what is no format of tagged sequences."""
-    if format not in FORMATS:
-        raise ParameterError(f"The 'format' parameter must be 'columns' or 'slashes'. Got {format!r} instead.")
+    check_one_of("format", format, FORMATS)
 
 
 def parse_slashes(text: str, source: str = "<text>", line: int | None = None) -> TaggedWords:

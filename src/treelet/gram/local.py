@@ -9,7 +9,7 @@ import numpy as np
 
 from treelet import _core
 from treelet.errors import InputTypeError, ParameterError
-from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory, row_strips, squares
+from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, mirrored, parse_memory, row_strips
 from treelet.kernels.base import Evaluator, Kernel, Matrix
 from treelet.work import Advance, count_threads, progress_bar, run
 
@@ -36,7 +36,9 @@ def gram(
         Threads; -1 for one a core. The result does not depend on it.
     memory : int or str, optional
         How much the work may take, such as ``"1GiB"`` (the default for what comes besides the result). If given, a
-        result that is larger must go into an `out` of yours.
+        result that is larger must go into an `out` of yours. The examples come besides, and 24 MiB for the interpreter's
+        own; what was written to a mapped file counts for nothing. What two rows and an index of one column take is taken
+        in any case.
     out : ndarray or memmap of float64, optional
         Where the result goes: ``len(X)`` x ``len(Y)``, rows contiguous.
     progress : bool
@@ -64,7 +66,8 @@ def gram(
     out = _checked(out, shape) if out is not None else _allocate(shape, budget)
     budget = budget or DEFAULT_MEMORY
     halves = Y is None
-    blocks = column_blocks(shape[1], kernel.index_bytes(X if Y is None else Y), budget)
+    needs = kernel.needs(X if Y is None else Y)
+    blocks = column_blocks(shape[1], needs.index + threads * needs.thread, budget)
     cells = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
     result = _Result(out)
     with progress_bar(progress, "kernel values", cells) as advance:
@@ -82,7 +85,7 @@ def gram(
             _core.mirror(out, rows.begin, rows.end, columns.begin, columns.end)
             result.release()
 
-        run(mirror, squares(shape[0], budget // (2 * threads)), threads, lambda done: None)
+        run(mirror, mirrored(shape[0], budget // (2 * threads), threads), threads, lambda done: None)
     return out
 
 

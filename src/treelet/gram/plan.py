@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from treelet.errors import ParameterError
+from treelet.checks import wrong
 
 DEFAULT_MEMORY = 1 << 30
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
@@ -31,9 +30,7 @@ def parse_memory(memory: int | float | str | None) -> int | None:
     else:
         value = 0
     if not 0 < value < 2**62:
-        raise ParameterError(
-            f"The 'memory' parameter must be a positive number of bytes or a text like '1GiB'. Got {memory!r} instead."
-        )
+        raise wrong("memory", "a positive number of bytes or a text like '1GiB'", memory)
     return int(value)
 
 
@@ -68,8 +65,12 @@ def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[tuple[i
     return [(begin, min(begin + width, n_columns)) for begin in range(0, n_columns, width)]
 
 
-def squares(n: int, memory: int) -> list[tuple[Tile, Tile]]:
-    """Tiles of the upper half of a square matrix, such that one and its mirror image fit the budget."""
-    side = max(16, min(n, 4096, math.isqrt(memory // 16)))
+def mirrored(n: int, memory: int, threads: int) -> list[tuple[Tile, Tile]]:
+    """Square tiles, rows and columns, of the upper half of a matrix, such that one and its mirror image fit the budget.
+
+    All of a row counts as touched where any of it is: a system brings in a mapped file by large pieces.
+    """
+    share = -(-n // (4 * threads)) if threads > 1 else n
+    side = max(16, min(share, memory // (16 * max(1, n))))
     bands = [Tile(begin, min(begin + side, n)) for begin in range(0, n, side)]
     return [(rows, columns) for rows in bands for columns in bands if columns.end > rows.begin]

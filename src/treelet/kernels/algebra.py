@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from treelet.errors import InputTypeError, ParameterError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_tunable
+from treelet.checks import check_tunable, wrong
+from treelet.errors import InputTypeError
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
 from treelet.kernels.tuning import FACTORS, Bounds
 from treelet.kernels.values import check_inner, check_values, log_of, number
 
@@ -122,9 +123,7 @@ class Pair(Kernel):
         for name in ("k1", "k2"):
             kernel = getattr(self, name)
             if not isinstance(kernel, Kernel):
-                raise ParameterError(
-                    f"The {name!r} parameter of {type(self).__name__} must be a kernel. Got {kernel!r} instead."
-                )
+                raise wrong(name, "a kernel", kernel, of=self)
             kernel.validate()
 
     def coerce(self, X: Any) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import FormatError, InputTypeError, KernelOverflowError, TreeletError
 from treelet.kernels.algebra import ConstantEvaluator
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
 from treelet.kernels.values import LARGE, check_inner, check_logs, check_values, to_logs
 from treelet.kernels.wrapped import Normalized
@@ -247,9 +247,9 @@ class Bag(Kernel):
         inner = self.kernel.kernel
         return all(inner.self_values(part.members, logs=True).max() <= LARGE for part in parts)
 
-    def index_bytes(self, X: Any) -> int:
+    def needs(self, X: Any) -> Needs:
         members = self.coerce(X).members
-        return self.kernel.index_bytes(members) if len(members) else 0
+        return self.kernel.needs(members) if len(members) else Needs(0, 0)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         X = self.coerce(X)

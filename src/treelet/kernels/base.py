@@ -7,9 +7,8 @@ matrix when asked, from any thread. Who asks, in which order and into which memo
 from __future__ import annotations
 
 import inspect
-import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,13 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+
+
+class Needs(NamedTuple):
+    """Bytes, at most: of an index over some columns, and of what one thread takes to make it or to work with it."""
+
+    index: int  # type: ignore[assignment]  # a tuple has a method of that name
+    thread: int
 
 
 class Evaluator(ABC):
@@ -142,9 +148,11 @@ class Kernel(Tunable, ABC):
     def coerce(self, X: Any) -> Any:
         """The data in the form that this kernel works on: something with a length that can be sliced."""
 
-    def index_bytes(self, X: Any) -> int:
-        """About how much memory an evaluator takes whose columns are X; at most twice that."""
-        return sum(inner.index_bytes(X) for inner in self.get_params(deep=False).values() if isinstance(inner, Kernel))
+    def needs(self, X: Any) -> Needs:
+        """The memory that an evaluator takes whose columns are X, estimated before it is made."""
+        inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
+        parts = [kernel.needs(X) for kernel in inner]
+        return Needs(sum(part.index for part in parts), sum(part.thread for part in parts))
 
     def diag(self, X: Any) -> Vector:
         """K(x, x) for each x.
@@ -246,29 +254,3 @@ def overflow(kernel: Kernel, row: int, column: int) -> Exception:
         f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
         "Use a smaller lam, or kernel.normalized(), which stays right"
     )
-
-
-def check_number(owner: object, name: str, low: float, high: float, *, low_included: bool = False) -> None:
-    """The parameter must be a real number in an interval that includes `high`."""
-    value = getattr(owner, getattr(owner, "_attributes", {}).get(name, name))
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not real or not (low <= value if low_included else low < value) or not value <= high or math.isinf(value):
-        interval = f"{'[' if low_included else '('}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
-        raise ParameterError(
-            f"The {name!r} parameter of {type(owner).__name__} must be a number in {interval}. Got {value!r} instead."
-        )
-
-
-def check_tunable(owner: Kernel, name: str, low: float, high: float, *, low_included: bool = False) -> None:
-    """As `check_number`; and bounds for tuning must be ``"fixed"`` or two numbers within the same interval, above 0."""
-    check_number(owner, name, low, high, low_included=low_included)
-    bounds = getattr(owner, f"{name}_bounds")
-    try:
-        fits = bounds == "fixed" or (len(bounds) == 2 and 0 < bounds[0] <= bounds[1] <= high and bounds[1] < math.inf)
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        raise ParameterError(
-            f"The '{name}_bounds' parameter of {type(owner).__name__} must be 'fixed' or two numbers in "
-            f"(0, {high:g}{')' if math.isinf(high) else ']'}, the smaller one first. Got {bounds!r} instead."
-        )

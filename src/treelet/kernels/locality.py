@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from treelet import _core
+from treelet.checks import check_integer, check_number, check_tunable, is_integer, is_number, wrong
 from treelet.cuts.link_features import as_sequencebank
 from treelet.errors import ParameterError
-from treelet.kernels.base import check_number, check_tunable
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.sequence_bank import SequenceBank
@@ -100,31 +100,22 @@ class Locality(SequenceKernel):
     def validate(self) -> None:
         check_number(self, "theta", 0, math.inf, low_included=True)
         if self.match not in MATCHES:
-            raise ParameterError(
-                f"The 'match' parameter of Locality must be one of {', '.join(map(repr, MATCHES))}. Got {self.match!r} instead."
-            )
+            raise wrong("match", f"one of {', '.join(map(repr, MATCHES))}", self.match, of="Locality")
         windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
         for window in windows:
-            if not isinstance(window, (int, np.integer)) or isinstance(window, bool) or window < 1:
-                raise ParameterError(
-                    "The 'window' parameter of Locality must be an int of at least 1, or a dict from types to such. "
-                    f"Got {self.window!r} instead."
-                )
+            if not is_integer(window, 1):
+                raise wrong("window", "an int of at least 1, or a dict from types to such", self.window, of="Locality")
         for factor in [] if self.weights is None else self._factors().values():
-            real = isinstance(factor, (int, float, np.integer, np.floating)) and not isinstance(factor, bool)
-            if not real or not 0 <= factor < math.inf:
-                raise ParameterError(
-                    "The 'weights' parameter of Locality must be None or a dict from types to numbers of at least 0. "
-                    f"Got {self.weights!r} instead."
+            if not is_number(factor, 0):
+                raise wrong(
+                    "weights", "None or a dict from types to numbers of at least 0", self.weights, of="Locality"
                 )
 
     def _factors(self) -> Mapping[str, float]:
         if self.weights is None:
             return {}
         if not isinstance(self.weights, Mapping):
-            raise ParameterError(
-                f"The 'weights' parameter of Locality must be None or a dict from types to numbers. Got {self.weights!r} instead."
-            )
+            raise wrong("weights", "None or a dict from types to numbers", self.weights, of="Locality")
         return self.weights
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
@@ -204,10 +195,7 @@ class Subsequence(SequenceKernel):
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
         length = self.length
-        if not isinstance(length, (int, np.integer)) or isinstance(length, bool) or length < 1:
-            raise ParameterError(
-                f"The 'length' parameter of Subsequence must be an int of at least 1. Got {length!r} instead."
-            )
+        check_integer("length", length, of="Subsequence")
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), min(int(self.length), 2**31 - 1)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from treelet.errors import ParameterError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
+from treelet.checks import wrong
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.values import check_inner
 from treelet.structures.table import Table
 
@@ -47,9 +47,7 @@ class On(Kernel):
 
     def validate(self) -> None:
         if not isinstance(self.column, (str, int)) or isinstance(self.column, bool):
-            raise ParameterError(
-                f"The 'column' parameter of On must be the name of a column, a string or an int. Got {self.column!r} instead."
-            )
+            raise wrong("column", "the name of a column, a string or an int", self.column, of="On")
         check_inner(self)
 
     def coerce(self, X: Any) -> Table:
@@ -73,8 +71,8 @@ class On(Kernel):
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         return self.kernel.self_values(self._part(X), logs=logs)
 
-    def index_bytes(self, X: Any) -> int:
-        return self.kernel.index_bytes(self._part(X))
+    def needs(self, X: Any) -> Needs:
+        return self.kernel.needs(self._part(X))
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         return self.kernel._gradient(self._part(X))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treelet import _core
-from treelet.kernels.base import check_tunable
+from treelet.checks import check_tunable
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.tagged_bank import TaggedBank

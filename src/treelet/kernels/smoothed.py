@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from treelet import _core
-from treelet.kernels.base import check_number
+from treelet.checks import check_number
 from treelet.kernels.tree import PartialTree
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.word_vectors import WordVectors, as_word_vectors

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, overflow
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector, overflow
 from treelet.structures.bank import Bank
 
 
@@ -104,9 +104,9 @@ class StoreKernel(Kernel):
         except TypeError:  # a parameter that is not hashable: a dict of windows
             return compute()
 
-    def index_bytes(self, X: Any) -> int:
+    def needs(self, X: Any) -> Needs:
         store, weights, _ = StoreRows.of(self.coerce(X))
-        return 64 * len(weights.node) + 16 * len(store)
+        return Needs(*self._algorithm.estimate(store, weights, *self._native_parameters(store)))
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         self.validate()

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from treelet import _core
-from treelet.errors import ParameterError
-from treelet.kernels.base import check_tunable
+from treelet.checks import check_boolean, check_integer, check_tunable
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.treebank import Treebank
@@ -102,11 +99,7 @@ class SubsetTree(TreeKernel):
 
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
-        depth = self.max_depth
-        if depth is not None and (not isinstance(depth, (int, np.integer)) or isinstance(depth, bool) or depth < 1):
-            raise ParameterError(
-                f"The 'max_depth' parameter of SubsetTree must be None or an int of at least 1. Got {depth!r} instead."
-            )
+        check_integer("max_depth", self.max_depth, of="SubsetTree", optional=True)
 
     def _native_parameters(self, store: _core.Store) -> tuple[float, int]:
         return float(self.lam), 0 if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
@@ -170,10 +163,7 @@ class PartialTree(TreeKernel):
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
         check_tunable(self, "mu", 0, 1)
-        if not isinstance(self.leaves, (bool, np.bool_)):
-            raise ParameterError(
-                f"The 'leaves' parameter of PartialTree must be True or False. Got {self.leaves!r} instead."
-            )
+        check_boolean("leaves", self.leaves, of="PartialTree")
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), float(self.mu), bool(self.leaves), None

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import KernelOverflowError, ParameterError
+from treelet.checks import check_integer, wrong
+from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Kernel, Matrix, overflow
 
 LARGE = 650.0  # log of a value up to which products of two square roots surely fit a float64
@@ -28,9 +29,7 @@ def check_inner(owner: Kernel) -> None:
     """The inner kernel must be one."""
     kernel = getattr(owner, "kernel")  # noqa: B009  # not every Kernel has one
     if not isinstance(kernel, Kernel):
-        raise ParameterError(
-            f"The 'kernel' parameter of {type(owner).__name__} must be a kernel. Got {kernel!r} instead."
-        )
+        raise wrong("kernel", "a kernel", kernel, of=owner)
     kernel.validate()
 
 
@@ -95,7 +94,4 @@ def raise_to(values: NDArray[np.float64], degree: int, logs: bool) -> None:
 def check_degree(owner: Kernel) -> None:
     """The degree must be a whole number from 1."""
     degree = getattr(owner, "degree")  # noqa: B009  # not every Kernel has one
-    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 1:
-        raise ParameterError(
-            f"The 'degree' parameter of {type(owner).__name__} must be an int of at least 1. Got {degree!r} instead."
-        )
+    check_integer("degree", degree, of=owner)

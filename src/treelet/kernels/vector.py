@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from treelet.checks import check_number
 from treelet.errors import KernelOverflowError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.values import check_degree, check_logs, examples, first_place, raise_to, to_logs
 from treelet.structures.vectors import Vectors, as_vectors
 
@@ -74,11 +75,11 @@ class VectorKernel(Kernel):
     def coerce(self, X: Any) -> Vectors:
         return as_vectors(X)
 
-    def index_bytes(self, X: Any) -> int:
+    def needs(self, X: Any) -> Needs:
         values = self.coerce(X).values
-        return (
-            0 if isinstance(values, np.ndarray) else values.data.nbytes + values.indices.nbytes + values.indptr.nbytes
-        )
+        if isinstance(values, np.ndarray):
+            return Needs(0, 0)
+        return Needs(values.data.nbytes + values.indices.nbytes + values.indptr.nbytes, 0)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> VectorEvaluator:
         self.validate()

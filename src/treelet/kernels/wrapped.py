@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from treelet.checks import check_number, check_tunable
 from treelet.errors import KernelOverflowError
 from treelet.kernels.algebra import tightly
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, check_number, check_tunable
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
 from treelet.kernels.tuning import WIDTHS, Bounds
 from treelet.kernels.values import (
     LARGE,

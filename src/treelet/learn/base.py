@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from treelet.checks import check_boolean, wrong
 from treelet.errors import ParameterError
 from treelet.gram import gram, parse_memory
 from treelet.kernels import SubsetTree
@@ -60,9 +61,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return ParameterError(f"{type(self).__name__} cannot be fitted to no examples: X is empty")
 
     def _refuse(self, name: str, wanted: str) -> ParameterError:
-        return ParameterError(
-            f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {getattr(self, name)!r} instead."
-        )
+        return wrong(name, wanted, getattr(self, name), of=self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -117,8 +116,7 @@ class KernelLearner(KernelEstimator):
 
     def _check_parameters(self) -> None:
         count_threads(self.n_jobs)
-        if not isinstance(self.progress, bool | np.bool_):
-            raise self._refuse("progress", "True or False")
+        check_boolean("progress", self.progress, of=self)
 
     def _kernel_and_data(self, X: Any) -> tuple[Kernel | None, Any]:
         """The kernel and the examples in its form; or None and the matrix that was given."""

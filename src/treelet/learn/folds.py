@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import wrong
 from treelet.errors import ParameterError
 from treelet.kernels.base import Matrix
 from treelet.learn.targets import Rows
@@ -71,9 +72,7 @@ def check_whole(folds: Sequence[Fold], queries: Rows) -> None:
 
 def _number(folds: Any) -> int:
     if isinstance(folds, bool) or folds < 2:
-        raise ParameterError(
-            f"The 'cv' parameter must be at least 2 folds, a splitter or splits. Got {folds!r} instead."
-        )
+        raise wrong("cv", "at least 2 folds, a splitter or splits", folds)
     return int(folds)
 
 

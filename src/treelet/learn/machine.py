@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from treelet.kernels.base import Kernel, Matrix, check_number
+from treelet.checks import check_boolean, check_number
+from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.libsvm import Solution
 from treelet.learn.state import are_floats
@@ -29,8 +30,7 @@ class KernelMachine(KernelLearner):
         super()._check_parameters()
         for name in ("C", "tol", "cache_size"):
             check_number(self, name, 0, np.inf)
-        if not isinstance(self.shrinking, bool | np.bool_):
-            raise self._refuse("shrinking", "True or False")
+        check_boolean("shrinking", self.shrinking, of=self)
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < -1:
             raise self._refuse("max_iter", "an int, -1 for no bound")
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Vector
 from treelet.learn.base import KernelLearner
@@ -206,12 +207,9 @@ class VotedPerceptron(Ranker, KernelLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.epochs, int | np.integer) or isinstance(self.epochs, bool) or self.epochs < 1:
-            raise self._refuse("epochs", "an int of at least 1")
-        if self.prediction not in PREDICTIONS:
-            raise self._refuse("prediction", "'averaged', 'voted' or 'last'")
-        if not isinstance(self.shuffle, bool | np.bool_):
-            raise self._refuse("shuffle", "True or False")
+        check_integer("epochs", self.epochs, of=self)
+        check_one_of("prediction", self.prediction, PREDICTIONS, of=self)
+        check_boolean("shuffle", self.shuffle, of=self)
 
     def _trained(self, function: Growing, contests: list[Rows]) -> Trace:
         random = check_random_state(self.random_state) if self.shuffle else None

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from treelet import __version__
-from treelet.errors import FileError, InputTypeError, ParameterError, TreeletError
+from treelet.checks import wrong
+from treelet.errors import FileError, InputTypeError, TreeletError
 from treelet.formats.files import PathLike, open_whole
 from treelet.kernels.base import Kernel
 from treelet.learn.deciding import NoClassifierError, SavedClassifier
@@ -91,7 +92,7 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
     known = known_kernels()
     for cls in kernels:
         if not isinstance(cls, type) or not issubclass(cls, Kernel):
-            raise ParameterError(f"The 'kernels' parameter of load must be classes of kernels. Got {cls!r} instead.")
+            raise wrong("kernels", "classes of kernels", cls, of="load")
         known[cls.__name__] = cls
     return _decoded(path, known, Decoder.model)
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from treelet.checks import check_integer, check_number, check_one_of
 from treelet.gram import parse_memory
-from treelet.kernels.base import Kernel, Matrix, Vector, check_number
+from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
 from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums
@@ -166,10 +167,8 @@ class RankSVM(Ranker, KernelLearner):
         super()._check_parameters()
         for name in ("C", "tol"):
             check_number(self, name, 0, np.inf)
-        if self.pairs not in ("best", "all"):
-            raise self._refuse("pairs", "'best' or 'all'")
-        if not isinstance(self.max_iter, int | np.integer) or isinstance(self.max_iter, bool) or self.max_iter < 1:
-            raise self._refuse("max_iter", "an int of at least 1")
+        check_one_of("pairs", self.pairs, ("best", "all"), of=self)
+        check_integer("max_iter", self.max_iter, of=self)
         parse_memory(self.memory)
 
     def _check_fitted_state(self) -> None:

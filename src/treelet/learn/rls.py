@@ -12,9 +12,10 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treelet.checks import check_number
 from treelet.errors import ParameterError
 from treelet.gram import gram, parse_memory
-from treelet.kernels.base import Kernel, Matrix, check_number
+from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
 from treelet.learn.rls_path import (

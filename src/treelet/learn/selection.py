@@ -14,6 +14,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import ParameterGrid
 
+from treelet.checks import wrong
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.kernels import Kernel
 from treelet.kernels.base import Matrix
@@ -178,9 +179,7 @@ def select(
 def _learner(estimator: Any) -> KernelLearner:
     learner = KernelSVC() if estimator is None else estimator
     if not isinstance(learner, KernelLearner):
-        raise ParameterError(
-            f"The 'estimator' parameter must be an estimator with kernel='precomputed', such as KernelSVC(). Got {learner!r} instead."
-        )
+        raise wrong("estimator", "an estimator with kernel='precomputed', such as KernelSVC()", learner)
     copied: KernelLearner = clone(learner)
     return copied.set_params(kernel="precomputed")
 
@@ -312,7 +311,7 @@ def _scorer(scoring: Any) -> Callable[..., float]:
     try:
         known = get_scorer(scoring)
     except ValueError:
-        raise ParameterError(
-            f"The 'scoring' parameter must be a name that sklearn.metrics.get_scorer_names() gives, a function or None. Got {scoring!r} instead."
+        raise wrong(
+            "scoring", "a name that sklearn.metrics.get_scorer_names() gives, a function or None", scoring
         ) from None
     return lambda estimator, X, y, **named: known(estimator, X, y)

@@ -14,8 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from treelet.checks import check_boolean, check_number, check_one_of
 from treelet.errors import ParameterError
-from treelet.kernels.base import Kernel, Matrix, Vector, check_number
+from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.deciding import Decides
 from treelet.learn.encoding import register
 from treelet.learn.folds import folds_of, matrix_parts
@@ -161,10 +162,8 @@ class KernelSVC(Decides, ClassifierMixin, KernelMachine):  # type: ignore[misc] 
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.multi_class not in ("ovr", "ovo"):
-            raise self._refuse("multi_class", "'ovr' or 'ovo'")
-        if not isinstance(self.probability, bool | np.bool_):
-            raise self._refuse("probability", "True or False")
+        check_one_of("multi_class", self.multi_class, ("ovr", "ovo"), of=self)
+        check_boolean("probability", self.probability, of=self)
         if not (self.class_weight is None or self.class_weight == "balanced" or isinstance(self.class_weight, Mapping)):
             raise self._refuse("class_weight", "a dict, 'balanced' or None")
 

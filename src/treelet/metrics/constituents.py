@@ -9,7 +9,8 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.checks import wrong
+from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Treebank
 
 Chain = tuple[int, "Chain | None"]  # labels of the nodes over one span, linked: a unary chain may be very long
@@ -56,9 +57,7 @@ class Convention:
     def __post_init__(self) -> None:
         for name in ("ignored", "punctuation", "empty", "same"):
             if isinstance(value := getattr(self, name), str):
-                raise ParameterError(
-                    f"The {name!r} parameter of Convention must be a collection of labels. Got {value!r} instead."
-                )
+                raise wrong(name, "a collection of labels", value, of="Convention")
 
     def category(self, label: str) -> str | None:
         """The label that is compared, None for a label that does not count."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import wrong
 from treelet.errors import InputTypeError, ParameterError
 
 Totals = NDArray[np.float64]
@@ -105,7 +106,7 @@ class BracketCounts:
     def measure(self, name: str) -> float:
         """A measure over all parses, by its name."""
         if name not in MEASURES:
-            raise ParameterError(f"The 'name' parameter must be one of {', '.join(MEASURES)}. Got {name!r} instead.")
+            raise wrong("name", f"one of {', '.join(MEASURES)}", name)
         if not len(self):
             raise ParameterError("there are no sentences: a score needs at least one")
         return float(MEASURES[name](self.columns().sum(axis=0)))

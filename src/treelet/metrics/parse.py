@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treelet.checks import check_one_of, wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.metrics.constituents import PARSEVAL, PLAIN, Convention, Scorer
 from treelet.metrics.counts import BracketCounts
@@ -240,8 +241,7 @@ def oracle(counts: BracketCounts, qid: ArrayLike, measure: str = "goodness") -> 
     BracketCounts
         One entry a sentence: ``oracle(counts, qid).parse_score``, ``oracle(counts, qid, "f1").f1``.
     """
-    if measure not in ("goodness", "f1"):
-        raise ParameterError(f"The 'measure' parameter must be 'goodness' or 'f1'. Got {measure!r} instead.")
+    check_one_of("measure", measure, ("goodness", "f1"))
     return counts[best_of_group(counts.goodness if measure == "goodness" else counts.sentence_f1, qid)]
 
 
@@ -258,7 +258,7 @@ def relative_improvement(before: float, after: float) -> float:
     """
     for name, value in (("before", before), ("after", after)):
         if not 0 <= value <= 100:
-            raise ParameterError(f"The {name!r} parameter must be a score from 0 to 100. Got {value!r} instead.")
+            raise wrong(name, "a score from 0 to 100", value)
     if before == 100:
         return 0.0 if after == 100 else float("-inf")
     return 100 * (after - before) / (100 - before)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treelet.checks import check_integer
 from treelet.errors import InputTypeError, ParameterError
 from treelet.metrics.counts import MEASURES, BracketCounts
 from treelet.metrics.ranking import numbers
@@ -118,8 +119,7 @@ def paired_bootstrap(
     >>> paired_bootstrap(*right_and_wrong, lambda sums: sums[..., 0] / sums.sum(axis=-1)).difference
     0.5
     """
-    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
-        raise ParameterError(f"The 'n' parameter of paired_bootstrap must be an int of at least 1. Got {n!r} instead.")
+    check_integer("n", n, of="paired_bootstrap")
     if not 0 < confidence < 1:
         raise ParameterError(f"The 'confidence' parameter must lie between 0 and 1. Got {confidence!r} instead.")
     first, second, measure = _columns(a, b, statistic)

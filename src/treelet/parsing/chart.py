@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.checks import is_number, wrong
+from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
-from treelet.structures.forest import Forest, check_count, is_number
+from treelet.structures.forest import Forest, check_count
 from treelet.structures.forest_bank import ForestBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
@@ -56,8 +57,8 @@ class Pruning:
         if self.coarse is not None and not isinstance(self.coarse, Parser):
             raise InputTypeError(f"coarse must be a PCFG, got {type(self.coarse).__name__}")
         for name, value in (("beam", self.beam), ("margin", self.margin)):
-            if value is not None and not (is_number(value) and value > 0):
-                raise ParameterError(f"The {name!r} parameter must be a positive number. Got {value!r} instead.")
+            if value is not None and not (is_number(value, 0, infinite=True) and value > 0):
+                raise wrong(name, "a positive number", value)
 
 
 NOT_AT_ALL = Pruning()
@@ -193,8 +194,8 @@ def checked_threshold(prune: float | None) -> float:
     """A number of at least 0, or infinity for None."""
     if prune is None:
         return math.inf
-    if not is_number(prune) or not prune >= 0:
-        raise ParameterError(f"The 'prune' parameter must be None or a number of at least 0. Got {prune!r} instead.")
+    if not is_number(prune, 0, infinite=True):
+        raise wrong("prune", "None or a number of at least 0", prune)
     return float(prune)
 
 

@@ -7,6 +7,7 @@ import numbers
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
+from treelet.checks import wrong
 from treelet.errors import ParameterError
 from treelet.formats.brackets import label_problem
 from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical, shown
@@ -55,9 +56,7 @@ def checked_start(start: object, normalize: bool = False) -> dict[str, float]:
     if isinstance(start, str):
         return {start: 1.0}
     if not isinstance(start, Mapping) or not start:
-        raise ParameterError(
-            f"The 'start' parameter of PCFG must be a symbol or a dict of probabilities. Got {start!r} instead."
-        )
+        raise wrong("start", "a symbol or a dict of probabilities", start, of="PCFG")
     chosen = {}
     for symbol, probability in start.items():
         number = _number(probability, normalize)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treelet.errors import ParameterError, TreeError
+from treelet.checks import wrong
+from treelet.errors import TreeError
 from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
@@ -56,9 +57,7 @@ def _check(markov: object, parent: object, unknown: object, min_count: object) -
         ("min_count", min_count, type(min_count) is int and min_count >= 1, "an integer from 1"),
     ):
         if not good:
-            raise ParameterError(
-                f"The {name!r} parameter of PCFG.from_treebank must be {needed}. Got {value!r} instead."
-            )
+            raise wrong(name, needed, value, of="PCFG.from_treebank")
 
 
 class Names:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import ParameterError, TreeError
+from treelet.checks import check_integer, check_one_of, wrong
+from treelet.errors import TreeError
 from treelet.formats.tagged import word_problem
 from treelet.parsing.unknown import GUESS, UnknownWords
 from treelet.structures.sequence import Tagged
@@ -83,15 +84,9 @@ class HMM:
             Words seen at most so often are what new words are judged by.
         """
         if order not in (1, 2) or isinstance(order, bool):
-            raise ParameterError(f"The 'order' parameter of HMM must be 1 or 2. Got {order!r} instead.")
-        if unknown not in ("signature", None):
-            raise ParameterError(
-                f"The 'unknown' parameter of HMM must be 'signature' or None. Got {unknown!r} instead."
-            )
-        if not isinstance(min_count, int) or isinstance(min_count, bool) or min_count < 1:
-            raise ParameterError(
-                f"The 'min_count' parameter of HMM must be an int of at least 1. Got {min_count!r} instead."
-            )
+            raise wrong("order", "1 or 2", order, of="HMM")
+        check_one_of("unknown", unknown, ("signature", None), of="HMM")
+        check_integer("min_count", min_count, of="HMM")
         sequences = [item for item in TaggedBank.of(bank) if item is not None]
         if not sequences:
             raise TreeError("there are no tagged sequences to learn from")
@@ -135,8 +130,7 @@ class HMM:
         for number, word in enumerate(sentence):
             if problem := word_problem(word):
                 raise TreeError(f"word {number}: a word is {problem}")
-        if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
-            raise ParameterError(f"The 'k' parameter of HMM.tag must be an int of at least 1. Got {k!r} instead.")
+        check_integer("k", k, of="HMM.tag")
         choices = [self._emissions(word, place == 0) for place, word in enumerate(sentence)]
         found = self._best_first(choices, int(k))
         return [

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
-from treelet.errors import InputTypeError, ParameterError
+from treelet.checks import check_boolean, check_integer, wrong
+from treelet.errors import InputTypeError
 from treelet.parsing import link_library, link_program
 from treelet.parsing.link_child import Child, ChildEnded
 from treelet.parsing.link_result import Answer, Cost, Linkage, Linkages, LinkGrammarError, LinkResults, Settings
@@ -105,27 +106,17 @@ class LinkParser:
         way: str = "auto",
     ) -> None:
         if not isinstance(language, str) or not language or not language.isprintable() or language.startswith("-"):
-            raise ParameterError(
-                f"The 'language' parameter of LinkParser must be a language or a folder. Got {language!r} instead."
-            )
+            raise wrong("language", "a language or a folder", language, of="LinkParser")
         for name, value, least in (("limit", limit, 1), ("max_null", max_null, 0), ("max_seconds", max_seconds, 1)):
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < link_program.MOST:
-                raise ParameterError(
-                    f"The {name!r} parameter of LinkParser must be an int of at least {least}. Got {value!r} instead."
-                )
+            check_integer(name, value, least, most=link_program.MOST, of="LinkParser")
         if max_cost is not None and (
             isinstance(max_cost, bool) or not isinstance(max_cost, (int, float)) or not 0 <= max_cost < math.inf
         ):
-            raise ParameterError(
-                f"The 'max_cost' parameter of LinkParser must be None or a number from 0 on. Got {max_cost!r} instead."
-            )
+            raise wrong("max_cost", "None or a number from 0 on", max_cost, of="LinkParser")
         for name, flag in (("panic", panic), ("walls", walls)):
-            if not isinstance(flag, bool):
-                raise ParameterError(
-                    f"The {name!r} parameter of LinkParser must be True or False. Got {flag!r} instead."
-                )
+            check_boolean(name, flag, of="LinkParser")
         if way not in WAYS:
-            raise ParameterError(f"The 'way' parameter of LinkParser must be one of {WAYS}. Got {way!r} instead.")
+            raise wrong("way", f"one of {WAYS}", way, of="LinkParser")
         self._given: dict[str, Any] = {
             "language": language,
             "limit": limit,
@@ -360,8 +351,7 @@ def _found(way: str) -> tuple[str, str]:
 
 
 def _check_k(k: object) -> None:
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or not 1 <= k < link_program.MOST):
-        raise ParameterError(f"The 'k' parameter must be None or an int of at least 1. Got {k!r} instead.")
+    check_integer("k", k, most=link_program.MOST, optional=True)
 
 
 def text_problem(text: str) -> tuple[str | None, str | None]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.checks import wrong
+from treelet.errors import InputTypeError, TreeError
 from treelet.formats.conllu import UNKNOWN, check_tag, sentence_lines
 from treelet.formats.dependency_adapters import conllu_heads, spacy_heads, stanza_heads
 
@@ -189,9 +190,7 @@ class Dependencies:
         """
         number = len(self.words)
         if isinstance(root, bool) or not isinstance(root, int) or not 0 <= root < number:
-            raise ParameterError(
-                f"The 'root' parameter of rooted must be a position from 0 to {number - 1}. Got {root!r} instead."
-            )
+            raise wrong("root", f"a position from 0 to {number - 1}", root, of="rooted")
         near: list[list[tuple[int, str]]] = [[] for _ in self.words]
         for left, right, kind in self.links:
             near[left].append((right, kind))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import IO, cast
 
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.checks import wrong
+from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.conllu import UNKNOWN, check_tag, read_sentences
 from treelet.formats.files import PathLike, open_source, open_target
@@ -161,7 +162,7 @@ def read_conllu(
     """
     check_tag(tag)
     if keep not in KEEP:
-        raise ParameterError(f"The 'keep' parameter of read_conllu must be one of {KEEP}. Got {keep!r} instead.")
+        raise wrong("keep", f"one of {KEEP}", keep, of="read_conllu")
     found = []
     with open_source(file, encoding) as source:
         for sentence in read_sentences(source):

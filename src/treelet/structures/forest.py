@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.checks import check_integer, check_one_of, is_number, wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.forests import ForestColumns, checked_columns, from_json, to_json
@@ -111,8 +112,7 @@ class Forest:
         >>> Forest.from_trees(items, packing="union").count_trees()
         3
         """
-        if packing not in ("nodes", "union"):
-            raise ParameterError(f"The 'packing' parameter must be 'nodes' or 'union'. Got {packing!r} instead.")
+        check_one_of("packing", packing, ("nodes", "union"))
         weights, trees = weighted(items)
         return Forest.from_columns((pack if packing == "nodes" else unite)(trees, weights))
 
@@ -244,16 +244,14 @@ class Forest:
 
     def prune(self, threshold: float = 8.0) -> Forest:
         """Without the edges that are in no tree within `threshold` (natural logarithm) of the best one."""
-        if not is_number(threshold) or not threshold >= 0:
-            raise ParameterError(
-                f"The 'threshold' parameter must be a number of at least 0. Got {threshold!r} instead."
-            )
+        if not is_number(threshold, 0, infinite=True):
+            raise wrong("threshold", "a number of at least 0", threshold)
         return Forest._of(self._native.pruned(float(threshold)))
 
     def temperature(self, temperature: float) -> Forest:
         """With every tree's probability to the power 1 / temperature: below 1 sharper, above 1 flatter."""
-        if not is_number(temperature) or not 0 < temperature < math.inf:
-            raise ParameterError(f"The 'temperature' parameter must be a positive number. Got {temperature!r} instead.")
+        if not is_number(temperature) or temperature <= 0:
+            raise wrong("temperature", "a positive number", temperature)
         with np.errstate(over="ignore"):
             logp = self._native.logp / float(temperature)
         if not (np.abs(logp) < 1e9).all():
@@ -331,18 +329,12 @@ class Forest:
         return Forest.from_columns(from_json(text))
 
 
-def is_number(value: object) -> bool:
-    """A real number, NumPy's included, and no bool."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
 def _power(logarithm: float) -> float:
     """Its exponential; inf where that is beyond a float."""
     return math.exp(logarithm) if logarithm < 709.78 else math.inf
 
 
-def check_count(value: object, name: str = "k", least: int = 1) -> int:
+def check_count(value: int, name: str = "k", least: int = 1) -> int:
     """A whole number of at least `least`, and not absurdly large."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value < 2**62:
-        raise ParameterError(f"The {name!r} parameter must be an int of at least {least}. Got {value!r} instead.")
+    check_integer(name, value, least, most=2**62)
     return int(value)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from numbers import Integral
 from typing import IO, Any, Literal, NamedTuple, TypeVar, cast, overload
 
+from treelet.checks import wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.formats.instances import FIELDS, read_records
@@ -292,7 +293,7 @@ def read_instances(file: PathLike | IO[bytes] | IO[str], kind: str | None = None
     (Argument(label='ARG0', start=0, end=1),)
     """
     if kind is not None and kind not in FIELDS:
-        raise ParameterError(f"The 'kind' parameter must be 'roles', 'relations' or None. Got {kind!r} instead.")
+        raise wrong("kind", "'roles', 'relations' or None", kind)
     found: list[Any] = []
     with open_source(file) as source:
         for number, which, fields in read_records(source, kind):

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.checks import is_number, wrong
+from treelet.errors import InputTypeError, TreeError
 from treelet.formats.forests import ForestColumns
 from treelet.structures.draft import Draft, Ways
 from treelet.structures.tree import Tree
@@ -48,12 +49,8 @@ def weighted(items: Iterable[tuple[object, float]]) -> tuple[Vector, list[Tree]]
 
 def by_temperature(parses: Iterable[tuple[object, float]], temperature: float) -> list[tuple[object, float]]:
     """Weights instead of log probabilities, each to the power 1 / temperature, the best one's being 1."""
-    if (
-        isinstance(temperature, bool)
-        or not isinstance(temperature, (int, float, np.number))
-        or not 0 < temperature < math.inf
-    ):
-        raise ParameterError(f"The 'temperature' parameter must be a positive number. Got {temperature!r} instead.")
+    if not is_number(temperature) or temperature <= 0:
+        raise wrong("temperature", "a positive number", temperature)
     try:
         pairs = [(tree, float(score)) for tree, score in parses]
     except (TypeError, ValueError):

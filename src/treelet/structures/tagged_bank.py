@@ -7,7 +7,8 @@ from typing import IO, cast
 
 import numpy as np
 
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.checks import wrong
+from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.formats.tagged import check_format, column_lines, parse_slashes, read_columns, read_slashes, tag_problem
@@ -180,7 +181,7 @@ def read_tagged(
     check_format(format)
     for name, column in (("word", word), ("tag", tag)):
         if not isinstance(column, int) or isinstance(column, bool):
-            raise ParameterError(f"The {name!r} parameter of read_tagged must be an int. Got {column!r} instead.")
+            raise wrong(name, "an int", column, of="read_tagged")
     with open_source(file, encoding) as source:
         found = read_columns(source, word, tag) if format == "columns" else read_slashes(source)
         return TaggedBank([None if item is None else Tagged._trusted(*item) for item in found])

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import check_one_of, wrong
 from treelet.cuts import as_sequencebank, dependency_trees
 from treelet.cuts.link_features import FEATURES
 from treelet.datasets.link_parses import ParsedSentence
@@ -232,10 +233,7 @@ class ParseRanker:
         random_state: Any = 0,
         n_jobs: int | None = 1,
     ) -> None:
-        if learner not in ("rls", "rankrls"):
-            raise ParameterError(
-                f"The 'learner' parameter of ParseRanker must be 'rls' or 'rankrls'. Got {learner!r} instead."
-            )
+        check_one_of("learner", learner, ("rls", "rankrls"), of="ParseRanker")
         if kernels is not None and not len(kernels):
             raise ParameterError("The 'kernels' parameter of ParseRanker must hold a kernel at least.")
         self.kernels = default_kernels() if kernels is None else list(kernels)
@@ -248,9 +246,7 @@ class ParseRanker:
         `table` is ``lists.table(form=...)``, if it is there already.
         """
         if not 2 <= self.folds <= len(lists):
-            raise ParameterError(
-                f"The 'folds' parameter of ParseRanker must be from 2 to the number of sentences, {len(lists)}. Got {self.folds!r} instead."
-            )
+            raise wrong("folds", f"from 2 to the number of sentences, {len(lists)}", self.folds, of="ParseRanker")
         X = lists.table(form=self.form) if table is None else table
         random = generator(self.random_state)
         deals = [random.permutation(len(lists)) % self.folds for _ in range(self.repeats)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from treelet.checks import wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.explain.compare import wrong_constituents
 from treelet.kernels import Kernel, SubsetTree
@@ -60,7 +61,7 @@ class Setting:
         trees = SubsetTree(lam=self.lam, max_depth=self.max_depth)
         trees.validate()
         if not 0 <= self.logp < math.inf:
-            raise ParameterError(f"The 'logp' parameter must be a number of at least 0. Got {self.logp!r} instead.")
+            raise wrong("logp", "a number of at least 0", self.logp)
         return reranking_kernel(trees, self.logp)
 
     def reranker(

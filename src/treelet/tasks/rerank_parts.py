@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import wrong
 from treelet.errors import ParameterError
 from treelet.parsing import PCFG
 from treelet.structures import Treebank
@@ -200,7 +201,7 @@ def parts_of_lists(
 
 def _kept(words: Sequence[tuple[str, ...]], max_words: int | None) -> tuple[Rows, dict[str, int]]:
     if max_words is not None and max_words < 1:
-        raise ParameterError(f"The 'max_words' parameter must be at least 1, or None. Got {max_words!r} instead.")
+        raise wrong("max_words", "at least 1, or None", max_words)
     lengths = np.array([len(sentence) for sentence in words], np.int64)
     long = lengths > (math.inf if max_words is None else max_words)
     notes = {"missing": int((lengths == 0).sum()), "long": int(long.sum())}

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import check_integer, is_integer, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.formats.files import PathLike, Source, open_source
 from treelet.formats.nbest import read_nbest
@@ -109,10 +110,8 @@ class CandidateParses:
         very sentences it parses looks better than it is. `options` go to `PCFG.from_treebank`.
         """
         bank = Treebank.of(gold)
-        if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= len(bank):
-            raise ParameterError(
-                f"The 'folds' parameter must be an int from 2 to the {len(bank)} trees. Got {folds!r} instead."
-            )
+        if not is_integer(folds, 2, len(bank)):
+            raise wrong("folds", f"an int from 2 to the {len(bank)} trees", folds)
         order = np.arange(len(bank))
         parts = []
         with progress_bar(progress, "sentences", len(bank)) as advance:
@@ -187,8 +186,7 @@ class CandidateParses:
 
     def sample(self, n: int = 20, random_state: Any = 0) -> CandidateParses:
         """At most `n` random candidates a sentence, of which one is the best there is."""
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise ParameterError(f"The 'n' parameter must be an int of at least 1. Got {n!r} instead.")
+        check_integer("n", n)
         random = generator(random_state)
         # A random order in which the best of each sentence comes first; then the first n of each.
         key = random.random(len(self.qid))

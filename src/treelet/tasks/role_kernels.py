@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from treelet.checks import is_number, wrong
 from treelet.cuts import ForestIndex, argument_forest, constituent_forest, enclosed_forest, path_forest
 from treelet.cuts.forest_index import NodeLike
-from treelet.errors import ParameterError
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 from treelet.structures import Forest, ForestBank, Table
 from treelet.structures.spans import Span
@@ -121,8 +121,8 @@ def _tree(column: str, lam: float, forest: bool, normalized: bool) -> Kernel:
 
 
 def _check_weight(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise ParameterError(f"The {name!r} parameter must be a number from 0 to 1. Got {value!r} instead.")
+    if not is_number(value, 0, 1):
+        raise wrong(name, "a number from 0 to 1", value)
 
 
 # --- examples ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,93 @@
+"""What parameters must be, and the one wording of what is wrong: "The 'x' parameter of Y must be ... Got ... instead."
+
+A parameter's owner, where one is named, is an estimator or a kernel, of which the parameter is an attribute, or a function's
+name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from treelet.errors import ParameterError
+
+
+def wrong(name: str, wanted: str, value: object, of: object = None) -> ParameterError:
+    """The error about a parameter that is not what is wanted.
+
+    >>> str(wrong("lam", "a number in (0, 1]", 2, of="SubsetTree"))
+    "The 'lam' parameter of SubsetTree must be a number in (0, 1]. Got 2 instead."
+    """
+    owner = "" if of is None else f" of {of if isinstance(of, str) else type(of).__name__}"
+    return ParameterError(f"The {name!r} parameter{owner} must be {wanted}. Got {value!r} instead.")
+
+
+# --- what a value is --------------------------------------------------------------------------------------------
+
+
+def is_integer(value: Any, least: float = -math.inf, most: float = math.inf) -> bool:
+    """Whether it is a whole number, and no bool, in an interval."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(least <= value <= most)
+
+
+def is_number(value: Any, least: float = -math.inf, most: float = math.inf, *, infinite: bool = False) -> bool:
+    """Whether it is a real number, and no bool, in an interval that includes its ends; finite, if it need not be more."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return real and bool(least <= value <= most) and (infinite or not math.isinf(value))
+
+
+# --- what a parameter must be -----------------------------------------------------------------------------------
+
+
+def check_integer(
+    name: str, value: Any, least: int = 1, *, of: object = None, optional: bool = False, most: float = math.inf
+) -> None:
+    """An int of at least so much, and not absurdly large; or None."""
+    if not (is_integer(value, least) and value < most) and not (optional and value is None):
+        raise wrong(name, f"{'None or ' if optional else ''}an int of at least {least}", value, of)
+
+
+def check_boolean(name: str, value: Any, *, of: object = None) -> None:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise wrong(name, "True or False", value, of)
+
+
+def check_one_of(name: str, value: Any, choices: Collection[Any], *, of: object = None) -> None:
+    """One of a few: two or three are said in words, more are listed."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise wrong(name, in_words([repr(choice) for choice in choices]), value, of)
+
+
+def in_words(texts: list[str]) -> str:
+    """Texts as a choice between them.
+
+    >>> in_words(["'a'"]), in_words(["'a'", "'b'"]), in_words(["'a'", "'b'", "None"])
+    ("'a'", "'a' or 'b'", "'a', 'b' or None")
+    """
+    *most, last = texts
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def check_number(owner: object, name: str, low: float, high: float, *, low_included: bool = False) -> None:
+    """The attribute must be a real number in an interval that includes `high`."""
+    value = getattr(owner, getattr(owner, "_attributes", {}).get(name, name))
+    if not is_number(value, low, high) or (value == low and not low_included):
+        interval = f"{'[' if low_included else '('}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
+        raise wrong(name, f"a number in {interval}", value, owner)
+
+
+def check_tunable(owner: object, name: str, low: float, high: float, *, low_included: bool = False) -> None:
+    """As `check_number`; and bounds for tuning must be ``"fixed"`` or two numbers within the same interval, above 0."""
+    check_number(owner, name, low, high, low_included=low_included)
+    bounds = getattr(owner, f"{name}_bounds")
+    try:
+        fits = bounds == "fixed" or (len(bounds) == 2 and 0 < bounds[0] <= bounds[1] <= high and bounds[1] < math.inf)
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        interval = f"(0, {high:g}{')' if math.isinf(high) else ']'}"
+        raise wrong(f"{name}_bounds", f"'fixed' or two numbers in {interval}, the smaller one first", bounds, owner)
