@@ -177,7 +177,6 @@ NB_MODULE(_core, m) {
         .def("move_to", &BracketReader::move_to, "line"_a, "column"_a)
         .def("finish", &BracketReader::finish)
         .def_prop_ro("trees", [](const BracketReader &self) { return self.roots().size(); })
-        .def_prop_ro("open", &BracketReader::open)
         .def("result", [](BracketReader &self) {
             return std::make_pair(std::make_shared<Store>(std::move(self.store())), to_numpy(self.roots()));
         });

@@ -130,13 +130,6 @@ void treelet::python::bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weig
             "pruned", [](const Forest &f, double threshold) { return std::make_shared<Forest>(f.pruned(threshold)); },
             "threshold"_a)
         .def(
-            "below",
-            [](const Forest &f, Id node) {
-                if (node < 0 || static_cast<std::size_t>(node) >= f.nodes()) refuse("node out of range");
-                return std::make_shared<Forest>(f.part(node, std::vector<char>(f.edges(), 1)));
-            },
-            "node"_a)
-        .def(
             "kbest",
             [](const Forest &f, std::size_t k) -> Trees {
                 auto store = std::make_shared<Store>();

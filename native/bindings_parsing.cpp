@@ -1,6 +1,6 @@
 // Python bindings of grammars and charts.
 #include "bindings.hpp"
-#include "chart.hpp"
+#include "parses.hpp"
 
 using namespace treelet;
 using namespace treelet::python;
@@ -71,9 +71,7 @@ using Trees =
 } // namespace
 
 void treelet::python::bind_parsing(nb::module_ &m) {
-    nb::class_<Grammar>(m, "Grammar", "A binarised weighted grammar, ready for charts.")
-        .def_prop_ro("cyclic", [](const Grammar &g) { return g.cyclic; })
-        .def("__len__", &Grammar::size);
+    nb::class_<Grammar>(m, "Grammar", "A binarised weighted grammar, ready for charts.").def("__len__", &Grammar::size);
     m.def("grammar", &make_grammar, "labels"_a, "first_word"_a, "left"_a, "right"_a, "head"_a, "logp"_a, "unary_child"_a,
           "unary_head"_a, "unary_logp"_a, "start"_a, "start_logp"_a);
 
@@ -96,30 +94,29 @@ void treelet::python::bind_parsing(nb::module_ &m) {
             },
             "grammar"_a, "words"_a, "start"_a, "symbol"_a, "logp"_a, "beam"_a, "prior"_a, "mask"_a.none())
         .def_prop_ro("best", &Chart::best)
-        .def_prop_ro("items", &Chart::items)
         .def(
             "kbest",
-            [](Chart &self, std::size_t k) -> Trees {
+            [](const Chart &self, std::size_t k) -> Trees {
                 auto store = std::make_shared<Store>();
                 std::vector<Id> roots;
                 std::vector<double> logps;
                 {
                     nb::gil_scoped_release free;
-                    self.kbest(k, *store, roots, logps);
+                    kbest(self, k, *store, roots, logps);
                 }
                 return {store, to_numpy(std::move(roots)), to_numpy(std::move(logps))};
             },
             "k"_a)
         .def(
             "forest",
-            [](Chart &self, double threshold, std::size_t max_edges) {
+            [](const Chart &self, double threshold, std::size_t max_edges) {
                 nb::gil_scoped_release free;
-                return std::make_shared<Forest>(self.forest(threshold, max_edges));
+                return std::make_shared<Forest>(forest(self, threshold, max_edges));
             },
             "threshold"_a, "max_edges"_a)
         .def(
             "mask",
-            [](Chart &self, double threshold, IdArray number, std::size_t width, IdArray of_fine) {
+            [](const Chart &self, double threshold, IdArray number, std::size_t width, IdArray of_fine) {
                 if (width == 0) refuse("a mask needs a width");
                 for (std::size_t i = 0; i < number.shape(0); ++i)
                     if (number.data()[i] >= static_cast<std::int64_t>(width) || number.data()[i] < none)
@@ -127,21 +124,21 @@ void treelet::python::bind_parsing(nb::module_ &m) {
                 for (std::size_t i = 0; i < of_fine.shape(0); ++i)
                     if (of_fine.data()[i] >= static_cast<std::int64_t>(width) || of_fine.data()[i] < none)
                         refuse("number out of range");
-                if (number.shape(0) != self.symbols()) refuse("one number a symbol");
+                if (number.shape(0) != self.grammar().size()) refuse("one number a symbol");
                 const std::vector<Id> numbers(number.data(), number.data() + number.shape(0));
                 auto mask = std::make_shared<Mask>();
                 mask->number.assign(of_fine.data(), of_fine.data() + of_fine.shape(0));
                 nb::gil_scoped_release free;
-                self.mask(threshold, numbers, width, *mask);
+                treelet::mask(self, threshold, numbers, width, *mask);
                 return mask;
             },
             "threshold"_a, "number"_a, "width"_a, "of_fine"_a)
-        .def("pieces", [](Chart &self) {
+        .def("pieces", [](const Chart &self) {
             auto store = std::make_shared<Store>();
             std::vector<Id> roots;
             {
                 nb::gil_scoped_release free;
-                roots = self.pieces(*store);
+                roots = pieces(self, *store);
             }
             return std::make_pair(store, to_numpy(std::move(roots)));
         });

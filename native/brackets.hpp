@@ -77,7 +77,6 @@ class BracketReader {
 
     Store &store() { return store_; }
     const std::vector<Id> &roots() const { return roots_; }
-    std::size_t open() const { return frames_.size(); }
 
   private:
     struct Place {

@@ -44,8 +44,7 @@ struct Grammar {
     Rows<Unary> below;                          // the same, head -> children
     Rows<Unary> by_head;                        // head -> children, single rules
     std::vector<std::pair<Id, double>> start;
-    std::vector<Id> component;          // of the unary graph: strongly connected symbols have one number, heads larger ones
-    std::vector<char> cyclic_component; // whether a chain can come back
+    std::vector<Id> component; // of the unary graph: strongly connected symbols have one number, heads larger ones
     bool cyclic = false;
 
     std::size_t size() const { return labels.size(); }
@@ -150,7 +149,6 @@ struct Grammar {
                         last = stack.back(), stack.pop_back();
                         on_stack[last] = 0, component[last] = components;
                     }
-                    cyclic_component.push_back(size > 1);
                     cyclic = cyclic || size > 1;
                     ++components;
                 }

@@ -191,8 +191,6 @@ class Store {
     bool flat(Id node) const { return flat_[node]; }
 
     std::size_t production_count() const { return production_node_.size(); }
-    // A node that stands for the production: its label and its children's labels spell it.
-    Id production_node(Id production) const { return production_node_[production]; }
 
     static constexpr bool hidden(Id) { return false; } // see forest_store.hpp
 

@@ -51,9 +51,9 @@ MUTANTS = [
         "decay_.push_back(power(lam, store.height(node)));",
     ),
     ("partial_tree_plans.hpp", "if (serial_ != serial) plans_.clear(), planned_ = 0;", ""),
-    ("chart.hpp", "if (std::binary_search(s.passed.begin(), s.passed.end(), u->symbol)) continue;", ""),
-    ("chart.hpp", "const double score = p.score - left.top + inner.score;", "const double score = p.score;"),
-    ("chart.hpp", "&& score >= outside.least; ++i)", "; ++i)"),
+    ("chart_forest.hpp", "if (std::binary_search(s.passed.begin(), s.passed.end(), u->symbol)) continue;", ""),
+    ("chart_forest.hpp", "const double score = p.score - left.top + inner.score;", "const double score = p.score;"),
+    ("parses.hpp", "&& score >= outside.least; ++i)", "; ++i)"),
     ("grammar.hpp", "if (!best.count(u->symbol)) queue.push", "if (best.size() == 1) queue.push"),
     (
         "kbest.hpp",
