@@ -14,19 +14,13 @@ import treelet as tl
 from conftest import binary
 from treelet.gram import parse_memory
 from treelet.gram.plan import column_blocks, row_strips
+from treelet.testing.cases import random_tree
 
 
 @pytest.fixture(scope="module")
 def bank() -> tl.Treebank:
     rng = np.random.default_rng(0)
-
-    def grow(nodes: int) -> str:
-        if nodes <= 1:
-            return f"({'AB'[rng.integers(2)]} {'xyz'[rng.integers(3)]})"
-        shares = rng.multinomial(nodes - 1, [0.5, 0.5])
-        return f"({'ABC'[rng.integers(3)]} {grow(shares[0])} {grow(shares[1])})"
-
-    return tl.Treebank([grow(int(rng.integers(1, 30))) for _ in range(70)])
+    return tl.Treebank([random_tree(rng, int(rng.integers(1, 30))) for _ in range(70)])
 
 
 def test_results_go_where_they_are_told(bank: tl.Treebank, tmp_path) -> None:
