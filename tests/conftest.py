@@ -7,9 +7,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
@@ -117,3 +119,33 @@ def round_trip(model: Any, folder: Path, **options: Any) -> Any:
     path = folder / "model.treelet"
     tl.save(model, path)
     return tl.load(path, **options)
+
+
+def check_forgeries(path: Path, predict: Callable[[Any], Any], copies: int = 600) -> None:
+    """Damaged copies of a model file, two in three with a checksum that fits: refused, or a model that works or says why not."""
+    from treelet.learn.persist import PREFIX
+
+    content, expected = path.read_bytes(), predict(tl.load(path))
+    header = PREFIX.size + PREFIX.unpack_from(content)[4]
+    rng, refusals = np.random.default_rng(0), 0
+    for k in range(copies):
+        damaged = bytearray(content)
+        first, last = ((8, len(content)), (PREFIX.size, header), (header, len(content) - 32))[k % 3]
+        for place in rng.integers(first, last, int(rng.integers(1, 4))):
+            damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(signed(bytes(damaged)) if k % 3 else bytes(damaged))
+        try:
+            model = tl.load(path)
+        except tl.learn.ModelFileError:
+            refusals += 1
+            continue
+        try:
+            scores = predict(model)
+        except tl.TreeletError:
+            continue
+        assert len(scores) == len(expected)
+        assert k % 3 or np.array_equal(scores, expected)
+    assert copies // 3 < refusals < copies
+    path.write_bytes(content[:-5])
+    with pytest.raises(tl.learn.ModelFileError, match="cut short"):
+        tl.load(path)

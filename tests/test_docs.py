@@ -72,6 +72,29 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not missing
 
 
+PATH = re.compile(r"`([\w./-]+(?:/|\.(?:py|pyi|hpp|cpp|md)))`")
+
+
+def files_named(text: str) -> list[str]:
+    """What looks like a path of the repository, or of the package, or is a file's bare name."""
+    return sorted(set(PATH.findall(text)))
+
+
+def is_there(path: str) -> bool:
+    places = (ROOT, ROOT / "src", ROOT / "src" / "treelet")
+    bare = "/" not in path and any(list((ROOT / top).rglob(path)) for top in ("src", "native", "experiments", "tests"))
+    return bare or any((place / path).exists() for place in places)
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_paths_that_are_named_exist(name: str) -> None:
+    found = files_named((ROOT / name).read_text(encoding="utf-8"))
+    assert len(found) > 12
+    assert [path for path in found if not is_there(path)] == []
+    assert not is_there("src/treelet/nowhere.py")
+    assert not is_there("nowhere.py")
+
+
 def test_readme_and_kernels_have_examples() -> None:
     for name in ("README.md", "docs/kernels.md"):
         assert blocks((ROOT / name).read_text(encoding="utf-8")), f"{name} shows nothing that runs"

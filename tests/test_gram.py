@@ -14,19 +14,13 @@ import treelet as tl
 from conftest import binary
 from treelet.gram import parse_memory
 from treelet.gram.plan import column_blocks, row_strips
+from treelet.testing.cases import random_tree
 
 
 @pytest.fixture(scope="module")
 def bank() -> tl.Treebank:
     rng = np.random.default_rng(0)
-
-    def grow(nodes: int) -> str:
-        if nodes <= 1:
-            return f"({'AB'[rng.integers(2)]} {'xyz'[rng.integers(3)]})"
-        shares = rng.multinomial(nodes - 1, [0.5, 0.5])
-        return f"({'ABC'[rng.integers(3)]} {grow(shares[0])} {grow(shares[1])})"
-
-    return tl.Treebank([grow(int(rng.integers(1, 30))) for _ in range(70)])
+    return tl.Treebank([random_tree(rng, int(rng.integers(1, 30))) for _ in range(70)])
 
 
 def test_results_go_where_they_are_told(bank: tl.Treebank, tmp_path) -> None:
@@ -37,6 +31,15 @@ def test_results_go_where_they_are_told(bank: tl.Treebank, tmp_path) -> None:
     assert kernel_again is mapped
     mapped.flush()
     np.testing.assert_allclose(np.load(tmp_path / "K.npy"), K, rtol=1e-14)
+    wide = np.lib.format.open_memmap(tmp_path / "wide.npy", "w+", np.float64, (80, 90))
+    tl.gram(kernel, bank, out=wide[5:75, 10:80], memory="20kB")  # a part of a mapped file
+    wide.flush()
+    again = np.load(tmp_path / "wide.npy")
+    np.testing.assert_allclose(again[5:75, 10:80], K, rtol=1e-14)
+    assert again.sum() == pytest.approx(K.sum())
+    private = np.memmap(tmp_path / "K.npy", np.float64, "c", 128, K.shape)  # what is written stays in this process
+    private[...] = 0
+    np.testing.assert_array_equal(tl.gram(kernel, bank, out=private, memory="20kB"), K)
     inside = np.zeros((80, 90))
     tl.gram(kernel, bank, out=inside[5:75, 10:80])
     np.testing.assert_array_equal(inside[5:75, 10:80], K)

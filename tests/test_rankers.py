@@ -18,11 +18,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 
 import treelet as tl
-from conftest import binary, signed
+from conftest import binary, check_forgeries
 from treelet import _core
 from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron, voting
 from treelet.learn.growing import GrowingBlocks, GrowingGraph, GrowingMatrix, GrowingParts, growing
-from treelet.learn.persist import PREFIX
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
 from treelet.testing.reference import complete_subtree, depth, size, subset_trees
@@ -134,7 +133,7 @@ class Figure:
         return shares
 
 
-KERNELS = [
+FIGURED = [
     tl.SubsetTree(0.4),
     tl.SubsetTree(1),
     tl.Subtree(1),
@@ -202,7 +201,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 @pytest.mark.parametrize("prediction", MODES)
 @pytest.mark.parametrize("epochs", [1, 3])
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", FIGURED, ids=repr)
 def test_the_perceptron_of_the_figure(kernel: Any, epochs: int, prediction: str, engine: str) -> None:
     expected = figure(kernel, epochs)
     ranker = VotedPerceptron(kernel, epochs, prediction=prediction).fit(TREES, Y, QID)
@@ -216,7 +215,7 @@ def test_the_perceptron_of_the_figure(kernel: Any, epochs: int, prediction: str,
 
 
 def test_the_figure_is_a_test_of_something() -> None:
-    for kernel in KERNELS:
+    for kernel in FIGURED:
         one, three = figure(kernel, 1), figure(kernel, 3)
         assert 3 < sum(one.alpha) < len(one.after) - 3
         assert sum(three.alpha) > sum(one.alpha)
@@ -608,34 +607,7 @@ def test_damaged_and_forged_files(ranker: Any, tmp_path: Path) -> None:
     ranker.fit(X, Y, QID)
     path = tmp_path / "m"
     tl.save(ranker, path)
-    content, expected = path.read_bytes(), ranker.predict(new, NEW_QID)
-    header = PREFIX.size + PREFIX.unpack_from(content)[4]
-    rng = np.random.default_rng(0)
-    refusals = loaded = 0
-    for k in range(600):
-        damaged = bytearray(content)
-        first, last = ((8, len(content)), (PREFIX.size, header), (header, len(content) - 32))[k % 3]
-        for place in rng.integers(first, last, int(rng.integers(1, 4))):
-            damaged[place] ^= 1 << int(rng.integers(8))
-        forged = signed(bytes(damaged)) if k % 3 else bytes(damaged)
-        path.write_bytes(forged)
-        try:
-            model = tl.load(path)
-        except tl.learn.ModelFileError:
-            refusals += 1
-            continue
-        loaded += 1
-        try:
-            scores = model.predict(new, NEW_QID)
-        except tl.TreeletError:
-            continue
-        assert len(scores) == len(NEW)
-        assert k % 3 or np.array_equal(scores, expected)
-    assert refusals > 200
-    assert loaded > 0
-    path.write_bytes(content[:-5])
-    with pytest.raises(tl.learn.ModelFileError, match="cut short"):
-        tl.load(path)
+    check_forgeries(path, lambda model: model.predict(new, NEW_QID))
 
 
 @pytest.mark.parametrize(

@@ -14,15 +14,9 @@ import pytest
 import treelet as tl
 from treelet import _core
 from treelet.formats.base import Columns
+from treelet.testing.cases import PLAIN
 
-KERNELS = [
-    tl.Subtree(lam=0.7),
-    tl.SubsetTree(lam=0.4),
-    tl.SubsetTree(lam=0.8, max_depth=1),
-    tl.SubsetTree(lam=0.8, max_depth=3),
-    tl.PartialTree(lam=0.4, mu=0.4),
-    tl.PartialTree(lam=0.9, mu=0.8, leaves=False),
-]
+KERNELS = [PLAIN[name].kernel for name in ("st", "sst", "sst depth 1", "sst depth 3", "pt", "pt no leaves")]
 
 
 def test_the_right_core_is_under_test() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import mmap
 from typing import Any
 
 import numpy as np
 
 from treelet import _core
 from treelet.errors import InputTypeError, ParameterError
+from treelet.gram.mapped import Mapped
 from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, mirrored, parse_memory, row_strips
 from treelet.kernels.base import Evaluator, Kernel, Matrix
 from treelet.work import Advance, count_threads, progress_bar, run
@@ -69,44 +69,45 @@ def gram(
     needs = kernel.needs(X if Y is None else Y)
     blocks = column_blocks(shape[1], needs.index + threads * needs.thread, budget)
     cells = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
-    result = _Result(out)
-    with progress_bar(progress, "kernel values", cells) as advance:
-        if len(blocks) <= 1:
-            _fill(kernel.evaluator(X, Y), result, out, threads, budget // 2, halves, advance)
-        else:
-            for begin, end in blocks:
-                first = begin if halves else 0  # above the diagonal is mirrored below
-                part = kernel.evaluator(X[first:], (X if Y is None else Y)[begin:end])
-                _fill(part, result, out[first:, begin:end], threads, budget // 2, False, advance)
-    if halves:
+    mapped = Mapped.of(out)
+    try:
+        with progress_bar(progress, "kernel values", cells) as advance:
+            if len(blocks) <= 1:
+                _fill(kernel.evaluator(X, Y), out, mapped, threads, budget // 2, halves, advance)
+            else:
+                for begin, end in blocks:
+                    part = kernel.evaluator(X, (X if Y is None else Y)[begin:end])
+                    first = begin if halves else 0  # what lies above the diagonal is mirrored below
+                    _fill(part, out[:, begin:end], mapped, threads, budget // 2, False, advance, first)
+        if halves:
 
-        def mirror(tiles: tuple[Tile, Tile]) -> None:
-            rows, columns = tiles
-            _core.mirror(out, rows.begin, rows.end, columns.begin, columns.end)
-            result.release()
+            def mirror(tiles: tuple[Tile, Tile]) -> None:
+                rows, columns = tiles
+                if mapped is not None:
+                    mapped.mirror(rows, columns)
+                else:
+                    _core.mirror(out, rows.begin, rows.end, columns.begin, columns.end)
 
-        run(mirror, mirrored(shape[0], budget // (2 * threads), threads), threads, lambda done: None)
+            run(mirror, mirrored(shape[0], budget // 2, threads), threads, lambda done: None)
+    finally:
+        if mapped is not None:
+            mapped.close()
     return out
 
 
-class _Result:
-    """Where the values go. Pages of a mapped file that were written are let go, so that they take no memory."""
-
-    def __init__(self, out: Matrix) -> None:
-        shared = isinstance(out, np.memmap) and out.mode in ("r+", "w+")  # else letting go would lose what was written
-        self._mapped = getattr(out, "_mmap", None) if shared and hasattr(mmap, "MADV_DONTNEED") else None
-
-    def release(self) -> None:
-        """What was written so far is the system's business: it stays in the file, not in this process."""
-        if self._mapped is not None:
-            self._mapped.madvise(mmap.MADV_DONTNEED)
-
-
 def _fill(
-    evaluator: Evaluator, result: _Result, out: Matrix, threads: int, budget: int, halves: bool, advance: Advance
+    evaluator: Evaluator,
+    out: Matrix,
+    mapped: Mapped | None,
+    threads: int,
+    budget: int,
+    halves: bool,
+    advance: Advance,
+    first: int = 0,
 ) -> None:
+    """Rows from the first on, in strips."""
     strips = row_strips(
-        evaluator.n_rows,
+        evaluator.n_rows - first,
         evaluator.n_columns,
         n_jobs=threads,
         memory=budget,
@@ -115,9 +116,11 @@ def _fill(
     )
 
     def work(tile: Tile) -> int:
-        target = out[tile.begin : tile.end, : tile.end] if halves else out[tile.begin : tile.end]
-        evaluator.fill(tile.begin, tile.end, target, halves)
-        result.release()
+        begin, end = first + tile.begin, first + tile.end
+        target = out[begin:end, :end] if halves else out[begin:end]
+        evaluator.fill(begin, end, target, halves)
+        if mapped is not None:
+            mapped.release()
         return target.size
 
     run(work, strips, threads, advance)

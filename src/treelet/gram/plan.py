@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -66,11 +67,8 @@ def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[tuple[i
 
 
 def mirrored(n: int, memory: int, threads: int) -> list[tuple[Tile, Tile]]:
-    """Square tiles, rows and columns, of the upper half of a matrix, such that one and its mirror image fit the budget.
-
-    All of a row counts as touched where any of it is: a system brings in a mapped file by large pieces.
-    """
+    """Square tiles, rows and columns, of the upper half of a matrix, such that one fits the budget twice a thread."""
     share = -(-n // (4 * threads)) if threads > 1 else n
-    side = max(16, min(share, memory // (16 * max(1, n))))
+    side = max(16, min(share, math.isqrt(memory // (16 * threads))))
     bands = [Tile(begin, min(begin + side, n)) for begin in range(0, n, side)]
     return [(rows, columns) for rows in bands for columns in bands if columns.end > rows.begin]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import ParameterError
+from treelet.errors import KernelOverflowError, ParameterError
 from treelet.kernels.base import Matrix
 from treelet.learn.encoding import register
 from treelet.learn.state import are_floats, whole_numbers
@@ -96,7 +96,13 @@ class MatrixModel:
 
     def score(self, X: Any, *, n_jobs: int | None = 1) -> Matrix:
         """The values of all functions, ``len(X)`` x outputs."""
-        return given_values(X, self.support.total)[:, self.support.columns] @ self.coefficients.T
+        given = given_values(X, self.support.total)[:, self.support.columns]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: Matrix = given @ self.coefficients.T
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if len(bad):
+            raise KernelOverflowError(f"the score of example {bad[0]} does not fit a float64: scale the matrix down")
+        return values
 
     def _to_state(self) -> dict[str, Any]:
         return {"support": self.support, "coefficients": self.coefficients}
