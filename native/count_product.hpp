@@ -59,6 +59,11 @@ class CountProduct {
         });
     }
 
+    // The same for a single key, if some target holds it.
+    template <class Num> void add(Id key, Num factor, std::size_t last, Num *sums) const {
+        if (local(key) != none) postings_.add(local_[key], factor, last, sums);
+    }
+
     // More weight for the only target, which must hold the key.
     void grow(Id key, double more) { postings_.grow(local_[key], more); }
     std::size_t bytes() const { return bytes_of(local_) + postings_.bytes(); }

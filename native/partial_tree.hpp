@@ -41,10 +41,11 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     // mu * lam^2 for every pair of nodes with one label (without leaves: neither of them a word).
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
         labels_.add(b.rows, b.first + r, constant_, b.s.seen, b.last, sums, b.pulse, labels_of(b.store, leaves_));
-        if (leaves_ && similar_.any())
-            words_.add(b.rows, b.first + r, constant_, b.s.seen, b.last, sums, b.pulse, [&](Id node, double weight, auto add) {
-                similar_.each(b.store, node, [&](Id label, double sigma) { add(label, sigma * weight); });
-            });
+        if (!leaves_ || !similar_.any()) return;
+        const NodeWeights &w = *b.rows.trees; // few of the words that are alike come twice: not worth summing up first
+        for (std::int64_t i = w.start[b.first + r]; i < w.start[b.first + r + 1]; ++i)
+            similar_.each(b.store, w.node[i],
+                          [&](Id label, double sigma) { words_.add(label, constant_ * Num(sigma * w.weight[i]), b.last, sums); });
     }
 
     template <class Block> void correct(Block &b) const {
