@@ -20,6 +20,8 @@ template <class Num> struct ForestScratch : NodeScratch<Num, SparseValues<Num>> 
     std::vector<Num> product, factor; // per rank: running prod_j (1 + D), and 1 + D of the child at hand; 0: untouched
     std::vector<Num> child, own;      // per column + 1: D of the child at hand, of the node at hand
     std::vector<Id> touched, met, own_touched;
+    std::vector<std::pair<Id, double>> production; // with its probability: those of the block's node i, from production_start[i]
+    std::vector<std::size_t> production_start;
 };
 
 template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, ForestScratch<Num>> {
@@ -41,6 +43,15 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
     // lam * P P', with the expected counts of productions
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
         productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store));
+    }
+
+    template <class Block> void correct(Block &b) const {
+        b.s.production.clear(), b.s.production_start.assign(1, 0);
+        for (Id u : b.s.nodes.node) {
+            each_production(b.store, u, [&](Id production, double p) { b.s.production.push_back({production, p}); });
+            b.s.production_start.push_back(b.s.production.size());
+        }
+        Loop::correct(b);
     }
 
     // The row D(u, .) without its constant part, edge by edge, and its sum into the matrix.
@@ -178,18 +189,22 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         if (p == none) return;
         Scratch &s = b.s;
         multiply_children(b, e, p);
+        const Id first = bucket_[p];
         const double edge_p = b.store.p[e];
+        const Num lam = lam_, own_p = lam_ * Num(edge_p);
         for (Id rank : s.touched) {
-            const Id at = bucket_[p] + rank;
             const Num more = s.product[rank] - Num(1); // E / lam - 1: Zhang, Zhang & Li (2010), eq. 6
-            s.product[rank] = Num(0);
-            for (const RowBlock::Occurrence &o : s.nodes.held(i))
-                postings_.add(at, lam_ * Num(o.count * edge_p) * more, b.last, b.sums(o.row));
-            const Id column = column_of_[edge_node_[at]] + 1;
+            s.product[rank] = more;
+            const Id column = column_of_[edge_node_[first + rank]] + 1;
             Num &own = s.own[column]; // D: eq. 8
             if (own == 0) s.own_touched.push_back(column);
-            own += lam_ * Num(edge_p) * more * Num(edge_p_[at]);
+            own += own_p * more * Num(edge_p_[first + rank]);
         }
+        for (const RowBlock::Occurrence &o : s.nodes.held(i)) {
+            const Num factor = lam * Num(o.count * edge_p);
+            for (Id rank : s.touched) postings_.add(first + rank, factor * s.product[rank], b.last, b.sums(o.row));
+        }
+        for (Id rank : s.touched) s.product[rank] = Num(0);
         s.touched.clear();
     }
 
@@ -199,12 +214,14 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         Scratch &s = b.s;
         const Id ranks = up_to(b.limit, edge_node_.data() + bucket_[p], bucket_[p + 1] - bucket_[p]);
         const std::int64_t first = of.child_start[e], end = ranks > 0 ? of.child_start[e + 1] : first;
+        const Id *const kids = of.child.from(first);
         for (std::int64_t k = first; k < end; ++k) {
-            const Id c = of.child[k];
-            if (of.is_word(c)) continue;
-            const Values &known = s.kept[static_cast<std::size_t>(s.index[c])];
+            const auto c = static_cast<std::size_t>(s.index[kids[k - first]]);
+            if (s.production_start[c] == s.production_start[c + 1]) continue; // a word
+            const Values &known = s.kept[c];
             for (std::size_t t = 0; t < known.column.size(); ++t) s.child[known.column[t]] = known.value[t];
-            each_production(of, c, [&](Id production, double probability) {
+            for (std::size_t at = s.production_start[c]; at < s.production_start[c + 1]; ++at) {
+                const auto [production, probability] = s.production[at];
                 const std::span<const Child> found = children_.find({p, static_cast<Id>(k - first), production});
                 const Num part = lam_ * Num(probability);
                 b.pulse.add(found.size());
@@ -216,7 +233,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
                     }
                     factor += part * Num(x->p);
                 }
-            });
+            }
             for (Id rank : s.met) {
                 Num &product = s.product[rank];
                 if (product == 0) {

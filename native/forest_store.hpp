@@ -36,14 +36,17 @@ class ForestStore {
     bool hidden(Id v) const { return !is_word(v) && production[edge_start[v]] == none; }
     // Whether no edge has a child with edges of its own.
     bool flat(Id v) const {
-        for (std::int64_t k = child_start[edge_start[v]]; k < child_start[edge_start[v + 1]]; ++k)
-            if (!is_word(child[k])) return false;
+        const std::int64_t first = child_start[edge_start[v]], last = child_start[edge_start[v + 1]];
+        for (const Id *c = child.from(first), *end = c + (last - first); c < end; ++c)
+            if (!is_word(*c)) return false;
         return true;
     }
     // f(child, how often it is there when the node is).
     template <class F> void each_child(Id v, F f) const {
-        for (std::int64_t e = edge_start[v]; e < edge_start[v + 1]; ++e)
-            for (std::int64_t k = child_start[e]; k < child_start[e + 1]; ++k) f(child[k], p[e]);
+        std::int64_t at = child_start[edge_start[v]];
+        const Id *c = child.from(at); // a node's children lie in one segment
+        for (std::int64_t e = edge_start[v], last = edge_start[v + 1]; e < last; ++e)
+            for (const std::int64_t end = child_start[e + 1]; at < end; ++at) f(*c++, p[e]);
     }
 
     std::size_t label_count() const { return symbols_.label_count(); }

@@ -107,7 +107,6 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         }
     }
 
-    // A thread's plans come on top: at most 64 MiB.
     static Memory estimate(Targets targets, Num, Num, bool leaves, const Similar &similar) {
         const Store &store = *targets.store;
         const NodeWeights &w = targets.weights;

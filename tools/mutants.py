@@ -50,7 +50,7 @@ MUTANTS = [
         "decay_.push_back(power(lam, store.productions_below(node)));",
         "decay_.push_back(power(lam, store.height(node)));",
     ),
-    ("partial_tree_plans.hpp", "if (serial_ != serial) plans_.clear(), planned_ = 0;", ""),
+    ("partial_tree_plans.hpp", "if (base_ != store.base_serial()) plans_.clear(), planned_ = 0;", ""),
     ("chart_forest.hpp", "if (std::binary_search(s.passed.begin(), s.passed.end(), u->symbol)) continue;", ""),
     ("chart_forest.hpp", "const double score = p.score - left.top + inner.score;", "const double score = p.score;"),
     ("parses.hpp", "&& score >= outside.least; ++i)", "; ++i)"),
