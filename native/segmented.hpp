@@ -1,6 +1,7 @@
 // A column that may go on where another one ends, so that something large grows without being copied.
 #pragma once
 #include <cstddef>
+#include <initializer_list>
 #include <vector>
 
 namespace treelet {
@@ -34,7 +35,6 @@ template <class T> class Segmented {
         out.insert(out.end(), own_.begin(), own_.end());
         return out;
     }
-    std::size_t own_bytes() const { return own_.capacity() * sizeof(T); }
 
   private:
     const T *base_ = nullptr;

@@ -63,6 +63,7 @@ class Smoothed(PartialTree):
         mu_bounds: Bounds = DECAYS,
     ) -> None:
         self._read: tuple[Any, WordVectors] | None = None
+        self._alike: tuple[WordVectors, tuple[list[str], float], tuple[Any, ...]] | None = None
         self.vectors = vectors
         self.threshold = threshold
         super().__init__(lam, mu, leaves, lam_bounds=lam_bounds, mu_bounds=mu_bounds)
@@ -77,6 +78,10 @@ class Smoothed(PartialTree):
         return self._read[1]
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
-        start, label, sigma = self._word_vectors().similar(store.labels, float(self.threshold))
+        vectors, asked = self._word_vectors(), (store.labels, float(self.threshold))
+        alike = self._alike
+        if alike is None or alike[0] is not vectors or alike[1] != asked:
+            alike = self._alike = vectors, asked, vectors.similar(*asked)  # of one bank they are asked for more than once
+        start, label, sigma = alike[2]
         similar = _core.Similar.of(start, label, np.ascontiguousarray(sigma))
         return float(self.lam), float(self.mu), bool(self.leaves), similar
