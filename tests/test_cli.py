@@ -394,13 +394,17 @@ def test_a_closed_pipe_is_quiet(bank: Path) -> None:
     assert result.stdout.count("\n") == 1, "an error was printed"
 
 
+# A shell lets what it runs in the background ignore interrupts, and so its children.
+HEARING = "import signal; signal.signal(2, signal.default_int_handler); from treelet.cli.main import main; main()"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes and signals")
 @pytest.mark.parametrize(
     ("number", "code", "message"), [(signal.SIGINT, 130, "treelet: interrupted\n"), (signal.SIGTERM, 143, "")]
 )
 def test_stopped_half_way(tmp_path: Path, number: signal.Signals, code: int, message: str) -> None:
     # It waits for its standard input with the temporary file open.
-    command = [sys.executable, "-m", "treelet", "gram", "-", "-o", str(tmp_path / "K.npy")]
+    command = [sys.executable, "-c", HEARING, "gram", "-", "-o", str(tmp_path / "K.npy")]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:
