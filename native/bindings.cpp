@@ -210,6 +210,7 @@ NB_MODULE(_core, m) {
             },
             "order"_a, "The given rows, in the given order.")
         .def("__len__", &NodeWeights::rows)
+        .def_prop_ro("entries", [](const NodeWeights &w) { return w.node.size(); })
         .def_prop_ro(
             "start", [](const NodeWeights &w) { return to_numpy(w.start); }, nb::rv_policy::automatic)
         .def_prop_ro(

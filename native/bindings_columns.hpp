@@ -87,10 +87,11 @@ template <template <class> class Algorithm> class Columns {
         std::vector<double> values(trees.rows());
         {
             nb::gil_scoped_release free;
+            Marks here(store->size()), number(store->production_count());
             for (std::size_t t = 0; t < trees.rows(); ++t) {
                 Store small;
                 NodeWeights weights;
-                isolate(*store, trees, t, small, weights);
+                isolate(*store, trees, t, here, number, small, weights);
                 double value = 0;
                 Rows rows{&small, &weights, nullptr, 0, 1, &value, 1};
                 make<double>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);

@@ -30,6 +30,7 @@ class ForestStore {
 
     std::size_t size() const { return label.size(); }
     std::size_t edges() const { return p.size(); }
+    std::size_t child_count() const { return child.size(); }
     std::size_t production_count() const { return productions_; }
     bool is_word(Id v) const { return edge_start[v] == edge_start[v + 1]; }
     // A choice between roots: in no tree itself.
@@ -140,8 +141,9 @@ class ForestStore {
     }
 
     // See isolate in node_weights.hpp; productions get small numbers too.
-    void isolate(const NodeWeights &rows, std::size_t row, ForestStore &small, NodeWeights &weights) const {
-        Marks here(size()), number(production_count());
+    void isolate(const NodeWeights &rows, std::size_t row, Marks &here, Marks &number, ForestStore &small,
+                 NodeWeights &weights) const {
+        here.clear(), number.clear();
         for (std::int64_t i = rows.start[row]; i < rows.start[row + 1]; ++i) {
             const Id v = rows.node[i];
             for (std::int64_t e = edge_start[v]; e < edge_start[v + 1]; ++e) {
@@ -212,8 +214,9 @@ class ForestStore {
     std::size_t productions_ = 0; // numbers of productions lie below this
 };
 
-inline void isolate(const ForestStore &store, const NodeWeights &rows, std::size_t row, ForestStore &small, NodeWeights &weights) {
-    store.isolate(rows, row, small, weights);
+inline void isolate(const ForestStore &store, const NodeWeights &rows, std::size_t row, Marks &here, Marks &number,
+                    ForestStore &small, NodeWeights &weights) {
+    store.isolate(rows, row, here, number, small, weights);
 }
 
 inline Forest ForestStore::forest(Id root) const {

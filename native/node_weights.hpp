@@ -91,9 +91,10 @@ template <class Store> NodeWeights spread(const Store &store, const Id *roots, c
 }
 
 // Row `row` of `trees` alone, in a store of its own with small ids in the same order: what a self-value needs.
-// Labels keep their numbers.
-inline void isolate(const Store &store, const NodeWeights &trees, std::size_t row, Store &small, NodeWeights &weights) {
-    Marks here(store.size());
+// Labels keep their numbers. The marks are for what this needs: of the store's nodes, and of its productions.
+inline void isolate(const Store &store, const NodeWeights &trees, std::size_t row, Marks &here, Marks &, Store &small,
+                    NodeWeights &weights) {
+    here.clear();
     std::vector<Id> kids;
     for (std::int64_t i = trees.start[row]; i < trees.start[row + 1]; ++i) {
         const Id node = trees.node[i];

@@ -181,6 +181,7 @@ class Store {
         return id;
     }
     std::size_t size() const { return label_.size(); }
+    std::size_t child_count() const { return child_.size(); }
     Id label(Id node) const { return label_[node]; }
     std::size_t arity(Id node) const { return static_cast<std::size_t>(child_start_[node + 1] - child_start_[node]); }
     const Id *children(Id node) const { return child_.from(child_start_[node]); }

@@ -30,6 +30,9 @@ class Store:
     @property
     def labels(self) -> list[str]: ...
 
+    @property
+    def child_count(self) -> int: ...
+
     def grown(self, other: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
         """
         A store over this one that also holds other's parts below roots, and those roots in it. Nothing is copied.
@@ -115,6 +118,9 @@ class NodeWeights:
         """The given rows, in the given order."""
 
     def __len__(self) -> int: ...
+
+    @property
+    def entries(self) -> int: ...
 
     @property
     def start(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
@@ -262,6 +268,9 @@ class ForestStore:
 
     @property
     def labels(self) -> list[str]: ...
+
+    @property
+    def child_count(self) -> int: ...
 
     @overload
     def grown(self, other: ForestStore, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:

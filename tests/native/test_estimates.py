@@ -74,3 +74,29 @@ def test_nothing_to_estimate() -> None:
     ):
         index, _ = columns.estimate(store, none, *parameters)
         assert columns(store, none, False, *parameters).bytes <= index <= 20000
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [tl.Subtree(), tl.SubsetTree(), tl.PartialTree(), tl.PartialTree(leaves=False), tl.ForestKernel(), tl.Tagging(), tl.Locality(16)],
+    ids=repr,
+)  # fmt: skip
+def test_a_rough_bound_is_one(kernel: tl.kernels.Kernel) -> None:
+    """Where an index surely fits, nothing more is asked: so the bound must hold whatever the examples."""
+    if isinstance(kernel, tl.Tagging):
+        banks = [["a/X b/Y c/X"] * 50, [" ".join(f"w{i}/T{i % 7}" for i in range(5000))]]
+    elif isinstance(kernel, tl.Locality):
+        banks = [[[f"f{i % 11}" for i in range(3000)]], [[f"f{i}" for i in range(j)] for j in range(1, 80)]]
+    else:
+        wide = "(A " + "(B x)" * 20_000 + ")"
+        mixed = "(A " + "".join(f"(B{i % 50} x{i % 9})" for i in range(3_000)) + ")"
+        banks = [
+            list(tl.datasets.flights(200)),
+            [wide, mixed],
+            ["(A " * 2000 + "x" + ")" * 2000],
+            [f"(A{i} x{i})" for i in range(3000)],
+        ]
+    for bank in banks:
+        rough, close = kernel.needs(bank, 1 << 60), kernel.needs(bank)
+        assert rough != close
+        assert sum(rough) >= close.index + 2 * close.thread

@@ -66,7 +66,7 @@ def gram(
     out = _checked(out, shape) if out is not None else _allocate(shape, budget)
     budget = budget or DEFAULT_MEMORY
     halves = Y is None
-    needs = kernel.needs(X if Y is None else Y)
+    needs = kernel.needs(X if Y is None else Y, budget // 2)
     blocks = column_blocks(shape[1], needs.index + threads * needs.thread, budget)
     cells = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
     mapped = Mapped.of(out)

@@ -247,9 +247,9 @@ class Bag(Kernel):
         inner = self.kernel.kernel
         return all(inner.self_values(part.members, logs=True).max() <= LARGE for part in parts)
 
-    def needs(self, X: Any) -> Needs:
+    def needs(self, X: Any, enough: int = 0) -> Needs:
         members = self.coerce(X).members
-        return self.kernel.needs(members) if len(members) else Needs(0, 0)
+        return self.kernel.needs(members, enough) if len(members) else Needs(0, 0)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         X = self.coerce(X)

@@ -148,10 +148,13 @@ class Kernel(Tunable, ABC):
     def coerce(self, X: Any) -> Any:
         """The data in the form that this kernel works on: something with a length that can be sliced."""
 
-    def needs(self, X: Any) -> Needs:
-        """The memory that an evaluator takes whose columns are X, estimated before it is made."""
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        """The memory that an evaluator takes whose columns are X, estimated before it is made.
+
+        Where it surely is below `enough`, a rough bound will do.
+        """
         inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
-        parts = [kernel.needs(X) for kernel in inner]
+        parts = [kernel.needs(X, enough // len(inner)) for kernel in inner]
         return Needs(sum(part.index for part in parts), sum(part.thread for part in parts))
 
     def diag(self, X: Any) -> Vector:

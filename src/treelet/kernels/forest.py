@@ -53,5 +53,8 @@ class ForestKernel(StoreKernel):
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
 
+    def _is_light(self) -> bool:
+        return True
+
     def _native_parameters(self, store: Any) -> tuple[Any, ...]:
         return (float(self.lam),)

@@ -118,6 +118,10 @@ class Locality(SequenceKernel):
             raise wrong("weights", "None or a dict from types to numbers", self.weights, of="Locality")
         return self.weights
 
+    def _is_light(self) -> bool:
+        windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
+        return max(windows, default=1) <= 16
+
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         labels = np.unique(store.label[store.height == 1]).tolist()
         texts, factors = store.labels, self._factors()

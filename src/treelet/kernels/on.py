@@ -71,8 +71,8 @@ class On(Kernel):
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         return self.kernel.self_values(self._part(X), logs=logs)
 
-    def needs(self, X: Any) -> Needs:
-        return self.kernel.needs(self._part(X))
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        return self.kernel.needs(self._part(X), enough)
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         return self.kernel._gradient(self._part(X))

@@ -56,5 +56,8 @@ class Tagging(StoreKernel):
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
 
+    def _is_light(self) -> bool:
+        return True
+
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return (float(self.lam),)

@@ -77,11 +77,18 @@ class Smoothed(PartialTree):
             self._read = (self.vectors, as_word_vectors(self.vectors))
         return self._read[1]
 
+    def _is_light(self) -> bool:
+        return False  # there may be very many pairs of words that are alike
+
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         vectors, asked = self._word_vectors(), (store.labels, float(self.threshold))
         alike = self._alike
         if alike is None or alike[0] is not vectors or alike[1] != asked:
-            alike = self._alike = vectors, asked, vectors.similar(*asked)  # of one bank they are asked for more than once
+            alike = self._alike = (
+                vectors,
+                asked,
+                vectors.similar(*asked),
+            )  # of one bank they are asked for more than once
         start, label, sigma = alike[2]
         similar = _core.Similar.of(start, label, np.ascontiguousarray(sigma))
         return float(self.lam), float(self.mu), bool(self.leaves), similar

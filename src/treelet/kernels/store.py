@@ -104,9 +104,17 @@ class StoreKernel(Kernel):
         except TypeError:  # a parameter that is not hashable: a dict of windows
             return compute()
 
-    def needs(self, X: Any) -> Needs:
+    def needs(self, X: Any, enough: int = 0) -> Needs:
         store, weights, _ = StoreRows.of(self.coerce(X))
+        if self._is_light():
+            rough = (1 << 27) + 128 * weights.entries + 1024 * (len(store) + store.child_count) + 2048 * len(weights)
+            if rough < enough:
+                return Needs(rough, 0)
         return Needs(*self._algorithm.estimate(store, weights, *self._native_parameters(store)))
+
+    def _is_light(self) -> bool:
+        """Whether an index and a thread's share take less than a KiB a distinct part and child, besides plain vectors."""
+        return False
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         self.validate()

@@ -16,6 +16,9 @@ class TreeKernel(StoreKernel):
 
     bank = Treebank
 
+    def _is_light(self) -> bool:
+        return getattr(self, "max_depth", None) is None
+
 
 class Subtree(TreeKernel):
     r"""The subtree kernel (ST): complete subtrees in common.

@@ -75,7 +75,7 @@ class VectorKernel(Kernel):
     def coerce(self, X: Any) -> Vectors:
         return as_vectors(X)
 
-    def needs(self, X: Any) -> Needs:
+    def needs(self, X: Any, enough: int = 0) -> Needs:
         values = self.coerce(X).values
         if isinstance(values, np.ndarray):
             return Needs(0, 0)
