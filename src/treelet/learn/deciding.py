@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.base import Matrix
 from treelet.learn.model import CompressedModel
-from treelet.learn.state import are_floats
+from treelet.learn.state import check_intercepts
 
 
 def votes(scores: Matrix, n_classes: int) -> Matrix:
@@ -33,12 +34,7 @@ class Decides:
     classes_: NDArray[Any]
     multi_class_: str
     model_: Any
-    intercept_: Vector
-    n_jobs: int | None
-
-    def _values(self, X: Any) -> Matrix:
-        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs) + self.intercept_
-        return values
+    _values: Callable[[Any], Matrix]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores: of the second class (two classes), or one a class.
@@ -63,8 +59,6 @@ class Decides:
         machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
         if k < 2 or machines is None or machines != self.model_.outputs:
             raise ValueError("classes and machines do not fit")
-        if not are_floats(self.intercept_, 1) or self.intercept_.shape != (machines,):
-            raise ValueError("intercepts and outputs do not fit")
         return machines
 
 
@@ -82,4 +76,8 @@ class SavedClassifier(Decides):
             raise NoClassifierError(
                 "this model was fitted to a matrix of kernel values, and takes no examples: train with a kernel"
             )
-        self._check_decisions()
+        check_intercepts(self.intercept_, self._check_decisions())
+
+    def _values(self, X: Any) -> Matrix:
+        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs) + self.intercept_
+        return values

@@ -12,7 +12,7 @@ from treelet.checks import check_boolean, check_number
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.libsvm import Solution
-from treelet.learn.state import are_floats
+from treelet.learn.state import check_intercepts
 
 
 class KernelMachine(KernelLearner):
@@ -60,5 +60,4 @@ class KernelMachine(KernelLearner):
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
-        if not are_floats(self.intercept_, 1) or self.intercept_.shape != (self.model_.outputs,):
-            raise ValueError("intercepts and outputs do not fit")
+        check_intercepts(self.intercept_, self.model_.outputs)

@@ -22,3 +22,9 @@ def are_floats(values: Any, dimensions: int) -> bool:
     if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != dimensions:
         return False
     return bool(np.isfinite(values).all())
+
+
+def check_intercepts(values: Any, outputs: int) -> None:
+    """ValueError unless there is one number an output."""
+    if not are_floats(values, 1) or values.shape != (outputs,):
+        raise ValueError("intercepts and outputs do not fit")

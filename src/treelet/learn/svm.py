@@ -30,7 +30,7 @@ FOLDS = 5
 
 
 @register
-class KernelSVC(Decides, ClassifierMixin, KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
+class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc]  # scikit-learn has no types
     """Classification by support vector machines over any kernel.
 
     libsvm solves for the dual coefficients on the kernel's matrix; the support examples are then collapsed into one
@@ -230,9 +230,6 @@ class KernelSVC(Decides, ClassifierMixin, KernelMachine):  # type: ignore[misc] 
         return np.array([sigmoid_parameters(scores[who, k], mine[who]) for k, (who, mine) in enumerate(sides)])
 
     # --- predicting ---------------------------------------------------------------------------------------------
-
-    def _values(self, X: Any) -> Matrix:
-        return KernelMachine._values(self, X)  # which knows whether there was a fit
 
     @available_if(lambda self: self.probability or hasattr(self, "platt_"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Matrix:
