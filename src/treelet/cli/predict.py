@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples, files
-from treelet.cli.options import FormatOption, JsonOption
+from treelet.cli.options import FormatOption, JsonOption, ProgressOption
 
 if TYPE_CHECKING:
     from treelet.learn.deciding import SavedClassifier
@@ -30,6 +30,7 @@ def command(
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     format: FormatOption = None,
+    progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
     """Print the label of each example, one a line.
@@ -40,7 +41,7 @@ def command(
 
     begin = time.perf_counter()
     with files.whole_file(Path(output)) if output != "-" else nullcontext() as temporary:
-        classifier = load_classifier(model, n_jobs=jobs)
+        classifier = load_classifier(model, n_jobs=jobs, progress=progress)
         data = examples.for_model(classifier, examples.read(file, format))
         labels, values = scored(classifier, data)
         names = [str(name) for name in classifier.classes_.tolist()]
