@@ -173,7 +173,7 @@ def test_a_picture_that_is_too_large_or_of_nothing(grammar: Path, tmp_path: Path
     assert "more than can be drawn" in message
     assert "prune it closer" in message
     assert "nothing to draw" in fail("parse", "-g", grammar, "--text", "saw John", "--picture", picture, "-o", output)
-    assert "overwritten" in fail("parse", "-g", grammar, "--text", "John saw", "-o", grammar)
+    assert "would overwrite" in fail("parse", "-g", grammar, "--text", "John saw", "-o", grammar)
     assert "needs a sentence" in fail("parse", "-g", grammar, "-", "--picture", picture, input="")
     assert os.listdir(tmp_path) == ["g.txt"]
 

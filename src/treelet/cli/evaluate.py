@@ -16,6 +16,7 @@ import typer
 
 from treelet.cli import examples, files
 from treelet.cli.options import FormatOption, JsonOption, ProgressOption
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import scored
 from treelet.errors import ParameterError
 
@@ -26,12 +27,15 @@ CONFUSIONS = 20  # listed where the table is too wide
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote.")],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
+    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input."), READ],
     *,
     picture: Annotated[
         str | None,
         typer.Option(metavar="OUT", help="Draw the confusion matrix, to a name ending in .png, .pdf or .svg."),
+        WRITTEN,
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     format: FormatOption = None,

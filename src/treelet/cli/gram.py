@@ -23,6 +23,7 @@ from treelet.cli.options import (
     ProgressOption,
     kernel_from_options,
 )
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input."), READ],
     *,
     output: Annotated[
         str,
         typer.Option("--output", "-o", metavar="OUT", help="Name ending in .npy, .tsv, .csv or .txt; - prints text."),
+        WRITTEN,
     ],
     kernel: KernelOption = "sst",
     lam: LamOption = None,
@@ -45,7 +47,7 @@ def command(
         bool, typer.Option("--normalize", help="K(x,y) / sqrt(K(x,x) K(y,y)); never overflows.")
     ] = False,
     columns: Annotated[
-        str | None, typer.Option(metavar="FILE2", help="Trees of the columns. By default those of FILE.")
+        str | None, typer.Option(metavar="FILE2", help="Trees of the columns. By default those of FILE."), READ
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     memory: Annotated[

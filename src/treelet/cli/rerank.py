@@ -15,12 +15,14 @@ import typer
 
 from treelet.cli import files
 from treelet.cli.options import FormatOption, JsonOption, ProgressOption
+from treelet.cli.overwriting import READ, WRITTEN, Written
 from treelet.cli.parse import PARENTS
 from treelet.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from treelet.tasks.rerank_job import Mended, Outcome, Parts
 
+REPORT = "report.html", "report.md", "report.json", "mended-*.svg"
 FLIGHTS = (800, 200, 336)
 GENERATED = (
     "The sentences are from a generator (treelet.datasets.flights): nobody has said them, and scores on them are no scores "
@@ -30,7 +32,7 @@ GENERATED = (
 
 def command(
     treebank: Annotated[
-        str | None, typer.Argument(metavar="TREEBANK", help="Trees. By default 1,336 generated travel questions.")
+        str | None, typer.Argument(metavar="TREEBANK", help="Trees. By default 1,336 generated travel questions."), READ
     ] = None,
     *,
     nbest: Annotated[
@@ -38,6 +40,7 @@ def command(
         typer.Option(
             metavar="FILE", help='Another parser\'s lists instead: {"gold": ..., "nbest": [[logp, tree], ...]} a line.'
         ),
+        READ,
     ] = None,
     format: FormatOption = None,
     drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Leave out -NONE- elements.")] = False,
@@ -83,10 +86,12 @@ def command(
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     progress: ProgressOption = True,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Write report.html and report.md there.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Write report.html and report.md there."),
+        Written(*REPORT),
     ] = None,
     save: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Keep the ranker in a file, such as m.treelet.")
+        str | None, typer.Option(metavar="MODEL", help="Keep the ranker in a file, such as m.treelet."), WRITTEN
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -24,6 +24,7 @@ from treelet.cli.options import (
     ProgressOption,
     kernel_from_options,
 )
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ SHOWN = 20  # classes
 
 
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input."), READ],
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="MODEL", help="The model's file, such as m.treelet.")
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The model's file, such as m.treelet."), WRITTEN
     ],
     kernel: KernelOption = "sst",
     lam: LamOption = None,
