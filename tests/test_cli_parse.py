@@ -346,8 +346,11 @@ def test_an_output_is_replaced_only_by_a_whole_one(grammar: Path, sentences: Pat
     assert sorted(os.listdir(output.parent)) == ["g.txt", "out.mrg", "sentences.txt"]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_progress_and_a_real_process(grammar: Path) -> None:
-    assert "sentences" in succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--progress").stderr
+    command = "parse", "-g", grammar, "--text", SENTENCES[1]
+    assert "sentences: 1 of 1, " in succeed(*command).stderr
+    assert "sentences: " not in succeed(*command, "--no-progress").stderr
     result = process("parse", "-g", grammar, input=f"{SENTENCES[1]}\n")
     assert result.returncode == 0
     assert result.stdout == "(S (NP (D the) (N man)) (VP (V saw) (NP John)))\n"

@@ -20,6 +20,7 @@ from treelet.cli.options import (
     MaxDepthOption,
     MuOption,
     NoLeavesOption,
+    ProgressOption,
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ, WRITTEN
@@ -57,9 +58,7 @@ def command(
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
     ] = None,
     format: FormatOption = None,
-    progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
-    ] = None,
+    progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
     """Write the matrix of kernel values of all pairs of trees.
@@ -82,10 +81,9 @@ def command(
         others = None if columns is None else read_trees(columns, format, column=column)
         read = time.perf_counter()
         shape = len(rows), len(rows if others is None else others)
-        show = sys.stderr.isatty() if progress is None else progress
 
         def fill(out: Matrix | None) -> Matrix:
-            return gram(chosen, rows, others, n_jobs=jobs, memory=memory, out=out, progress=show)
+            return gram(chosen, rows, others, n_jobs=jobs, memory=memory, out=out, progress=progress)
 
         files.write_matrix(fill, shape, output, temporary)
     end = time.perf_counter()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treelet.cli import files
-from treelet.cli.options import FormatOption
+from treelet.cli.options import FormatOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.errors import ParameterError, TreeError
 
@@ -110,9 +110,7 @@ def command(
         bool, typer.Option("--skip-empty", help="Pass over empty lines; else they are errors.")
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
-    progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
-    ] = None,
+    progress: ProgressOption = True,
 ) -> None:
     """Parse sentences.
 
@@ -144,7 +142,6 @@ def command(
     from treelet.formats.files import open_target
 
     threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
-    show = sys.stderr.isatty() if progress is None else progress
     with ExitStack() as stack:
         stream = stack.enter_context(open_target(output)) if parsing else sys.stdout
         drawing = stack.enter_context(files.whole_file(Path(picture))) if picture is not None else None
@@ -174,12 +171,12 @@ def command(
         if drawing is not None:
             drawn = _draw(chosen, words, forest, threshold, beam, drawing)
         if forest:
-            forests = chosen.forests(words, threshold, beam=beam, n_jobs=jobs, progress=show)
+            forests = chosen.forests(words, threshold, beam=beam, n_jobs=jobs, progress=progress)
             lines: Iterable[str] = (found.to_json() for found in forests)
             made = _number(len(forests), "forest")
             without, pieces = _failed_forests(forests)
         else:
-            found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=jobs, progress=show)
+            found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=jobs, progress=progress)
             lines = _lines(items, found, to or _suggested(output, k or 1))
             made = _number(len(found.trees), "tree")
             pieces = int((found.logp == -math.inf).sum())

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples
-from treelet.cli.options import FormatOption, JsonOption
+from treelet.cli.options import FormatOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def command(
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     format: FormatOption = None,
+    progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
     """Print the label of each example, one a line.
@@ -44,7 +45,7 @@ def command(
 
     begin = time.perf_counter()
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
-        classifier = load_classifier(model, n_jobs=jobs)
+        classifier = load_classifier(model, n_jobs=jobs, progress=progress)
         data = examples.for_model(classifier, examples.read(file, format))
         labels, values = scored(classifier, data)
         names = [str(name) for name in classifier.classes_.tolist()]
