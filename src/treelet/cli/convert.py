@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treelet.cli.overwriting import READ, WRITTEN
+
 if TYPE_CHECKING:
     from treelet.formats import Document
 
@@ -20,8 +22,8 @@ LEFT_OUT = {
 
 
 def command(
-    source: Annotated[str, typer.Argument(metavar="IN", help="File to read; - is the standard input.")],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is the standard output.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="File to read; - is the standard input."), READ],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is the standard output."), WRITTEN],
     *,
     from_: Annotated[
         str | None,

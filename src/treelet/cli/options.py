@@ -36,6 +36,14 @@ FormatOption = Annotated[
         metavar="FORMAT", help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like."
     ),
 ]
+ProgressOption = Annotated[
+    bool,
+    typer.Option(
+        "--progress/--no-progress",
+        help="How far long work is, on the standard error: a bar on a terminal, lines elsewhere.  [default: --progress]",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on the standard output.")]
 
 
