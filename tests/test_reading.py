@@ -181,3 +181,32 @@ def test_a_format_of_ones_own_is_asked_first() -> None:
         assert tl.read_trees(io.StringIO("%%(S (A a))")).strings() == ["(S (A a))"]
     finally:
         del FORMATS["percent"]
+
+
+# --- labels -----------------------------------------------------------------------------------------------------
+
+
+def test_equal_numbers_are_one_label_in_every_format() -> None:
+    labels = ["+1", "1", "1.0", "-1", "-1.50", "0.0", "-0", "007", "1e3", "1234567890123456", "+", "a", "1."]
+    expected = ["1", "1", "1", "-1", "-1.5", "0", "0", "007", "1e3", "1234567890123456", "+", "a", "1"]
+    before_after = {"tsv": ("\t", ""), "svmlight_tk": (" |BT| ", " |ET|"), "kelp": (" |BT:tree| ", " |ET|")}
+    for name, (before, after) in before_after.items():
+        text = "".join(f"{label}{before}(S (A a)){after}\n" for label in labels)
+        assert tl.read_examples(io.StringIO(text), name)[1] == expected
+    assert read_document(io.StringIO("spam +1 |BT:x| (A a) |ET|\n"), "kelp").labels == ["spam 1"]
+
+
+def test_equal_numbers_are_one_label_after_conversion(tmp_path: Path) -> None:
+    source, test = tmp_path / "a.dat", tmp_path / "b.dat"
+    source.write_text("+1 |BT| (S (A a)) |ET|\n-1 |BT| (S (B b)) |ET|\n" * 5)
+    test.write_text("1 |BT| (S (A a)) |ET|\n-1.0 |BT| (S (B b)) |ET|\n" * 5)
+    for suffix in (".dat", ".klp", ".tsv"):
+        for path in (source, test):
+            if path.suffix != suffix:
+                succeed("convert", path, path.with_suffix(suffix))
+        X, y = tl.read_examples(source.with_suffix(suffix))
+        model = tl.KernelSVC(tl.SubsetTree()).fit(X, y)
+        assert model.score(*tl.read_examples(test.with_suffix(suffix))) == 1
+        saved = tmp_path / "m.treelet"
+        tl.save(tl.KernelSVC(tl.SubsetTree()).fit(X, ["+1" if label == "1" else label for label in y or ()]), saved)
+        assert "accuracy  100.00 %" in succeed("evaluate", saved, test.with_suffix(suffix)).stdout
