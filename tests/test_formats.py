@@ -128,7 +128,7 @@ writable = trees.filter(lambda tree: not UNWRITABLE["svmlight_tk"].search(str(tr
 
 @settings(max_examples=150)
 @given(st.lists(trees, max_size=5))
-@pytest.mark.parametrize("format", NAMES)
+@pytest.mark.parametrize("format", [*NAMES, "csv"])
 def test_trees_come_back_as_they_were(format: str, given_trees: list[Tree]) -> None:
     bank = Treebank(given_trees)
     document = Document(trees={"tree": bank.columns}, labels=["yes"] * len(bank))
@@ -400,8 +400,10 @@ def test_unknown_formats_and_options() -> None:
     for name in NAMES:
         with pytest.raises(ParameterError, match=rf"'{name}' does not know this option.*'nope'"):
             read("", name, nope=1)
-    with pytest.raises(ParameterError, match="'tree_column' parameter must be an int"):
-        read("a\t(S x)", "tsv", tree_column="last")
+    with pytest.raises(ParameterError, match="'tree_column' parameter must be the number of a column or its name"):
+        read("a\t(S x)", "tsv", tree_column=1.5)
+    with pytest.raises(ParameterError, match=r"tree_column= must be .*'last' is not there: 0 'a': "):
+        read("a\tb\n1\t(S x)", "tsv", tree_column="last")
     with pytest.raises(TreeError, match=r"which trees\? The file has the columns tree1, tree2: name one"):
         read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk")
     assert read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk", column="tree2") == ["(B b)"]

@@ -173,12 +173,33 @@ def choose_format(name: str | None, source: Source, options: Collection[str] = (
 
 
 def read_document(
-    file: PathLike | IO[bytes] | IO[str], format: str | None = None, *, encoding: str = "utf-8", **options: Any
+    file: PathLike | IO[bytes] | IO[str],
+    format: str | None = None,
+    *,
+    encoding: str = "utf-8",
+    labels: bool = True,
+    **options: Any,
 ) -> Document:
-    """Read a file in any registered format."""
+    """Read a file in any registered format.
+
+    Parameters
+    ----------
+    file : path or open file
+        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
+    format : str, optional
+        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
+    encoding : str
+        Of the file.
+    labels : bool
+        Whether they are wanted: where not, a file that does not say which column they are in is read without them.
+    **options
+        Of the format.
+    """
     with open_source(file, encoding) as source:
         choice = choose_format(format, source, options)
         _check_options(choice.format, options)
+        if not labels and "label_column" in choice.format.options():
+            options.setdefault("label_column", None)
         head = source.head() if choice.why is not None else b""
         try:
             document = choice.format.read(source, **options)
