@@ -201,10 +201,10 @@ def test_everything_that_holds_trees_is_taken() -> None:
         ([DOG, CAT + DOG], "2 trees"),
         ([DOG, ""], "no tree"),
         ([DOG, "dog"], "outside brackets"),
-        ([float("nan")], "item 0"),
+        ([1.5], "item 0"),
         (np.zeros((2, 2)), "dimension"),
         ({"(A x)": ["(B y)"]}, "columns"),
-        (pd.DataFrame({"(A x)": ["(B y)"]}), r'On\("column"'),
+        (pd.DataFrame({"(A x)": ["(B y)"], "more": [1]}), r'On\("column"'),
     ],
 )
 def test_what_is_no_collection_of_trees(bad: object, match: str) -> None:
