@@ -36,14 +36,14 @@ NAMES = {"st": "ST", "sst": "SST", "ptk": "PT"}
 
 def treebank_file(folder: Path) -> tuple[Path, str]:
     """One tree a line, in both programs' format: the WSJ sample where it is, else generated trees."""
-    data = Path(os.environ.get("TREELET_DATA", SHARED / "data")) / "ptb_sample" / "wsj_sample.clean.tsv.xz"
-    path = folder / "trees.txt"
-    if data.exists():
-        tl.read_trees(data, format="tsv").write(path)
-        return path, "Penn Treebank sample (WSJ), 3,914 trees"
-    from treelet.datasets import flights
+    from treelet.datasets import flights, wsj_sample
 
-    flights(n=3914, random_state=0).write(path)
+    path = folder / "trees.txt"
+    try:
+        wsj_sample()[0].write(path)
+        return path, "Penn Treebank sample (WSJ), 3,914 trees"
+    except tl.errors.FileError:
+        flights(n=3914, random_state=0).write(path)
     return path, "3,914 generated trees (the WSJ sample is not there)"
 
 

@@ -95,10 +95,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=1)
     options = parser.parse_args()
     started = time.perf_counter()
-    folder = corpus("conll2000")
-    bank = tl.read_tagged(folder / "train.txt.xz", tag=2)
+    bank = tl.read_tagged(corpus("conll2000", "train.txt"), tag=2)
     train, development = bank[:-DEVELOPMENT], bank[-DEVELOPMENT:]
-    test = tl.read_tagged(folder / "test.txt.xz", tag=2)
+    test = tl.read_tagged(corpus("conll2000", "test.txt"), tag=2)
     sentences = min(options.sentences, len(train))
     if options.quick:
         sentences, development, test = 400, development[:200], test[:200]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
 import os
@@ -77,6 +78,43 @@ def test_missing_corpora_say_what_they_are(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     with pytest.raises(tl.errors.FileError, match=r"qc_trees.*TREC.*TREELET_DATA"):
         loaders.questions()
+
+
+def test_where_corpora_are_does_not_depend_on_where_one_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "shared" / "data" / "qc_trees").mkdir(parents=True)
+    (tmp_path / "work").mkdir()
+    monkeypatch.delenv("TREELET_DATA", raising=False)
+    before = loaders.data_folder()
+    monkeypatch.chdir(tmp_path / "work")
+    assert loaders.data_folder() == before != tmp_path / "shared" / "data"
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path))
+    assert loaders.data_folder() == tmp_path
+
+
+def test_an_installed_package_looks_in_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("TREELET_DATA", raising=False)
+    monkeypatch.setattr(loaders, "__file__", str(tmp_path / "lib" / "site-packages" / "treelet" / "datasets" / "x.py"))
+    (tmp_path / "shared" / "data").mkdir(parents=True)
+    assert loaders.data_folder() == Path.home() / "treelet_data"
+
+
+def test_files_of_corpora_may_be_packed_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path))
+    (tmp_path / "qc_trees").mkdir()
+    with pytest.raises(tl.errors.FileError, match=r"qc_trees/test\.tsv: not there.*TREC.*docs/data\.md"):
+        loaders.questions("test")
+    (tmp_path / "qc_trees" / "test.tsv").write_text("NUM:date\t(S (A a))\n")
+    with gzip.open(tmp_path / "qc_trees" / "train.tsv.gz", "wt") as out:
+        out.write("LOC:city\t(S (B b))\n")
+    assert [(list(map(str, bank)), labels) for bank, labels in map(loaders.questions, ("train", "test"))] == [
+        (["(S (B b))"], ["LOC"]),
+        (["(S (A a))"], ["NUM"]),
+    ]
+
+
+def test_the_page_on_data_names_every_corpus() -> None:
+    page = (ROOT / "docs" / "data.md").read_text()
+    assert [name for name in loaders.ORIGINS if f"`{name}`" not in page] == []
 
 
 def test_real_questions(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def link_parses(file: PathLike | None = None, *, walls: bool = True) -> list[Par
     walls : bool
         Whether the walls of Link Grammar stay words.
     """
-    path = corpus("lg_parse_ranking") / "craft1100_lg20.jsonl.xz" if file is None else Path(file)
+    path = corpus("lg_parse_ranking", "craft1100_lg20.jsonl") if file is None else Path(file)
     found = []
     with open_source(path) as source:
         for number, line in source.text_lines():

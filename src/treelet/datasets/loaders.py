@@ -1,4 +1,7 @@
-"""Real corpora, where they are: a folder named by ``TREELET_DATA``, or ``../shared/data`` beside the project."""
+"""Real corpora, where they are: in the folder that ``TREELET_DATA`` names, or in ``treelet_data`` in one's home.
+
+Where each can be had, its terms and the files that are expected: ``docs/data.md``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from pathlib import Path
 
 from treelet.errors import FileError
 from treelet.formats.base import read_document
-from treelet.formats.files import open_source
+from treelet.formats.files import PACKED, open_source
 from treelet.structures import Treebank
 
 ORIGINS = {
@@ -22,6 +25,7 @@ ORIGINS = {
     "semeval2010_t8": "SemEval-2010 task 8, relations between nominals (Hendrickx et al. 2010), with parses",
     "ppi": "BioInfer's protein pairs (Pyysalo et al. 2007), in the unified format for protein interactions",
     "conll04": "entities and relations of Roth & Yih (2004)",
+    "conll2000": "tags and chunks of CoNLL-2000 (nltk.download('conll2000'))",
     "lg_parse_ranking": "sentences of the CRAFT corpus with gold dependencies and Link Grammar's parses, one JSON object a sentence",
 }
 
@@ -29,31 +33,44 @@ MENDED = {"( )": "", "( -LRB-)": "(-LRB- -LRB-)", "( -RRB-)": "(-RRB- -RRB-)", "
 
 
 def data_folder() -> Path:
-    """Where corpora are looked for."""
-    return Path(os.environ.get("TREELET_DATA") or Path.cwd().parent / "shared" / "data")
+    """Where corpora are looked for, wherever one is: ``TREELET_DATA``, else ``shared/data`` beside a checkout of treelet's
+    sources that runs, if it is there, else ``treelet_data`` in one's home.
+    """
+    if named := os.environ.get("TREELET_DATA"):
+        return Path(named)
+    checkout = Path(__file__).resolve().parents[3]
+    beside = checkout.parent / "shared" / "data"
+    return beside if (checkout / "native").is_dir() and beside.is_dir() else Path.home() / "treelet_data"
 
 
-def corpus(name: str) -> Path:
-    """The folder of a corpus, or an error that says what it is and where it can be had."""
+def corpus(name: str, file: str | None = None) -> Path:
+    """The folder of a corpus, or a file in it, packed (``.xz``, ``.gz``, ``.bz2``) or not.
+
+    What is not there is an error that says what it is and where it can be had.
+    """
     folder = data_folder() / name
-    if not folder.is_dir():
-        raise FileError(
-            f"{folder}: not there. It should hold {ORIGINS.get(name, 'the corpus ' + name)}. "
-            "Set TREELET_DATA to the folder that holds the corpora"
-        )
-    return folder
+    if folder.is_dir() and file is None:
+        return folder
+    for suffix in ("", *PACKED) if file is not None else ():
+        if (path := folder / f"{file}{suffix}").is_file():
+            return path
+    missing = folder if file is None or not folder.is_dir() else folder / file
+    raise FileError(
+        f"{missing}: not there. The folder {name} should hold {ORIGINS.get(name, 'the corpus ' + name)}; docs/data.md has the "
+        "files in it. TREELET_DATA names the folder that holds the corpora"
+    )
 
 
 def questions(part: str = "train") -> tuple[Treebank, list[str]]:
     """The TREC questions as trees, and their coarse classes; `part` is ``"train"`` or ``"test"``."""
-    document = read_document(corpus("qc_trees") / f"{part}.tsv", "tsv")
+    document = read_document(corpus("qc_trees", f"{part}.tsv"), "tsv")
     return Treebank.from_columns(document.trees["tree"]), [label.split(":")[0] for label in document.labels or []]
 
 
 def wsj_sample() -> tuple[Treebank, list[str]]:
     """The Wall Street Journal sample of the Penn Treebank, 3,914 trees without traces and function tags, and each one's file."""
     trees, documents = [], []
-    with open_source(corpus("ptb_sample") / "wsj_sample.clean.tsv.xz") as source:
+    with open_source(corpus("ptb_sample", "wsj_sample.clean.tsv")) as source:
         for _, line in source.text_lines():
             document, _, tree = line.split("\t")
             trees.append(tree)
@@ -68,7 +85,7 @@ def question_bank() -> Treebank:
     The final question mark has the tag "?" in about half of the trees and "." in the others; here it is always ".".
     """
     trees = []
-    with open_source(corpus("questionbank") / "4000qs.mrg.xz") as source:
+    with open_source(corpus("questionbank", "4000qs.mrg")) as source:
         for _, line in source.text_lines():
             mended = line
             for wrong, right in MENDED.items():

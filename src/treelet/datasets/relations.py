@@ -38,10 +38,10 @@ def semeval2010(part: str = "train", *, nbest: int = 0) -> list[RelationInstance
         With the labels of `treelet.metrics.relations.semeval_scores`; `sent` is the number in the task.
     """
     _check_part(part, ("train", "test"))
-    folder = corpus("semeval2010_t8")
+    trees = corpus("semeval2010_t8", f"{part}.trees.tsv")
     rows: list[tuple[str, int, Span, Span]] = []
     texts: list[str] = []
-    with open_source(folder / f"{part}.trees.tsv.xz") as source:
+    with open_source(trees) as source:
         for number, line in source.text_lines():
             try:
                 label, sent, first, second, tree = line.split("\t")
@@ -53,7 +53,7 @@ def semeval2010(part: str = "train", *, nbest: int = 0) -> list[RelationInstance
             texts.append(tree)
     lists: dict[int, list[tuple[str, float]]] = {}
     if nbest:
-        with open_source(folder / f"{part}.nbest10.jsonl.xz") as source:
+        with open_source(corpus("semeval2010_t8", f"{part}.nbest10.jsonl")) as source:
             for _, parses, fields in read_nbest(source):
                 lists[int(fields["id"])] = parses[:nbest]
     known = as_parses(lists)
@@ -75,7 +75,7 @@ def bioinfer(part: str = "train") -> list[RelationInstance]:
     part : {"train", "test"}
     """
     _check_part(part, ("train", "test"))
-    path = corpus("ppi") / f"BioInfer-{part}.xml.xz"
+    path = corpus("ppi", f"BioInfer-{part}.xml")
     with open_source(path) as source:
         try:
             root = ElementTree.fromstring(b"".join(source.chunks()))
@@ -153,7 +153,7 @@ def conll04(part: str = "train") -> list[RelationInstance]:
     """
     _check_part(part, ("train", "dev", "test"))
     found: list[RelationInstance] = []
-    for number, (doc, rows) in enumerate(_blocks(corpus("conll04") / f"{part}.txt.xz")):
+    for number, (doc, rows) in enumerate(_blocks(corpus("conll04", f"{part}.txt"))):
         words = tuple(BRACKETS.get(row[1], row[1]) for row in rows)
         entities: list[tuple[int, int, str]] = []
         for place, row in enumerate(rows):

@@ -14,8 +14,8 @@ from treelet.structures import Tree, Treebank
 from treelet.structures.instances import Argument, Parse, RoleInstance, as_parses
 
 CORPORA = {
-    "wsj": ("propbank_wsj_sample", "ptb_sample", "wsj_sample.clean.tsv.xz"),
-    "masc": ("masc_srl", "masc_srl", "trees.tsv.xz"),
+    "wsj": ("propbank_wsj_sample", "ptb_sample", "wsj_sample.clean.tsv"),
+    "masc": ("masc_srl", "masc_srl", "trees.tsv"),
 }
 AUXILIARIES = frozenset(
     {"be.03", "do.01", "go.04", "have.01", "have.02", "use.03"}
@@ -53,8 +53,8 @@ def propbank(
     if nbest and name != "wsj":
         raise ParameterError(f"there are no lists of parses for {name!r}: leave 'nbest' at 0")
     roles, folder, file = CORPORA[name]
-    arguments = corpus(roles) / "args.tsv.xz"
-    trees = _trees(corpus(folder) / file)
+    arguments = corpus(roles, "args.tsv")
+    trees = _trees(corpus(folder, file))
     found: dict[tuple[str, int, int, str], list[Argument]] = {}
     for doc, sent, place, tag, roleset, label, start, end in _rows(arguments):
         tree = trees.get((doc, sent))
@@ -105,7 +105,7 @@ def _trees(path: Path) -> dict[Key, Tree]:
 
 def _parses(nbest: int, wanted: set[Key]) -> dict[Key, tuple[Parse, ...]]:
     lists: dict[Key, list[tuple[str, float]]] = {}
-    with open_source(corpus("wsj_nbest") / "wsj_sample.nbest20.jsonl.xz") as source:
+    with open_source(corpus("wsj_nbest", "wsj_sample.nbest20.jsonl")) as source:
         for _, parses, fields in read_nbest(source):
             if (key := (fields["doc"], int(fields["sent"]))) in wanted:
                 lists[key] = parses[:nbest]

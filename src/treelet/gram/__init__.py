@@ -6,5 +6,6 @@
 
 from treelet.gram.local import gram
 from treelet.gram.plan import parse_memory
+from treelet.gram.reduce import nearest
 
-__all__ = ["gram", "parse_memory"]
+__all__ = ["gram", "nearest", "parse_memory"]

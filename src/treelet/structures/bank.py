@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
@@ -90,11 +91,12 @@ def listed(
     InputTypeError for one item alone, a file's name, a table of several columns, or a bank of other things.
     """
     name = type(items).__name__
-    if isinstance(items, (str, bytes, *one)):
-        hint = f", or read a file with treelet.{reader}" if reader and isinstance(items, str) else ""
+    if isinstance(items, (str, bytes, os.PathLike, *one)):
+        hint = f", or read a file with treelet.{reader}" if reader and isinstance(items, (str, os.PathLike)) else ""
         raise InputTypeError(f"a collection of {what} is needed, got one {name}: put it in a list{hint}")
     if isinstance(items, Bank) and not isinstance(items, banks):
-        raise InputTypeError(f"a collection of {what} is needed, got a {name}")
+        hint = f": make trees of it with treelet.{items._as_trees}" if items._as_trees and what == "trees" else ""
+        raise InputTypeError(f"a collection of {what} is needed, got a {name}{hint}")
     items = one_column(items, what)
     try:
         found = list(cast("Iterable[object]", items))
@@ -134,6 +136,8 @@ class Bank(Sequence[Item], Generic[Item]):
 
     _store: ClassVar[Any] = _core.Store
     """The kind of native store."""
+    _as_trees: ClassVar[str] = ""
+    """What makes trees of such a bank, where something does."""
     _columns_are_all: ClassVar[bool] = True
     """Whether the columns hold all that the items do."""
 

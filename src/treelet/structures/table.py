@@ -275,7 +275,7 @@ def read_examples(
     file : path or open file
         As for `read_trees`.
     format : str, optional
-        A name from `treelet.formats.FORMATS`; by default what the file's name suggests.
+        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
     **options
         Of the format.
 

@@ -1,0 +1,84 @@
+"""Reductions over tiles are what the whole matrix would give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treelet as tl
+from treelet.gram.plan import Tile
+from treelet.gram.reduce import each_tile
+from treelet.testing.strategies import trees
+
+KERNELS = [tl.SubsetTree(lam=0.4), tl.SubsetTree(lam=1).normalized(), tl.PartialTree() + tl.Subtree(), tl.SubsetTree().gaussian(2)]  # fmt: skip
+
+
+def by_the_whole_matrix(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(-K, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(K, order, axis=1), order
+
+
+@given(
+    bank=st.lists(trees(), min_size=2, max_size=12),
+    queries=st.lists(trees(), max_size=4),
+    kernel=st.sampled_from(KERNELS),
+    data=st.data(),
+    memory=st.sampled_from([None, 2000, "20kB"]),
+    n_jobs=st.sampled_from([1, 2]),
+)
+def test_neighbours_are_those_of_the_matrix(bank, queries, kernel, data, memory, n_jobs):
+    k = data.draw(st.integers(1, len(bank)))
+    values, indices = tl.nearest(kernel, bank, queries, k, memory=memory, n_jobs=n_jobs)
+    expected, order = by_the_whole_matrix(kernel(queries, bank), k)
+    assert values.shape == indices.shape == (len(queries), k)
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    np.testing.assert_array_equal(indices, order)
+
+
+@given(bank=st.lists(trees(), min_size=2, max_size=12), memory=st.sampled_from([None, 2000]), data=st.data())
+def test_within_a_collection_an_example_is_no_neighbour_of_itself(bank, memory, data):
+    k = data.draw(st.integers(1, len(bank) - 1))
+    kernel = tl.SubsetTree(lam=0.4).normalized()
+    K = kernel(bank, bank)
+    np.fill_diagonal(K, -np.inf)
+    values, indices = tl.nearest(kernel, bank, k=k, memory=memory)
+    expected, order = by_the_whole_matrix(K, k)
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    np.testing.assert_array_equal(indices, order)
+
+
+def test_ties_go_by_number_whatever_the_blocks():
+    bank = ["(A a)", "(B b)"] * 50
+    for memory in (None, 3000, 10_000):
+        values, indices = tl.nearest(tl.SubsetTree(lam=1), bank, ["(B b)"], 60, memory=memory)
+        assert indices[0].tolist() == [*range(1, 100, 2), *range(0, 20, 2)]
+        assert values[0].tolist() == [1.0] * 50 + [0.0] * 10
+
+
+def test_small_memory_means_several_tiles():
+    bank, seen = tl.datasets.flights(60), []
+    kernel = tl.PartialTree()
+
+    def take(rows: Tile, columns: Tile, values: np.ndarray) -> None:
+        np.testing.assert_allclose(values, whole[rows.begin : rows.end, columns.begin : columns.end], rtol=1e-12)
+        seen.append((rows, columns))
+
+    whole = kernel(bank, bank)
+    each_tile(kernel, bank, bank, take, memory="50kB")
+    assert len({columns for _, columns in seen}) > 1
+    assert sum((r.end - r.begin) * (c.end - c.begin) for r, c in seen) == 3600
+
+
+def test_what_is_wrong_is_said():
+    kernel = tl.SubsetTree()
+    with pytest.raises(tl.TreeletError, match=r"'k' parameter must be at most 1.*each but itself.*Got 2"):
+        tl.nearest(kernel, ["(A a)", "(B b)"], k=2)
+    with pytest.raises(tl.TreeletError, match=r"'k' parameter must be at most 2.*Got 3"):
+        tl.nearest(kernel, ["(A a)", "(B b)"], ["(A a)"], 3)
+    with pytest.raises(tl.TreeletError, match="'k' parameter must be an int of at least 1"):
+        tl.nearest(kernel, ["(A a)", "(B b)"], ["(A a)"], 0)
+    with pytest.raises(tl.TreeletError, match="nearest needs a kernel first, got list"):
+        tl.nearest(["(A a)"], kernel)
+    assert tl.nearest(kernel, ["(A a)"], [], 1)[1].shape == (0, 1)
