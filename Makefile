@@ -25,7 +25,7 @@ $(VENV)/.stamp-installed: $(VENV)/.stamp-tools $(CORE)
 
 # About a minute: a grammar proposes parses of generated questions, a ranker chooses, and a report says what that brings.
 demo: setup
-	$(BIN)/treelet rerank --jobs $(JOBS) --no-progress --output build/demo
+	$(BIN)/treelet rerank --jobs $(JOBS) --output build/demo
 
 test: setup sanitize link-grammar
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"

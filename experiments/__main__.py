@@ -12,6 +12,7 @@ import typer
 from experiments import EXPERIMENTS
 from treelet.cli.main import Command, start
 from treelet.cli.options import JsonOption
+from treelet.cli.overwriting import READ, Written
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -25,7 +26,9 @@ def command(
     quick: Annotated[bool, typer.Option("--quick", help="A small setting, to see that it works.")] = False,
     full: Annotated[bool, typer.Option("--full", help="moschitti, forest: all data there is; may take hours.")] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Write NAME.json, NAME.md and NAME.png there.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Write NAME.json, NAME.md and NAME.png there."),
+        Written("*.json", "*.md", "*.png"),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     seed: Annotated[int, typer.Option(metavar="N", help="For whatever is random.")] = 0,
@@ -35,8 +38,11 @@ def command(
             metavar="NAME|FILE",
             help="collins-duffy: flights (generated), questionbank, wsj, wsj-markovised, or a file.",
         ),
+        READ,
     ] = None,
-    nbest: Annotated[str | None, typer.Option(metavar="FILE", help="collins-duffy: another parser's lists.")] = None,
+    nbest: Annotated[
+        str | None, typer.Option(metavar="FILE", help="collins-duffy: another parser's lists."), READ
+    ] = None,
     splits: Annotated[int | None, typer.Option(metavar="N", min=1, help="collins-duffy: random splits.")] = None,
     json: JsonOption = False,
 ) -> None:

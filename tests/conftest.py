@@ -59,6 +59,14 @@ def nbest_lines(parses: Any, documents: list[str] | None = None) -> list[str]:
     return out
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work speaks at once, and not after ten seconds."""
+    from treelet import work
+
+    monkeypatch.setattr(work, "PATIENCE", 0.0)
+
+
 # --- commands -------------------------------------------------------------------------------------------------------
 
 

@@ -88,13 +88,14 @@ def test_gram_json(bank: Path) -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.usefixtures("impatient")
 def test_gram_format_and_progress(bank: Path) -> None:
     file = bank.with_name("trees.data")
     file.write_text("".join(f"x\t{tree}\n" for tree in TREES))
-    result = succeed("gram", file, "--format", "tsv", "-o", "-", "--progress")
+    result = succeed("gram", file, "--format", "tsv", "-o", "-")
     assert len(result.stdout.splitlines()) == 3
-    assert "kernel values" in result.stderr
-    assert "kernel values" not in succeed("gram", bank, "-o", "-").stderr
+    assert "kernel values: 6 of 6" in result.stderr
+    assert "kernel values" not in succeed("gram", bank, "-o", "-", "--no-progress").stderr
 
 
 def test_gram_of_nothing(bank: Path) -> None:

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -580,11 +581,20 @@ def test_nothing_half_written(train: Path, test: Path, monkeypatch: pytest.Monke
 # --- the rest -----------------------------------------------------------------------------------------------------
 
 
-def test_progress_if_asked_for(train: Path) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_long_work_speaks_off_a_terminal(train: Path) -> None:
+    command = "train", train, "-o", (model := train.with_name("m.treelet"))
+    assert "kernel values: " in run(*command).stderr
+    assert re.search(r"^grid: [1-9]\d* of \d+, \d+ s gone, about \d+ s left$", run(*command, "--grid").stderr, re.M)
+    for reading in (("predict", model, train), ("evaluate", model, train)):
+        assert "scores: " in run(*reading).stderr
+        assert run(*reading, "--no-progress").stderr == ""
+    assert run(*command, "--grid", "--no-progress").stderr == ""
+
+
+def test_short_work_says_nothing_off_a_terminal(train: Path) -> None:
     command = "train", train, "-o", train.with_name("m.treelet")
-    assert "kernel values" in run(*command, "--progress").stderr
-    assert "grid" in run(*command, "--grid", "--progress").stderr
-    assert run(*command, "--grid").stderr == ""
+    assert run(*command, "--grid", "--progress").stderr == ""
 
 
 def test_same_seed_same_file(train: Path) -> None:

@@ -173,7 +173,7 @@ def test_a_picture_that_is_too_large_or_of_nothing(grammar: Path, tmp_path: Path
     assert "more than can be drawn" in message
     assert "prune it closer" in message
     assert "nothing to draw" in fail("parse", "-g", grammar, "--text", "saw John", "--picture", picture, "-o", output)
-    assert "overwritten" in fail("parse", "-g", grammar, "--text", "John saw", "-o", grammar)
+    assert "would overwrite" in fail("parse", "-g", grammar, "--text", "John saw", "-o", grammar)
     assert "needs a sentence" in fail("parse", "-g", grammar, "-", "--picture", picture, input="")
     assert os.listdir(tmp_path) == ["g.txt"]
 
@@ -346,8 +346,11 @@ def test_an_output_is_replaced_only_by_a_whole_one(grammar: Path, sentences: Pat
     assert sorted(os.listdir(output.parent)) == ["g.txt", "out.mrg", "sentences.txt"]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_progress_and_a_real_process(grammar: Path) -> None:
-    assert "sentences" in succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--progress").stderr
+    command = "parse", "-g", grammar, "--text", SENTENCES[1]
+    assert "sentences: 1 of 1, " in succeed(*command).stderr
+    assert "sentences: " not in succeed(*command, "--no-progress").stderr
     result = process("parse", "-g", grammar, input=f"{SENTENCES[1]}\n")
     assert result.returncode == 0
     assert result.stdout == "(S (NP (D the) (N man)) (VP (V saw) (NP John)))\n"

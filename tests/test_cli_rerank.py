@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -38,6 +39,14 @@ def fail(*args: object) -> str:
     last = result.stderr.splitlines()[-1]
     assert last.startswith("treelet: error: ")
     return last
+
+
+@pytest.mark.usefixtures("impatient")
+def test_long_work_speaks_off_a_terminal(bank: Path) -> None:
+    said = succeed("rerank", bank, *QUICK).stderr
+    assert re.search(r"^sentences: [\d,]+ of [\d,]+, \d+ s gone, about \d+ s left$", said, re.M)
+    assert re.search(r"^training part, parsed in \d+ folds: [\d,]+ candidates \([\d.]+ s\)$", said, re.M)
+    assert succeed("rerank", bank, *QUICK, "--no-progress").stderr == ""
 
 
 # --- what it prints and writes ------------------------------------------------------------------------------------

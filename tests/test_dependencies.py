@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelet import PartialTree, Tree
+from treelet import PartialTree, SubsetTree, Tree, Treebank
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.explain import arcs_text, dependency_svg
@@ -350,6 +350,34 @@ def test_spacy() -> None:
         Dependencies.from_spacy(["dogs"])
 
 
+def test_spacy_without_a_parse() -> None:
+    blank = [("Dogs", "", "", "", "", 0, False), ("bark", "", "", "", "", 1, False)]
+    with pytest.raises(TreeError, match="has not been parsed: its words have no heads; use a pipeline with a parser"):
+        Dependencies.from_spacy(spacy_like(*blank))
+    parsed = spacy_like(("Go", "VERB", "VB", "go", "ROOT", 0, False))
+    assert Dependencies.from_spacy(parsed).heads == (0,)
+
+
+def test_real_spacy() -> None:
+    spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
+    tokens = pytest.importorskip("spacy.tokens")
+    nlp = spacy.blank("en")
+    doc = nlp("Dogs bark.")
+    for blank in (doc, doc[:2]):
+        with pytest.raises(TreeError, match="has not been parsed"):
+            Dependencies.from_spacy(blank)
+        with pytest.raises(TreeError, match=r"item 1: .* has not been parsed"):
+            DependencyBank([None, blank])
+    parsed = tokens.Doc(nlp.vocab, words=["Dogs", "bark"], pos=["NOUN", "VERB"], heads=[1, 1], deps=["nsubj", "ROOT"])
+    expected = Dependencies.from_heads(["Dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "ROOT"])
+    assert list(DependencyBank([parsed, parsed[:2]])) == [expected, expected]
+    assert dependency_trees([parsed]).strings() == ["(ROOT (nsubj (NOUN Dogs)) (VERB bark))"]
+    with pytest.raises(InputTypeError, match="put it in a list"):
+        DependencyBank(parsed)
+    with pytest.raises(InputTypeError, match=r"item 0 is a Doc, not a tree: .*dependency_trees"):
+        Treebank([parsed])
+
+
 def test_stanza() -> None:
     """A stand-in with those attributes of stanza's sentences that are used."""
     names = ("id", "text", "upos", "xpos", "lemma", "head", "deprel")
@@ -362,6 +390,10 @@ def test_stanza() -> None:
     assert Dependencies.from_stanza(sentence, tag="xpos").tags == ("NNS", "_")
     with pytest.raises(InputTypeError, match="stanza"):
         Dependencies.from_stanza("dogs bark")
+    for word in sentence.words:
+        word.head = word.deprel = None
+    with pytest.raises(TreeError, match=r"has not been parsed: .* the processor depparse"):
+        Dependencies.from_stanza(sentence)
 
 
 def test_token_lists() -> None:
@@ -380,11 +412,52 @@ def test_token_lists() -> None:
     tokens[1]["head"] = None
     with pytest.raises(TreeError, match="word 1 has no head"):
         Dependencies.from_conllu(tokens)
+    tokens[2]["head"] = None
+    with pytest.raises(TreeError, match="has not been parsed"):
+        Dependencies.from_conllu(tokens)
     with pytest.raises(InputTypeError, match="TokenList"):
         Dependencies.from_conllu(["dogs"])  # type: ignore[list-item]
 
 
 # --- banks ----------------------------------------------------------------------------------------------------------
+
+
+def test_banks_take_other_libraries_parses() -> None:
+    doc = spacy_like(("dogs", "NOUN", "NNS", "", "nsubj", 1, False), ("bark", "VERB", "VBP", "", "ROOT", 1, False))
+    sentence = SimpleNamespace(
+        tokens=[],
+        words=[
+            SimpleNamespace(text=t.text, upos=t.pos_, xpos=t.tag_, lemma=None, head=h, deprel=t.dep_)
+            for t, h in zip(doc, (2, 0), strict=True)
+        ],
+    )
+    names = ("id", "form", "lemma", "upos", "xpos", "head", "deprel")
+    rows = [(1, "dogs", None, "NOUN", "NNS", 2, "nsubj"), (2, "bark", None, "VERB", "VBP", 0, "ROOT")]
+    tokens = [dict(zip(names, r, strict=True)) for r in rows]
+
+    class Doc(list[SimpleNamespace]):
+        def has_annotation(self, name: str) -> bool:
+            return name == "DEP"
+
+    expected = Dependencies.from_heads(["dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "ROOT"])
+    bank = DependencyBank([Doc(doc), sentence, tokens, expected, None])
+    assert list(bank) == [expected, expected, expected, expected, None]
+    tokens[0]["head"] = None
+    with pytest.raises(TreeError, match="item 2: word 1 has no head"):
+        DependencyBank([Doc(doc), sentence, tokens])
+    with pytest.raises(InputTypeError, match="one Doc: put it in a list"):
+        DependencyBank(Doc(doc))
+    with pytest.raises(InputTypeError, match=r"item 0 is a SimpleNamespace, .* as of each of its sentences"):
+        DependencyBank([SimpleNamespace(sentences=[sentence])])
+
+
+def test_parses_are_no_trees() -> None:
+    with pytest.raises(
+        InputTypeError, match=r"got a DependencyBank: make trees of it with treelet.cuts.dependency_trees"
+    ):
+        SubsetTree()(DependencyBank([CAT]))
+    with pytest.raises(InputTypeError, match=r"item 1 is a Dependencies, not a tree: .*treelet.cuts.dependency_trees"):
+        SubsetTree()(["(S x)", CAT])
 
 
 def test_banks() -> None:

@@ -104,6 +104,7 @@ def test_plans_cover_everything_once() -> None:
     assert len(blocks) == 20
 
 
+@pytest.mark.usefixtures("impatient")
 def test_progress_is_shown_on_the_standard_error(bank: tl.Treebank, capfd: pytest.CaptureFixture[str]) -> None:
     tl.SubsetTree()(bank, progress=True, n_jobs=2)
     shown = capfd.readouterr()

@@ -436,6 +436,7 @@ def test_no_sentences(parser: LinkParser) -> None:
             parser.parse_all(wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_progress_is_shown(parser: LinkParser, capfd: pytest.CaptureFixture[str]) -> None:
     parser.parse_all(iter([DOGS, DOGS]), progress=True)
     assert "sentences" in capfd.readouterr().err

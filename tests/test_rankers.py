@@ -406,6 +406,7 @@ def test_rank_and_score(ranker: Any) -> None:
     assert ranker.rank([], []).tolist() == []
 
 
+@pytest.mark.usefixtures("impatient")
 def test_threads_and_progress_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     for ranker in (VotedPerceptron(prediction="voted"), VotedPerceptron(), RankSVM()):
         expected = clone(ranker).fit(TREES, Y, QID).predict(NEW, NEW_QID)

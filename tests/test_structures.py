@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 from pathlib import Path
 
 import nltk
@@ -65,6 +66,35 @@ def test_a_tree_is_a_value() -> None:
     assert [node.label for node in tree.nodes()] == ["NP", "D", "the", "N", "dog"]
     array = np.array([tree, tree], dtype=object)
     assert array.shape == (2,), "numpy must not take a tree for a sequence"
+
+
+def test_brackets_are_no_label() -> None:
+    with pytest.raises(tl.TreeletError, match=r"'\(S \(A a\)\)' is no label: write Tree.parse"):
+        tl.Tree("(S (A a))")
+
+
+@given(trees())
+def test_nltk_trees_and_back(tree: tl.Tree) -> None:
+    nltk_tree = pytest.importorskip("nltk.tree").Tree
+    made = tree.to_nltk()
+    assert type(made) is nltk_tree
+    assert tl.Treebank([made])[0] == tree
+    if tree.children:
+        assert made == nltk_tree.fromstring(str(tree))
+
+
+def test_deep_nltk_trees_and_back() -> None:
+    pytest.importorskip("nltk")
+    deep = tl.Tree("x")
+    for _ in range(100_000):
+        deep = tl.Tree("A", [deep, "y"])
+    assert tl.Treebank([deep.to_nltk()]) == tl.Treebank([deep])
+
+
+def test_to_nltk_without_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nltk.tree", None)
+    with pytest.raises(tl.TreeletError, match=r"to_nltk needs the package nltk: pip install 'treelet\[nlp\]'"):
+        tl.Tree("A").to_nltk()
 
 
 def test_pretty() -> None:
@@ -201,10 +231,14 @@ def test_everything_that_holds_trees_is_taken() -> None:
         ([DOG, CAT + DOG], "2 trees"),
         ([DOG, ""], "no tree"),
         ([DOG, "dog"], "outside brackets"),
-        ([float("nan")], "item 0"),
+        ([DOG, "wsj.mrg"], "item 1:.*'wsj.mrg' looks like the name of a file: read it with treelet.read_trees"),
+        ([DOG, __file__], "looks like the name of a file"),
+        ([DOG, Path("wsj.mrg")], "item 1 is a .*Path, not a tree: read a file with treelet.read_trees"),
+        (Path("wsj.mrg"), "read a file with treelet.read_trees"),
+        ([1.5], "item 0"),
         (np.zeros((2, 2)), "dimension"),
         ({"(A x)": ["(B y)"]}, "columns"),
-        (pd.DataFrame({"(A x)": ["(B y)"]}), r'On\("column"'),
+        (pd.DataFrame({"(A x)": ["(B y)"], "more": [1]}), r'On\("column"'),
     ],
 )
 def test_what_is_no_collection_of_trees(bad: object, match: str) -> None:

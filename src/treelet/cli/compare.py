@@ -17,6 +17,7 @@ from treelet.cli.options import (
     NoLeavesOption,
     kernel_from_options,
 )
+from treelet.cli.overwriting import READ
 from treelet.errors import FileError, FormatError, ParameterError, TreeError
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ LARGEST_DRAWN = 300  # nodes
 
 
 def command(
-    first: Annotated[str, typer.Argument(metavar="TREE1", help="A tree in brackets, or a file with one tree in it.")],
-    second: Annotated[str, typer.Argument(metavar="TREE2", help="The other. @NAME is always a file.")],
+    first: Annotated[
+        str, typer.Argument(metavar="TREE1", help="A tree in brackets, or a file with one tree in it."), READ
+    ],
+    second: Annotated[str, typer.Argument(metavar="TREE2", help="The other. @NAME is always a file."), READ],
     *,
     kernel: KernelOption = "sst",
     lam: LamOption = None,

@@ -15,7 +15,8 @@ from typing import Annotated, Any
 import typer
 
 from treelet.cli import examples, files
-from treelet.cli.options import FormatOption, JsonOption
+from treelet.cli.options import FormatOption, JsonOption, ProgressOption
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import scored
 from treelet.errors import ParameterError
 
@@ -26,15 +27,19 @@ CONFUSIONS = 20  # listed where the table is too wide
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote.")],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
+    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input."), READ],
     *,
     picture: Annotated[
         str | None,
         typer.Option(metavar="OUT", help="Draw the confusion matrix, to a name ending in .png, .pdf or .svg."),
+        WRITTEN,
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     format: FormatOption = None,
+    progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
     """Compare a model's labels with those in a file.
@@ -48,7 +53,7 @@ def command(
 
     begin = time.perf_counter()
     with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
-        classifier = load_classifier(model, n_jobs=jobs)
+        classifier = load_classifier(model, n_jobs=jobs, progress=progress)
         known = [str(name) for name in classifier.classes_.tolist()]
         found = examples.read(file, format)
         truth = found.needed_labels()

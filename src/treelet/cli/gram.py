@@ -20,8 +20,10 @@ from treelet.cli.options import (
     MaxDepthOption,
     MuOption,
     NoLeavesOption,
+    ProgressOption,
     kernel_from_options,
 )
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -29,11 +31,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input."), READ],
     *,
     output: Annotated[
         str,
         typer.Option("--output", "-o", metavar="OUT", help="Name ending in .npy, .tsv, .csv or .txt; - prints text."),
+        WRITTEN,
     ],
     kernel: KernelOption = "sst",
     lam: LamOption = None,
@@ -44,7 +47,7 @@ def command(
         bool, typer.Option("--normalize", help="K(x,y) / sqrt(K(x,x) K(y,y)); never overflows.")
     ] = False,
     columns: Annotated[
-        str | None, typer.Option(metavar="FILE2", help="Trees of the columns. By default those of FILE.")
+        str | None, typer.Option(metavar="FILE2", help="Trees of the columns. By default those of FILE."), READ
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     memory: Annotated[
@@ -55,9 +58,7 @@ def command(
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
     ] = None,
     format: FormatOption = None,
-    progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
-    ] = None,
+    progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
     """Write the matrix of kernel values of all pairs of trees.
@@ -80,10 +81,9 @@ def command(
         others = None if columns is None else read_trees(columns, format, column=column)
         read = time.perf_counter()
         shape = len(rows), len(rows if others is None else others)
-        show = sys.stderr.isatty() if progress is None else progress
 
         def fill(out: Matrix | None) -> Matrix:
-            return gram(chosen, rows, others, n_jobs=jobs, memory=memory, out=out, progress=show)
+            return gram(chosen, rows, others, n_jobs=jobs, memory=memory, out=out, progress=progress)
 
         files.write_matrix(fill, shape, output, temporary)
     end = time.perf_counter()

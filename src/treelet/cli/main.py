@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import treelet
 from treelet.cli import compare, convert, doctor, evaluate, gram, parse, predict, rerank, train
+from treelet.cli.overwriting import check_files
 from treelet.errors import TreeletError
 
 FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
@@ -24,6 +25,7 @@ class Told:
     def invoke(self, ctx: Any) -> Any:
         name = ctx.find_root().info_name
         try:
+            check_files(ctx)
             result = super().invoke(ctx)  # type: ignore[misc]
             sys.stdout.flush()
             return result
@@ -48,11 +50,13 @@ class Commands(Told, TyperGroup):
 
 
 class Command(Told, TyperCommand):
-    """A command of its own, as ``python -m experiments`` is."""
+    """A subcommand, or a command of its own, as ``python -m experiments`` is."""
 
 
 def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
-    if ctx is not None and (ctx.params.get("traceback") or os.environ.get("TREELET_TRACEBACK", "0") not in ("", "0")):
+    if ctx is not None and (
+        ctx.find_root().params.get("traceback") or os.environ.get("TREELET_TRACEBACK", "0") not in ("", "0")
+    ):
         import traceback
 
         traceback.print_exc()
@@ -96,15 +100,8 @@ def _root(
     """Compare trees by the pieces they share."""
 
 
-app.command("gram")(gram.command)
-app.command("train")(train.command)
-app.command("predict")(predict.command)
-app.command("evaluate")(evaluate.command)
-app.command("compare")(compare.command)
-app.command("parse")(parse.command)
-app.command("rerank")(rerank.command)
-app.command("convert")(convert.command)
-app.command("doctor")(doctor.command)
+for module in (gram, train, predict, evaluate, compare, parse, rerank, convert, doctor):
+    app.command(module.__name__.rpartition(".")[2], cls=Command)(module.command)
 
 
 def main() -> None:

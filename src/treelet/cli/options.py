@@ -32,7 +32,17 @@ MaxDepthOption = Annotated[int | None, typer.Option(metavar="N", help="sst: only
 NoLeavesOption = Annotated[bool, typer.Option("--no-leaves", help="pt: equal words count for nothing on their own.")]
 FormatOption = Annotated[
     str | None,
-    typer.Option(metavar="FORMAT", help="Of the input: brackets, lines, tsv, ...  By default what the name suggests."),
+    typer.Option(
+        metavar="FORMAT", help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like."
+    ),
+]
+ProgressOption = Annotated[
+    bool,
+    typer.Option(
+        "--progress/--no-progress",
+        help="How far long work is, on the standard error: a bar on a terminal, lines elsewhere.  [default: --progress]",
+        show_default=False,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on the standard output.")]
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treelet.cli import files
-from treelet.cli.options import FormatOption
+from treelet.cli.options import FormatOption, ProgressOption
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.errors import ParameterError, TreeError
 
 if TYPE_CHECKING:
@@ -43,20 +44,24 @@ def command(
     sentences: Annotated[
         str | None,
         typer.Argument(metavar="SENTENCES", help="One a line, words separated by blanks; - is the standard input."),
+        READ,
     ] = None,
     *,
     grammar: Annotated[
         str | None,
         typer.Option("--grammar", "-g", metavar="FILE", help="A grammar, as JSON (.json, .json.gz) or text."),
+        READ,
     ] = None,
     treebank: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Or trees to learn one from: relative frequencies.")
+        str | None, typer.Option(metavar="FILE", help="Or trees to learn one from: relative frequencies."), READ
     ] = None,
     text: Annotated[
         list[str] | None, typer.Option(metavar="WORDS", help="A sentence, instead of SENTENCES; may be repeated.")
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where the parses go; - is the standard output.")
+        str,
+        typer.Option("--output", "-o", metavar="OUT", help="Where the parses go; - is the standard output."),
+        WRITTEN,
     ] = "-",
     k: Annotated[int | None, typer.Option("--k", metavar="N", help="The N best trees of each.  [default: 1]")] = None,
     forest: Annotated[
@@ -71,7 +76,9 @@ def command(
         typer.Option(metavar="NUMBER", help="Forests: only trees so near to the best one, or none.  [default: 8.0]"),
     ] = None,
     picture: Annotated[
-        str | None, typer.Option(metavar="FILE.svg", help="Draw the first sentence's tree or, with --forest, forest.")
+        str | None,
+        typer.Option(metavar="FILE.svg", help="Draw the first sentence's tree or, with --forest, forest."),
+        WRITTEN,
     ] = None,
     beam: Annotated[
         float | None, typer.Option(metavar="NUMBER", help="Cut the chart: faster, and no longer exact.")
@@ -95,15 +102,15 @@ def command(
     ] = None,
     format: FormatOption = None,
     save_grammar: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the grammar, as JSON (.json) or text; needs no sentences.")
+        str | None,
+        typer.Option(metavar="FILE", help="Write the grammar, as JSON (.json) or text; needs no sentences."),
+        WRITTEN,
     ] = None,
     skip_empty: Annotated[
         bool, typer.Option("--skip-empty", help="Pass over empty lines; else they are errors.")
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
-    progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
-    ] = None,
+    progress: ProgressOption = True,
 ) -> None:
     """Parse sentences.
 
@@ -132,14 +139,9 @@ def command(
     if parsing and not text and sentences in (None, "-") and "-" in (grammar, treebank):
         raise ParameterError("only one of the sentences and the grammar can be the standard input")
 
-    for written in (output, picture, save_grammar):
-        for read in (sentences, grammar, treebank):
-            if written not in (None, "-") and read not in (None, "-") and _same(str(written), str(read)):
-                raise ParameterError(f"{written} would be overwritten while it is read: choose another name")
     from treelet.formats.files import open_target
 
     threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
-    show = sys.stderr.isatty() if progress is None else progress
     with ExitStack() as stack:
         stream = stack.enter_context(open_target(output)) if parsing else sys.stdout
         drawing = stack.enter_context(files.whole_file(Path(picture))) if picture is not None else None
@@ -169,12 +171,12 @@ def command(
         if drawing is not None:
             drawn = _draw(chosen, words, forest, threshold, beam, drawing)
         if forest:
-            forests = chosen.forests(words, threshold, beam=beam, n_jobs=jobs, progress=show)
+            forests = chosen.forests(words, threshold, beam=beam, n_jobs=jobs, progress=progress)
             lines: Iterable[str] = (found.to_json() for found in forests)
             made = _number(len(forests), "forest")
             without, pieces = _failed_forests(forests)
         else:
-            found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=jobs, progress=show)
+            found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=jobs, progress=progress)
             lines = _lines(items, found, to or _suggested(output, k or 1))
             made = _number(len(found.trees), "tree")
             pieces = int((found.logp == -math.inf).sum())
@@ -297,13 +299,6 @@ def _lines(items: list[Sentence], found: Candidates, to: str) -> Iterator[str]:
                 yield f"{item.line}\t0\t-inf\t"
         else:
             yield row[0][1] if row else ""
-
-
-def _same(first: str, second: str) -> bool:
-    try:
-        return Path(first).samefile(second)
-    except OSError:
-        return False
 
 
 def _draw(

@@ -3,60 +3,63 @@
 from __future__ import annotations
 
 import json as json_format
-import sys
 import time
 from contextlib import nullcontext
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import examples, files
-from treelet.cli.options import FormatOption, JsonOption
+from treelet.cli import examples
+from treelet.cli.options import FormatOption, JsonOption, ProgressOption
+from treelet.cli.overwriting import READ, WRITTEN
 
 if TYPE_CHECKING:
     from treelet.learn.deciding import SavedClassifier
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote.")],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees, labels or not; - is the standard input.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
+    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees, labels or not; - is the standard input."), READ],
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where the labels go; - is the standard output.")
+        str,
+        typer.Option("--output", "-o", metavar="OUT", help="Where the labels go; - is the standard output."),
+        WRITTEN,
     ] = "-",
     scores: Annotated[
         bool, typer.Option("--scores", help="Also each class's score, after tabs, with a line of names first.")
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     format: FormatOption = None,
+    progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
     """Print the label of each example, one a line.
 
     Labels in FILE are passed over. Example: treelet predict m.treelet test.tsv --scores
     """
+    from treelet.formats.files import open_target
     from treelet.learn.persist import load_classifier
 
     begin = time.perf_counter()
-    with files.whole_file(Path(output)) if output != "-" else nullcontext() as temporary:
-        classifier = load_classifier(model, n_jobs=jobs)
+    with open_target(output) if output != "-" or not json else nullcontext() as stream:
+        classifier = load_classifier(model, n_jobs=jobs, progress=progress)
         data = examples.for_model(classifier, examples.read(file, format))
         labels, values = scored(classifier, data)
         names = [str(name) for name in classifier.classes_.tolist()]
         result: dict[str, Any] = {"model": model, "file": file, "examples": len(labels), "classes": names}
-        if temporary is not None:
-            with temporary.open("w", encoding="utf-8", newline="\n") as stream:
-                _write(stream, labels, names, values if scores else None)
+        if output != "-":
             result["output"] = output
         else:
             result["labels"] = labels
             if scores:
                 result["scores"] = values
+        if stream is not None:
+            _write(stream, labels, names, values if scores else None)
     if json:
         print(json_format.dumps({**result, "seconds": time.perf_counter() - begin}))
-    elif temporary is None:
-        _write(sys.stdout, labels, names, values if scores else None)
 
 
 def scored(classifier: SavedClassifier, data: Any) -> tuple[list[str], list[list[float]]]:

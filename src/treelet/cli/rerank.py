@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import files
-from treelet.cli.options import FormatOption, JsonOption
+from treelet.cli.options import FormatOption, JsonOption, ProgressOption
+from treelet.cli.overwriting import READ, WRITTEN, Written
 from treelet.cli.parse import PARENTS
 from treelet.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from treelet.tasks.rerank_job import Mended, Outcome, Parts
 
+REPORT = "report.html", "report.md", "report.json", "mended-*.svg"
 FLIGHTS = (800, 200, 336)
 GENERATED = (
     "The sentences are from a generator (treelet.datasets.flights): nobody has said them, and scores on them are no scores "
@@ -30,7 +32,7 @@ GENERATED = (
 
 def command(
     treebank: Annotated[
-        str | None, typer.Argument(metavar="TREEBANK", help="Trees. By default 1,336 generated travel questions.")
+        str | None, typer.Argument(metavar="TREEBANK", help="Trees. By default 1,336 generated travel questions."), READ
     ] = None,
     *,
     nbest: Annotated[
@@ -38,6 +40,7 @@ def command(
         typer.Option(
             metavar="FILE", help='Another parser\'s lists instead: {"gold": ..., "nbest": [[logp, tree], ...]} a line.'
         ),
+        READ,
     ] = None,
     format: FormatOption = None,
     drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Leave out -NONE- elements.")] = False,
@@ -81,14 +84,14 @@ def command(
     show: Annotated[int, typer.Option(metavar="N", help="Mended sentences to draw.")] = 3,
     seed: Annotated[int, typer.Option(metavar="N", help="For whatever is random.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
-    progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
-    ] = None,
+    progress: ProgressOption = True,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Write report.html and report.md there.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Write report.html and report.md there."),
+        Written(*REPORT),
     ] = None,
     save: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Keep the ranker in a file, such as m.treelet.")
+        str | None, typer.Option(metavar="MODEL", help="Keep the ranker in a file, such as m.treelet."), WRITTEN
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -107,13 +110,10 @@ def command(
     wanted = None if sizes is None else _numbers("--sizes", sizes)
 
     from treelet.tasks import rerank_job, rerank_report
+    from treelet.work import tell
 
     settings = rerank_job.grid(lams, depths, logps)
-    bars = sys.stderr.isatty() if progress is None else progress
-
-    def say(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
-
+    say = tell if progress else rerank_job.quiet
     with ExitStack() as stack:
         model = stack.enter_context(files.whole_file(Path(save))) if save is not None else None
         folder = None if output is None else _folder(output)
@@ -123,10 +123,10 @@ def command(
             parts = _lists(nbest, wanted, options)
         else:
             options |= {"k": 100 if k is None else k, "folds": 10 if folds is None else folds, "n_jobs": jobs}
-            options |= {"progress": bars, "markov": markov, "parent": PARENTS[parent or "off"]}
+            options |= {"progress": progress, "markov": markov, "parent": PARENTS[parent or "off"]}
             if treebank is None:
                 title, source = "Parse reranking on generated travel questions", GENERATED
-                say("no treebank was named: these are generated travel questions, not a corpus")
+                tell("no treebank was named: these are generated travel questions, not a corpus")
             else:
                 title, source = "Parse reranking", f"The trees are from {treebank}."
             parts = _treebank(treebank, format, drop_empty, drop_function_tags, wanted, options)
@@ -137,7 +137,7 @@ def command(
             candidates=train_candidates or None,
             random_state=seed,
             n_jobs=jobs,
-            progress=bars,
+            progress=progress,
             say=say,
         )
         mended = outcome.mended(show)

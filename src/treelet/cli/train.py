@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_format
 import math
-import sys
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -22,8 +21,10 @@ from treelet.cli.options import (
     MaxDepthOption,
     MuOption,
     NoLeavesOption,
+    ProgressOption,
     kernel_from_options,
 )
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ SHOWN = 20  # classes
 
 
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input."), READ],
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="MODEL", help="The model's file, such as m.treelet.")
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The model's file, such as m.treelet."), WRITTEN
     ],
     kernel: KernelOption = "sst",
     lam: LamOption = None,
@@ -74,9 +75,7 @@ def command(
     seed: Annotated[int, typer.Option(metavar="N", help="Of the folds of --grid.")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     format: FormatOption = None,
-    progress: Annotated[
-        bool | None, typer.Option("--progress/--no-progress", help="By default only on a terminal.", show_default=False)
-    ] = None,
+    progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
     """Train a classifier: a support vector machine with a tree kernel, normalised unless told otherwise.
@@ -95,7 +94,6 @@ def command(
     )
     if output == "-":
         raise ParameterError("a model cannot go to the standard output: name a file, such as -o m.treelet")
-    show = sys.stderr.isatty() if progress is None else progress
     begin = time.perf_counter()
     with files.whole_file(Path(output)) as temporary:
         from treelet.learn import KernelSVC, save
@@ -116,7 +114,11 @@ def command(
             return _combined(trees_kernel, [] if bare else trees, found, vectors, normalize_vectors)
 
         machine = KernelSVC(
-            multi_class=multi_class, class_weight=class_weight, n_jobs=jobs, progress=show, C=1.0 if C is None else C
+            multi_class=multi_class,
+            class_weight=class_weight,
+            n_jobs=jobs,
+            progress=progress,
+            C=1.0 if C is None else C,
         )
         search = None
         if grid:
@@ -124,7 +126,7 @@ def command(
 
             fixed = {"lam": lam, "mu": mu, "C": C}
             search = search_grid(
-                kernel, fixed, made=made, machine=machine, data=data, labels=labels, seed=seed, progress=show
+                kernel, fixed, made=made, machine=machine, data=data, labels=labels, seed=seed, progress=progress
             )
             machine.set_params(C=search.best["C"])
             seconds["grid"] = search.seconds

@@ -5,6 +5,7 @@ Every adapter says, for a node, its label and its children; `flatten` does the r
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,6 +15,7 @@ from treelet import _core
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
+from treelet.formats.dependency_adapters import reader_of
 
 Node = Any
 Adapter = tuple[Callable[[Node], str], Callable[[Node], Iterable[Node]]]
@@ -108,6 +110,15 @@ def adapter_for(item: object) -> Adapter | None:
     return None
 
 
+def _instead_of(item: object) -> str:
+    """What to give in place of something that is no tree."""
+    if isinstance(item, os.PathLike):
+        return "read a file with treelet.read_trees"
+    if reader_of(item) is not None or (hasattr(item, "words") and hasattr(item, "heads")):
+        return "make trees of dependency parses with treelet.cuts.dependency_trees"
+    return "give a Tree, a bracketed string, an nltk tree, a Python ast node, an XML element or None"
+
+
 def flatten(items: Iterable[object], numbers: Iterable[int] | None = None) -> Columns:
     """Columns of trees from objects that an adapter knows; None stays a missing tree.
 
@@ -126,10 +137,7 @@ def flatten(items: Iterable[object], numbers: Iterable[int] | None = None) -> Co
             continue
         adapter = adapter_for(item)
         if adapter is None:
-            raise InputTypeError(
-                f"item {number} is a {type(item).__name__}, not a tree: give a Tree, a bracketed string, an nltk tree, "
-                "a Python ast node, an XML element or None"
-            )
+            raise InputTypeError(f"item {number} is a {type(item).__name__}, not a tree: {_instead_of(item)}")
         label_of, children_of = adapter
         immutable = label_of is _own_label  # then one object met again is one subtree again
         on_path: set[int] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from treelet.errors import InputTypeError, TreeError
@@ -19,10 +19,29 @@ class Heads(NamedTuple):
     lemmas: list[str] | None
 
 
+def reader_of(item: Any) -> Callable[[Any, str], Heads] | None:
+    """How to take another library's parse, or None if it is none that treelet knows."""
+    if hasattr(getattr(item, "doc", item), "has_annotation"):
+        return spacy_heads
+    if hasattr(item, "words") and hasattr(item, "tokens"):
+        return stanza_heads
+    if isinstance(item, list) and item and all(isinstance(token, Mapping) and "form" in token for token in item):
+        return conllu_heads
+    return None
+
+
+def not_parsed(what: str, how: str) -> TreeError:
+    return TreeError(f"{what} has not been parsed: its words have no heads; {how}")
+
+
 def spacy_heads(tokens: Iterable[Any], tag: str) -> Heads:
     """A spaCy ``Doc`` or ``Span`` that has been parsed."""
     check_tag(tag)
     try:
+        tokens = list(tokens)
+        # spaCy makes a word its own head and its relation empty until a parser has been there.
+        if tokens and all(token.head.i == token.i and not token.dep_ for token in tokens):
+            raise not_parsed("this Doc or Span", "use a pipeline with a parser, as spacy.load('en_core_web_sm')")
         found = [token for token in tokens if not getattr(token, "is_space", False)]
         place = {token.i: number for number, token in enumerate(found, 1)}
         heads = []
@@ -47,6 +66,8 @@ def stanza_heads(sentence: Any, tag: str) -> Heads:
     check_tag(tag)
     try:
         words = list(sentence.words)
+        if words and all(word.head is None for word in words):
+            raise not_parsed("this sentence", "the Pipeline needs the processor depparse")
         return Heads(
             [word.text for word in words],
             [(word.upos if tag == "upos" else word.xpos) or UNKNOWN for word in words],
@@ -65,6 +86,8 @@ def conllu_heads(tokens: Iterable[Mapping[str, Any]], tag: str) -> Heads:
     check_tag(tag)
     try:
         found = [token for token in tokens if isinstance(token["id"], int)]
+        if found and all(token["head"] is None for token in found):
+            raise not_parsed("this sentence", "its column HEAD is empty")
         if headless := [token["id"] for token in found if token["head"] is None]:
             raise TreeError(f"word {headless[0]} has no head: write 0 for a root")
         return Heads(

@@ -69,8 +69,9 @@ class NoClassifierError(InputTypeError):
 class SavedClassifier(Decides):
     """A fitted `KernelSVC` as a file has it, without scikit-learn: it predicts the same, and no more."""
 
-    def __init__(self, fitted: dict[str, Any], n_jobs: int | None = 1) -> None:
-        self.model_, self.intercept_, self.n_jobs = fitted["model_"], fitted["intercept_"], n_jobs
+    def __init__(self, fitted: dict[str, Any], n_jobs: int | None = 1, progress: bool = False) -> None:
+        self.model_, self.intercept_ = fitted["model_"], fitted["intercept_"]
+        self.n_jobs, self.progress = n_jobs, progress
         self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
         if not isinstance(self.model_, CompressedModel):
             raise NoClassifierError(
@@ -79,5 +80,5 @@ class SavedClassifier(Decides):
         check_intercepts(self.intercept_, self._check_decisions())
 
     def _values(self, X: Any) -> Matrix:
-        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs) + self.intercept_
+        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs, progress=self.progress) + self.intercept_
         return values

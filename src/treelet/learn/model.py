@@ -22,9 +22,10 @@ from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
 from treelet.learn.summands import Path, Roots
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
-from treelet.work import count_threads, run
+from treelet.work import Advance, count_threads, progress_bar, run
 
 ROOT_LARGE = LARGE / 2  # of the logarithm of a root
+STEP = 200  # examples from one sign of progress to the next
 
 
 @dataclass(frozen=True)
@@ -117,18 +118,24 @@ class CompressedModel:
         outputs, terms, counts = built(kernel, kernel.coerce(X), coefficients)
         return cls(kernel, outputs, terms, **counts)
 
-    def score(self, X: Any, *, n_jobs: int | None = 1) -> Matrix:
+    def score(self, X: Any, *, n_jobs: int | None = 1, progress: bool = False) -> Matrix:
         """The values of all functions, ``len(X)`` x outputs.
 
         Costs the node pairs that match between each tree and the graph. The result does not depend on `n_jobs`, the
-        number of threads.
+        number of threads, nor on whether progress is shown.
         """
         X = self.kernel.coerce(X)
         out = np.zeros((len(X), self.outputs))
         if not len(X):
             return out
-        roots, threads = Roots(X), count_threads(n_jobs)
-        pieces = 1 if len(X) < 2 * threads else 4 * threads if threads > 1 else 1
+        with progress_bar(progress, "scores", len(X) * len(self.terms)) as advance:
+            self._add_terms(X, out, count_threads(n_jobs), len(X) // STEP if progress else 1, advance)
+        return out
+
+    def _add_terms(self, X: Any, out: Matrix, threads: int, pieces: int, advance: Advance) -> None:
+        """Add all terms' scores, the examples in at least so many pieces."""
+        roots = Roots(X)
+        pieces = max(1, pieces, 4 * threads if 1 < threads <= len(X) // 2 else 1)
         spans = list(pairwise(np.linspace(0, len(X), min(len(X), pieces) + 1).astype(int).tolist()))
         joined: list[tuple[Graph, Path, Graph]] = []
         for term in self.terms:
@@ -146,14 +153,14 @@ class CompressedModel:
                     term.native()
             logs = roots.logs(term.part.roots)
 
-            def work(span: tuple[int, int], term: Term = term, data: Any = data, logs: Vector | None = logs) -> None:
+            def work(span: tuple[int, int], term: Term = term, data: Any = data, logs: Vector | None = logs) -> int:
                 begin, end = span
                 whole = begin == 0 and end == len(X)
                 here = None if logs is None else logs[begin:end]
                 _add(term, data if whole else data[begin:end], here, begin, out[begin:end])
+                return end - begin
 
-            run(work, spans, threads, lambda done: None)
-        return out
+            run(work, spans, threads, advance)
 
     def stats(self) -> ModelStats:
         """Support examples in, distinct subtrees out, bytes of both."""

@@ -97,7 +97,7 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
     return _decoded(path, known, Decoder.model)
 
 
-def load_classifier(path: PathLike, *, n_jobs: int | None = 1) -> SavedClassifier:
+def load_classifier(path: PathLike, *, n_jobs: int | None = 1, progress: bool = False) -> SavedClassifier:
     """Read a `KernelSVC` that `save` wrote, for predicting only: scikit-learn, which takes a second to load, is not needed."""
 
     def classifier(decoder: Decoder) -> SavedClassifier:
@@ -105,7 +105,7 @@ def load_classifier(path: PathLike, *, n_jobs: int | None = 1) -> SavedClassifie
         kind = model.get("object", next(iter(model)))
         if kind != "KernelSVC":
             raise NoClassifierError(f"this model is a {kind}, not a classifier (KernelSVC)")
-        return SavedClassifier(decoder.value(model["state"]["fitted"]), n_jobs)
+        return SavedClassifier(decoder.value(model["state"]["fitted"]), n_jobs, progress)
 
     return _decoded(path, known_kernels(), classifier)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import IO, cast
+from typing import IO, ClassVar
 
 from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.conllu import UNKNOWN, check_tag, read_sentences
+from treelet.formats.dependency_adapters import reader_of
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.dependency import Dependencies, Link, heads_problem, restored
@@ -24,7 +25,8 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
     Parameters
     ----------
     parses : iterable of Dependencies or None
-        None is a missing parse.
+        Or of parsed ``Doc``s and ``Span``s of spaCy, sentences of stanza, ``TokenList``s of conllu, with their UPOS tags: for
+        others, `Dependencies.from_spacy` and its like. None is a missing parse.
 
     Examples
     --------
@@ -39,16 +41,13 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
 
     __slots__ = ()
 
+    _as_trees: ClassVar[str] = "cuts.dependency_trees"
+
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Dependencies | None]]:
-        found = listed(items, "parses", (Dependencies,), "structures.read_conllu")
-        for number, item in enumerate(found):
-            if item is not None and not isinstance(item, Dependencies):
-                raise InputTypeError(
-                    f"item {number} is a {type(item).__name__}, not a dependency parse: give Dependencies, made by hand or "
-                    "by from_heads, from_spacy, from_stanza, from_conllu"
-                )
-        return None, cast("list[Dependencies | None]", found)
+        one = (Dependencies,) if reader_of(items) is None else (type(items),)
+        found = listed(items, "parses", one, "structures.read_conllu")
+        return None, [None if item is None else _taken(number, item) for number, item in enumerate(found)]
 
     @classmethod
     def _columns_of(cls, items: list[Dependencies | None]) -> Columns:
@@ -114,6 +113,21 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
                 raise TreeError(f"parse {number}: {error}") from None
         with open_target(file) as stream:
             stream.writelines(texts)
+
+
+def _taken(number: int, item: object) -> Dependencies:
+    if isinstance(item, Dependencies):
+        return item
+    if (reader := reader_of(item)) is None:
+        hint = ", as of each of its sentences" if hasattr(item, "sentences") else ""
+        raise InputTypeError(
+            f"item {number} is a {type(item).__name__}, not a dependency parse: give Dependencies, made by hand or "
+            f"by from_heads, from_spacy, from_stanza, from_conllu{hint}"
+        )
+    try:
+        return Dependencies.from_heads(**reader(item, "upos")._asdict())
+    except TreeError as error:
+        raise TreeError(f"item {number}: {error}") from None
 
 
 def _parse(tree: Tree) -> Dependencies:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
-from treelet.errors import TreeError
+from treelet.errors import TreeError, TreeletError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import Reader, label_problem
 
@@ -59,6 +59,8 @@ class Tree:
                 kids.append(Tree(child))
             else:
                 raise TreeError(f"a child must be a Tree or a string, got {type(child).__name__}: {child!r}")
+        if not kids and isinstance(label, str) and label.lstrip().startswith("("):
+            raise TreeError(f"{label[:40]!r} is no label: write Tree.parse(...) to read a tree in brackets")
         self._set(check_label(label), tuple(kids))
 
     def _set(self, label: str, children: tuple[Tree, ...]) -> None:
@@ -84,6 +86,25 @@ class Tree:
         reader = Reader("<text>")
         reader.feed_one(text.encode("utf-8", "surrogatepass"))
         return trees_of(reader.result())[0]  # type: ignore[return-value]  # a tree that was read is not None
+
+    def to_nltk(self) -> Any:
+        """The tree as an ``nltk.Tree``, whose words are strings; a Treebank takes it back as it was.
+
+        >>> Tree.parse("(NP (D the) (N apple))").to_nltk()
+        Tree('NP', [Tree('D', ['the']), Tree('N', ['apple'])])
+        """
+        try:
+            from nltk.tree import Tree as NltkTree
+        except ImportError:
+            raise TreeletError("to_nltk needs the package nltk: pip install 'treelet[nlp]'") from None
+        root = NltkTree(self.label, [])
+        open_nodes = [(root, self.children)]
+        while open_nodes:
+            node, children = open_nodes.pop()
+            for child in children:
+                node.append(NltkTree(child.label, []) if child.children else child.label)
+            open_nodes += [(made, child.children) for made, child in zip(node, children, strict=True) if child.children]
+        return root
 
     # --- what it holds ------------------------------------------------------------------------------------------
 

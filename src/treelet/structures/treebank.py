@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import IO, Any, cast
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from treelet.errors import FormatError, TreeError
 from treelet.formats.adapters import adapter_for, flatten
-from treelet.formats.base import Columns, Document, read_document, write_document
+from treelet.formats.base import FORMATS, Columns, Document, read_document, write_document
 from treelet.formats.brackets import Reader, bracketed
-from treelet.formats.files import PathLike
+from treelet.formats.files import PathLike, unpacked_name
 from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.tree import Tree, trees_of
 
@@ -24,8 +25,9 @@ class Treebank(Bank[Tree | None]):
     Parameters
     ----------
     trees : iterable
-        `Tree`, bracketed strings, nltk trees, Python ``ast`` nodes, XML elements, mixed as you like. None is a
-        missing tree, whose kernel with anything is 0. A string is one item, not a file: see `read_trees`.
+        `Tree`, bracketed strings, nltk trees, Python ``ast`` nodes, XML elements, mixed as you like; a list, an array, a
+        column of a DataFrame, or a DataFrame of one column. None (or NaN, or what pandas has for it) is a missing tree,
+        whose kernel with anything is 0. A string is one item, not a file: see `read_trees`.
 
     Examples
     --------
@@ -93,7 +95,8 @@ def _read_in(trees: Iterable[object]) -> Columns:
         try:
             reader.feed_one(cast(str, items[number]).encode("utf-8", "surrogatepass"))
         except FormatError as error:
-            raise FormatError(error.message, f"item {number}", error.line, error.column) from None
+            hint = _file_hint(cast(str, items[number]))
+            raise FormatError(error.message + hint, f"item {number}", error.line, error.column) from None
     store, read = reader.result()
     roots = np.full(len(items), -1, np.int32)
     roots[texts] = read
@@ -102,6 +105,14 @@ def _read_in(trees: Iterable[object]) -> Columns:
         more = flatten([items[number] for number in others], others)
         store, roots[others] = store.grown(*more)
     return Columns(store, roots)
+
+
+def _file_hint(text: str) -> str:
+    """What to say of a text without brackets that is, or looks like, the name of a file."""
+    suffixes = {suffix for known in FORMATS.values() for suffix in known.suffixes}
+    if "(" in text or not (unpacked_name(text).suffix.lower() in suffixes or os.path.isfile(text)):
+        return ""
+    return f"; {text[:60]!r} looks like the name of a file: read it with treelet.read_trees"
 
 
 def read_trees(
@@ -114,7 +125,7 @@ def read_trees(
     file : path or open file
         ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
     format : str, optional
-        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, else Penn Treebank brackets.
+        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
     column : str, optional
         Which trees, where the format holds several a row (by default the only ones).
     **options

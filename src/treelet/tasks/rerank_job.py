@@ -30,7 +30,18 @@ from treelet.structures import Tree, Treebank
 from treelet.tasks.rerank_parts import NAMES, Clock, Parts, Say, parts_of_lists, parts_of_treebank, quiet
 from treelet.tasks.reranking import CandidateParses, Reranker, Rows, reranking_kernel
 
-__all__ = ["Mended", "Outcome", "Parts", "Scores", "Setting", "grid", "parts_of_lists", "parts_of_treebank", "rerank"]
+__all__ = [
+    "Mended",
+    "Outcome",
+    "Parts",
+    "Scores",
+    "Setting",
+    "grid",
+    "parts_of_lists",
+    "parts_of_treebank",
+    "quiet",
+    "rerank",
+]
 
 READABLE = 8  # words of a sentence that is drawn
 

@@ -228,6 +228,10 @@ COMPOSED = {
     "on two trees": Case(On("tree", SST) * On("other", SST), "rows", False),
     "on a gaussian": Case(On("tree", SST) + On("tree", PT.gaussian(2.0)), "rows", False),
     "on a number": Case(On("number", Polynomial(coef0=1)), "rows", False),
+    "on columns side by side": Case(On(["number", "vector"], Linear()) + On("tree", SST), "rows"),
+    "on a gaussian of columns": Case(
+        On(("vector", "number"), Linear().gaussian(2.0)) + On("number", Linear()), "rows", False
+    ),
     "on features": Case(On("tree", ST) + 2 * On("features", Linear()) + 0.5, "rows"),
     "on a product": Case(On("tree", SST) * On("features", Linear()) + On("other", ST), "rows", False),
     "on bags": Case(On("bag", Bag(SST)) + On("vector", Linear()), "rows"),

@@ -153,7 +153,15 @@ def _polynomial_of(kernel: kernels.PolynomialOf) -> Slow:
 @definition.register
 def _on(kernel: kernels.On) -> Slow:
     inner = definition(kernel.kernel)
-    return lambda a, b: inner(a[kernel.column], b[kernel.column])
+    names = kernel.names
+    if len(names) == 1:
+        return lambda a, b: inner(a[names[0]], b[names[0]])
+
+    def side_by_side(row: Any) -> list[float]:
+        parts = [row[name] for name in names]
+        return [number for part in parts for number in (part if isinstance(part, list) else [part])]
+
+    return lambda a, b: inner(side_by_side(a), side_by_side(b))
 
 
 @definition.register

@@ -1,0 +1,134 @@
+"""How far long work is: a bar on a terminal, lines off it, a line that changes in a notebook."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from conftest import run_python
+from treelet import work
+
+LINE = re.compile(r"work: \d of 5, \d+ s gone(, about \d+ s left)?")
+
+WORK = """
+import time
+from treelet import work
+work.PATIENCE = 0.0
+with work.progress_bar(True, "work", 5) as advance:
+    for _ in range(5):
+        time.sleep(0.01)
+        advance(1)
+"""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_lines_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    with work.progress_bar(True, "work", 5) as advance:
+        for _ in range(5):
+            advance(1)
+    said = capsys.readouterr()
+    *before, last = said.err.splitlines()
+    assert said.out == ""
+    assert "work: 1 of 5, 0 s gone, about 0 s left" in before
+    assert all(map(LINE.fullmatch, before))
+    assert last == "work: 5 of 5, 0 s"
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_long_step_speaks_too(capsys: pytest.CaptureFixture[str]) -> None:
+    with work.progress_bar(True, "work", 5):
+        until = time.monotonic() + 20
+        while not (said := capsys.readouterr().err) and time.monotonic() < until:
+            time.sleep(0.02)
+    assert "work: 0 of 5, 0 s gone\n" in said
+
+
+def test_the_time_left_follows_from_the_time_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = work._State("grid", 400)
+    state.done = 120
+    state.begin -= 70
+    assert state.text() == "grid: 120 of 400, 1 min 10 s gone, about 2 min 43 s left"
+    state.done = 500  # more steps than were announced
+    assert state.text() == "grid: 400 of 400, 1 min 10 s"
+
+
+def test_short_work_and_unwanted_progress_say_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with work.progress_bar(True, "work", 2) as advance:
+        advance(2)
+    monkeypatch.setattr(work, "PATIENCE", 0.0)
+    with work.progress_bar(False, "work", 2) as advance:
+        advance(1)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("impatient")
+def test_an_error_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
+    def broken() -> None:
+        with work.progress_bar(True, "work", 2) as advance:
+            advance(1)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        broken()
+    assert "2 of 2" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("impatient")
+def test_no_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under pythonw, or where it was closed."""
+    with open(os.devnull, "w") as stream:
+        pass
+    for nowhere in (None, stream):
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", nowhere if nowhere is None else _NotATerminal(nowhere))
+            with work.progress_bar(True, "work", 2) as advance:
+                advance(1)
+
+
+class _NotATerminal:
+    def __init__(self, stream: Any) -> None:
+        self.write, self.flush = stream.write, stream.flush
+
+    def isatty(self) -> bool:
+        return False
+
+
+def test_forced_colours_do_not_make_a_pipe_a_terminal() -> None:
+    """Continuous integration often sets FORCE_COLOR, by which rich draws a bar into the log."""
+    environment = {**os.environ, "FORCE_COLOR": "1"}
+    command = [sys.executable, "-c", WORK]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
+    assert "\x1b" not in done.stderr
+    assert "work: 5 of 5, 0 s\n" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+def test_a_bar_on_a_terminal() -> None:
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen([sys.executable, "-c", WORK], stderr=theirs, env=environment) as running:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 4096):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    text = shown.decode()
+    assert running.returncode == 0
+    assert "5/5" in text
+    assert "left:" in text
+    assert "5 of 5" not in text
+
+
+def test_importing_loads_no_rich() -> None:
+    assert run_python(WORK + "import sys\nprint('rich' in sys.modules)") == "False\n"
