@@ -16,7 +16,9 @@ template <> struct ParametersOf<SubtreeColumns> {
     template <class Num> static auto of(double lam) { return std::tuple(as_parameter<Num>(lam, 0)); }
 };
 template <> struct ParametersOf<SubsetTreeColumns> {
-    template <class Num> static auto of(double lam, int max_depth) { return std::tuple(as_parameter<Num>(lam, 0), max_depth); }
+    template <class Num> static auto of(double lam, int max_depth, bool leaves) {
+        return std::tuple(as_parameter<Num>(lam, 0), max_depth, leaves);
+    }
 };
 template <> struct ParametersOf<PartialTreeColumns> {
     template <class Num> static auto of(double lam, double mu, bool leaves, const Similar *similar) {
@@ -261,8 +263,8 @@ NB_MODULE(_core, m) {
             "start"_a, "label"_a, "sigma"_a);
 
     bind_columns<SubtreeColumns, double>(m, "SubtreeColumns", "Columns of a subtree-kernel matrix.", "lam"_a);
-    bind_columns<SubsetTreeColumns, double, int>(m, "SubsetTreeColumns", "Columns of a subset-tree-kernel matrix.", "lam"_a,
-                                                 "max_depth"_a);
+    bind_columns<SubsetTreeColumns, double, int, bool>(m, "SubsetTreeColumns", "Columns of a subset-tree-kernel matrix.", "lam"_a,
+                                                       "max_depth"_a, "leaves"_a);
     bind_columns<PartialTreeColumns, double, double, bool, const Similar *>(
         m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "similar"_a.none());
     bind_forests(m, weights);

@@ -195,8 +195,8 @@ def test_malformed_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="out of range"):
         bank.weights().take(longs(7))
     with pytest.raises(ValueError, match="do not belong"):
-        _core.SubsetTreeColumns(_core.Store(), bank.weights(), False, 0.4, 0)
-    columns = _core.SubsetTreeColumns(store, bank.weights(), False, 0.4, 0)
+        _core.SubsetTreeColumns(_core.Store(), bank.weights(), False, 0.4, 0, False)
+    columns = _core.SubsetTreeColumns(store, bank.weights(), False, 0.4, 0, False)
     for begin, end, shape, limit in (
         (0, 3, (3, 2), None),
         (0, 2, (2, 3), None),
