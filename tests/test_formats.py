@@ -429,7 +429,7 @@ def test_tsv_columns() -> None:
     error = refused("a\t(A a)\n(B b)\n", "tsv")
     assert error.line == 2
     assert "1 tab-separated column(s)" in error.message
-    assert refused("é\té\t(A\n", "tsv").column == 5
+    assert refused("é\té\t(A\n", "tsv", label_column=0).column == 5
 
 
 # --- big and broken ---------------------------------------------------------------------------------------------
