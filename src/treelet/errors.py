@@ -15,6 +15,10 @@ class InputTypeError(TreeletError, TypeError):
     """Something was given that cannot be used in this place."""
 
 
+class UnavailableError(TreeletError, AttributeError):
+    """A method that is only there if a parameter asks for it."""
+
+
 class TreeError(TreeletError, ValueError):
     """A tree, or a collection of them, is not what it should be."""
 

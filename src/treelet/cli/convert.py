@@ -26,7 +26,8 @@ def command(
     target: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is the standard output."), WRITTEN],
     *,
     from_: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help="By default what the name of IN suggests.")
+        str | None,
+        typer.Option("--from", "--format", metavar="FORMAT", help="By default what the name of IN, or IN, looks like."),
     ] = None,
     to: Annotated[str | None, typer.Option(metavar="FORMAT", help="By default what the name of OUT suggests.")] = None,
     drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Leave out -NONE- elements.")] = False,
@@ -40,14 +41,14 @@ def command(
     """
     from treelet.formats import find_format, read_document, write_document
 
-    reading, writing = find_format(from_, source), find_format(to, target)
+    writing = find_format(to, target)
     options: dict[str, Any] = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags, "root": root}
     document = read_document(
-        source, reading.name, encoding=encoding, **{name: value for name, value in options.items() if value}
+        source, from_, encoding=encoding, **{name: value for name, value in options.items() if value}
     )
     write_document(document, target, writing.name)
     trees = sum(int((columns.roots >= 0).sum()) for columns in document.trees.values())
-    print(f"{len(document):,} examples, {trees:,} trees: {reading.name} -> {writing.name}", file=sys.stderr)
+    print(f"{len(document):,} examples, {trees:,} trees: {document.format} -> {writing.name}", file=sys.stderr)
     lost = _left_out(document, writing.name)
     if lost:
         print(f"{writing.name} has no place for: {', '.join(lost)}", file=sys.stderr)

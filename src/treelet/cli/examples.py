@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,18 +55,12 @@ class Examples:
 
 
 def read(file: str, format: str | None) -> Examples:
-    """Read a file in any format; whether a tsv file has labels is seen from its first line."""
-    from treelet.formats import find_format, read_document
+    """Read a file in any format."""
+    from treelet.formats import read_document
     from treelet.structures import Treebank
 
-    chosen = find_format(format, file).name
-    source: Any = file
-    options: dict[str, Any] = {}
-    if chosen == "tsv":
-        source = _held(file)
-        if not _has_tab(source):
-            options["label_column"] = None
-    document = read_document(source, chosen, **options)
+    document = read_document(file, format)
+    chosen = str(document.format)
     shown = "<stdin>" if file == "-" else file
     both = document.trees.keys() & document.vectors.keys()
     if both:
@@ -77,26 +70,6 @@ def read(file: str, format: str | None) -> Examples:
         labels = [number_text(label) if chosen == "svmlight_tk" else label for label in labels]
     trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
     return Examples(shown, chosen, trees, document.vectors, labels, len(document))
-
-
-class _Held(io.BytesIO):
-    name = ""
-
-
-def _held(file: str) -> _Held:
-    """All bytes: a stream is read only once."""
-    from treelet.formats.files import open_source
-
-    with open_source(file) as source:
-        held = _Held(b"".join(source.chunks()))
-        held.name = source.name
-    return held
-
-
-def _has_tab(held: _Held) -> bool:
-    first = next((line for line in held if line.strip()), b"\t")
-    held.seek(0)
-    return b"\t" in first
 
 
 def number_text(label: str) -> str:
@@ -135,7 +108,7 @@ def _columns(kernel: Kernel) -> Iterator[str | int]:
     from treelet.kernels import Kernel, On
 
     if isinstance(kernel, On):
-        yield kernel.column
+        yield from kernel.names
         return
     for value in kernel.get_params(deep=False).values():
         if isinstance(value, Kernel):

@@ -6,8 +6,9 @@ format has them, labels and feature vectors, one row an example.
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
 
@@ -15,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import wrong
-from treelet.errors import ParameterError
-from treelet.formats.files import PathLike, open_source, open_target, unpacked_name
+from treelet.errors import FormatError, ParameterError
+from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
 
 
 class Columns(NamedTuple):
@@ -40,12 +41,15 @@ class Document:
         Named sparse feature vectors: ``{index or name: value}`` a row. Formats with unnamed ones call them ``"vector"``.
     strings : dict of str to list of str
         Named columns of plain text.
+    format : str or None
+        The name of the format that it was read in.
     """
 
     trees: dict[str, Columns] = field(default_factory=dict)
     labels: list[str] | None = None
     vectors: dict[str, list[dict[str | int, float]]] = field(default_factory=dict)
     strings: dict[str, list[str]] = field(default_factory=dict)
+    format: str | None = None
 
     def __len__(self) -> int:
         if self.labels is not None:
@@ -57,13 +61,37 @@ class Document:
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: how to read it, perhaps how to write it, and the file names that suggest it."""
+    """A file format: how to read it, perhaps how to write it, and what suggests it.
+
+    Attributes
+    ----------
+    name, description : str
+    read : callable
+        From a `Source` and options to a `Document`.
+    write : callable, optional
+        A `Document` to a stream of text.
+    suffixes : tuple of str
+        The names of files that suggest it.
+    looks : callable, optional
+        Given the first bytes of a file, as UTF-8: why they look like this format (``"it begins with '('"``), or None.
+        It should be sure: what looks like a format is read as it, if the name does not say otherwise.
+    """
 
     name: str
     description: str
     read: Callable[..., Document]  # (source: Source, **options)
     write: Callable[[Document, IO[str]], None] | None = None
     suffixes: tuple[str, ...] = ()
+    looks: Callable[[bytes], str | None] | None = None
+
+    def options(self) -> dict[str, inspect.Parameter]:
+        """What `read` can be told, by name."""
+        return dict(list(inspect.signature(self.read).parameters.items())[1:])
+
+    def takes(self, options: Collection[str]) -> bool:
+        """Whether `read` knows all these options."""
+        known = self.options()
+        return known.keys() >= set(options) or any(p.kind is p.VAR_KEYWORD for p in known.values())
 
 
 FORMATS: dict[str, Format] = {}
@@ -75,32 +103,93 @@ def register(format: Format) -> Format:
     return format
 
 
+# --- which format -----------------------------------------------------------------------------------------------
+
+
 def find_format(name: str | None, file: object = None) -> Format:
     """The format called `name`, or the one that the file's name suggests (brackets, if none does)."""
     if name is not None:
         if name not in FORMATS:
             raise wrong("format", f"one of {sorted(FORMATS)}", name)
         return FORMATS[name]
+    return _by_suffix(file) or FORMATS["brackets"]
+
+
+def _by_suffix(file: object) -> Format | None:
     name = os.fspath(file) if isinstance(file, (str, os.PathLike)) else str(getattr(file, "name", ""))
     suffix = unpacked_name(name).suffix.lower()
-    for known in FORMATS.values():
-        if suffix in known.suffixes:
-            return known
-    return FORMATS["brackets"]
+    return next((known for known in FORMATS.values() if suffix in known.suffixes), None)
+
+
+def _by_content(head: bytes, options: Collection[str] = (), but: Format | None = None) -> tuple[Format, str] | None:
+    """The format that the first bytes look like, and why; those that were registered last are asked first."""
+    for known in reversed(FORMATS.values()):
+        if known is not but and known.looks is not None and known.takes(options) and (why := known.looks(head)):
+            return known, why
+    return None
+
+
+class Choice(NamedTuple):
+    """A format, and why this one: None if there is no doubt."""
+
+    format: Format
+    why: str | None = None
+
+    def explained(self, error: FormatError, head: bytes) -> FormatError:
+        """The error with what was guessed, and what would fit better."""
+        if self.why is None:
+            return error
+        other = _by_content(head, but=self.format)
+        hint = f"format={other[0].name!r} may fit, since {other[1]}" if other else f"format= names another: {_names()}"
+        message = f"{error.message} (read as {self.format.name}, since {self.why}; {hint})"
+        return FormatError(message, error.source, error.line, error.column)
+
+
+def _names() -> str:
+    return ", ".join(FORMATS)
+
+
+def choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> Choice:
+    """The format called `name`; else what the file's name suggests, unless its content plainly is of another format;
+    else what the content looks like; else brackets. What is guessed must know the options.
+    """
+    if name is not None:
+        return Choice(find_format(name))
+    head = source.head()
+    named, seen = _by_suffix(source), _by_content(head, options)
+    if named is not None:
+        sure = named.looks is None or named.looks(head) is not None or not head.strip()
+        if seen is None or (sure and named.takes(options)):
+            return Choice(named, None if sure else f"its name ends in {unpacked_name(source.name).suffix}")
+    if seen is not None:
+        return Choice(*seen)
+    return Choice(FORMATS["brackets"], "it looks like no other format" if head.strip() else None)
+
+
+# --- reading and writing ----------------------------------------------------------------------------------------
 
 
 def read_document(
     file: PathLike | IO[bytes] | IO[str], format: str | None = None, *, encoding: str = "utf-8", **options: Any
 ) -> Document:
     """Read a file in any registered format."""
-    chosen = find_format(format, file)
     with open_source(file, encoding) as source:
+        choice = choose_format(format, source, options)
+        _check_options(choice.format, options)
+        head = source.head() if choice.why is not None else b""
         try:
-            return chosen.read(source, **options)
-        except TypeError as error:
-            if "unexpected keyword argument" not in str(error):
-                raise
-            raise ParameterError(f"the format {chosen.name!r} does not know this option: {error}") from None
+            document = choice.format.read(source, **options)
+        except FormatError as error:
+            raise choice.explained(error, head) from None
+    document.format = choice.format.name
+    return document
+
+
+def _check_options(format: Format, options: Collection[str]) -> None:
+    for name in options:
+        if not format.takes([name]):
+            known = ", ".join(format.options()) or "none"
+            raise ParameterError(f"the format {format.name!r} does not know this option: {name!r}; it has {known}")
 
 
 def write_document(document: Document, file: PathLike | IO[str], format: str | None = None) -> None:

@@ -10,6 +10,7 @@ from treelet.checks import check_boolean, wrong
 from treelet.errors import FormatError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.files import Source
+from treelet.formats.looks import end_of_tree, is_tree, opening_lines
 
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
 
@@ -98,6 +99,37 @@ def read_brackets(
     return Document(trees={"tree": reader.result()})
 
 
+def read_lines(
+    source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
+) -> Document:
+    """One tree a line; blank lines are passed over."""
+    reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
+    for number, line in enumerate(source.lines(), 1):
+        if line.strip():
+            reader.feed_one(line, number)
+    return Document(trees={"tree": reader.result()})
+
+
+def _looks_like_brackets(head: bytes) -> str | None:
+    for line in opening_lines(head)[:1]:
+        end = end_of_tree(line.lstrip())
+        if end is None or (end > 0 and line.lstrip()[end:].lstrip()[:1] in ("", "(")):
+            return "it begins with '('"
+    return None
+
+
+def _looks_like_lines(head: bytes) -> str | None:
+    """Its first line is a tree; if that is not closed, the next one must begin another."""
+    first, *others = opening_lines(head) or [""]
+    open_first = end_of_tree(first.lstrip()) is None
+    if is_tree(first) or (open_first and (not others or others[0].startswith("("))):
+        return "its first line is a tree"
+    return None
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
 def bracketed(columns: Columns) -> Iterator[str]:
     """Each tree in brackets on one line; an empty string for a missing one.
 
@@ -148,6 +180,8 @@ def refuse_missing(columns: Columns) -> None:
         )
 
 
+# What looks like brackets may look like lines as well: brackets hold both, and are asked first.
+register(Format("lines", "one tree a line", read_lines, write_brackets, (".txt",), _looks_like_lines))
 register(
     Format(
         "brackets",
@@ -155,5 +189,6 @@ register(
         read_brackets,
         write_brackets,
         (".mrg", ".ptb", ".trees", ".brackets"),
+        _looks_like_brackets,
     )
 )

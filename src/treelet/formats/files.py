@@ -27,6 +27,7 @@ from treelet.errors import FileError, FormatError
 
 PathLike = str | os.PathLike[str]
 CHUNK = 1 << 20
+HEAD = 1 << 16
 PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 
@@ -53,15 +54,25 @@ class Source:
             self.encoding = codecs.lookup(encoding).name
         except (LookupError, TypeError):
             raise wrong("encoding", "a text encoding", encoding) from None
+        self._held: list[bytes] = []  # what was looked at and not yet taken
+        self._rest = self._raw_chunks()
+
+    def head(self) -> bytes:
+        """The first bytes, as UTF-8, up to `HEAD`; they are still to be taken."""
+        while sum(map(len, self._held)) < HEAD and (chunk := next(self._rest, None)) is not None:
+            self._held.append(chunk)
+        return b"".join(self._held)[:HEAD]
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes, as UTF-8, in pieces."""
-        yield from self._raw_chunks()
+        while self._held:
+            yield self._held.pop(0)
+        yield from self._rest
 
     def lines(self) -> Iterator[bytes]:
         """The lines, as UTF-8, without their ends."""
         rest: list[bytes] = []
-        for chunk in self._raw_chunks():
+        for chunk in self.chunks():
             first, *others = chunk.split(b"\n")
             rest.append(first)
             for other in others:

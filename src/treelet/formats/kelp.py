@@ -15,6 +15,7 @@ from treelet.errors import FormatError
 from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import bracketed
 from treelet.formats.files import Source
+from treelet.formats.looks import opening_lines
 from treelet.formats.svmlight_tk import (
     SPACE,
     TOKEN,
@@ -251,6 +252,12 @@ def write_kelp(document: Document, stream: IO[str]) -> None:
         write_line(" ".join(parts), stream, place)
 
 
+def _looks_like_kelp(head: bytes) -> str | None:
+    first = "".join(opening_lines(head)[:1])
+    opening = None if first.lstrip().startswith("(") else _OPENING.search(first)
+    return f"its first line has {opening[0]}" if opening else None
+
+
 register(
     Format(
         "kelp",
@@ -258,5 +265,6 @@ register(
         read_kelp,
         write_kelp,
         (".klp", ".kelp"),
+        _looks_like_kelp,
     )
 )

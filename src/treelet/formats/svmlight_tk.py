@@ -18,6 +18,7 @@ from treelet.errors import FormatError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.brackets import Reader, bracketed
 from treelet.formats.files import Source
+from treelet.formats.looks import is_tree, opening_lines
 
 Vector = dict[str | int, float]
 SPACE = " \t\n\v\f\r"  # what separates labels in brackets; any other white space is part of them
@@ -342,6 +343,20 @@ def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
         write_line(" ".join(part for part in parts if part), stream, place)
 
 
+def _looks_like_svmlight_tk(head: bytes) -> str | None:
+    for line in opening_lines(head, comment="#")[:1]:
+        if line.lstrip().startswith("("):
+            return None
+        if marker := _MARKER.search(line):
+            return f"its first line has {marker[0]}"
+        target, *others = line.split("#")[0].split()
+        if others and all(map(_FEATURE.fullmatch, others)) and not _FEATURE.fullmatch(target):
+            return f"its first line has features such as {others[0]}"
+        if _NUMBER.fullmatch(target) and "\t" not in line and is_tree(line.lstrip()[len(target) :]):
+            return "its first line is a number and a tree"
+    return None
+
+
 register(
     Format(
         "svmlight_tk",
@@ -349,5 +364,6 @@ register(
         read_svmlight_tk,
         write_svmlight_tk,
         (".dat", ".svm", ".svmlight"),
+        _looks_like_svmlight_tk,
     )
 )

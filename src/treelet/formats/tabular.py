@@ -1,31 +1,28 @@
-"""Line-based files: one tree a line, and tab-separated columns with the tree in one of them."""
+"""Tab-separated columns with the tree in one of them."""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import IO
 
 from treelet.checks import wrong
 from treelet.errors import FormatError
 from treelet.formats.base import Document, Format, register
-from treelet.formats.brackets import Reader, bracketed, refuse_missing, write_brackets
+from treelet.formats.brackets import Reader, bracketed, refuse_missing
 from treelet.formats.files import Source
+from treelet.formats.looks import is_tree, opening_lines
 
 
-def read_lines(
-    source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
-) -> Document:
-    """One tree a line; blank lines are passed over."""
-    reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
-    for number, line in enumerate(source.lines(), 1):
-        if line.strip():
-            reader.feed_one(line, number)
-    return Document(trees={"tree": reader.result()})
+class Find(Enum):
+    """Stands for a column that is to be found."""
+
+    FIND = "found"
 
 
 def read_tsv(
     source: Source,
     *,
-    label_column: int | None = 0,
+    label_column: int | Find | None = Find.FIND,
     tree_column: int = -1,
     drop_empty: bool = False,
     drop_function_tags: bool = False,
@@ -38,12 +35,13 @@ def read_tsv(
     source : Source
         The bytes.
     label_column, tree_column : int
-        Which columns, counted from 0, from the right if negative. ``label_column=None``: there are no labels.
+        Which columns, counted from 0, from the right if negative. ``label_column=None``: there are no labels. By default
+        the label is in the first one, if there is a tab in the first line.
     drop_empty, drop_function_tags, root
         As for brackets.
     """
     for name, value in (("label_column", label_column), ("tree_column", tree_column)):
-        if not (isinstance(value, int) or (value is None and name == "label_column")):
+        if not (isinstance(value, int) or (value in (None, Find.FIND) and name == "label_column")):
             raise wrong(name, "an int", value)
     reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
     labels: list[str] = []
@@ -51,6 +49,8 @@ def read_tsv(
         if not text.strip():
             continue
         cells = text.split("\t")
+        if label_column is Find.FIND:
+            label_column = 0 if len(cells) > 1 else None
         needed = [tree_column] if label_column is None else [tree_column, label_column]
         if (len(cells) < 2 and label_column is not None) or not all(-len(cells) <= k < len(cells) for k in needed):
             raise source.error(f"{len(cells)} tab-separated column(s), the line needs label<TAB>tree", number)
@@ -59,7 +59,7 @@ def read_tsv(
         reader.feed_one(cells[place].encode(), number, column)
         if label_column is not None:
             labels.append(cells[label_column])
-    return Document(trees={"tree": reader.result()}, labels=None if label_column is None else labels)
+    return Document(trees={"tree": reader.result()}, labels=labels if isinstance(label_column, int) else None)
 
 
 def write_tsv(document: Document, stream: IO[str]) -> None:
@@ -75,5 +75,15 @@ def write_tsv(document: Document, stream: IO[str]) -> None:
         return
 
 
-register(Format("lines", "one tree a line", read_lines, write_brackets, (".txt",)))
-register(Format("tsv", "label<TAB>tree lines", read_tsv, write_tsv, (".tsv", ".tab")))
+def _looks_like_tsv(head: bytes) -> str | None:
+    """A tree in one cell of its first line, no bracket in another; or so in its second line, if the first is a header."""
+    for place, line in zip(("first", "second"), opening_lines(head), strict=False):
+        cells = line.split("\t")
+        if any(map(is_tree, cells)) and not all(cell.strip().startswith("(") for cell in cells):
+            return f"its {place} line has a tab between text and a tree"
+        if len(cells) < 2 or "(" in line:
+            return None
+    return None
+
+
+register(Format("tsv", "label<TAB>tree lines", read_tsv, write_tsv, (".tsv", ".tab"), _looks_like_tsv))

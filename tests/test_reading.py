@@ -1,0 +1,183 @@
+"""What a file is taken for, and what becomes of files that are not quite what they should be."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+from pathlib import Path
+
+import pytest
+
+import treelet as tl
+from conftest import fail, succeed
+from treelet.errors import FormatError, ParameterError
+from treelet.formats import FORMATS, Document, Format, Source, read_document, register
+from treelet.structures import Treebank
+
+CONTENTS = {
+    "brackets": "( (S (A a)\n     (B b)) )\n(S (B b))\n",
+    "tsv": "yes\t(S (A a))\nno\t(S (B b))\n",
+    "svmlight_tk": "# made by hand\n1 |BT| (S (A a)) |ET| 1:0.5 |EV|\n-1 |BT| (S (B b)) |ET|\n",
+    "kelp": "yes |BT:syn| (S (A a)) |ET|\nno |BT:syn| (S (B b)) |ET| |BV:w| x:1 |EV|\n",
+}
+PACK = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
+
+
+class Once(io.RawIOBase):
+    """A stream that can be read only once, a few bytes at a time, as a pipe."""
+
+    def __init__(self, data: bytes) -> None:
+        self.rest = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        return self.rest.read(min(size, 999) if size >= 0 else -1)
+
+
+# --- the content tells ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["data", "data.txt", "data.xyz", "data.mrg"])
+@pytest.mark.parametrize("format", CONTENTS)
+def test_a_format_is_known_by_its_content(tmp_path: Path, name: str, format: str) -> None:
+    for suffix, pack in PACK.items():
+        path = tmp_path / (name + suffix)
+        path.write_bytes(pack(CONTENTS[format].encode()))
+        document = read_document(path)
+        assert document.format == format
+        assert len(document) == 2
+        assert len(tl.read_trees(path)) == 2
+        _, labels = tl.read_examples(path)
+        assert (labels is None) == (format == "brackets")
+
+
+@pytest.mark.parametrize("format", CONTENTS)
+def test_nothing_of_a_stream_is_lost(format: str) -> None:
+    data = CONTENTS[format].encode() * 30_000  # more than a chunk
+    for stream in (io.BytesIO(data), Once(data), io.StringIO(data.decode())):
+        document = read_document(stream)
+        assert (document.format, len(document)) == (format, 60_000)
+
+
+def test_content_tells_on_the_command_line(tmp_path: Path) -> None:
+    for name, text in CONTENTS.items():
+        assert "2 x 2 values" in succeed("gram", "-", "-o", "-", input=text).stderr
+        assert f"{name} -> lines" in succeed("convert", "-", "-", "--to", "lines", input=text).stderr
+    text = CONTENTS["tsv"] * 3
+    (tmp_path / "examples.txt").write_text(text)
+    for file in (tmp_path / "examples.txt", "-"):
+        assert (
+            "classes   2: no 3, yes 3"
+            in succeed("train", file, "-o", tmp_path / "m.treelet", input=text if file == "-" else None).stdout
+        )
+    assert "accuracy  100.00 %" in succeed("evaluate", tmp_path / "m.treelet", "-", input=text).stdout
+
+
+def test_other_ways_to_write_the_same() -> None:
+    def format_of(text: str) -> str | None:
+        return read_document(io.StringIO(text)).format
+
+    assert format_of("1 1:0.3 7:1\n") == "svmlight_tk"
+    assert format_of("-1 (S (A a)) |STD| 1:0.3\n") == "svmlight_tk"
+    assert format_of("-1 (S (A a))\n") == "svmlight_tk"
+    assert format_of("yes |BV:w| a:1 |EV|\n") == "kelp"
+    # What belongs to a tree says nothing.
+    assert format_of("(S (A |BT|) (B |BT:x|))\n") == "brackets"
+    assert format_of("(S\t(A a)\t(B b))\n") == "brackets"
+    assert format_of("(S (A\ta)\t(B b))\n") == "brackets"
+    assert format_of("(S (A a))\t(S (B b))\n") == "brackets"
+    assert format_of("") == format_of(" \n") == "brackets"
+    # A tree that is longer than what is looked at.
+    assert format_of("yes\t(S " + "(A a) " * 50_000 + ")\n") == "tsv"
+
+
+def test_a_name_counts_where_the_content_does_not_contradict(tmp_path: Path) -> None:
+    def format_of(name: str, text: str) -> str | None:
+        (tmp_path / name).write_text(text)
+        return read_document(tmp_path / name).format
+
+    assert format_of("x.txt", "(S (A a))\n(S (B b))\n") == "lines"
+    assert format_of("x.tsv", "") == "tsv"
+    assert format_of("x.tsv", "yes\t(S (A a))\n") == "tsv"
+    assert format_of("x.tsv", "1\t(S (A a))\n") == "tsv"
+    assert format_of("x.dat", "1\t(S (A a))\n") == "tsv"
+    assert format_of("x.dat", "(S (A a))\n") == "brackets"
+    # A tree that is not closed is still found on its own line.
+    (tmp_path / "x.txt").write_text("(S (A a)\n(S (B b)))\n")
+    with pytest.raises(FormatError, match=r"x\.txt:1:1: .*never closed"):
+        tl.read_trees(tmp_path / "x.txt")
+
+
+def test_a_tsv_without_tabs_has_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("(S (A a))\n(S (B b))\n")
+    assert tl.read_examples(path)[1] is None
+    assert tl.read_examples(path, "tsv")[1] is None
+    assert tl.read_examples(path, label_column=None)[1] is None
+    assert "have no labels" in fail("train", path, "-o", tmp_path / "m.treelet")
+
+
+# --- where it does not ------------------------------------------------------------------------------------------
+
+
+def test_an_error_says_what_was_guessed() -> None:
+    with pytest.raises(FormatError) as caught:
+        tl.read_trees(io.StringIO("hello world\n"))
+    assert "text outside brackets: 'hello'" in str(caught.value)
+    assert "(read as brackets, since it looks like no other format; format= names another: " in str(caught.value)
+    assert all(name in str(caught.value) for name in FORMATS)
+    assert (caught.value.line, caught.value.column) == (1, 1)
+    with pytest.raises(FormatError, match=r"read as brackets, since it begins with '\('"):
+        tl.read_trees(io.StringIO("(S (A a)\n"))
+    with pytest.raises(FormatError) as caught:
+        tl.read_trees(io.StringIO("(S (A a)\n"), "brackets")  # no guess
+    assert "read as" not in str(caught.value)
+
+
+def test_an_error_says_what_would_fit_better(tmp_path: Path) -> None:
+    register(Format("odd", "a test", _refuse, None, (".odd",), lambda head: None))
+    try:
+        path = tmp_path / "x.odd"
+        path.write_text("nothing that is known\n")
+        with pytest.raises(FormatError, match=r"not odd \(read as odd, since its name ends in \.odd; format= names"):
+            tl.read_trees(path)
+    finally:
+        del FORMATS["odd"]
+    register(Format("greedy", "a test", _refuse, None, (), lambda head: "it is a test"))
+    try:
+        message = r"not odd \(read as greedy, since it is a test; format='tsv' may fit, since its first line has a tab"
+        with pytest.raises(FormatError, match=message):
+            tl.read_trees(io.StringIO(CONTENTS["tsv"]))
+    finally:
+        del FORMATS["greedy"]
+
+
+def _refuse(source: Source) -> Document:
+    raise source.error("not odd", 1)
+
+
+def test_options_narrow_the_guess(tmp_path: Path) -> None:
+    path = tmp_path / "x.mrg"
+    path.write_text("yes\t(S (A a))\n")
+    assert read_document(path, label_column=0).labels == ["yes"]
+    path.write_text("(S (A a))\n")
+    with pytest.raises(
+        ParameterError, match=r"'brackets' does not know this option: 'label_column'; it has drop_empty"
+    ):
+        tl.read_trees(path, label_column=0)
+
+
+def test_a_format_of_ones_own_is_asked_first() -> None:
+    def read(source: Source) -> Document:
+        text = b"".join(source.chunks()).decode()
+        return Document(trees={"tree": Treebank([text.removeprefix("%%")]).columns})
+
+    register(Format("percent", "a test", read, None, (), lambda head: "it is ours" if head[:2] == b"%%" else None))
+    try:
+        assert tl.read_trees(io.StringIO("%%(S (A a))")).strings() == ["(S (A a))"]
+    finally:
+        del FORMATS["percent"]
