@@ -267,5 +267,5 @@ def overflow(kernel: Kernel, row: int, column: int) -> Exception:
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
     return KernelOverflowError(
         f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
-        "Use a smaller lam, or kernel.normalized(), which stays right"
+        "Use a smaller lam=, or kernel.normalized(), which stays right"
     )
