@@ -407,7 +407,10 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     examples = generate(12, seed=1)
     known = report("evaluate", model, write_tsv(tmp_path / "test.tsv", examples))
     test = write_tsv(tmp_path / "test.tsv", [*examples, ("reason", "(S (WH (W why)))"), ("reason", examples[0][1])])
-    result = report("evaluate", model, test)
+    told = run("evaluate", model, test, "--json")
+    line = "2 of 14 examples have labels that were never seen in training, and count as errors: 'reason' (2)\n"
+    assert (told.exit_code, told.stderr) == (0, f"treelet: warning: {test}: {line}")
+    result = json.loads(told.stdout)
     assert result["unknown"] == {"reason": 2}
     assert result["examples"] == 14
     assert result["correct"] == known["correct"]
@@ -416,8 +419,22 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     assert labels == ["person", "place", "time", "reason"]
     assert matrix[3].sum() == 2
     assert matrix[:, 3].sum() == 0
-    text = succeed("evaluate", model, test)
-    assert "labels that the model does not know, all counted as errors: reason (2)" in text
+    with pytest.warns(tl.errors.UnseenLabelWarning, match=r"2 of 14 examples .*: 'reason' \(2\)"):
+        score = tl.load(model).score(*tl.read_examples(test))
+    assert score == result["accuracy"]
+
+
+def test_labels_of_which_none_was_seen_are_an_error(train: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.treelet"
+    succeed("train", train, "-o", model)
+    test = write_tsv(tmp_path / "test.tsv", [(label.upper(), tree) for label, tree in generate(6, seed=1)])
+    line = fail("evaluate", model, test)
+    assert (
+        f"{test}: none of the labels was seen in training: there are 'PERSON' (2), 'PLACE' (2), 'TIME' (2) here" in line
+    )
+    assert "there were 'person', 'place', 'time'" in line
+    with pytest.warns(tl.errors.UnseenLabelWarning, match="none of the labels was seen"):
+        assert tl.load(model).score(*tl.read_examples(test)) == 0
 
 
 def test_the_numbers_are_scikit_learns(tmp_path: Path) -> None:

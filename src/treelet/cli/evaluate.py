@@ -7,7 +7,7 @@ import json as json_format
 import math
 import shutil
 import time
-from collections import Counter
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from treelet.cli import examples, files
 from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import scored
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, UnseenLabelWarning
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 PICTURES = (".png", ".pdf", ".svg")
@@ -49,6 +49,7 @@ def command(
     """
     if picture is not None:
         _check_picture(picture)
+    from treelet.learn.deciding import Unseen
     from treelet.learn.persist import load_classifier
 
     begin = time.perf_counter()
@@ -61,7 +62,13 @@ def command(
             known = [examples.number_text(name) for name in known]
             if set(truth) == {"0"} and "0" not in known:
                 raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
-        guessed, _ = scored(classifier, examples.for_model(classifier, found))
+        data = examples.for_model(classifier, found)
+        unseen = Unseen.of(truth, known)
+        if unseen.all:
+            raise ParameterError(f"{found.file}: {unseen}; is it the right file, and are these its labels?")
+        if unseen.counts:
+            warnings.warn(f"{found.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
+        guessed, _ = scored(classifier, data)
         if found.format == "svmlight_tk":
             guessed = [examples.number_text(name) for name in guessed]
         result = {"model": model, "file": found.file, **compared(truth, guessed, known)}
@@ -98,6 +105,8 @@ def compared(truth: list[str], guessed: list[str], known: list[str]) -> dict[str
     """
     import numpy as np
 
+    from treelet.learn.deciding import Unseen
+
     occurring = set(truth) | set(guessed)
     names = [name for name in known if name in occurring] + sorted(set(truth) - set(known))
     place = {name: number for number, name in enumerate(names)}
@@ -114,7 +123,7 @@ def compared(truth: list[str], guessed: list[str], known: list[str]) -> dict[str
         "classes": by_class,
         "macro": {field: float(np.mean([figures[field] for figures in by_class.values()])) for field in FIELDS},
         "micro": _figures(right, len(truth), len(truth)),
-        "unknown": dict(sorted(Counter(label for label in truth if label not in known).items())),
+        "unknown": Unseen.of(truth, known).counts,
         "confusion": {"labels": names, "matrix": matrix.tolist()},
     }
 
@@ -146,9 +155,6 @@ def _text(result: dict[str, Any]) -> str:
         values = (f"{100 * figures[field]:.2f}" for field in ("precision", "recall", "f1"))
         lines.append("{:<{}}  {:>9}  {:>6}  {:>6}  {:>8}".format(name, width, *values, support).rstrip())
     lines += ["", *_confusions(**result["confusion"])]
-    if result["unknown"]:
-        names = ", ".join(f"{name} ({count:,})" for name, count in result["unknown"].items())
-        lines += ["", f"labels that the model does not know, all counted as errors: {names}"]
     if "picture" in result:
         lines += ["", f"picture: {result['picture']}"]
     return "\n".join(lines)

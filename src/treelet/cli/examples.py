@@ -33,7 +33,7 @@ class Examples:
 
     def needed_labels(self) -> list[str]:
         """The labels; an error that says what to do where there are none."""
-        if self.labels is not None and not self.labels:
+        if not self.n:
             raise ParameterError(f"{self.file}: there are no examples in it")
         if self.labels is None or not any(self.labels):
             remedy = (
