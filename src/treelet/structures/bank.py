@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
+from treelet.shown import Tabled
 from treelet.structures.packed import Arrays, packed, unpacked
 
 Item = TypeVar("Item")
@@ -87,7 +88,7 @@ class Stats(dict[str, int]):
         return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in self.items())
 
 
-class Bank(Sequence[Item], Generic[Item]):
+class Bank(Tabled, Sequence[Item], Generic[Item]):
     """Examples of one kind, held as columns over a native store; None is a missing one, whose kernel values are 0.
 
     Equal parts are stored once; slices share the store and cost next to nothing. A bank has columns, or items that
