@@ -267,7 +267,7 @@ WRONG = [
     (lambda: A + -1, "'value' parameter of Constant must be a number in [0, inf). Got -1 instead."),
     (
         lambda: tl.On(None, A),
-        "'column' parameter of On must be the name of a column, a string or an int. Got None instead.",
+        "'column' parameter of On must be the name of a column, a string or an int, or a list of different ones. Got None instead.",
     ),
     (lambda: tl.On("path", "sst"), "'kernel' parameter of On must be a kernel. Got 'sst' instead."),
     (lambda: tl.Bag(2), "'kernel' parameter of Bag must be a kernel. Got 2 instead."),

@@ -542,9 +542,9 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
         (["--class-weight", "heavy"], "--class-weight must be balanced"),
         (["--seed", "-1"], "--seed"),
         (["--mu", "0.5"], "--mu is for the kernel pt"),
-        (["--lam", "2"], "'lam' parameter"),
-        (["--jobs", "0"], "'n_jobs'"),
-        (["--format", "yaml"], "'format'"),
+        (["--lam", "2"], "--lam must be a number in (0, 1]"),
+        (["--jobs", "0"], "--jobs must be a whole number"),
+        (["--format", "yaml"], "--format must be"),
         (["--column", "parse"], "no trees called 'parse'"),
     ],
 )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +67,43 @@ def test_gram_is_a_function_whatever_was_imported_before(first: int) -> None:
         "from treelet.gram import gram as same, parse_memory\n"
         "assert gram is same is treelet.gram\n"
     )
+
+
+USER = """
+import treelet as tl
+
+bank = tl.read_trees("trees.mrg")
+X, y = tl.read_examples("train.tsv")
+kernel = 0.6 * tl.SubsetTree(lam=0.4).normalized() + 0.4 * tl.PartialTree(lam=0.4, mu=0.4)
+K = kernel(bank, n_jobs=2)
+G = tl.gram(kernel, bank, memory="1GiB")
+clf = tl.KernelSVC(kernel=kernel, C=10.0).fit(X, y)
+labels = clf.predict(["(A x)"])
+ranker = tl.RankSVM(tl.SubsetTree()).fit(bank, [1.0, 2.0], qid=[1, 1])
+tl.save(clf, "m.treelet")
+again = tl.load("m.treelet")
+first: tl.Tree | None = bank[0]
+some: tl.Treebank = bank[1:3]
+"""
+WRONG = ['tl.SubsetTree(lam="0.4")', "tl.gram(bank, kernel)", "tl.KernelSVC(c=1)", "bank.parse()", 'kernel + "more"']
+
+
+def check_types(code: str, folder: Path) -> str:
+    """What mypy says of a user's file, to whom treelet is an installed package."""
+    (folder / "user.py").write_text(code)
+    options = ["--strict", "--no-error-summary", "--cache-dir", str(folder / "cache"), "--config-file", os.devnull]
+    where = {**os.environ, "PYTHONPATH": str(Path(tl.__file__).parent.parent)}
+    command = [sys.executable, "-m", "mypy", *options, "user.py"]
+    return subprocess.run(command, cwd=folder, env=where, capture_output=True, text=True, check=False).stdout
+
+
+def test_a_users_lines_have_types(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    lines = USER + "reveal_type(K)\nreveal_type(G)\nreveal_type(clf)\nreveal_type(labels)\n" + "\n".join(WRONG)
+    said = check_types(lines, tmp_path).splitlines()
+    matrix = 'Revealed type is "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.float64]]"'
+    assert sum(matrix in line for line in said) == 2, said
+    assert any('"treelet.learn.svm.KernelSVC"' in line for line in said)
+    errors = [line for line in said if ": error: " in line]
+    first = lines.splitlines().index(WRONG[0]) + 1
+    assert {int(line.split(":")[1]) for line in errors} == set(range(first, first + len(WRONG))), said

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import subprocess
 import sys
 import weakref
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score, cross_validate
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score, cross_validate
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import treelet as tl
@@ -507,6 +513,70 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
 
 def test_probabilities_are_hidden_unless_asked_for() -> None:
     X, y = ["(A x)", "(B x)", "(A y)", "(B y)"] * 3, [0, 1] * 6
+    hint = "no predict_proba: .*fit it with probability=True"
     assert not hasattr(tl.KernelSVC(), "predict_proba")
+    for machine in (tl.KernelSVC(), tl.KernelSVC().fit(X, y)):
+        with pytest.raises(AttributeError, match=hint) as error:
+            machine.predict_proba(X)
+        assert isinstance(error.value, tl.TreeletError)
+    pipeline = make_pipeline(FunctionTransformer(), tl.KernelSVC()).fit(X, y)
+    assert not hasattr(pipeline, "predict_proba")
     assert hasattr(tl.KernelSVC(probability=True), "predict_proba")
     assert tl.KernelSVC(probability=True).fit(X, y).predict_proba(X).shape == (12, 2)
+    assert "probability of each class" in str(tl.KernelSVC.predict_proba.__doc__)
+
+
+# --- scikit-learn's pipelines ---------------------------------------------------------------------------------------
+
+FRAME = pd.DataFrame(
+    {"tree": ["(A x)", "(B y)", "(A (C z))", "(B (C z))"] * 5, "n": np.arange(20.0)}, index=range(50, 70)
+)
+CLASSES = np.array([0, 1] * 10)
+
+
+def beside_numbers(column: Any = "tree") -> Any:
+    return ColumnTransformer([("t", tl.KernelMatrix(tl.SubsetTree()), column), ("n", StandardScaler(), ["n"])])
+
+
+def test_columns_of_a_kernel_matrix_have_names() -> None:
+    matrix = tl.KernelMatrix(tl.SubsetTree()).fit(FRAME["tree"])
+    assert matrix.get_feature_names_out().tolist() == [f"kernelmatrix{k}" for k in range(20)]
+    plain = matrix.transform(FRAME["tree"])
+    shown = matrix.set_output(transform="pandas").transform(FRAME["tree"])
+    assert isinstance(shown, pd.DataFrame)
+    np.testing.assert_array_equal(shown.to_numpy(), plain)
+    assert shown.index.tolist() == FRAME.index.tolist()
+    assert shown.columns.tolist() == matrix.get_feature_names_out().tolist()
+    union = make_union(tl.KernelMatrix(tl.SubsetTree()), tl.KernelMatrix(tl.PartialTree())).set_output(
+        transform="pandas"
+    )
+    assert union.fit_transform(FRAME["tree"]).columns[20] == "kernelmatrix-2__kernelmatrix0"
+    with pytest.raises(NotFittedError):
+        tl.KernelMatrix().get_feature_names_out()
+
+
+@pytest.mark.parametrize("column", ["tree", ["tree"]], ids=["one", "a list of one"])
+def test_kernel_values_beside_other_columns(column: Any, tmp_path: Path) -> None:
+    values = beside_numbers(column).fit_transform(FRAME)
+    np.testing.assert_array_equal(values[:, :20], tl.SubsetTree()(FRAME["tree"]))
+    shown = beside_numbers(column).set_output(transform="pandas").fit_transform(FRAME)
+    assert shown.columns.tolist()[-2:] == ["t__kernelmatrix19", "n__n"]
+    model = make_pipeline(beside_numbers(column), LogisticRegression())
+    assert cross_val_score(model, FRAME, CLASSES, cv=2, error_score="raise").shape == (2,)
+    assert len(cross_val_predict(model, FRAME, CLASSES, cv=2)) == 20
+    grid = {"columntransformer__t__kernel__lam": [0.1, 0.9]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(FRAME, CLASSES)
+    expected = search.decision_function(FRAME)
+    joblib.dump(search, tmp_path / "search.joblib")
+    for again in (pickle.loads(pickle.dumps(search)), joblib.load(tmp_path / "search.joblib")):
+        np.testing.assert_array_equal(again.decision_function(FRAME), expected)
+    clone(search).fit(FRAME, CLASSES)
+
+
+def test_a_column_transformer_of_one_column_feeds_a_tree_kernel() -> None:
+    kept = ColumnTransformer([("keep", "passthrough", ["tree"])])
+    for model in (
+        tl.KernelSVC(tl.SubsetTree()),
+        make_pipeline(tl.KernelMatrix(tl.SubsetTree()), SVC(kernel="precomputed")),
+    ):
+        assert make_pipeline(kept, model).fit(FRAME, CLASSES).score(FRAME, CLASSES) == 1

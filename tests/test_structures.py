@@ -235,10 +235,10 @@ def test_everything_that_holds_trees_is_taken() -> None:
         ([DOG, __file__], "looks like the name of a file"),
         ([DOG, Path("wsj.mrg")], "item 1 is a .*Path, not a tree: read a file with treelet.read_trees"),
         (Path("wsj.mrg"), "read a file with treelet.read_trees"),
-        ([float("nan")], "item 0"),
+        ([1.5], "item 0"),
         (np.zeros((2, 2)), "dimension"),
         ({"(A x)": ["(B y)"]}, "columns"),
-        (pd.DataFrame({"(A x)": ["(B y)"]}), r'On\("column"'),
+        (pd.DataFrame({"(A x)": ["(B y)"], "more": [1]}), r'On\("column"'),
     ],
 )
 def test_what_is_no_collection_of_trees(bad: object, match: str) -> None:

@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils import _safe_indexing
 
@@ -211,6 +213,158 @@ def test_scikit_learn_takes_rows_of_a_table() -> None:
     y = np.array([0, 1] * 6)
     found = cross_val_predict(Model(), examples, y, cv=KFold(3))
     np.testing.assert_array_equal(found, y)
+
+
+# --- one column, several columns, missing trees ----------------------------------------------------------------------
+
+FRAME = pd.DataFrame(
+    {"tree": ["(A x)", "(B y)", "(B (A x))"], "n": [1, 2, 3], "q": [0.5, 0.0, 1.0], "text": list("uvw")}
+)
+CELLS = {
+    "trees": (tl.SubsetTree(), ["(A x)", "(B (A x))", "(A x)"]),
+    "forests": (tl.ForestKernel(), ["(A x)", "(B (A x))", "(A x)"]),
+    "tagged": (tl.Tagging(), ["a/X b/Y", "a/X", "b/Y"]),
+    "sequences": (tl.Subsequence(), [["a", "b"], ["a", "b", "c"], ["b"]]),
+    "locality": (tl.Locality(), [["a", "b"], ["a", "b", "c"], ["b"]]),
+    "bags": (tl.Bag(tl.SubsetTree()), [["(A x)"], ["(A x)", "(B y)"], []]),
+    "a sum": (tl.SubsetTree() + tl.PartialTree(), ["(A x)", "(B (A x))", "(A x)"]),
+}
+
+
+def objects(cells: list[Any]) -> np.ndarray[Any, Any]:
+    out = np.empty((len(cells), 1), dtype=object)
+    out[:, 0] = cells
+    return out
+
+
+@pytest.mark.parametrize(("kernel", "cells"), CELLS.values(), ids=CELLS)
+def test_one_column_is_a_column(kernel: tl.kernels.Kernel, cells: list[Any]) -> None:
+    K = kernel(cells)
+    frame = pd.DataFrame({"only": cells})
+    for held in (frame, objects(cells), tl.structures.Table({"only": cells}), frame["only"]):
+        np.testing.assert_array_equal(kernel(held), K)
+        np.testing.assert_array_equal(kernel(held, held), K)
+    labels = [0, 1, 1]
+    fitted = tl.KernelSVC(kernel).fit(frame, labels)
+    np.testing.assert_array_equal(fitted.decision_function(objects(cells)), fitted.decision_function(cells))
+    message = r"""the columns \['only', 'other'\].*On\("column", kernel\)"""
+    for several in (frame.assign(other=1), tl.structures.Table({"only": cells, "other": cells})):
+        with pytest.raises(tl.errors.InputTypeError, match=message):
+            kernel(several)
+        with pytest.raises(tl.errors.InputTypeError, match=message):
+            tl.KernelSVC(kernel).fit(several, labels)
+
+
+def test_arrays_of_several_columns_are_refused() -> None:
+    with pytest.raises(tl.errors.InputTypeError, match=r"or one column; this one has the shape \(3, 2\)"):
+        tl.SubsetTree()(FRAME[["tree", "text"]].to_numpy())
+    many = np.array([["(A x)", "(B y)"], ["(A x)", "(A x)"]], dtype=object)  # two bags of two trees each
+    np.testing.assert_array_equal(tl.Bag(tl.Subtree())(many), [[2, 2], [2, 4]])
+    np.testing.assert_array_equal(tl.Bag(tl.Subtree())(many[:, :1]), [[1, 1], [1, 1]])
+
+
+NOTHING = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT]
+
+
+@pytest.mark.parametrize("nothing", NOTHING, ids=[type(value).__name__ for value in NOTHING])
+@pytest.mark.parametrize(("kernel", "cells"), CELLS.values(), ids=CELLS)
+def test_missing_examples_in_every_form(kernel: tl.kernels.Kernel, cells: list[Any], nothing: Any) -> None:
+    cells = [cells[0], None, *cells[1:]]
+    K, labels = kernel(cells), [0, 1, 0, 1]
+    assert K[1].any() == K[:, 1].any() == False  # noqa: E712
+    expected = tl.KernelSVC(kernel.normalized()).fit(cells, labels).decision_function(cells)
+    column = [nothing if cell is None else cell for cell in cells]
+    series = pd.Series(column, dtype=object)
+    named = tl.On("x", kernel)
+    for held in (column, series, pd.DataFrame({"x": series}), objects(column)):
+        np.testing.assert_array_equal(kernel(held), K)
+        fitted = tl.KernelSVC(kernel.normalized()).fit(held, labels)
+        np.testing.assert_array_equal(fitted.decision_function(held), expected)
+    for held in ([{"x": cell} for cell in column], tl.structures.Table({"x": column}), pd.DataFrame({"x": series})):
+        np.testing.assert_array_equal(named(held), K)
+
+
+def test_a_column_in_which_all_is_missing() -> None:
+    frame = pd.DataFrame({"tree": [np.nan, np.nan], "n": [1.0, np.nan]})  # floats, to pandas
+    for K in (tl.SubsetTree()(frame["tree"]), tl.SubsetTree()(frame[["tree"]]), tl.On("tree", tl.SubsetTree())(frame)):
+        np.testing.assert_array_equal(K, np.zeros((2, 2)))
+    with pytest.raises(tl.errors.InputTypeError, match="item 0 is a float64, not a tree"):
+        tl.On("n", tl.SubsetTree())(frame)
+
+
+SEVERAL = {
+    "frame": FRAME,
+    "dicts": FRAME.to_dict("records"),
+    "table": tl.structures.Table({"n": np.array([1, 2, 3]), "q": [0.5, 0.0, 1.0]}),
+    "columns": {"n": scipy.sparse.csr_matrix([[1], [2], [3]]), "q": np.array([[0.5], [0.0], [1.0]])},
+}
+
+
+@pytest.mark.parametrize("X", SEVERAL.values(), ids=SEVERAL)
+def test_several_columns_are_one_matrix(X: Any, tmp_path: Any) -> None:
+    matrix = FRAME[["n", "q"]].to_numpy(float)
+    np.testing.assert_array_equal(tl.On(["n", "q"], tl.Linear())(X), matrix @ matrix.T)
+    np.testing.assert_array_equal(tl.On(["n"], tl.Linear())(X), tl.On("n", tl.Linear())(X))
+    kernel = tl.On(("q", "n"), tl.Linear().gaussian(2.0)) + tl.On("n", tl.Linear()) + tl.On(["n", "q"], tl.Linear())
+    fitted = tl.KernelSVC(kernel).fit(X, [0, 1, 1])
+    scores = fitted.decision_function(X)
+    tl.save(fitted, tmp_path / "m")
+    np.testing.assert_array_equal(tl.load(tmp_path / "m").decision_function(X), scores)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).decision_function(X), scores)
+    table = tl.On(["n", "q"], tl.Linear()).coerce(X)
+    np.testing.assert_array_equal(tl.On(["n", "q"], tl.Linear())(table[[2, 0]]), (matrix @ matrix.T)[[2, 0]][:, [2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "kind", "message"),
+    [
+        (
+            ["n", "text"],
+            None,
+            tl.errors.InputTypeError,
+            "column 'text': row 0 has 'u', a str, where a number is needed",
+        ),
+        (["n", "tree"], None, tl.errors.InputTypeError, "column 'tree': row 0 has '(A x)', a str, where a number is"),
+        (
+            ["n", "path"],
+            None,
+            tl.errors.ParameterError,
+            "there is no column 'path'; there are ['tree', 'n', 'q', 'text']",
+        ),
+        (["n", "q"], [1, None, 2], tl.errors.ParameterError, "column 'q': row 1 has nan as its feature 0; every value"),
+        (
+            ["n", "q"],
+            [{}, {}, {}],
+            tl.errors.InputTypeError,
+            "column 'q' holds dicts: only numbers can stand side by side",
+        ),
+        (["n", "q"], [[1], [1, 2], [3]], tl.errors.ParameterError, "column 'q': row 1 has 2 features, row 0 has 1"),
+    ],
+)
+def test_columns_that_are_no_numbers(columns: Any, values: Any, kind: type[Exception], message: str) -> None:
+    frame = FRAME if values is None else FRAME.assign(q=values)
+    with pytest.raises(kind) as error:
+        tl.On(columns, tl.Linear())(frame)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("column", [[], ["a", "a"], [True], [None], {"a"}, 1.5])
+def test_names_that_are_none(column: Any) -> None:
+    with pytest.raises(tl.errors.ParameterError, match="'column' parameter of On must be the name of a column"):
+        tl.On(column, tl.Linear())
+
+
+def test_a_pipeline_that_loses_names_is_told_how_to_keep_them() -> None:
+    model = tl.KernelSVC(tl.On("tree", tl.SubsetTree()))
+    remedy = r"""ColumnTransformer\(..., verbose_feature_names_out=False\).set_output\(transform="pandas"\)"""
+    kept: Any = ColumnTransformer([("keep", "passthrough", ["tree", "n"])])
+    with pytest.raises(tl.errors.InputTypeError, match="got ndarray, which has no names.*" + remedy):
+        make_pipeline(kept, model).fit(FRAME, [0, 1, 1])
+    with pytest.raises(tl.errors.ParameterError, match=r"there are \['keep__tree', 'keep__n'\].*" + remedy):
+        make_pipeline(kept.set_output(transform="pandas"), model).fit(FRAME, [0, 1, 1])
+    kept = ColumnTransformer([("keep", "passthrough", ["tree", "n"])], verbose_feature_names_out=False)
+    fitted = make_pipeline(kept.set_output(transform="pandas"), model).fit(FRAME, [0, 1, 1])
+    assert fitted.predict(FRAME).shape == (3,)
 
 
 # --- files ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Everything treelet raises on purpose derives from `TreeletError`."""
+"""Everything treelet raises on purpose derives from `TreeletError`, and what it warns of from `TreeletWarning`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ class ParameterError(TreeletError, ValueError):
 
 class InputTypeError(TreeletError, TypeError):
     """Something was given that cannot be used in this place."""
+
+
+class UnavailableError(TreeletError, AttributeError):
+    """A method that is only there if a parameter asks for it."""
 
 
 class TreeError(TreeletError, ValueError):
@@ -47,3 +51,7 @@ class FileError(TreeletError, OSError):
 
 class KernelOverflowError(TreeletError, ValueError, OverflowError):
     """A kernel value does not fit a float64."""
+
+
+class TreeletWarning(UserWarning):
+    """Base of all warnings that treelet gives: the result may not be what was meant. On the command line, one line."""

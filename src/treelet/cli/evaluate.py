@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from treelet.cli import examples, files
-from treelet.cli.options import FormatOption, JsonOption, ProgressOption
+from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import scored
 from treelet.errors import ParameterError
@@ -37,7 +37,7 @@ def command(
         typer.Option(metavar="OUT", help="Draw the confusion matrix, to a name ending in .png, .pdf or .svg."),
         WRITTEN,
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    n_jobs: JobsOption = 1,
     format: FormatOption = None,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -53,7 +53,7 @@ def command(
 
     begin = time.perf_counter()
     with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
-        classifier = load_classifier(model, n_jobs=jobs, progress=progress)
+        classifier = load_classifier(model, n_jobs=n_jobs, progress=progress)
         known = [str(name) for name in classifier.classes_.tolist()]
         found = examples.read(file, format)
         truth = found.needed_labels()

@@ -108,7 +108,7 @@ def _columns(kernel: Kernel) -> Iterator[str | int]:
     from treelet.kernels import Kernel, On
 
     if isinstance(kernel, On):
-        yield kernel.column
+        yield from kernel.names
         return
     for value in kernel.get_params(deep=False).values():
         if isinstance(value, Kernel):

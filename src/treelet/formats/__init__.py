@@ -1,6 +1,6 @@
 """Every file that is read or written: a registry of formats of trees, and readers of what is no tree."""
 
-from treelet.formats import brackets, kelp, svmlight_tk, tabular
+from treelet.formats import brackets, dependency_forms, kelp, svmlight_tk, tabular
 from treelet.formats.base import (
     FORMATS,
     Columns,
@@ -20,6 +20,7 @@ __all__ = [
     "Format",
     "Source",
     "brackets",
+    "dependency_forms",
     "find_format",
     "kelp",
     "open_source",

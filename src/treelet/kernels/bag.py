@@ -15,7 +15,7 @@ from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
 from treelet.kernels.values import LARGE, check_inner, check_logs, check_values, to_logs
 from treelet.kernels.wrapped import Normalized
-from treelet.structures.bank import Bank, row_index
+from treelet.structures.bank import Bank, is_missing, one_column, row_index
 from treelet.structures.tree import Tree
 
 CELLS = 1 << 20  # of member pairs that are held at a time
@@ -67,7 +67,10 @@ def as_bags(X: Any, kernel: Kernel) -> Bags:
     if isinstance(X, (str, bytes, Mapping, Tree, Bank)) or not hasattr(X, "__iter__"):
         hint = ": put it in a list" if isinstance(X, Bank) else ""
         raise InputTypeError(f"a list of bags is needed, each a list of examples; got one {type(X).__name__}{hint}")
-    bags = [[] if bag is None else bag for bag in X]
+    cells = isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.shape[1] == 1
+    if not isinstance(X, np.ndarray) or (cells and not any(isinstance(cell, (str, Tree)) for cell in X[:, 0])):
+        X = one_column(X, "bags")
+    bags = [[] if is_missing(bag) else bag for bag in X]
     for number, bag in enumerate(bags):
         if not isinstance(bag, (list, tuple, Bank, np.ndarray)):
             raise InputTypeError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,6 +169,18 @@ class Kernel(Tunable, Tabled, ABC):
             raise overflow(self, int(large[0]), int(large[0]))
         return values.copy()
 
+    @overload
+    def __call__(
+        self,
+        X: Any,
+        Y: Any | None = None,
+        eval_gradient: Literal[False] = False,
+        *,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> Matrix: ...
+    @overload
+    def __call__(self, X: Any, Y: None = None, *, eval_gradient: Literal[True]) -> tuple[Matrix, Matrix]: ...
     def __call__(
         self,
         X: Any,
@@ -177,7 +189,7 @@ class Kernel(Tunable, Tabled, ABC):
         *,
         n_jobs: int | None = 1,
         progress: bool = False,
-    ) -> Any:
+    ) -> Matrix | tuple[Matrix, Matrix]:
         """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
 
         Parameters
@@ -256,5 +268,5 @@ def overflow(kernel: Kernel, row: int, column: int) -> Exception:
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
     return KernelOverflowError(
         f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
-        "Use a smaller lam, or kernel.normalized(), which stays right"
+        "Use a smaller lam=, or kernel.normalized(), which stays right"
     )

@@ -1,7 +1,8 @@
-"""A kernel on one named column of the data."""
+"""A kernel on named columns of the data."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,30 @@ import numpy as np
 from treelet.checks import wrong
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.values import check_inner
-from treelet.structures.table import Table
+from treelet.structures.table import Name, Names, Table
+
+
+def is_column(value: Any) -> bool:
+    """Whether it is the name of a column, or a list of names."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and len(set(map(repr, value))) == len(value) and all(map(_is_name, value))
+    return _is_name(value)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 class On(Kernel):
-    """A kernel applied to one column of examples that have several.
+    """A kernel applied to one column of examples that have several, or to several columns of numbers at once.
 
-    Sums and products of such kernels compare examples part by part. A None among trees is a missing tree, whose
-    value with anything is 0. A column of plain numbers is a feature vector of length 1.
+    Sums and products of such kernels compare examples part by part. A None among trees (or NaN, or what pandas has for
+    it) is a missing tree, whose value with anything is 0. A column of plain numbers is a feature vector of length 1.
 
     Parameters
     ----------
-    column : str or int
-        The name of the column.
+    column : str, int, or list of these
+        The name of the column. Several names are columns of numbers, or of vectors, that make one vector side by side.
     kernel : Kernel
         What compares its values.
 
@@ -38,21 +50,36 @@ class On(Kernel):
     >>> kernel([{"path": "(D the)", "features": {"x": 2}}, {"path": "(D the)", "features": {"y": 3}}])
     array([[ 5.,  1.],
            [ 1., 10.]])
+    >>> On(["width", "height"], Linear())([{"width": 2, "height": 3}, {"width": 1, "height": 0}])
+    array([[13.,  2.],
+           [ 2.,  1.]])
     """
 
-    def __init__(self, column: str | int, kernel: Kernel) -> None:
+    def __init__(self, column: Name | Sequence[Name], kernel: Kernel) -> None:
         self.column = column
         self.kernel = kernel
         self.validate()
 
     def validate(self) -> None:
-        if not isinstance(self.column, (str, int)) or isinstance(self.column, bool):
-            raise wrong("column", "the name of a column, a string or an int", self.column, of="On")
+        if not is_column(self.column):
+            wanted = "the name of a column, a string or an int, or a list of different ones"
+            raise wrong("column", wanted, self.column, of="On")
         check_inner(self)
+
+    @property
+    def names(self) -> list[Name]:
+        """The names of the columns."""
+        return [self.column] if isinstance(self.column, (str, int)) else list(self.column)
+
+    @property
+    def _key(self) -> Names:
+        """How a Table knows them."""
+        names = self.names
+        return names[0] if len(names) == 1 else tuple(names)
 
     def coerce(self, X: Any) -> Table:
         table = Table.from_any(X)
-        table.coerced(self.column, self._coerce_column)
+        table.coerced(self._key, self._coerce_column)
         return table
 
     def _coerce_column(self, column: Any) -> Any:
@@ -62,7 +89,7 @@ class On(Kernel):
         return self.kernel.coerce(column)
 
     def _part(self, X: Any) -> Any:
-        return Table.from_any(X).coerced(self.column, self._coerce_column)
+        return Table.from_any(X).coerced(self._key, self._coerce_column)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()

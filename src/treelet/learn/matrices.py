@@ -132,7 +132,7 @@ class SharedMatrices:
         return values
 
 
-def _rebuilt(kernel: Kernel, ready: Callable[[Kernel], Kernel], columns: tuple[str | int, ...] = ()) -> Kernel:
+def _rebuilt(kernel: Kernel, ready: Callable[[Kernel], Kernel], columns: tuple[Any, ...] = ()) -> Kernel:
     """The kernel with all that compares examples replaced; `ready` gets it together with the columns that it is on."""
     if isinstance(kernel, On):
         return _rebuilt(kernel.kernel, ready, (*columns, kernel.column))

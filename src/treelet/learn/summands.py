@@ -15,7 +15,7 @@ from treelet.kernels.wrapped import Normalized
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 
-Path = tuple[str | int, ...]
+Path = tuple[Any, ...]
 
 
 def collapses(kernel: Kernel) -> bool:
@@ -36,7 +36,7 @@ class Place:
             return self.kernel.coerce(X)
         *outer, name = self.path
         for column in outer:
-            X = Table.from_any(X).column(column)
+            X = Table.from_any(X).column(column if isinstance(column, str | int) else tuple(column))
         return On(name, self.kernel)._part(X)
 
 
@@ -69,7 +69,7 @@ def linear_parts(kernel: Kernel) -> list[Part]:
     return [Part(1.0, Place(kernel))]
 
 
-def _on_column(column: str | int, part: Part) -> Part:
+def _on_column(column: Any, part: Part) -> Part:
     def below(place: Place) -> Place:
         return replace(place, path=(column, *place.path))
 
@@ -106,9 +106,12 @@ def kept(kernel: Kernel, data: Any) -> Any:
     columns: dict[str | int, Any] = {}
     for inner in _kernels(kernel):
         if isinstance(inner, On):
-            made = inner._part(data)
-            if columns.setdefault(inner.column, made) is not made:  # two kernels need two forms
-                columns[inner.column] = data.column(inner.column)
+            if len(inner.names) > 1:  # numbers, which take no more room as they were given
+                columns |= {name: data.column(name) for name in inner.names}
+                continue
+            made, name = inner._part(data), inner.names[0]
+            if columns.setdefault(name, made) is not made:  # two kernels need two forms
+                columns[name] = data.column(name)
     return Table({name: kept(kernel, column) for name, column in columns.items()})
 
 

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_number, check_one_of
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.learn.available import available
 from treelet.learn.deciding import Decides
 from treelet.learn.encoding import register
 from treelet.learn.folds import folds_of, matrix_parts
@@ -231,7 +231,10 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
     # --- predicting ---------------------------------------------------------------------------------------------
 
-    @available_if(lambda self: self.probability or hasattr(self, "platt_"))  # type: ignore[untyped-decorator]
+    @available(
+        lambda self: self.probability or hasattr(self, "platt_"),
+        "there are no probabilities unless they are asked for: fit it with probability=True (decision_function needs nothing)",
+    )
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class, in the order of `classes_`; needs ``probability=True`` when fitted."""
         check_is_fitted(self)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.on import is_column
 from treelet.kernels.store import StoreKernel
 from treelet.learn.encoding import packed_weights, register, unpacked_weights
 from treelet.learn.summands import Part, Place, collapses
@@ -234,7 +235,7 @@ def _term_state(term: Term) -> dict[str, Any]:
 def _state_term(state: dict[str, Any]) -> tuple[Part, float, bool]:
     def place(pair: Any) -> Place:
         kernel, path = pair
-        if not isinstance(kernel, Kernel) or not all(isinstance(name, str | int) for name in path):
+        if not isinstance(kernel, Kernel) or not all(is_column(name) for name in path):
             raise ValueError("a term needs a kernel, and names of columns")
         return Place(kernel, tuple(path))
 

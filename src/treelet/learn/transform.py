@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from sklearn.base import TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.gram import gram
@@ -14,11 +14,13 @@ from treelet.learn.encoding import register
 
 
 @register
-class KernelMatrix(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Turns examples into their kernel values with the training examples.
 
     As the first step of a pipeline it feeds whatever takes ``kernel="precomputed"`` or ``affinity="precomputed"``.
-    Cross-validation then splits the examples themselves, not the matrix, so nothing about test rows leaks.
+    Cross-validation then splits the examples themselves, not the matrix, so nothing about test rows leaks. Columns are
+    called ``kernelmatrix0``, ``kernelmatrix1``, ... after the training examples (``get_feature_names_out``), also in a
+    DataFrame (``set_output(transform="pandas")``).
 
     Parameters
     ----------
@@ -69,6 +71,11 @@ class KernelMatrix(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # 
         """The matrix of examples x training examples."""
         check_is_fitted(self)
         return gram(self.kernel_, X, self.X_fit_, n_jobs=self.n_jobs, progress=self.progress)
+
+    @property
+    def _n_features_out(self) -> int:
+        """How many columns there are, for scikit-learn to name them."""
+        return len(self.X_fit_)
 
     def _check_fitted_state(self) -> None:
         if not isinstance(getattr(self, "kernel_", None), Kernel):

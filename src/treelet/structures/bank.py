@@ -51,10 +51,46 @@ def row_index(index: Any, n: int, what: str) -> RowIndex:
     return chosen
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value says that there is none: None, NaN, or what pandas has for these."""
+    if value is None:
+        return True
+    if isinstance(value, (float, np.floating)):
+        return bool(np.isnan(value))
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def one_column(items: Any, what: str) -> Any:
+    """The only column of what has columns: a DataFrame, a Table, a 2-D array; InputTypeError if there are several.
+
+    What has no columns is returned as it is.
+    """
+    if isinstance(items, np.ndarray):
+        if items.ndim == 1 or items.dtype.names:
+            return items
+        if items.ndim == 2 and items.shape[1] == 1:
+            return items[:, 0]
+        raise InputTypeError(
+            f"an array of {what} must have one dimension, or one column; this one has the shape {items.shape}"
+        )
+    if isinstance(items, Bank) or not (isinstance(items, Mapping) or hasattr(items, "columns")):
+        return items
+    names = list(items if isinstance(items, Mapping) else items.columns)
+    if len(names) == 1 and not isinstance(items, Mapping):
+        return getattr(items, "column", items.__getitem__)(names[0])
+    raise InputTypeError(
+        f"a collection of {what} is needed, got a {type(items).__name__} with the columns {names}: give one of them, or say "
+        'which to the kernel: On("column", kernel)'
+    )
+
+
 def listed(
     items: object, what: str, one: tuple[type, ...] = (), reader: str = "", *, banks: tuple[type, ...] = ()
 ) -> list[object]:
-    """The items of a collection; InputTypeError for one item alone, a file's name, a table, or a bank of other things."""
+    """The items of a collection, None for those that are missing.
+
+    InputTypeError for one item alone, a file's name, a table of several columns, or a bank of other things.
+    """
     name = type(items).__name__
     if isinstance(items, (str, bytes, os.PathLike, *one)):
         hint = f", or read a file with treelet.{reader}" if reader and isinstance(items, (str, os.PathLike)) else ""
@@ -62,17 +98,12 @@ def listed(
     if isinstance(items, Bank) and not isinstance(items, banks):
         hint = f": make trees of it with treelet.{items._as_trees}" if items._as_trees and what == "trees" else ""
         raise InputTypeError(f"a collection of {what} is needed, got a {name}{hint}")
-    if isinstance(items, Mapping) or (hasattr(items, "columns") and not isinstance(items, Bank)):
-        raise InputTypeError(
-            f"a collection of {what} is needed, got a {name} with columns: give one of them, or say which to the kernel: "
-            'On("column", kernel)'
-        )
-    if isinstance(items, np.ndarray) and items.ndim != 1:
-        raise InputTypeError(f"an array of {what} must have one dimension, this one has {items.ndim}")
+    items = one_column(items, what)
     try:
-        return list(cast("Iterable[object]", items))
+        found = list(cast("Iterable[object]", items))
     except TypeError:
         raise InputTypeError(f"a collection of {what} is needed, got {name}") from None
+    return [None if is_missing(item) else item for item in found]
 
 
 class Stats(dict[str, int]):
@@ -90,6 +121,8 @@ class Stats(dict[str, int]):
 
 class Bank(Tabled, Sequence[Item], Generic[Item]):
     """Examples of one kind, held as columns over a native store; None is a missing one, whose kernel values are 0.
+
+    NaN and what pandas has for missing values become None.
 
     Equal parts are stored once; slices share the store and cost next to nothing. A bank has columns, or items that
     become columns when a kernel asks for them, or both: either gives the other.

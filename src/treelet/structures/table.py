@@ -12,10 +12,15 @@ from numpy.typing import NDArray
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import read_document
 from treelet.formats.files import PathLike
-from treelet.structures.bank import Bank, row_index
+from treelet.structures.bank import Bank, is_missing, row_index
 from treelet.structures.treebank import Treebank
+from treelet.structures.vectors import side_by_side
 
 Name = str | int
+Names = Name | tuple[Name, ...]
+"""One column, or several side by side."""
+_KEEP = 'ColumnTransformer(..., verbose_feature_names_out=False).set_output(transform="pandas")'
+_LOST = f", which has no names. A step of a pipeline that makes such arrays keeps them if it is told to: {_KEEP}"
 
 
 class _Absent(Enum):
@@ -62,7 +67,7 @@ class Table:
 
     def _set(self, columns: dict[Name, Any], length: int | None = None) -> None:
         self._columns = columns
-        self._forms: dict[Name, list[Any]] = {}  # what kernels have made of a column, the latest first
+        self._forms: dict[Names, list[Any]] = {}  # what kernels have made of a column, the latest first
         self._length = length if length is not None else next((_rows(column) for column in columns.values()), 0)
 
     @classmethod
@@ -95,7 +100,7 @@ class Table:
         if records is None or (isinstance(X, np.ndarray) and X.ndim != 1):
             raise InputTypeError(
                 f"examples with named columns are needed: a DataFrame, a list of dicts, a record array or a Table; "
-                f"got {type(X).__name__}"
+                f"got {type(X).__name__}{_LOST if isinstance(X, np.ndarray) else ''}"
             )
         return cls._of_records(records)
 
@@ -138,6 +143,11 @@ class Table:
         """The names of the columns."""
         return list(self._columns)
 
+    @property
+    def columns(self) -> list[Name]:
+        """The names of the columns, as a DataFrame has them."""
+        return self.names
+
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 
@@ -158,19 +168,26 @@ class Table:
         part._forms = {name: [_taken(form, rows) for form in forms] for name, forms in self._forms.items()}
         return part
 
-    def column(self, name: Name) -> Any:
-        """The column of that name, as it was given. Also for names that are numbers."""
+    def column(self, name: Names) -> Any:
+        """The column of that name, as it was given. Also for names that are numbers.
+
+        Several names, in a tuple, ask for the matrix of the numbers in these columns.
+        """
+        if isinstance(name, tuple):
+            return side_by_side({part: self.column(part) for part in name})
         column = self._columns.get(name, ABSENT)
         if column is ABSENT:
-            raise ParameterError(f"there is no column {name!r}; there are {self.names}")
+            prefixed = any(str(there).endswith(f"__{name}") for there in self.names)
+            hint = f". Names stay as they are with {_KEEP}" if prefixed else ""
+            raise ParameterError(f"there is no column {name!r}; there are {self.names}{hint}")
         if isinstance(column, list):
             for row, value in enumerate(column):
                 if value is ABSENT:
                     raise ParameterError(f"row {row} has no {name!r}; it has {list(self._row(row))}")
         return column
 
-    def coerced(self, name: Name, coerce: Callable[[Any], Any]) -> Any:
-        """The column in the form that `coerce` gives it, which is kept.
+    def coerced(self, name: Names, coerce: Callable[[Any], Any]) -> Any:
+        """The column, or the matrix of several, in the form that `coerce` gives it, which is kept.
 
         `coerce` must return what it is given if that has the right form already, and raise a TreeletError if it
         cannot use it. Kernels that need different forms of one column each find their own.
@@ -183,12 +200,13 @@ class Table:
             if made is form:
                 return form
         column = self.column(name)
+        called = f"columns {list(name)}" if isinstance(name, tuple) else f"column {name!r}"
         try:
             made = coerce(column)
         except FormatError as error:
-            raise FormatError(error.message, f"column {name!r}, {error.source}", error.line, error.column) from None
+            raise FormatError(error.message, f"{called}, {error.source}", error.line, error.column) from None
         except TreeletError as error:
-            raise type(error)(f"column {name!r}: {error}") from None
+            raise type(error)(f"{called}: {error}") from None
         if made is not column:
             self._forms[name] = [made, *self._forms.get(name, ())]
         return made
@@ -204,7 +222,7 @@ class Table:
         return {name: value for name, value in values if value is not ABSENT}
 
 
-def _rebuild(columns: dict[Name, Any], forms: dict[Name, list[Any]], length: int) -> Table:
+def _rebuild(columns: dict[Name, Any], forms: dict[Names, list[Any]], length: int) -> Table:
     table = Table.__new__(Table)
     table._set(columns, length)
     table._forms = forms
@@ -224,7 +242,7 @@ def _column(name: object, column: Any) -> Any:
         return column.tocsr()
     if hasattr(column, "to_numpy") and not isinstance(column, np.ndarray):  # pandas, polars
         values = np.asarray(column)
-        return values if values.dtype.kind in "biuf" else [None if _is_na(value) else value for value in column]
+        return values if values.dtype.kind in "biuf" else [None if is_missing(value) else value for value in column]
     if isinstance(column, np.ndarray) and column.ndim == 0:
         raise InputTypeError(f"the column {name!r} is an array without a dimension, not a list of values")
     if isinstance(column, np.ndarray) and column.dtype.kind in "OUST" and column.ndim == 1:
@@ -235,11 +253,6 @@ def _column(name: object, column: Any) -> Any:
         except TypeError:
             raise InputTypeError(f"the column {name!r} is one {type(column).__name__}, not a list of values") from None
     return column
-
-
-def _is_na(value: object) -> bool:
-    """How a DataFrame says None: it has several ways."""
-    return (isinstance(value, float) and np.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _rows(column: Any) -> int:

@@ -25,8 +25,9 @@ class Treebank(Bank[Tree | None]):
     Parameters
     ----------
     trees : iterable
-        `Tree`, bracketed strings, nltk trees, Python ``ast`` nodes, XML elements, mixed as you like. None is a
-        missing tree, whose kernel with anything is 0. A string is one item, not a file: see `read_trees`.
+        `Tree`, bracketed strings, nltk trees, Python ``ast`` nodes, XML elements, mixed as you like; a list, an array, a
+        column of a DataFrame, or a DataFrame of one column. None (or NaN, or what pandas has for it) is a missing tree,
+        whose kernel with anything is 0. A string is one item, not a file: see `read_trees`.
 
     Examples
     --------

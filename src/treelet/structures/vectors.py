@@ -115,6 +115,38 @@ def as_vectors(rows: Any) -> Vectors:
     return rows if isinstance(rows, Vectors) else Vectors(rows)
 
 
+def side_by_side(columns: Mapping[Any, Any]) -> Any:
+    """The matrix of columns that are numbers or vectors, one a row; a sparse one if one of them is.
+
+    >>> side_by_side({"a": [1, 2], "b": np.array([[3, 4], [5, 6]])})
+    array([[1., 3., 4.],
+           [2., 5., 6.]])
+    """
+    parts = []
+    for name, column in columns.items():
+        try:
+            vectors = as_vectors(_as_rows(column))
+        except (InputTypeError, ParameterError) as error:
+            raise type(error)(f"column {name!r}: {error}") from None
+        if vectors.names is not None:
+            raise InputTypeError(f"column {name!r} holds dicts: only numbers can stand side by side with other columns")
+        parts.append(vectors)
+    if any(part.is_sparse for part in parts):
+        from scipy.sparse import hstack
+
+        return hstack([part.values for part in parts]).tocsr()
+    return np.hstack([part.values for part in parts])
+
+
+def _as_rows(column: Any) -> Any:
+    """A column of plain numbers as vectors of length 1."""
+    if isinstance(column, np.ndarray) and column.ndim == 1:
+        return column[:, None] if column.dtype.kind in "biuf" else _as_rows(column.tolist())
+    if isinstance(column, list) and not all(isinstance(value, (list, tuple, np.ndarray, Mapping)) for value in column):
+        return [[value] for value in column]
+    return column
+
+
 def bag_of_words(texts: Iterable[str | Iterable[str]]) -> list[dict[str, float]]:
     """How often each word occurs in each text: vectors for `Linear` and `Polynomial`.
 

@@ -55,9 +55,9 @@ def _smoothed(a: Tree, b: Tree, vectors: Any, lam: float, mu: float, leaves: boo
     return reference.smoothed_partial_tree(a, b, similarity, lam, mu, leaves)
 
 
-def _forest(a: Forest | Tree, b: Forest | Tree, lam: float) -> float:
+def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> float:
     first, second = (item if isinstance(item, Forest) else Forest.from_tree(item) for item in (a, b))
-    return derivations.forest_kernel(first, second, lam)
+    return derivations.forest_kernel(first, second, lam, leaves)
 
 
 def by_type(example: Any) -> dict[str, Any]:
@@ -153,7 +153,15 @@ def _polynomial_of(kernel: kernels.PolynomialOf) -> Slow:
 @definition.register
 def _on(kernel: kernels.On) -> Slow:
     inner = definition(kernel.kernel)
-    return lambda a, b: inner(a[kernel.column], b[kernel.column])
+    names = kernel.names
+    if len(names) == 1:
+        return lambda a, b: inner(a[names[0]], b[names[0]])
+
+    def side_by_side(row: Any) -> list[float]:
+        parts = [row[name] for name in names]
+        return [number for part in parts for number in (part if isinstance(part, list) else [part])]
+
+    return lambda a, b: inner(side_by_side(a), side_by_side(b))
 
 
 @definition.register
