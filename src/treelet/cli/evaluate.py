@@ -49,21 +49,19 @@ def command(
     """
     if picture is not None:
         _check_picture(picture)
+    from treelet.formats import label_text
     from treelet.learn.persist import load_classifier
 
     begin = time.perf_counter()
     with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
         classifier = load_classifier(model, n_jobs=n_jobs, progress=progress)
-        known = [str(name) for name in classifier.classes_.tolist()]
+        known = [label_text(str(name)) for name in classifier.classes_.tolist()]  # +1 and 1 are one class
         found = examples.read(file, format)
         truth = found.needed_labels()
-        if found.format == "svmlight_tk":  # +1 and 1 are one class
-            known = [examples.number_text(name) for name in known]
-            if set(truth) == {"0"} and "0" not in known:
-                raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
+        if found.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
+            raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
         guessed, _ = scored(classifier, examples.for_model(classifier, found))
-        if found.format == "svmlight_tk":
-            guessed = [examples.number_text(name) for name in guessed]
+        guessed = [label_text(name) for name in guessed]
         result = {"model": model, "file": found.file, **compared(truth, guessed, known)}
         if temporary is not None:
             draw(result, Path(str(picture)).suffix.lower()[1:], temporary)
