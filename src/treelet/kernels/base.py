@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable
+from treelet.shown import Tabled
 
 if TYPE_CHECKING:
     from treelet.kernels.algebra import Product, Scale, Sum
@@ -50,7 +51,7 @@ class Evaluator(ABC):
     """Matrices of the strip's size that `fill` needs besides ``out``."""
 
 
-class Kernel(Tunable, ABC):
+class Kernel(Tunable, Tabled, ABC):
     """A positive semi-definite similarity.
 
     Kernels are called like functions, ``k(X)`` or ``k(X, Y)``, and combined with ``+``, ``*`` and numbers.
