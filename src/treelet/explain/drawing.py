@@ -120,7 +120,7 @@ def draw(thing: object, **options: Any) -> Drawing:
     --------
     >>> from treelet.explain import draw
     >>> draw("(NP (D the) (N apple))")
-    <Drawing: 122 x 182>
+    <Drawing: 148 x 182>
     """
     from treelet.explain.arcs import dependency_svg
     from treelet.explain.svg import forest_svg, tree_svg
