@@ -18,7 +18,7 @@ from conftest import binary
 from treelet.kernels.bag import Bags
 from treelet.structures import Vectors, bag_of_words
 from treelet.testing import check_kernel, definition
-from treelet.testing.cases import KERNELS
+from treelet.testing.cases import EXAMPLES, KERNELS
 from treelet.testing.strategies import examples
 
 SST, PT = tl.SubsetTree(lam=0.4), tl.PartialTree(lam=0.5, mu=0.6)
@@ -298,6 +298,50 @@ def test_only_kernels_and_numbers_can_be_added() -> None:
     for other in ("a", None, [1], True):
         with pytest.raises(tl.errors.InputTypeError, match="a kernel or a number is needed"):
             A + other
+
+
+# --- distances --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", KERNELS.values(), ids=KERNELS)
+def test_distances(case: Any) -> None:
+    X = case.kernel.coerce(EXAMPLES[case.kind])
+    K, distance = case.kernel(X), case.kernel.distance()
+    own = np.diag(K)
+    D = distance(X, n_jobs=2)
+    expected = np.sqrt(np.maximum(own[:, None] - 2 * K + own[None, :], 0))
+    np.testing.assert_allclose(D, expected, rtol=1e-7, atol=1e-6 * np.sqrt(own.max()))
+    np.testing.assert_array_equal(D, D.T)
+    assert not np.diag(D).any()
+    np.testing.assert_allclose(distance(X[:3], X), D[:3], rtol=1e-7, atol=1e-6 * np.sqrt(own.max()))
+    out = np.empty((len(D), len(D)), np.float32)
+    assert distance(X, out=out) is out
+    np.testing.assert_array_equal(out, D.astype(np.float32))
+    assert eval(repr(distance), vars(tl.kernels) | vars(tl.structures)) == distance
+
+
+def test_equal_examples_are_not_apart() -> None:
+    bank = tl.Treebank(["(S (NP (D the) (N cat)) (VP (V sat)))", "(S (NP (N cats)) (VP (V sat)))", None] * 3)
+    for kernel in (SST, PT.normalized(), SST + 3 * PT, SST.polynomial(3, 0.1)):
+        D = kernel.distance()(bank)
+        np.testing.assert_array_equal(D == 0, np.equal.outer(np.arange(9) % 3, np.arange(9) % 3))
+        np.testing.assert_array_equal(kernel.distance()(bank, bank[:3]) == 0, D[:, :3] == 0)
+
+
+def test_a_distance_is_no_kernel() -> None:
+    distance = SST.distance()
+    for make in (
+        lambda: distance + SST,
+        lambda: 2 * distance,
+        lambda: tl.On("a", distance),
+        lambda: tl.KernelSVC(distance).fit(["(A x)"], [0]),
+    ):
+        with pytest.raises((TypeError, tl.TreeletError)):
+            make()
+    with pytest.raises(tl.errors.KernelOverflowError, match="does not fit a float64"):
+        tl.SubsetTree(lam=1).distance()([binary(12), "(A x)"])
+    with pytest.raises(tl.errors.ParameterError, match="'kernel' parameter of Distance must be a kernel"):
+        tl.kernels.Distance("sst")  # type: ignore[arg-type]
 
 
 # --- large values -----------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from treelet.kernels.tuning import WIDTHS, Bounds, Tunable
 
 if TYPE_CHECKING:
     from treelet.kernels.algebra import Product, Scale, Sum
+    from treelet.kernels.distance import Distance
     from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
 
 Matrix = NDArray[np.float64]
@@ -50,7 +51,26 @@ class Evaluator(ABC):
     """Matrices of the strip's size that `fill` needs besides ``out``."""
 
 
-class Kernel(Tunable, ABC):
+class Pairwise(ABC):
+    """A function of two examples, of whose values `treelet.gram` makes matrices."""
+
+    @abstractmethod
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        """Bind the function to data: rows X, columns Y (None: X again)."""
+
+    @abstractmethod
+    def coerce(self, X: Any) -> Any:
+        """The data in the form that this function works on: something with a length that can be sliced."""
+
+    @abstractmethod
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        """The memory that an evaluator takes whose columns are X, estimated before it is made.
+
+        Where it surely is below `enough`, a rough bound will do.
+        """
+
+
+class Kernel(Tunable, Pairwise):
     """A positive semi-definite similarity.
 
     Kernels are called like functions, ``k(X)`` or ``k(X, Y)``, and combined with ``+``, ``*`` and numbers.
@@ -137,22 +157,10 @@ class Kernel(Tunable, ABC):
     # --- values -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
-        """Bind the kernel to data: rows X, columns Y (None: X again)."""
-
-    @abstractmethod
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         """K(x, x) for each x, inf where it does not fit a float64; or log K(x, x), -inf where it is 0."""
 
-    @abstractmethod
-    def coerce(self, X: Any) -> Any:
-        """The data in the form that this kernel works on: something with a length that can be sliced."""
-
     def needs(self, X: Any, enough: int = 0) -> Needs:
-        """The memory that an evaluator takes whose columns are X, estimated before it is made.
-
-        Where it surely is below `enough`, a rough bound will do.
-        """
         inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
         parts = [kernel.needs(X, enough // len(inner)) for kernel in inner]
         return Needs(sum(part.index for part in parts), sum(part.thread for part in parts))
@@ -177,7 +185,19 @@ class Kernel(Tunable, ABC):
         *,
         n_jobs: int | None = 1,
         progress: bool = False,
+        out: None = None,
     ) -> Matrix: ...
+    @overload
+    def __call__(
+        self,
+        X: Any,
+        Y: Any | None = None,
+        eval_gradient: Literal[False] = False,
+        *,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+        out: Any,
+    ) -> NDArray[Any]: ...
     @overload
     def __call__(self, X: Any, Y: None = None, *, eval_gradient: Literal[True]) -> tuple[Matrix, Matrix]: ...
     def __call__(
@@ -188,7 +208,8 @@ class Kernel(Tunable, ABC):
         *,
         n_jobs: int | None = 1,
         progress: bool = False,
-    ) -> Matrix | tuple[Matrix, Matrix]:
+        out: Any = None,
+    ) -> NDArray[Any] | tuple[Matrix, Matrix]:
         """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
 
         Parameters
@@ -201,16 +222,27 @@ class Kernel(Tunable, ABC):
             Threads; -1 for one a core. The result is the same whatever their number.
         progress : bool
             Show a progress bar.
+        out : ndarray or str, optional
+            Where the result goes, as for `treelet.gram`: an array of float64 or float32, or the name of a .npy file.
         """
         if not isinstance(eval_gradient, (bool, np.bool_)):
-            raise ParameterError("A kernel takes X and Y; n_jobs= and progress= go by their names.")
+            raise ParameterError("A kernel takes X and Y; n_jobs=, progress= and out= go by their names.")
         if eval_gradient:
-            if Y is not None:
-                raise ParameterError("The gradient is only there for a matrix of X with itself: leave Y out.")
+            if Y is not None or out is not None:
+                raise ParameterError(
+                    "The gradient is only there for a new matrix of X with itself: leave Y and out out."
+                )
             return self.gradient(X)
         from treelet.gram import gram  # the one import to the right: a kernel is called like a function
 
-        return gram(self, X, Y, n_jobs=n_jobs, progress=progress)
+        matrix: NDArray[Any] = gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out)
+        return matrix
+
+    def distance(self) -> Distance:
+        """sqrt(K(x, x) - 2 K(x, y) + K(y, y)): how far two examples are apart in the kernel's space; called like a kernel."""
+        from treelet.kernels.distance import Distance
+
+        return Distance(self)
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         if self.hyperparameters:

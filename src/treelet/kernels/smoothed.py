@@ -27,7 +27,7 @@ class Smoothed(PartialTree):
     vectors : WordVectors, mapping, gensim KeyedVectors, or path
         A text file of ``word 0.1 0.2 ...`` lines, or ``.npy`` with its words beside it. Words without a vector match
         only themselves.
-    lam, mu, leaves, lam_bounds, mu_bounds
+    lam, mu, leaves, terminal_factor, lam_bounds, mu_bounds
         As in `PartialTree`.
     threshold : float in [0, 1]
         Similarities up to this count as none.
@@ -59,6 +59,7 @@ class Smoothed(PartialTree):
         leaves: bool = True,
         threshold: float = 0.4,
         *,
+        terminal_factor: float = 1.0,
         lam_bounds: Bounds = DECAYS,
         mu_bounds: Bounds = DECAYS,
     ) -> None:
@@ -66,7 +67,7 @@ class Smoothed(PartialTree):
         self._alike: tuple[WordVectors, tuple[list[str], float], tuple[Any, ...]] | None = None
         self.vectors = vectors
         self.threshold = threshold
-        super().__init__(lam, mu, leaves, lam_bounds=lam_bounds, mu_bounds=mu_bounds)
+        super().__init__(lam, mu, leaves, terminal_factor=terminal_factor, lam_bounds=lam_bounds, mu_bounds=mu_bounds)
 
     def validate(self) -> None:
         super().validate()
@@ -91,4 +92,5 @@ class Smoothed(PartialTree):
             )  # of one bank they are asked for more than once
         start, label, sigma = alike[2]
         similar = _core.Similar.of(start, label, np.ascontiguousarray(sigma))
-        return float(self.lam), float(self.mu), bool(self.leaves), similar
+        *plain, _ = super()._native_parameters(store)
+        return *plain, similar

@@ -136,7 +136,14 @@ PLAIN = {
     "pt": Case(PartialTree(lam=0.4, mu=0.3), "trees"),
     "pt count": Case(PartialTree(lam=1, mu=1), "trees"),
     "pt no leaves": Case(PartialTree(lam=0.7, mu=0.6, leaves=False), "trees"),
+    "pt small terminals": Case(PartialTree(lam=0.6, mu=0.5, terminal_factor=0.3), "trees"),
+    "pt large terminals": Case(PartialTree(lam=0.6, mu=0.5, terminal_factor=2.5), "trees", positive=False),
+    "pt no terminals": Case(PartialTree(lam=0.6, mu=0.5, terminal_factor=0), "trees"),
+    "pt terminals, no leaves": Case(
+        PartialTree(lam=0.7, mu=0.6, leaves=False, terminal_factor=2), "trees", positive=False
+    ),
     "smoothed": Case(Smoothed(VECTORS, lam=0.5, mu=0.7, threshold=0.3), "trees", False, False),
+    "smoothed terminals": Case(Smoothed(VECTORS, 0.5, 0.7, threshold=0.3, terminal_factor=0.4), "trees", False, False),
     "smoothed no leaves": Case(Smoothed(VECTORS, 0.5, 0.7, leaves=False, threshold=0.3), "trees", False, False),
     "forest": Case(FOREST, "forests"),
     "forest count": Case(ForestKernel(lam=1), "forests"),

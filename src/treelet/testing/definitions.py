@@ -45,14 +45,14 @@ def _of_parameters(slow: Callable[..., float]) -> Callable[[Any], Slow]:
 # --- what is compared -------------------------------------------------------------------------------------------
 
 
-def _smoothed(a: Tree, b: Tree, vectors: Any, lam: float, mu: float, leaves: bool, threshold: float) -> float:
+def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -> float:
     known = as_word_vectors(vectors)
 
     def similarity(v: str, w: str) -> float:
         value = known.similarity(v, w)
         return value if value > threshold else 0.0
 
-    return reference.smoothed_partial_tree(a, b, similarity, lam, mu, leaves)
+    return reference.smoothed_partial_tree(a, b, similarity, **params)
 
 
 def _forest(a: Forest | Tree, b: Forest | Tree, lam: float) -> float:
