@@ -3,6 +3,7 @@
 #include "bindings_store.hpp"
 #include "brackets.hpp"
 #include "partial_tree.hpp"
+#include "post_order.hpp"
 #include "subset_tree.hpp"
 #include "subtree.hpp"
 
@@ -15,7 +16,9 @@ template <> struct ParametersOf<SubtreeColumns> {
     template <class Num> static auto of(double lam) { return std::tuple(as_parameter<Num>(lam, 0)); }
 };
 template <> struct ParametersOf<SubsetTreeColumns> {
-    template <class Num> static auto of(double lam, int max_depth) { return std::tuple(as_parameter<Num>(lam, 0), max_depth); }
+    template <class Num> static auto of(double lam, int max_depth, bool leaves) {
+        return std::tuple(as_parameter<Num>(lam, 0), max_depth, leaves);
+    }
 };
 template <> struct ParametersOf<PartialTreeColumns> {
     template <class Num> static auto of(double lam, double mu, bool leaves, double terminal, const Similar *similar) {
@@ -62,6 +65,21 @@ std::pair<StorePtr, std::vector<Id>> build(const std::vector<std::string> &label
     }
     if (i != label.shape(0)) refuse("nodes after the last tree");
     return {store, roots};
+}
+
+// Trees by the parents of their nodes, in post-order: which node comes next, and how many children it has, as `build` takes them.
+// ends[t] is the number of nodes up to the end of tree t.
+std::pair<std::vector<Id>, std::vector<Id>> post_order(IdArray parent, LongArray ends) {
+    PostOrder order;
+    std::int64_t begin = 0;
+    for (std::size_t t = 0; t < ends.shape(0); begin = ends.data()[t++]) {
+        const std::int64_t end = ends.data()[t];
+        if (end < begin || static_cast<std::size_t>(end) > parent.shape(0)) refuse("ends out of range");
+        if (!order.add(parent.data() + begin, static_cast<std::size_t>(end - begin)))
+            refuse("the parents of tree " + std::to_string(t) + " make no tree");
+    }
+    if (static_cast<std::size_t>(begin) != parent.shape(0)) refuse("nodes after the last tree");
+    return {std::move(order.node), std::move(order.arity)};
 }
 
 // Columns as they were saved: children before parents, every subtree once.
@@ -153,6 +171,15 @@ NB_MODULE(_core, m) {
         "Let this thread's long work end when the flag is set.");
 
     m.def(
+        "post_order",
+        [](IdArray parent, LongArray ends) {
+            auto [node, arity] = post_order(parent, ends);
+            return std::make_pair(to_numpy(std::move(node)), to_numpy(std::move(arity)));
+        },
+        "parent"_a, "ends"_a,
+        "Trees given by the parent of each node, counted within its tree (-1: the root): the nodes, children before parents, and "
+        "how many children each has.");
+    m.def(
         "build",
         [](const std::vector<std::string> &labels, IdArray label, IdArray arity, LongArray ends) {
             auto [store, roots] = build(labels, label, arity, ends);
@@ -176,6 +203,8 @@ NB_MODULE(_core, m) {
             },
             "bytes"_a)
         .def("move_to", &BracketReader::move_to, "line"_a, "column"_a)
+        .def("abandon", &BracketReader::abandon, "trees"_a)
+        .def_prop_ro("open_at", &BracketReader::open_at)
         .def("finish", &BracketReader::finish)
         .def_prop_ro("trees", [](const BracketReader &self) { return self.roots().size(); })
         .def("result", [](BracketReader &self) {
@@ -237,8 +266,8 @@ NB_MODULE(_core, m) {
             "start"_a, "label"_a, "sigma"_a);
 
     bind_columns<SubtreeColumns, double>(m, "SubtreeColumns", "Columns of a subtree-kernel matrix.", "lam"_a);
-    bind_columns<SubsetTreeColumns, double, int>(m, "SubsetTreeColumns", "Columns of a subset-tree-kernel matrix.", "lam"_a,
-                                                 "max_depth"_a);
+    bind_columns<SubsetTreeColumns, double, int, bool>(m, "SubsetTreeColumns", "Columns of a subset-tree-kernel matrix.", "lam"_a,
+                                                       "max_depth"_a, "leaves"_a);
     bind_columns<PartialTreeColumns, double, double, bool, double, const Similar *>(
         m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "terminal"_a,
         "similar"_a.none());

@@ -12,7 +12,7 @@ template <> struct StoreOf<ForestColumns> {
     using type = ForestStore;
 };
 template <> struct ParametersOf<ForestColumns> {
-    template <class Num> static auto of(double lam) { return std::tuple(as_parameter<Num>(lam, 0)); }
+    template <class Num> static auto of(double lam, bool leaves) { return std::tuple(as_parameter<Num>(lam, 0), leaves); }
 };
 
 } // namespace treelet::python
@@ -198,5 +198,5 @@ void treelet::python::bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weig
             },
             "root"_a, "The forest below a root, its words counted from 0.");
     bind_weights<ForestStore>(weights);
-    bind_columns<ForestColumns, double>(m, "ForestColumns", "Columns of a forest-kernel matrix.", "lam"_a);
+    bind_columns<ForestColumns, double, bool>(m, "ForestColumns", "Columns of a forest-kernel matrix.", "lam"_a, "leaves"_a);
 }

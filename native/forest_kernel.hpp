@@ -8,7 +8,7 @@
 //
 // As in subset_tree.hpp, E = lam where no children have a production in common: that part is a product of expected
 // production counts, and only the other pairs of edges, found through an index on (production, position, child's
-// production), are worked on.
+// production), are worked on. With leaves, a word counts too, as there.
 #pragma once
 #include "forest_store.hpp"
 #include "key_numbers.hpp"
@@ -30,8 +30,9 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
     using Loop = NodeLoop<ForestColumns<Num>, Scratch>;
 
   public:
-    ForestColumns(TargetsOf<ForestStore> targets, Num lam) : Loop(targets.size()), store_(*targets.store), lam_(lam) {
-        productions_.build(targets.weights, productions_of(store_));
+    ForestColumns(TargetsOf<ForestStore> targets, Num lam, bool leaves)
+        : Loop(targets.size()), store_(*targets.store), lam_(lam), leaves_(leaves) {
+        productions_.build(targets.weights, productions_of(store_, leaves));
         index_edges(targets.weights);
     }
 
@@ -42,13 +43,13 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
 
     // lam * P P', with the expected counts of productions
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
-        productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store));
+        productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store, leaves_));
     }
 
     template <class Block> void correct(Block &b) const {
         b.s.production.clear(), b.s.production_start.assign(1, 0);
         for (Id u : b.s.nodes.node) {
-            each_production(b.store, u, [&](Id production, double p) { b.s.production.push_back({production, p}); });
+            each_production(b.store, u, leaves_, [&](Id production, double p) { b.s.production.push_back({production, p}); });
             b.s.production_start.push_back(b.s.production.size());
         }
         Loop::correct(b);
@@ -57,7 +58,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
     // The row D(u, .) without its constant part, edge by edge, and its sum into the matrix.
     template <class Block> void correct_node(Block &b, std::size_t i) const {
         const Id u = b.s.nodes.node[i];
-        if (b.store.flat(u)) return;
+        if (flat(b.store, u, leaves_)) return;
         for (std::int64_t e = b.store.edge_start[u]; e < b.store.edge_start[u + 1]; ++e) correct_edge(b, i, e);
         Values *const kept = b.s.nodes.uses[i] > 0 && !b.s.own_touched.empty() ? &b.s.kept.make(i) : nullptr;
         for (Id column : b.s.own_touched) {
@@ -69,21 +70,20 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
 
     // More weight for some nodes of the only target, which must hold them.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
-        for (std::size_t i = 0; i < n; ++i)
-            for (std::int64_t e = store_.edge_start[node[i]]; e < store_.edge_start[node[i] + 1]; ++e) {
-                const double more = scale * weight[i] * store_.p[e];
-                productions_.grow(store_.production[e], more);
-                if (place_[e] != none) postings_.grow(place_[e], more);
-            }
+        for (std::size_t i = 0; i < n; ++i) {
+            productions_of(store_, leaves_)(node[i], scale * weight[i], [&](Id key, double more) { productions_.grow(key, more); });
+            for (std::int64_t e = store_.edge_start[node[i]]; e < store_.edge_start[node[i] + 1]; ++e)
+                if (place_[e] != none) postings_.grow(place_[e], scale * weight[i] * store_.p[e]);
+        }
     }
 
-    static Memory estimate(TargetsOf<ForestStore> targets, Num) {
+    static Memory estimate(TargetsOf<ForestStore> targets, Num, bool leaves) {
         const ForestStore &store = *targets.store;
-        Memory out = CountProduct::estimate(targets.weights, productions_of(store));
+        Memory out = CountProduct::estimate(targets.weights, productions_of(store, leaves));
         std::vector<char> column(store.size(), 0);
         std::size_t columns = 0, edges = 0, entries = 0;
         for (Id v : targets.weights.node) {
-            if (store.flat(v)) continue;
+            if (flat(store, v, leaves)) continue;
             const auto own = static_cast<std::size_t>(store.edge_start[v + 1] - store.edge_start[v]);
             entries += own;
             if (!column[v]) column[v] = 1, ++columns, edges += own;
@@ -93,12 +93,14 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
             for (Id v = 0; v < static_cast<Id>(store.size()); ++v)
                 for (std::int64_t e = store.edge_start[v]; column[v] && e < store.edge_start[v + 1]; ++e)
                     for (std::int64_t k = store.child_start[e]; k < store.child_start[e + 1]; ++k)
-                        each_production(store, store.child[k], [&](Id production, double) {
-                            add({store.production[e], static_cast<Id>(k - store.child_start[e]), production}, Child{});
+                        each_production(store, store.child[k], leaves, [&](Id production, double) {
+                            add({key(store.production[e], leaves), static_cast<Id>(k - store.child_start[e]), production}, Child{});
                         });
         });
         out.index += postings.index + children.index + edges * (sizeof(Id) + sizeof(double)) +
-                     (store.size() + store.production_count() + 1 + (targets.size() == 1 ? store.edges() : 0)) * sizeof(Id);
+                     (store.size() + store.production_count() + (leaves ? store.label_count() : 0) + 1 +
+                      (targets.size() == 1 ? store.edges() : 0)) *
+                         sizeof(Id);
         out.working = std::max({out.working, postings.working, children.working, store.edges() * 3 * sizeof(Id),
                                 Loop::working(targets.size(), store.size()) + 4 * (columns + edges) * sizeof(Num)});
         return out;
@@ -115,19 +117,24 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         double p;  // of that production, given the child
     };
 
-    static auto productions_of(const ForestStore &store) {
-        return [&store](Id node, double weight, auto add) {
+    // Productions are numbered as they are; with leaves, between them are those of words, which their labels number.
+    static Id key(Id production, bool leaves) { return leaves ? 2 * production : production; }
+    static bool flat(const ForestStore &store, Id node, bool leaves) { return leaves ? store.is_word(node) : store.flat(node); }
+    static auto productions_of(const ForestStore &store, bool leaves) {
+        return [&store, leaves](Id node, double weight, auto add) {
+            if (leaves && store.is_word(node)) add(2 * store.label[node] + 1, weight);
             for (std::int64_t e = store.edge_start[node]; e < store.edge_start[node + 1]; ++e)
-                add(store.production[e], weight * store.p[e]);
+                add(key(store.production[e], leaves), weight * store.p[e]);
         };
     }
     // Calls f(production, probability) for the productions of a node; its edges are ordered by them.
-    template <class F> static void each_production(const ForestStore &store, Id node, F f) {
+    template <class F> static void each_production(const ForestStore &store, Id node, bool leaves, F f) {
+        if (leaves && store.is_word(node)) f(2 * store.label[node] + 1, 1.0);
         for (std::int64_t e = store.edge_start[node], end = store.edge_start[node + 1]; e < end;) {
             const Id production = store.production[e];
             double p = 0;
             for (; e < end && store.production[e] == production; ++e) p += store.p[e];
-            f(production, p);
+            f(key(production, leaves), p);
         }
     }
 
@@ -135,14 +142,14 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
     void index_edges(const NodeWeights &w) {
         column_of_.assign(store_.size(), none);
         for (Id v : w.node)
-            if (!store_.flat(v)) column_of_[v] = 0;
+            if (!flat(store_, v, leaves_)) column_of_[v] = 0;
         std::vector<Id> present;
         for (Id v = 0; v < static_cast<Id>(store_.size()); ++v)
             if (column_of_[v] != none) column_of_[v] = static_cast<Id>(columns_++), present.push_back(v);
         const auto each_edge = [&](auto f) {
             for (Id v : present)
                 for (std::int64_t e = store_.edge_start[v]; e < store_.edge_start[v + 1]; ++e)
-                    f(v, e, productions_.local(store_.production[e]));
+                    f(v, e, productions_.local(key(store_.production[e], leaves_)));
         };
         bucket_.assign(static_cast<std::size_t>(productions_.size()) + 1, 0);
         each_edge([&](Id, std::int64_t, Id p) { ++bucket_[p + 1]; });
@@ -175,7 +182,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
                 for (std::int64_t q = 0; q < arity; ++q)
                     for (Id at = bucket_[p]; at < bucket_[p + 1]; ++at) {
                         const Id c = store_.child[store_.child_start[edge[at]] + q];
-                        each_production(store_, c, [&](Id production, double probability) {
+                        each_production(store_, c, leaves_, [&](Id production, double probability) {
                             add({p, static_cast<Id>(q), production}, Child{at - bucket_[p], column_of_[c] + 1, probability});
                         });
                     }
@@ -185,7 +192,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
 
     // The pairs of one edge of the row's node in which E is more than lam.
     template <class Block> void correct_edge(Block &b, std::size_t i, std::int64_t e) const {
-        const Id p = productions_.local(b.store.production[e]);
+        const Id p = productions_.local(key(b.store.production[e], leaves_));
         if (p == none) return;
         Scratch &s = b.s;
         multiply_children(b, e, p);
@@ -217,7 +224,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         const Id *const kids = of.child.from(first);
         for (std::int64_t k = first; k < end; ++k) {
             const auto c = static_cast<std::size_t>(s.index[kids[k - first]]);
-            if (s.production_start[c] == s.production_start[c + 1]) continue; // a word
+            if (s.production_start[c] == s.production_start[c + 1]) continue; // a word that does not count
             const Values &known = s.kept[c];
             for (std::size_t t = 0; t < known.column.size(); ++t) s.child[known.column[t]] = known.value[t];
             for (std::size_t at = s.production_start[c]; at < s.production_start[c + 1]; ++at) {
@@ -250,6 +257,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
 
     const ForestStore &store_;
     Num lam_;
+    bool leaves_;
     CountProduct productions_;
     std::size_t columns_ = 0;
     Id widest_ = 0;

@@ -8,6 +8,8 @@
 // and the corrections of a row subtree u are found through an index on (production, child position, child's
 // production) of the column subtrees. Only the rows C(u, .) of the current block are held.
 //
+// With leaves, a word counts too, as if it had one child that all words share: it has a production, and equal words have one.
+//
 // With max_depth = d the recursion is C_d(u,v) = lam * prod_j (1 + C_{d-1}(u_j, v_j)), C_1 = lam: one value a level.
 #pragma once
 #include "key_numbers.hpp"
@@ -28,12 +30,13 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
 
   public:
     // max_depth 0: no bound.
-    SubsetTreeColumns(Targets targets, Num lam, int max_depth) : Loop(targets.size()), store_(*targets.store), lam_(lam) {
+    SubsetTreeColumns(Targets targets, Num lam, int max_depth, bool leaves)
+        : Loop(targets.size()), store_(*targets.store), lam_(lam), leaves_(leaves) {
         Id height = 0;
         for (Id node : targets.weights.node) height = std::max(height, store_.height(node));
-        limited_ = max_depth > 0 && max_depth < height;
+        limited_ = max_depth > 0 && max_depth < height + leaves;
         levels_ = limited_ ? static_cast<std::size_t>(max_depth - 1) : 1;
-        productions_.build(targets.weights, productions_of(store_));
+        productions_.build(targets.weights, productions_of(store_, leaves));
         index_columns(targets.weights);
         if (levels_ > 0) index_children();
         if (static_cast<double>(column_.size() * levels_) > 5e8)
@@ -49,7 +52,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
 
     // lam * P P'
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
-        productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store));
+        productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store, leaves_));
     }
 
     // With max_depth = 1 there is nothing to correct.
@@ -58,35 +61,36 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (levels_ > 0) Loop::correct(b);
     }
     template <class Block> void correct_node(Block &b, std::size_t i) const {
-        if (b.store.flat(b.s.nodes.node[i])) return;
+        if (flat(b.store, b.s.nodes.node[i], leaves_)) return;
         limited_ ? correct_node<true>(b, i) : correct_node<false>(b, i);
     }
 
     // Adds to the weights of the only target, which must hold the nodes.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
         for (std::size_t i = 0; i < n; ++i) {
-            if (store_.production(node[i]) == none) continue;
-            productions_.grow(store_.production(node[i]), scale * weight[i]);
+            const Id production = production_of(store_, node[i], leaves_);
+            if (production == none) continue;
+            productions_.grow(production, scale * weight[i]);
             if (const Id column = column_of_[node[i]]; column != none) first_[column].weight += scale * weight[i];
         }
     }
 
-    static Memory estimate(Targets targets, Num, int max_depth) {
+    static Memory estimate(Targets targets, Num, int max_depth, bool leaves) {
         const Store &store = *targets.store;
-        Memory out = CountProduct::estimate(targets.weights, productions_of(store));
+        Memory out = CountProduct::estimate(targets.weights, productions_of(store, leaves));
         std::vector<char> column(store.size(), 0);
         std::size_t columns = 0, entries = 0;
         for (Id node : targets.weights.node)
-            if (!store.flat(node)) ++entries, columns += !column[node], column[node] = 1;
+            if (!flat(store, node, leaves)) ++entries, columns += !column[node], column[node] = 1;
         const Memory postings = Postings::estimate(columns, entries);
         const Memory children = Groups<3, Child>::estimate([&](auto add) {
             for (Id v = 0; v < static_cast<Id>(store.size()); ++v)
                 for (std::size_t q = 0, arity = column[v] ? store.arity(v) : 0; q < arity; ++q)
-                    if (const Id production = store.production(store.children(v)[q]); production != none)
-                        add({store.production(v), static_cast<Id>(q), production}, Child{});
+                    if (const Id production = production_of(store, store.children(v)[q], leaves); production != none)
+                        add({production_of(store, v, leaves), static_cast<Id>(q), production}, Child{});
         });
         out.index += postings.index + (max_depth == 1 ? 0 : children.index) + columns * (sizeof(Id) + sizeof(FirstPosting)) +
-                     (store.size() + store.production_count() + 1) * sizeof(Id);
+                     (store.size() + store.production_count() + (leaves ? store.label_count() : 0) + 1) * sizeof(Id);
         const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(max_depth) : 1;
         out.working = std::max({out.working, postings.working, children.working,
                                 Loop::working(targets.size(), store.size()) + 3 * columns * levels * sizeof(Num)});
@@ -103,18 +107,27 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         Id column; // of the child, + 1; 0 if it cannot have corrections
     };
 
-    static auto productions_of(const Store &store) {
-        return [&store](Id node, double weight, auto add) {
-            if (const Id production = store.production(node); production != none) add(production, weight);
+    // The number of a node's production, none for a word; with leaves a word has one, which its label numbers.
+    static Id production_of(const Store &store, Id node, bool leaves) {
+        const Id production = store.production(node);
+        return !leaves ? production : production == none ? 2 * store.label(node) + 1 : 2 * production;
+    }
+    // No child has a production.
+    static bool flat(const Store &store, Id node, bool leaves) {
+        return leaves ? store.production(node) == none : store.flat(node);
+    }
+    static auto productions_of(const Store &store, bool leaves) {
+        return [&store, leaves](Id node, double weight, auto add) {
+            if (const Id production = production_of(store, node, leaves); production != none) add(production, weight);
         };
     }
 
     // Columns are the distinct subtrees that can have corrections, ordered by (production, id). Most are in one target.
     void index_columns(const NodeWeights &w) {
-        const auto local = [&](Id node) { return productions_.local(store_.production(node)); };
+        const auto local = [&](Id node) { return productions_.local(production_of(store_, node, leaves_)); };
         column_of_.assign(store_.size(), none);
         for (Id node : w.node)
-            if (!store_.flat(node)) column_of_[node] = 0;
+            if (!flat(store_, node, leaves_)) column_of_[node] = 0;
         bucket_.assign(static_cast<std::size_t>(productions_.size()) + 1, 0);
         for (Id v = 0; v < static_cast<Id>(store_.size()); ++v)
             if (column_of_[v] != none) ++bucket_[local(v) + 1];
@@ -140,7 +153,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
                 for (std::size_t q = 0; q < arity; ++q)
                     for (Id c = bucket_[p]; c < bucket_[p + 1]; ++c) {
                         const Id child = store_.children(column_[c])[q];
-                        if (const Id production = store_.production(child); production != none)
+                        if (const Id production = production_of(store_, child, leaves_); production != none)
                             add({p, static_cast<Id>(q), production}, Child{c - bucket_[p], column_of_[child] + 1});
                     }
             }
@@ -149,7 +162,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
 
     // The row C(u, .) - lam and its sum into the matrix.
     template <bool limited, class Block> void correct_node(Block &b, std::size_t i) const {
-        const Id u = b.s.nodes.node[i], p = productions_.local(b.store.production(u));
+        const Id u = b.s.nodes.node[i], p = productions_.local(production_of(b.store, u, leaves_));
         if (p == none) return;
         const std::size_t levels = limited ? levels_ : 1;
         const std::size_t met = multiply_children<limited>(b, u, p);
@@ -188,8 +201,9 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         const Num base = Num(1) + lam_;
         const Id *const kids = b.store.children(u);
         for (std::size_t q = 0, arity = b.store.arity(u); q < arity; ++q) {
-            if (b.store.production(kids[q]) == none) continue;
-            const std::span<const Child> found = children_.find({p, static_cast<Id>(q), b.store.production(kids[q])});
+            const Id production = production_of(b.store, kids[q], leaves_);
+            if (production == none) continue;
+            const std::span<const Child> found = children_.find({p, static_cast<Id>(q), production});
             if (found.empty()) continue;
             b.pulse.add(found.size());
             const Values &known = b.s.kept[static_cast<std::size_t>(b.s.index[kids[q]])];
@@ -228,6 +242,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
 
     const Store &store_;
     Num lam_;
+    bool leaves_;
     bool limited_ = false;
     std::size_t levels_ = 1; // of corrections
     CountProduct productions_;

@@ -10,6 +10,7 @@ import re
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -17,11 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treelet import PartialTree, SubsetTree, Tree, Treebank
+from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.explain import arcs_text, dependency_svg
+from treelet.formats.dependency_forms import FORMS
 from treelet.structures import Dependencies, DependencyBank, Link, read_conllu
+from treelet.testing.dependency_forms import dependency_tree as definition
 
 CAT = Dependencies.from_heads(
     ["The", "cat", "runs", "over", "the", "grass", "."],
@@ -527,6 +530,41 @@ def test_trees_of_odd_parses() -> None:
     assert str(dependency_tree(two, "loct", lemmas=True, prefixes=True)) == "(SYNT##ROOT (LEX##A LEX##-LRB-) LEX##c)"
     crossing = Dependencies.from_heads(list("abcd"), list("WXYZ"), [3, 4, 0, 3], list("wxyz"))
     assert str(dependency_tree(crossing)) == "(y (w (W a)) (Y c) (z (x (X b)) (Z d)))"
+
+
+@given(
+    st.lists(headed() | st.none(), max_size=4),
+    st.sampled_from(list(FORMS)),
+    st.lists(st.booleans(), min_size=4, max_size=4),
+)
+def test_trees_equal_their_definition(parses: list[Dependencies | None], form: str, chosen: list[bool]) -> None:
+    options = dict(zip(("lemmas", "lowercase", "letters", "prefixes"), chosen, strict=True))
+    expected = [None if parse is None else definition(parse, form, **options) for parse in parses]
+    assert list(dependency_trees(parses, form, **options)) == expected
+    assert [parse and dependency_tree(parse, form, **options) for parse in parses] == expected
+
+
+def test_real_trees_equal_their_definition(data_dir: Path) -> None:
+    bank = read_conllu(data_dir / "ud_ewt" / "en_ewt-ud-test.conllu.xz", tag="xpos")[:300]
+    for form in FORMS:
+        assert list(dependency_trees(bank, form, lemmas=True)) == [definition(p, form, lemmas=True) for p in bank if p]
+
+
+def test_conllu_is_a_file_of_trees(tmp_path: Path) -> None:
+    path = tmp_path / "x.conllu.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    bank = read_conllu(path, tag="xpos")
+    assert read_trees(path, tag="xpos") == dependency_trees(bank)
+    options: dict[str, Any] = {"lemmas": True, "lowercase": True, "letters": True, "prefixes": True}
+    assert read_trees(path, tag="xpos", form="lct", **options) == dependency_trees(bank, "lct", **options)
+    assert read_trees(io.StringIO(TEXT), "conllu").strings()[1] == "(root (NUM 10_000))"
+    for options in ({"form": "x"}, {"form": None}, {"tag": "pos"}, {"lemmas": 1}):
+        with pytest.raises(ParameterError, match=next(iter(options))):
+            read_trees(path, **options)
+    cycle = row(id="1", head="2") + row(id="2", head="1")
+    with pytest.raises(FormatError, match=r"<stream>:1: word 1: .* cycle"):
+        read_trees(io.StringIO(cycle), "conllu")
+    assert len(read_trees(io.StringIO(""), "conllu")) == 0
 
 
 def test_trees_that_cannot_be() -> None:

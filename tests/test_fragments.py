@@ -42,13 +42,17 @@ def subset_trees(first: tl.Tree, second: tl.Tree, lam: float, max_depth: int = 9
     return listing(a, b, lambda f: lam ** reference.size(f))
 
 
+def subset_trees_with_leaves(first: tl.Tree, second: tl.Tree, lam: float, max_depth: int = 99) -> Listing:
+    return subset_trees(*map(reference.with_leaves, (first, second)), lam, max_depth)
+
+
 def partial_trees(first: tl.Tree, second: tl.Tree, lam: float, mu: float, leaves: bool = True) -> Listing:
     counts, weights = [], []
     for tree in (first, second):
         found = [f for node in tree.nodes() if leaves or node.children for f in reference.partial_trees(node)]
         counts.append(Counter(f.fragment for f in found))
         weight: Counter = Counter()
-        for fragment, gaps in found:
+        for fragment, gaps, _ in found:
             weight[fragment] += lam**gaps
         weights.append(weight)
     (a, b), (wa, wb) = counts, weights
@@ -65,6 +69,11 @@ CASES = {
     "sst-count": (tl.SubsetTree(lam=1), lambda a, b: subset_trees(a, b, 1)),
     "sst-depth1": (tl.SubsetTree(lam=0.6, max_depth=1), lambda a, b: subset_trees(a, b, 0.6, 1)),
     "sst-depth2": (tl.SubsetTree(lam=0.6, max_depth=2), lambda a, b: subset_trees(a, b, 0.6, 2)),
+    "sst-leaves": (tl.SubsetTree(lam=0.4, leaves=True), lambda a, b: subset_trees_with_leaves(a, b, 0.4)),
+    "sst-leaves-depth2": (
+        tl.SubsetTree(lam=0.6, max_depth=2, leaves=True),
+        lambda a, b: subset_trees_with_leaves(a, b, 0.6, 2),
+    ),
     "pt": (tl.PartialTree(lam=0.4, mu=0.3), lambda a, b: partial_trees(a, b, 0.4, 0.3)),
     "pt-count": (tl.PartialTree(lam=1, mu=1), lambda a, b: partial_trees(a, b, 1, 1)),
     "pt-no-leaves": (tl.PartialTree(lam=0.7, mu=0.6, leaves=False), lambda a, b: partial_trees(a, b, 0.7, 0.6, False)),

@@ -72,6 +72,11 @@ class Stop:
 def watch(stop: Stop) -> None:
     """Let this thread's long work end when the flag is set."""
 
+def post_order(parent: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """
+    Trees given by the parent of each node, counted within its tree (-1: the root): the nodes, children before parents, and how many children each has.
+    """
+
 def build(labels: Sequence[str], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], arity: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
 
 class BracketReader:
@@ -82,6 +87,11 @@ class BracketReader:
     def feed(self, bytes: bytes) -> None: ...
 
     def move_to(self, line: int, column: int) -> None: ...
+
+    def abandon(self, trees: int) -> None: ...
+
+    @property
+    def open_at(self) -> tuple[int, int]: ...
 
     def finish(self) -> None: ...
 
@@ -166,20 +176,20 @@ class SubtreeColumns:
 class SubsetTreeColumns:
     """Columns of a subset-tree-kernel matrix."""
 
-    def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float, max_depth: int) -> None: ...
+    def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float, max_depth: int, leaves: bool) -> None: ...
 
     def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
     @staticmethod
-    def self_values(store: Store, trees: NodeWeights, logs: bool, lam: float, max_depth: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def self_values(store: Store, trees: NodeWeights, logs: bool, lam: float, max_depth: int, leaves: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
     @staticmethod
-    def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float, max_depth: int) -> tuple[int, int] | None: ...
+    def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float, max_depth: int, leaves: bool) -> tuple[int, int] | None: ...
 
     @staticmethod
-    def estimate(store: Store, weights: NodeWeights, lam: float, max_depth: int) -> tuple[int, int]:
+    def estimate(store: Store, weights: NodeWeights, lam: float, max_depth: int, leaves: bool) -> tuple[int, int]:
         """
         Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
         """
@@ -318,20 +328,20 @@ class ForestStore:
 class ForestColumns:
     """Columns of a forest-kernel matrix."""
 
-    def __init__(self, store: ForestStore, weights: NodeWeights, scaled: bool, lam: float) -> None: ...
+    def __init__(self, store: ForestStore, weights: NodeWeights, scaled: bool, lam: float, leaves: bool) -> None: ...
 
     def rows(self, store: ForestStore, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
     @staticmethod
-    def self_values(store: ForestStore, trees: NodeWeights, logs: bool, lam: float) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def self_values(store: ForestStore, trees: NodeWeights, logs: bool, lam: float, leaves: bool) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
     @staticmethod
-    def gradient(store: ForestStore, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float) -> tuple[int, int] | None: ...
+    def gradient(store: ForestStore, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float, leaves: bool) -> tuple[int, int] | None: ...
 
     @staticmethod
-    def estimate(store: ForestStore, weights: NodeWeights, lam: float) -> tuple[int, int]:
+    def estimate(store: ForestStore, weights: NodeWeights, lam: float, leaves: bool) -> tuple[int, int]:
         """
         Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
         """

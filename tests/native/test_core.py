@@ -157,6 +157,14 @@ def test_malformed_columns_are_refused() -> None:
             make(*columns)
 
 
+def test_parents_in_post_order() -> None:
+    order, arity = _core.post_order(ints(2, 0, -1, 2, 0, -1), longs(5, 6))
+    assert order.tolist() == [1, 4, 0, 3, 2, 5]
+    assert arity.tolist() == [0, 0, 2, 0, 2, 0]
+    chain = np.arange(-1, 99_999, dtype=np.int32)
+    assert _core.post_order(chain, longs(100_000))[0].tolist() == list(range(99_999, -1, -1))
+
+
 def test_malformed_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="claims children"):
         _core.build(["A"], ints(0), ints(3), longs(1))
@@ -168,6 +176,14 @@ def test_malformed_calls_are_refused() -> None:
         _core.build(["A"], ints(0, 0), ints(0, 0), longs(1))
     with pytest.raises(ValueError, match="outside"):
         _core.build(["A"], ints(4), ints(0), longs(1))
+    for parents in [(-1, -1), (0,), (1, 0), (-1, 2, 1), (-1, 2), (-1, -2), ()]:
+        with pytest.raises(ValueError, match="make no tree"):
+            _core.post_order(ints(*parents), longs(len(parents)))
+    with pytest.raises(ValueError, match="after the last"):
+        _core.post_order(ints(-1, 0), longs(1))
+    for ends in [(2,), (-1,), (1, 0)]:
+        with pytest.raises(ValueError, match="out of range"):
+            _core.post_order(ints(-1), longs(*ends))
     bank = tl.Treebank(["(A x)", "(B y)"])
     store, _ = bank.columns
     with pytest.raises(ValueError, match="outside"):
@@ -179,8 +195,8 @@ def test_malformed_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="out of range"):
         bank.weights().take(longs(7))
     with pytest.raises(ValueError, match="do not belong"):
-        _core.SubsetTreeColumns(_core.Store(), bank.weights(), False, 0.4, 0)
-    columns = _core.SubsetTreeColumns(store, bank.weights(), False, 0.4, 0)
+        _core.SubsetTreeColumns(_core.Store(), bank.weights(), False, 0.4, 0, False)
+    columns = _core.SubsetTreeColumns(store, bank.weights(), False, 0.4, 0, False)
     for begin, end, shape, limit in (
         (0, 3, (3, 2), None),
         (0, 2, (2, 3), None),

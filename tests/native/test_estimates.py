@@ -34,9 +34,10 @@ def cases() -> list[tuple[str, object, type, tuple[object, ...]]]:
     alike = _core.Similar.of(start, ((start[:-1] + 1) % len(start[:-1])).astype(np.int32), np.full(len(start) - 1, 0.5))
     return [
         ("ST", trees, _core.SubtreeColumns, (0.4,)),
-        ("SST", trees, _core.SubsetTreeColumns, (0.4, 0)),
-        ("SST, depth 1", trees, _core.SubsetTreeColumns, (0.4, 1)),
-        ("SST, depth 3", trees, _core.SubsetTreeColumns, (0.4, 3)),
+        ("SST", trees, _core.SubsetTreeColumns, (0.4, 0, False)),
+        ("SST, depth 1", trees, _core.SubsetTreeColumns, (0.4, 1, False)),
+        ("SST, leaves", trees, _core.SubsetTreeColumns, (0.4, 0, True)),
+        ("SST, depth 3", trees, _core.SubsetTreeColumns, (0.4, 3, False)),
         ("PT", trees, _core.PartialTreeColumns, (0.4, 0.4, True, 1.0, None)),
         ("PT without leaves", trees, _core.PartialTreeColumns, (0.4, 0.4, False, 1.0, None)),
         ("PT, similar words", trees, _core.PartialTreeColumns, (0.4, 0.4, True, 1.0, alike)),
@@ -44,7 +45,8 @@ def cases() -> list[tuple[str, object, type, tuple[object, ...]]]:
         ("tagging", chains, _core.TaggingColumns, (0.4,)),
         ("locality", features, _core.LocalityColumns, (types, 0, 0.5)),
         ("subsequences", features, _core.SubsequenceColumns, (0.5, 3)),
-        ("forests", forests, _core.ForestColumns, (0.4,)),
+        ("forests", forests, _core.ForestColumns, (0.4, False)),
+        ("forests, leaves", forests, _core.ForestColumns, (0.4, True)),
     ]
 
 
@@ -67,7 +69,7 @@ def test_nothing_to_estimate() -> None:
     store, none = _core.Store(), _core.NodeWeights.of(np.array([0]), np.array([], np.int32), np.array([]))
     for columns, parameters in (
         (_core.SubtreeColumns, (0.4,)),
-        (_core.SubsetTreeColumns, (0.4, 0)),
+        (_core.SubsetTreeColumns, (0.4, 0, False)),
         (_core.PartialTreeColumns, (0.4, 0.4, True, 1.0, None)),
         (_core.TaggingColumns, (0.4,)),
         (_core.LocalityColumns, ([(0, 1, 1.0)], 0, 0.5)),

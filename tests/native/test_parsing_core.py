@@ -122,9 +122,9 @@ def test_native_refusals() -> None:
     rows = _core.NodeWeights.count(store, roots)
     foreign = _core.NodeWeights.of(np.array([0, 1]), ids(99), logs(1.0))
     with pytest.raises(ValueError):  # noqa: PT011
-        _core.ForestColumns(store, foreign, False, 0.4)
+        _core.ForestColumns(store, foreign, False, 0.4, False)
     with pytest.raises(ValueError):  # noqa: PT011
-        _core.ForestColumns(store, rows, False, 0.4).rows(store, foreign, None, 0, 1, np.empty((1, 1)))
+        _core.ForestColumns(store, rows, False, 0.4, False).rows(store, foreign, None, 0, 1, np.empty((1, 1)))
 
 
 def test_growing_graphs_and_batches() -> None:

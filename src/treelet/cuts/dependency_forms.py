@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
-from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
-from treelet.formats.adapters import safe_label
-from treelet.formats.conllu import UNKNOWN
+from treelet.formats.conllu import Heads
+from treelet.formats.dependency_forms import check_form, form_columns
 from treelet.structures.dependency import Dependencies
 from treelet.structures.dependency_bank import DependencyBank
-from treelet.structures.tree import Tree
+from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
-
-FORMS = ("grct", "lct", "loct", "pct")
-TOP = "ROOT"
 
 
 def dependency_tree(
@@ -78,37 +75,9 @@ def dependency_tree(
     """
     if not isinstance(parse, Dependencies):
         raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
-    if form not in FORMS:
-        raise wrong("form", f"one of {list(FORMS)}", form)
-    if parse.heads is None or parse.relations is None:
-        raise TreeError(
-            "a tree needs a head a word, and undirected links have none: direct them, as by parse.rooted(0)"
-        )
-    marks = ("SYNT##", "POS##", "LEX##") if prefixes else ("", "", "")
-    lexical = _lexical(parse, lemmas, lowercase, letters)
-    relation, tag, word = (
-        [Tree(mark + safe_label(text)) for text in texts]
-        for mark, texts in zip(marks, (parse.relations, parse.tags, lexical), strict=True)
-    )
-    below: list[list[int]] = [[] for _ in range(len(parse) + 1)]
-    for place, head in enumerate(parse.heads):
-        below[head].append(place)
-    built: list[Tree | None] = [None] * len(parse)
-    for place in reversed(_downwards(below)):
-        kids = [kid for k in below[place + 1] if (kid := built[k]) is not None]
-        r, t, w = relation[place], tag[place], word[place]
-        if form == "grct":
-            own = sum(k < place for k in below[place + 1])
-            tree = Tree(r.label, [*kids[:own], Tree(t.label, [w]), *kids[own:]])
-        elif form == "lct":
-            tree = Tree(w.label, [*kids, t, r])
-        elif form == "loct":
-            tree = Tree(w.label, kids)
-        else:
-            tree = Tree(t.label, [*kids, w, r])
-        built[place] = tree
-    roots = [root for place in below[0] if (root := built[place]) is not None]
-    return roots[0] if len(roots) == 1 else Tree(marks[0] + TOP, roots)
+    check_form(form)
+    options = {"lemmas": lemmas, "lowercase": lowercase, "letters": letters, "prefixes": prefixes}
+    return cast(Tree, trees_of(form_columns([_heads(parse)], form, **options))[0])
 
 
 def dependency_trees(
@@ -138,34 +107,20 @@ def dependency_trees(
     array([[21., 15.],
            [15., 21.]])
     """
-    trees: list[Tree | None] = []
+    check_form(form)
+    found: list[Heads | None] = []
     for number, parse in enumerate(DependencyBank.of(parses)):
-        if parse is None:
-            trees.append(None)
-            continue
         try:
-            trees.append(
-                dependency_tree(parse, form, lemmas=lemmas, lowercase=lowercase, letters=letters, prefixes=prefixes)
-            )
+            found.append(None if parse is None else _heads(parse))
         except TreeError as error:
             raise TreeError(f"parse {number}: {error}") from None
-    return Treebank(trees)
+    options = {"lemmas": lemmas, "lowercase": lowercase, "letters": letters, "prefixes": prefixes}
+    return Treebank.from_columns(form_columns(found, form, **options))
 
 
-def _lexical(parse: Dependencies, lemmas: bool, lowercase: bool, letters: bool) -> list[str]:
-    texts = list(parse.words)
-    if lemmas and parse.lemmas is not None:
-        texts = [text if lemma == UNKNOWN else lemma for text, lemma in zip(texts, parse.lemmas, strict=True)]
-    if lowercase:
-        texts = [text.lower() for text in texts]
-    if letters:
-        texts = [f"{text}::{tag[0].lower()}" for text, tag in zip(texts, parse.tags, strict=True)]
-    return texts
-
-
-def _downwards(below: list[list[int]]) -> list[int]:
-    """All words, heads before dependents."""
-    order = list(below[0])
-    for place in order:  # grows as it is walked
-        order.extend(below[place + 1])
-    return order
+def _heads(parse: Dependencies) -> Heads:
+    if parse.heads is None or parse.relations is None:
+        raise TreeError(
+            "a tree needs a head a word, and undirected links have none: direct them, as by parse.rooted(0)"
+        )
+    return Heads(parse.words, parse.tags, parse.heads, parse.relations, parse.lemmas)

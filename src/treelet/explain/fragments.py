@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError, ParameterError
@@ -20,6 +20,7 @@ from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.base import overflow
 from treelet.structures import Tree, Treebank
 
+WORD = "\u2022"  # below a word that a fragment of SubsetTree(leaves=True) expands
 MAX_STEPS = 500_000  # from place to place, before the search is cut off: about a second
 
 
@@ -58,6 +59,11 @@ class SharedFragments(list[SharedFragment]):
         """The sum of the contributions."""
         return math.fsum(fragment.contribution for fragment in self)
 
+    def _repr_html_(self) -> str:
+        from treelet.explain.notebook import fragment_table
+
+        return fragment_table(self)
+
 
 def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -> SharedFragments:
     """The fragments that two trees share, the largest contribution to ``kernel([a], [b])`` first.
@@ -82,6 +88,8 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     partial tree may: if PT's list is not complete, it is the largest of those that were found. On large trees the search
     ends after a second or two of work, with fewer than `limit`.
 
+    With ``SubsetTree(leaves=True)`` a word may be expanded or not; one that is has the child "\u2022", as in ``(N (apple \u2022))``.
+
     Examples
     --------
     >>> from treelet import SubsetTree
@@ -100,6 +108,8 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     kernel.validate()
     if isinstance(kernel, PartialTree) and kernel.terminal_factor != 1:
         raise ParameterError(f"fragments are listed for a terminal_factor of 1, not for {kernel!r}")
+    if isinstance(kernel, SubsetTree) and kernel.leaves:
+        a, b = map(_words_expanded, Treebank([a, b]))
     pair = _Pair(a, b)
     if isinstance(kernel, Subtree):
         found = _complete_subtrees(pair, kernel, limit)
@@ -110,6 +120,15 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     if any(math.isinf(fragment.contribution) for fragment in found):
         raise overflow(kernel, 0, 1)
     return found
+
+
+def _words_expanded(tree: Tree | None) -> Tree | None:
+    """A tree in which every word has a child, the same below all words: what `SubsetTree` with leaves sees."""
+    waiting: list[Tree | None] = [] if tree else [None]
+    for node in reversed(list(tree.nodes()) if tree else []):
+        children = [cast(Tree, waiting.pop()) for _ in node.children]
+        waiting.append(Tree(node.label, children or [WORD]))
+    return waiting[0]
 
 
 class _Pair:

@@ -1,12 +1,13 @@
 """Every file that is read or written: a registry of formats of trees, and readers of what is no tree."""
 
-from treelet.formats import brackets, kelp, svmlight_tk, tabular
+from treelet.formats import brackets, dependency_forms, kelp, svmlight_tk, tabular
 from treelet.formats.base import (
     FORMATS,
     Columns,
     Document,
     Format,
     find_format,
+    label_text,
     read_document,
     register,
     write_document,
@@ -20,8 +21,10 @@ __all__ = [
     "Format",
     "Source",
     "brackets",
+    "dependency_forms",
     "find_format",
     "kelp",
+    "label_text",
     "open_source",
     "open_target",
     "read_document",

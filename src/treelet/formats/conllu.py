@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from treelet.checks import check_one_of
 from treelet.formats.files import Source
@@ -28,6 +28,16 @@ class Row(NamedTuple):
     xpos: str
     head: int
     relation: str
+
+
+class Heads(NamedTuple):
+    """A parse as columns: of each word its tag, its head (counted from 1; 0: a root), its relation, its lemma."""
+
+    words: Sequence[str]
+    tags: Sequence[str]
+    heads: Sequence[int]
+    relations: Sequence[str]
+    lemmas: Sequence[str] | None
 
 
 class Sentence(NamedTuple):
@@ -100,7 +110,37 @@ def _sentence(source: Source, after: int, rows: list[Row], lines: list[str]) -> 
             raise source.error(f"the head {row.head} is no word of this sentence, which has {len(rows)}", row.line)
         if row.head == position:
             raise source.error(f"word {position} is its own head: a root has the head 0", row.line)
+    if problem := heads_problem([row.head for row in rows]):
+        raise source.error(f"word {problem[0] + 1}: {problem[1]}", rows[problem[0]].line)
     return Sentence(tuple(rows), tuple(lines))
+
+
+def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
+    """The first word whose head is wrong, and why."""
+    number = len(heads)
+    for place, head in enumerate(heads):
+        if isinstance(head, bool) or not isinstance(head, int):
+            return place, f"a head is a number, not {head!r}"
+        if not 0 <= head <= number:
+            return place, f"the head {head} is no word: there are {number}, counted from 1, and 0 is for a root"
+        if head == place + 1:
+            return place, "it is its own head: a root has the head 0"
+    seen = [0] * (number + 1)  # by which walk
+    for start in range(1, number + 1):
+        here = start
+        while here and not seen[here]:
+            seen[here] = start
+            here = cast("int", heads[here - 1])
+        if here and seen[here] == start:
+            return here - 1, "following the heads from here leads back here: one word of the cycle needs another head"
+    return None
+
+
+def sentence_heads(sentence: Sentence, tag: str) -> Heads:
+    """The parse of a sentence; of lemmas none, if all are unknown."""
+    _, words, lemmas, upos, xpos, heads, relations = zip(*sentence.rows, strict=True)
+    known = None if all(lemma == UNKNOWN for lemma in lemmas) else lemmas
+    return Heads(words, upos if tag == "upos" else xpos, heads, relations, known)
 
 
 def sentence_lines(

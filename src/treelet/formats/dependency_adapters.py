@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from treelet.errors import InputTypeError, TreeError
-from treelet.formats.conllu import UNKNOWN, check_tag
-
-
-class Heads(NamedTuple):
-    """A parse as columns: of each word its tag, its head (counted from 1; 0: a root), its relation, its lemma."""
-
-    words: list[str]
-    tags: list[str]
-    heads: list[int]
-    relations: list[str]
-    lemmas: list[str] | None
+from treelet.formats.conllu import UNKNOWN, Heads, check_tag
 
 
 def reader_of(item: Any) -> Callable[[Any, str], Heads] | None:

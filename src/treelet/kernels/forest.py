@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treelet import _core
-from treelet.checks import check_tunable
+from treelet.checks import check_boolean, check_tunable
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.forest_bank import ForestBank
@@ -22,6 +22,8 @@ class ForestKernel(StoreKernel):
     ----------
     lam : float in (0, 1]
         Decay a production.
+    leaves : bool
+        Whether words count without their tags, as in `SubsetTree`.
     lam_bounds : pair of numbers or "fixed"
         As for `Subtree`.
 
@@ -45,16 +47,18 @@ class ForestKernel(StoreKernel):
     _tunable = ("lam",)
     _always_shown = ("lam",)
 
-    def __init__(self, lam: float = 0.4, *, lam_bounds: Bounds = DECAYS) -> None:
+    def __init__(self, lam: float = 0.4, leaves: bool = False, *, lam_bounds: Bounds = DECAYS) -> None:
         self.lam = lam
+        self.leaves = leaves
         self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
+        check_boolean("leaves", self.leaves, of="ForestKernel")
 
     def _is_light(self) -> bool:
         return True
 
     def _native_parameters(self, store: Any) -> tuple[Any, ...]:
-        return (float(self.lam),)
+        return float(self.lam), bool(self.leaves)

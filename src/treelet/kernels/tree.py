@@ -77,6 +77,9 @@ class SubsetTree(TreeKernel):
         Decay a production. 1 counts; 0.4 is Moschitti's (2006) choice.
     max_depth : int, optional
         Only fragments of at most this depth: productions on the longest path; 1 is single productions.
+    leaves : bool
+        Whether words count without their tags. Then a word is as if it had one child that all words share: equal words
+        add `lam`, and of two equal pre-terminals ``lam * (1 + lam)`` comes, since the word may be in the fragment or not.
     lam_bounds : pair of numbers or "fixed"
         As for `Subtree`.
 
@@ -89,24 +92,31 @@ class SubsetTree(TreeKernel):
     >>> from treelet import SubsetTree
     >>> SubsetTree(lam=1)(["(NP (D the) (N apple))"])
     array([[6.]])
+    >>> SubsetTree(lam=1, leaves=True)(["(NP (D the) (N apple))"])  # the, apple; two fragments each of D and N; 9 of NP
+    array([[15.]])
     """
 
     _algorithm = _core.SubsetTreeColumns
     _tunable = ("lam",)
     _always_shown = ("lam",)
 
-    def __init__(self, lam: float = 0.4, max_depth: int | None = None, *, lam_bounds: Bounds = DECAYS) -> None:
+    def __init__(
+        self, lam: float = 0.4, max_depth: int | None = None, leaves: bool = False, *, lam_bounds: Bounds = DECAYS
+    ) -> None:
         self.lam = lam
         self.max_depth = max_depth
+        self.leaves = leaves
         self.lam_bounds = lam_bounds
         self.validate()
 
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
         check_integer("max_depth", self.max_depth, of="SubsetTree", optional=True)
+        check_boolean("leaves", self.leaves, of="SubsetTree")
 
-    def _native_parameters(self, store: _core.Store) -> tuple[float, int]:
-        return float(self.lam), 0 if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
+    def _native_parameters(self, store: _core.Store) -> tuple[float, int, bool]:
+        depth = 0 if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
+        return float(self.lam), depth, bool(self.leaves)
 
 
 class PartialTree(TreeKernel):

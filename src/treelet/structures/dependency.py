@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
-from treelet.formats.conllu import UNKNOWN, check_tag, sentence_lines
+from treelet.formats.conllu import UNKNOWN, check_tag, heads_problem, sentence_lines
 from treelet.formats.dependency_adapters import conllu_heads, spacy_heads, stanza_heads
+from treelet.shown import Drawn
 
 
 class Link(NamedTuple):
@@ -19,7 +20,7 @@ class Link(NamedTuple):
     type: str
 
 
-class Dependencies:
+class Dependencies(Drawn):
     """A dependency parse: words with tags, and typed links between the words.
 
     There are two kinds. This constructor makes undirected links, as of Link Grammar; `from_heads` makes directed ones,
@@ -290,27 +291,6 @@ def restored(
         parse = Dependencies.from_heads(words, tags, heads, relations, lemmas=lemmas)
     object.__setattr__(parse, "_kept", kept)
     return parse
-
-
-def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
-    """The first word whose head is wrong, and why."""
-    number = len(heads)
-    for place, head in enumerate(heads):
-        if isinstance(head, bool) or not isinstance(head, int):
-            return place, f"a head is a number, not {head!r}"
-        if not 0 <= head <= number:
-            return place, f"the head {head} is no word: there are {number}, counted from 1, and 0 is for a root"
-        if head == place + 1:
-            return place, "it is its own head: a root has the head 0"
-    seen = [0] * (number + 1)  # by which walk
-    for start in range(1, number + 1):
-        here = start
-        while here and not seen[here]:
-            seen[here] = start
-            here = cast("int", heads[here - 1])
-        if here and seen[here] == start:
-            return here - 1, "following the heads from here leads back here: one word of the cycle needs another head"
-    return None
 
 
 def _listed(name: str, values: Any) -> list[Any]:

@@ -8,11 +8,11 @@ from typing import IO, ClassVar
 from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
-from treelet.formats.conllu import UNKNOWN, check_tag, read_sentences
+from treelet.formats.conllu import check_tag, read_sentences, sentence_heads
 from treelet.formats.dependency_adapters import reader_of
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.structures.bank import PostOrder, Stats, listed
-from treelet.structures.dependency import Dependencies, Link, heads_problem, restored
+from treelet.structures.dependency import Dependencies, Link, restored
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.tree_form import TreeFormBank
 
@@ -180,17 +180,10 @@ def read_conllu(
     found = []
     with open_source(file, encoding) as source:
         for sentence in read_sentences(source):
-            rows = sentence.rows
-            heads = tuple(row.head for row in rows)
-            if problem := heads_problem(heads):
-                raise source.error(f"word {problem[0] + 1}: {problem[1]}", rows[problem[0]].line)
-            lemmas: tuple[str, ...] | None = tuple(row.lemma for row in rows)
-            if lemmas == (UNKNOWN,) * len(rows):
-                lemmas = None
             kept = () if keep is None else sentence.lines
             if keep == "comments":
                 kept = tuple(line for line in kept if line.startswith("#"))
-            tags = tuple(row.upos if tag == "upos" else row.xpos for row in rows)
-            forms, relations = tuple(row.form for row in rows), tuple(row.relation for row in rows)
-            found.append(restored(forms, tags, lemmas, (), heads, relations, kept))
+            parse = Dependencies.from_heads(**sentence_heads(sentence, tag)._asdict())
+            object.__setattr__(parse, "_kept", kept)
+            found.append(parse)
     return DependencyBank(found)

@@ -55,9 +55,9 @@ def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -
     return reference.smoothed_partial_tree(a, b, similarity, **params)
 
 
-def _forest(a: Forest | Tree, b: Forest | Tree, lam: float) -> float:
+def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> float:
     first, second = (item if isinstance(item, Forest) else Forest.from_tree(item) for item in (a, b))
-    return derivations.forest_kernel(first, second, lam)
+    return derivations.forest_kernel(first, second, lam, leaves)
 
 
 def by_type(example: Any) -> dict[str, Any]:

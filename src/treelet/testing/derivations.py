@@ -63,10 +63,10 @@ def spans(tree: Tree, begin: int = 0) -> list[tuple[str, int, int]]:
     return [(tree.label, begin, end), *out]
 
 
-def forest_kernel(first: Forest, second: Forest, lam: float = 0.4) -> float:
+def forest_kernel(first: Forest, second: Forest, lam: float = 0.4, leaves: bool = False) -> float:
     """The forest kernel: the sum over all pairs of trees of P(t1 | f1) P(t2 | f2) SST(t1, t2)."""
     a, b = first.trees(), second.trees()
     if not a or not b:
         return 0.0
     whole = fsum(p for _, p in a) * fsum(p for _, p in b)
-    return fsum(p * q * subset_tree(t, u, lam) for t, p in a for u, q in b) / whole
+    return fsum(p * q * subset_tree(t, u, lam, leaves=leaves) for t, p in a for u, q in b) / whole

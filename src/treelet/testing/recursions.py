@@ -22,8 +22,8 @@ class Nodes(NamedTuple):
     children: list[list[int]]
 
 
-def nodes_of(tree: Tree) -> Nodes:
-    """A tree as lists; a word has no production."""
+def nodes_of(tree: Tree, leaves: bool = False) -> Nodes:
+    """A tree as lists; a word has no production, or with `leaves` one that all words of its label share."""
     labels: list[str] = []
     productions: list[tuple[str, ...] | None] = []
     children: list[list[int]] = []
@@ -32,7 +32,8 @@ def nodes_of(tree: Tree) -> Nodes:
         below = [waiting.pop() for _ in node.children]
         waiting.append(len(labels))
         labels.append(node.label)
-        productions.append((node.label, *(child.label for child in node.children)) if node.children else None)
+        childless = (node.label,) if leaves else None
+        productions.append((node.label, *(child.label for child in node.children)) if node.children else childless)
         children.append(below)
     return Nodes(labels, productions, children)
 
@@ -40,7 +41,7 @@ def nodes_of(tree: Tree) -> Nodes:
 def value(kernel: Subtree | SubsetTree | PartialTree, a: Nodes, b: Nodes) -> float:
     """A kernel's value by its recursion over all pairs of nodes, each worked out once.
 
-    Without ``max_depth``, and with all words counted as the kernel does by default.
+    Without ``max_depth``, and with all words counted as the kernel does by default; SST also with leaves, if `nodes_of` has them.
 
     >>> from treelet import SubsetTree, Tree
     >>> tree = nodes_of(Tree.parse("(S (A x) (A x))"))

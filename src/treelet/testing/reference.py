@@ -71,16 +71,27 @@ def subset_trees(node: Tree) -> list[Fragment]:
     return [(node.label, kids) for kids in product(*choices)]
 
 
-def subset_tree(first: Tree, second: Tree, lam: float = 0.4, max_depth: int | None = None) -> float:
-    """SST: sum over fragments f (of at most that depth) of lam^size(f) * count in first * count in second."""
-    a, b = all_subset_trees(first), all_subset_trees(second)
+def subset_tree(
+    first: Tree, second: Tree, lam: float = 0.4, max_depth: int | None = None, leaves: bool = False
+) -> float:
+    """SST: sum over fragments f (of at most that depth) of lam^size(f) * count in first * count in second.
+
+    With leaves, every word has one child, which all words share.
+    """
+    a, b = all_subset_trees(first, leaves), all_subset_trees(second, leaves)
     return sum(lam ** size(f) * a[f] * b[f] for f in a if f in b and (max_depth is None or depth(f) <= max_depth))
 
 
 @lru_cache(KEPT)
-def all_subset_trees(tree: Tree) -> Counter[Fragment]:
+def all_subset_trees(tree: Tree, leaves: bool = False) -> Counter[Fragment]:
     """All fragments of a tree, each with its number of places."""
-    return Counter(f for node in tree.nodes() for f in subset_trees(node))
+    whole = with_leaves(tree) if leaves else tree
+    return Counter(f for node in whole.nodes() for f in subset_trees(node))
+
+
+def with_leaves(tree: Tree) -> Tree:
+    """A tree in which each word has a child, the same below all words."""
+    return Tree(tree.label, [with_leaves(child) for child in tree] or ["\u2022"])
 
 
 # --- partial trees (Moschitti 2006) -----------------------------------------------------------------------------

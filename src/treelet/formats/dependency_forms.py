@@ -1,0 +1,162 @@
+"""Dependency parses as trees, in one of four forms; and CoNLL-U as a file of such trees.
+
+A form says which nodes a word has and what is above each. Where all nodes of all parses have a number and a parent, the native
+core puts them in order: there is no loop over words here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.checks import check_boolean, wrong
+from treelet.formats.adapters import safe_label
+from treelet.formats.base import Columns, Document, Format, register
+from treelet.formats.conllu import UNKNOWN, Heads, check_tag, read_sentences, sentence_heads
+from treelet.formats.files import Source
+
+MARKS = {"relation": "SYNT##", "tag": "POS##", "word": "LEX##"}
+TOP = "ROOT"
+
+Numbers = NDArray[np.int64]
+
+
+class Form(NamedTuple):
+    """What nodes a word has: of which kinds, and on which of them all but the first hang. Dependents hang on the first."""
+
+    kinds: tuple[str, ...]
+    above: tuple[int, ...] = ()
+    neighbours: bool = False
+    """Whether a word's nodes have numbers next to each other: then it has its own place among its dependents."""
+
+    def number(self, kind: int, place: Numbers, words: Numbers) -> Numbers:
+        """The numbers of nodes in their trees. Children are in the order of these."""
+        return len(self.kinds) * place + kind if self.neighbours else words * kind + place
+
+
+FORMS = {
+    "grct": Form(("relation", "tag", "word"), (0, 1), neighbours=True),
+    "lct": Form(("word", "tag", "relation"), (0, 0)),
+    "loct": Form(("word",)),
+    "pct": Form(("tag", "word", "relation"), (0, 0)),
+}
+
+
+def check_form(form: object) -> None:
+    """Which of the four."""
+    if not (isinstance(form, str) and form in FORMS):
+        raise wrong("form", f"one of {list(FORMS)}", form)
+
+
+def form_columns(
+    parses: Sequence[Heads | None],
+    form: str = "grct",
+    *,
+    lemmas: bool = False,
+    lowercase: bool = False,
+    letters: bool = False,
+    prefixes: bool = False,
+) -> Columns:
+    """The trees of some parses; None stays a missing one. `treelet.cuts.dependency_tree` says what the options do."""
+    check_form(form)
+    there = [parse for parse in parses if parse is not None]
+    nodes = _Nodes(FORMS[form], [parse.heads for parse in there])
+    texts = {
+        "relation": (parse.relations for parse in there),
+        "tag": (parse.tags for parse in there),
+        "word": (_lexical(parse, lemmas, lowercase, letters) for parse in there),
+    }
+    numbers: dict[str, int] = {}
+    label = np.empty(len(nodes.parent), np.int32)
+    for kind, at in nodes.at.items():
+        label[at] = _labels(chain.from_iterable(texts[kind]), MARKS[kind] if prefixes else "", numbers)
+    label[nodes.tops] = _labels([TOP], MARKS["relation"] if prefixes else "", numbers)
+    order, arity = _core.post_order(nodes.parent, nodes.ends)
+    store, found = _core.build(list(numbers), label[order], arity, nodes.ends)
+    roots = np.full(len(parses), -1, np.int32)
+    roots[[number for number, parse in enumerate(parses) if parse is not None]] = found
+    return Columns(store, roots)
+
+
+class _Nodes:
+    """The nodes of all trees: what is above each, and where those of each kind are."""
+
+    def __init__(self, form: Form, heads: list[Sequence[int]]) -> None:
+        words = np.array([len(each) for each in heads], np.int64)
+        head = np.fromiter(chain.from_iterable(heads), np.int64, int(words.sum()))
+        tree = np.repeat(np.arange(len(heads)), words)
+        size = words * len(form.kinds)
+        several = np.bincount(tree[head == 0], minlength=len(heads)) > 1  # roots: then a last node is above them
+        self.ends = np.cumsum(size + several)
+        begin = self.ends - size - several
+        self.tops = self.ends[several] - 1
+
+        place = np.arange(len(head)) - (np.cumsum(words) - words)[tree]
+        number = [form.number(kind, place, words[tree]) for kind in range(len(form.kinds))]
+        self.at = {kind: begin[tree] + own for kind, own in zip(form.kinds, number, strict=True)}
+        self.parent = np.full(int(size.sum() + several.sum()), -1, np.int32)
+        above_root = np.where(several, size, -1)[tree]
+        over = [np.where(head > 0, form.number(0, head - 1, words[tree]), above_root), *(number[k] for k in form.above)]
+        for at, parent in zip(self.at.values(), over, strict=True):
+            self.parent[at] = parent
+
+
+def _labels(texts: Iterable[str], mark: str, numbers: dict[str, int]) -> NDArray[np.int32]:
+    """The numbers of the labels that some texts make. New ones are given the next numbers."""
+    distinct: defaultdict[str, int] = defaultdict(count().__next__)
+    own = np.fromiter(map(distinct.__getitem__, texts), np.int64)
+    labels = [numbers.setdefault(mark + safe_label(text), len(numbers)) for text in distinct]
+    return np.array(labels, np.int32)[own]
+
+
+def _lexical(parse: Heads, lemmas: bool, lowercase: bool, letters: bool) -> Sequence[str]:
+    texts = parse.words
+    if lemmas and parse.lemmas is not None:
+        texts = [text if lemma == UNKNOWN else lemma for text, lemma in zip(texts, parse.lemmas, strict=True)]
+    if lowercase:
+        texts = [text.lower() for text in texts]
+    if letters:
+        texts = [f"{text}::{tag[0].lower()}" for text, tag in zip(texts, parse.tags, strict=True)]
+    return texts
+
+
+# --- CoNLL-U as trees -------------------------------------------------------------------------------------------
+
+
+def read_conllu_trees(
+    source: Source,
+    *,
+    form: str = "grct",
+    tag: str = "upos",
+    lemmas: bool = False,
+    lowercase: bool = False,
+    letters: bool = False,
+    prefixes: bool = False,
+) -> Document:
+    """CoNLL-U, a tree a sentence.
+
+    Parameters
+    ----------
+    source : Source
+        The bytes.
+    form, lemmas, lowercase, letters, prefixes
+        As in `treelet.cuts.dependency_tree`.
+    tag : {"upos", "xpos"}
+        Which column holds the tags.
+    """
+    check_form(form)
+    check_tag(tag)
+    options = {"lemmas": lemmas, "lowercase": lowercase, "letters": letters, "prefixes": prefixes}
+    for name, value in options.items():
+        check_boolean(name, value)
+    parses = [sentence_heads(sentence, tag) for sentence in read_sentences(source)]
+    return Document(trees={"tree": form_columns(parses, form, **options)})
+
+
+register(Format("conllu", "CoNLL-U, dependency parses as trees", read_conllu_trees, None, (".conllu", ".conll")))
