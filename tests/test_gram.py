@@ -102,7 +102,7 @@ def test_a_kernel_takes_a_place_for_its_result(bank: tl.Treebank) -> None:
     np.testing.assert_array_equal(out, kernel(bank, bank[:30]))
     upside_down = np.empty((70, 70))[::-1]
     np.testing.assert_array_equal(kernel(bank, out=upside_down), kernel(bank))
-    with pytest.raises(tl.errors.ParameterError, match="leave Y and out out"):
+    with pytest.raises(tl.errors.ParameterError, match="leave Y out, and out= too"):
         kernel(bank, eval_gradient=True, out=np.empty((70, 70)))  # type: ignore[call-overload]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
@@ -86,9 +87,14 @@ class Kernel(Tunable, Tabled, Pairwise):
     _attributes: ClassVar[dict[str, str]] = {}
     """Where a parameter is kept whose name an attribute of all kernels has."""
 
+    def _parameter_names(self) -> list[str]:
+        return [name for name in inspect.signature(type(self).__init__).parameters if name != "self"]
+
     @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+    def _unknown(cls, names: Iterable[str]) -> list[str]:
+        """Which of these can be no parameters of such a kernel."""
+        known = inspect.signature(cls.__init__).parameters
+        return [name for name in names if name not in known or name == "self"]
 
     def _set(self, name: str, value: Any) -> None:
         setattr(self, self._attributes.get(name, name), value)
@@ -114,7 +120,7 @@ class Kernel(Tunable, Tabled, Pairwise):
                 if name not in known and isinstance(before.get("kernel"), Kernel) and before["kernel"]._takes(name):
                     name, rest = "kernel", key  # a kernel around one kernel: k.normalized().set_params(lam=0.2)
                 if name not in known:
-                    raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {known}")
+                    raise self._no_parameter(name, before)
                 if rest:
                     nested.setdefault(name, {})[rest] = value
                 else:
@@ -132,10 +138,28 @@ class Kernel(Tunable, Tabled, Pairwise):
             raise
         return self
 
+    def _no_parameter(self, name: str, there: dict[str, Any]) -> ParameterError:
+        inner = [key for key, value in there.items() if isinstance(value, Kernel) and value._takes(name)]
+        hint = f". Say whose it is: {' or '.join(f'{key}__{name}' for key in inner)}" if inner else ""
+        return ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {list(there)}{hint}")
+
     def _takes(self, name: str) -> bool:
         """Whether the parameter is this kernel's, or that of the one kernel it is around."""
         inner = getattr(self, "kernel", None)
         return name in self._parameter_names() or (isinstance(inner, Kernel) and inner._takes(name))
+
+    def _identity(self) -> Hashable:
+        """What tells this kernel, with its parameters as they are, from all others; a parameter of yours may be no key."""
+        return type(self), tuple((name, _frozen(value)) for name, value in self.get_params(deep=False).items())
+
+    def _key(self, logs: bool) -> Hashable | None:
+        """Under what self-values are remembered; None if they cannot be."""
+        try:
+            key = self._identity(), logs
+            hash(key)
+        except TypeError:
+            return None
+        return key
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -146,9 +170,9 @@ class Kernel(Tunable, Tabled, Pairwise):
 
     def __repr__(self) -> str:
         given = []
-        signature = inspect.signature(type(self).__init__)
+        defaults = inspect.signature(type(self).__init__).parameters
         for name, value in self.get_params(deep=False).items():
-            if value != signature.parameters[name].default or name in self._always_shown:
+            if name not in defaults or value != defaults[name].default or name in self._always_shown:
                 plain = value.item() if isinstance(value, np.generic) else value
                 given.append(f"{name}={plain!r}")
         return f"{type(self).__name__}({', '.join(given)})"
@@ -231,7 +255,7 @@ class Kernel(Tunable, Tabled, Pairwise):
         if eval_gradient:
             if Y is not None or out is not None:
                 raise ParameterError(
-                    "The gradient is only there for a new matrix of X with itself: leave Y and out out."
+                    "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
                 )
             return self.gradient(X)
         from treelet.gram import gram  # the one import to the right: a kernel is called like a function
@@ -291,6 +315,28 @@ class Kernel(Tunable, Tabled, Pairwise):
         from treelet.kernels.algebra import Scale
 
         return Scale(other, self)
+
+
+def _frozen(value: Any) -> Hashable:
+    """A parameter as part of a key."""
+    if isinstance(value, Kernel):
+        return value._identity()
+    if isinstance(value, Mapping):
+        return frozenset((key, _frozen(item)) for key, item in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+
+
+class Itself:
+    """An object as a part of a key: the same one, not one that equals it."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def overflow(kernel: Kernel, row: int, column: int) -> Exception:

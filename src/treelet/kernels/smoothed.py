@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
 from treelet import _core
 from treelet.checks import check_number
+from treelet.kernels.base import Itself
 from treelet.kernels.tree import PartialTree
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.word_vectors import WordVectors, as_word_vectors
@@ -77,6 +79,10 @@ class Smoothed(PartialTree):
         if self._read is None or self._read[0] is not self.vectors:
             self._read = (self.vectors, as_word_vectors(self.vectors))
         return self._read[1]
+
+    def _identity(self) -> Hashable:
+        params = {**self.get_params(deep=False), "vectors": Itself(self._word_vectors())}
+        return type(self), tuple(params.items())
 
     def _is_light(self) -> bool:
         return False  # there may be very many pairs of words that are alike

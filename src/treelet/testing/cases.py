@@ -21,10 +21,12 @@ from treelet.kernels import (
     On,
     PartialTree,
     Polynomial,
+    Product,
     Smoothed,
     Subsequence,
     SubsetTree,
     Subtree,
+    Sum,
     Tagging,
 )
 from treelet.structures import Forest, Tagged, Tree, WordVectors
@@ -174,6 +176,10 @@ COMPOSED = {
     "sum of three": Case(SST + (PT + Subtree(lam=0.5)), "trees"),
     "sum with a number": Case(SST + 1, "trees"),
     "builtin sum": Case(sum([SST, PT]), "trees"),  # type: ignore[arg-type]  # a kernel adds numbers
+    "named sum": Case(Sum(syntax=0.6 * SST.normalized(), shape=PT, complete=2 * ST), "trees"),
+    "sum of one": Case(Sum(SST), "trees"),
+    "named product": Case(Product(syntax=SST, shape=PT.normalized(), complete=ST + 1), "trees", False),
+    "normalised named sum": Case((0.5 * Sum(syntax=SST, shape=PT)).normalized() + 0.1 * Sum(only=ST), "trees"),
     "multiple": Case(SST * 2, "trees"),
     "multiple of a sum": Case(0.5 * (SST + PT), "trees"),
     "nothing": Case(0 * SST, "trees"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import singledispatch
-from math import exp, sqrt
+from math import exp, prod, sqrt
 from typing import Any
 
 from treelet import kernels
@@ -111,14 +111,14 @@ def _constant(kernel: kernels.Constant) -> Slow:
 
 @definition.register
 def _sum(kernel: kernels.Sum) -> Slow:
-    one, other = definition(kernel.k1), definition(kernel.k2)
-    return lambda a, b: one(a, b) + other(a, b)
+    parts = [definition(part) for part in kernel.get_params(deep=False).values()]
+    return lambda a, b: sum(part(a, b) for part in parts)
 
 
 @definition.register
 def _product(kernel: kernels.Product) -> Slow:
-    one, other = definition(kernel.k1), definition(kernel.k2)
-    return lambda a, b: one(a, b) * other(a, b)
+    parts = [definition(part) for part in kernel.get_params(deep=False).values()]
+    return lambda a, b: prod(part(a, b) for part in parts)
 
 
 @definition.register
