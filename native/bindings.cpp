@@ -202,6 +202,8 @@ NB_MODULE(_core, m) {
             },
             "bytes"_a)
         .def("move_to", &BracketReader::move_to, "line"_a, "column"_a)
+        .def("abandon", &BracketReader::abandon, "trees"_a)
+        .def_prop_ro("open_at", &BracketReader::open_at)
         .def("finish", &BracketReader::finish)
         .def_prop_ro("trees", [](const BracketReader &self) { return self.roots().size(); })
         .def("result", [](BracketReader &self) {

@@ -72,6 +72,20 @@ class BracketReader {
                                  " ')' missing at the end of the input");
     }
 
+    // Where the tree that is not yet closed begins; {0, 0} if there is none.
+    std::pair<std::int64_t, std::int64_t> open_at() const {
+        return frames_.empty() ? std::pair<std::int64_t, std::int64_t>{0, 0}
+                               : std::pair{frames_.front().at.line, frames_.front().at.column};
+    }
+
+    // After an error: forget what is open, and all trees but the first so many. What they are made of stays in the store.
+    void abandon(std::size_t trees) {
+        frames_.clear();
+        kids_.clear();
+        token_.clear();
+        if (trees < roots_.size()) roots_.resize(trees);
+    }
+
     // Where the next byte stands, for callers that feed parts of lines.
     void move_to(std::int64_t line, std::int64_t column) { line_ = line, column_ = column; }
 

@@ -21,7 +21,6 @@ from sklearn.model_selection import StratifiedKFold
 import treelet as tl
 from conftest import fail, run, run_python
 from treelet.cli import evaluate, grid
-from treelet.cli.examples import number_text
 from treelet.learn import matrices
 from treelet.learn.persist import load_classifier
 
@@ -246,8 +245,8 @@ def test_svm_light_tk_files_unchanged(tmp_path: Path) -> None:
     assert result["kernel"] == repr(kernel)
     assert result["classes"] == {"-1": 20, "1": 20}
     X, y = tl.read_examples(train)
-    assert set(y) == {"+1", "-1"}
-    expected = tl.KernelSVC(kernel).fit(X, [number_text(label) for label in y])
+    assert set(y) == {"1", "-1"}
+    expected = tl.KernelSVC(kernel).fit(X, y)
     lines = [line.split("\t") for line in succeed("predict", model, test, "--scores").splitlines()]
     assert lines[0] == ["label", "-1", "1"]
     scores = expected.decision_function(tl.read_examples(test)[0])
@@ -407,7 +406,10 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     examples = generate(12, seed=1)
     known = report("evaluate", model, write_tsv(tmp_path / "test.tsv", examples))
     test = write_tsv(tmp_path / "test.tsv", [*examples, ("reason", "(S (WH (W why)))"), ("reason", examples[0][1])])
-    result = report("evaluate", model, test)
+    told = run("evaluate", model, test, "--json")
+    line = "2 of 14 examples have labels that were never seen in training, and count as errors: 'reason' (2)\n"
+    assert (told.exit_code, told.stderr) == (0, f"treelet: warning: {test}: {line}")
+    result = json.loads(told.stdout)
     assert result["unknown"] == {"reason": 2}
     assert result["examples"] == 14
     assert result["correct"] == known["correct"]
@@ -416,8 +418,22 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     assert labels == ["person", "place", "time", "reason"]
     assert matrix[3].sum() == 2
     assert matrix[:, 3].sum() == 0
-    text = succeed("evaluate", model, test)
-    assert "labels that the model does not know, all counted as errors: reason (2)" in text
+    with pytest.warns(tl.errors.UnseenLabelWarning, match=r"2 of 14 examples .*: 'reason' \(2\)"):
+        score = tl.load(model).score(*tl.read_examples(test))
+    assert score == result["accuracy"]
+
+
+def test_labels_of_which_none_was_seen_are_an_error(train: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.treelet"
+    succeed("train", train, "-o", model)
+    test = write_tsv(tmp_path / "test.tsv", [(label.upper(), tree) for label, tree in generate(6, seed=1)])
+    line = fail("evaluate", model, test)
+    assert (
+        f"{test}: none of the labels was seen in training: there are 'PERSON' (2), 'PLACE' (2), 'TIME' (2) here" in line
+    )
+    assert "there were 'person', 'place', 'time'" in line
+    with pytest.warns(tl.errors.UnseenLabelWarning, match="none of the labels was seen"):
+        assert tl.load(model).score(*tl.read_examples(test)) == 0
 
 
 def test_the_numbers_are_scikit_learns(tmp_path: Path) -> None:
@@ -542,9 +558,9 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
         (["--class-weight", "heavy"], "--class-weight must be balanced"),
         (["--seed", "-1"], "--seed"),
         (["--mu", "0.5"], "--mu is for the kernel pt"),
-        (["--lam", "2"], "'lam' parameter"),
-        (["--jobs", "0"], "'n_jobs'"),
-        (["--format", "yaml"], "'format'"),
+        (["--lam", "2"], "--lam must be a number in (0, 1]"),
+        (["--jobs", "0"], "--jobs must be a whole number"),
+        (["--format", "yaml"], "--format must be"),
         (["--column", "parse"], "no trees called 'parse'"),
     ],
 )
@@ -604,12 +620,6 @@ def test_same_seed_same_file(train: Path) -> None:
     assert first["grid"]["scores"] == second["grid"]["scores"]
     X = [tree for _, tree in generate(9, 3)]
     np.testing.assert_array_equal(tl.load(one).decision_function(X), tl.load(two).decision_function(X))
-
-
-def test_number_text() -> None:
-    assert [number_text(label) for label in ("+1", "1.0", "-1", "0.50", "DESC:def", "1e3", "-0", "+")] == [
-        "1", "1", "-1", "0.5", "DESC:def", "1e3", "0", "+",
-    ]  # fmt: skip
 
 
 def test_the_generator_makes_what_it_says() -> None:

@@ -14,7 +14,8 @@ from typer.main import get_command
 
 from conftest import fail, run
 from treelet.cli.main import app
-from treelet.cli.overwriting import READ, WRITTEN, Read, Written, marks, parameter_names
+from treelet.cli.overwriting import READ, WRITTEN, Read, Written, marks
+from treelet.cli.wording import shown_name
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 NO_FILES = {"FORMAT", "LIST", "NAME", "NUMBER", "SIZE", "WHICH", "WORDS", "LABEL", "A,B,C", "balanced", "ovr|ovo"}
@@ -85,7 +86,7 @@ def test_no_output_is_an_input_or_another_output(
     if names[first] and way not in ("as it is", "relative"):
         given = {first: other.parent, second: file}
     line = fail(*words(command, given))
-    shown = parameter_names(command)
+    shown = {parameter.name: shown_name(parameter) for parameter in command.params}
     assert shown[first] in line
     assert shown[second] in line
     assert "choose another name" in line

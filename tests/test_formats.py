@@ -128,7 +128,7 @@ writable = trees.filter(lambda tree: not UNWRITABLE["svmlight_tk"].search(str(tr
 
 @settings(max_examples=150)
 @given(st.lists(trees, max_size=5))
-@pytest.mark.parametrize("format", NAMES)
+@pytest.mark.parametrize("format", [*NAMES, "csv"])
 def test_trees_come_back_as_they_were(format: str, given_trees: list[Tree]) -> None:
     bank = Treebank(given_trees)
     document = Document(trees={"tree": bank.columns}, labels=["yes"] * len(bank))
@@ -143,7 +143,7 @@ def test_trees_come_back_as_they_were(format: str, given_trees: list[Tree]) -> N
 @given(st.data())
 def test_svmlight_tk_documents_come_back(data: st.DataObject) -> None:
     rows = data.draw(st.integers(1, 4))
-    name = st.sampled_from(["1", "-1", "+1", "DESC:manner", "C#", "猫", "0.5"])
+    name = st.sampled_from(["1", "-1", "007", "DESC:manner", "C#", "猫", "0.5"])
     banks = [
         data.draw(st.lists(st.none() | writable, min_size=rows, max_size=rows))
         for _ in range(data.draw(st.integers(0, 3)))
@@ -400,8 +400,10 @@ def test_unknown_formats_and_options() -> None:
     for name in NAMES:
         with pytest.raises(ParameterError, match=rf"'{name}' does not know this option.*'nope'"):
             read("", name, nope=1)
-    with pytest.raises(ParameterError, match="'tree_column' parameter must be an int"):
-        read("a\t(S x)", "tsv", tree_column="last")
+    with pytest.raises(ParameterError, match="'tree_column' parameter must be the number of a column or its name"):
+        read("a\t(S x)", "tsv", tree_column=1.5)
+    with pytest.raises(ParameterError, match=r"tree_column= must be .*'last' is not there: 0 'a': "):
+        read("a\tb\n1\t(S x)", "tsv", tree_column="last")
     with pytest.raises(TreeError, match=r"which trees\? The file has the columns tree1, tree2: name one"):
         read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk")
     assert read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk", column="tree2") == ["(B b)"]
@@ -427,7 +429,7 @@ def test_tsv_columns() -> None:
     error = refused("a\t(A a)\n(B b)\n", "tsv")
     assert error.line == 2
     assert "1 tab-separated column(s)" in error.message
-    assert refused("é\té\t(A\n", "tsv").column == 5
+    assert refused("é\té\t(A\n", "tsv", label_column=0).column == 5
 
 
 # --- big and broken ---------------------------------------------------------------------------------------------
@@ -587,7 +589,7 @@ def test_svmlight_tk_lines() -> None:
         "svmlight_tk",
     )
     columns, labels, vectors, strings = content(document)
-    assert labels == ["1", "-1", "+1", "cat", "dog", "elk", "0", "x"]
+    assert labels == ["1", "-1", "1", "cat", "dog", "elk", "0", "x"]
     assert columns == {
         "tree1": ["(S (A a))", "", "(D (E e))", "", "(F (# #))", "(G g)", "", ""],
         "tree2": ["(B b)", "(C #)", "", "", "", "", "", ""],

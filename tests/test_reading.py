@@ -85,7 +85,11 @@ def test_other_ways_to_write_the_same() -> None:
     assert format_of("-1 (S (A a)) |STD| 1:0.3\n") == "svmlight_tk"
     assert format_of("-1 (S (A a))\n") == "svmlight_tk"
     assert format_of("yes |BV:w| a:1 |EV|\n") == "kelp"
+    assert format_of("(S (A a))\tyes\n") == "tsv"  # the label may stand last
+    assert format_of("id\tlabel\ttree\n1\tyes\t(S (A a))\n") == "tsv"
+    assert format_of('yes,"(S (A a) (, ,))"\n') == format_of("label,tree\nyes,(S (A a))\n") == "csv"
     # What belongs to a tree says nothing.
+    assert format_of("(S (A a) (, ,) (B b))\n") == "brackets"
     assert format_of("(S (A |BT|) (B |BT:x|))\n") == "brackets"
     assert format_of("(S\t(A a)\t(B b))\n") == "brackets"
     assert format_of("(S (A\ta)\t(B b))\n") == "brackets"
@@ -181,3 +185,120 @@ def test_a_format_of_ones_own_is_asked_first() -> None:
         assert tl.read_trees(io.StringIO("%%(S (A a))")).strings() == ["(S (A a))"]
     finally:
         del FORMATS["percent"]
+
+
+# --- labels -----------------------------------------------------------------------------------------------------
+
+
+def test_equal_numbers_are_one_label_in_every_format() -> None:
+    labels = ["+1", "1", "1.0", "-1", "-1.50", "0.0", "-0", "007", "1e3", "1234567890123456", "+", "a", "1."]
+    expected = ["1", "1", "1", "-1", "-1.5", "0", "0", "007", "1e3", "1234567890123456", "+", "a", "1"]
+    before_after = {"tsv": ("\t", ""), "svmlight_tk": (" |BT| ", " |ET|"), "kelp": (" |BT:tree| ", " |ET|")}
+    for name, (before, after) in before_after.items():
+        text = "".join(f"{label}{before}(S (A a)){after}\n" for label in labels)
+        assert tl.read_examples(io.StringIO(text), name)[1] == expected
+    assert read_document(io.StringIO("spam +1 |BT:x| (A a) |ET|\n"), "kelp").labels == ["spam 1"]
+
+
+def test_equal_numbers_are_one_label_after_conversion(tmp_path: Path) -> None:
+    source, test = tmp_path / "a.dat", tmp_path / "b.dat"
+    source.write_text("+1 |BT| (S (A a)) |ET|\n-1 |BT| (S (B b)) |ET|\n" * 5)
+    test.write_text("1 |BT| (S (A a)) |ET|\n-1.0 |BT| (S (B b)) |ET|\n" * 5)
+    for suffix in (".dat", ".klp", ".tsv"):
+        for path in (source, test):
+            if path.suffix != suffix:
+                succeed("convert", path, path.with_suffix(suffix))
+        X, y = tl.read_examples(source.with_suffix(suffix))
+        model = tl.KernelSVC(tl.SubsetTree()).fit(X, y)
+        assert model.score(*tl.read_examples(test.with_suffix(suffix))) == 1
+        saved = tmp_path / "m.treelet"
+        tl.save(tl.KernelSVC(tl.SubsetTree()).fit(X, ["+1" if label == "1" else label for label in y or ()]), saved)
+        assert "accuracy  100.00 %" in succeed("evaluate", saved, test.with_suffix(suffix)).stdout
+
+
+# --- columns ----------------------------------------------------------------------------------------------------
+
+THREE = "q1\tyes\t(S (A a))\nq2\tno\t(S (B b))\nq3\tyes\t(S (C c))\nq4\tno\t(S (D d))\n"
+HEADER = "id\tgold\ttree\n"
+
+
+def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text(THREE)
+    with pytest.raises(
+        FormatError, match=r"x\.tsv:1: which column has the labels\? Say it with label_column="
+    ) as caught:
+        tl.read_examples(path)
+    assert "(0: q1, q2, q3, ...; 1: yes, no, yes, ...; 2: (S (A a)), (S (B b))" in str(caught.value)
+    assert tl.read_examples(path, label_column=1)[1] == ["yes", "no", "yes", "no"]
+    assert tl.read_examples(path, label_column=-2, tree_column=-1)[1] == ["yes", "no", "yes", "no"]
+    assert tl.read_examples(path, label_column=None)[1] is None
+    assert len(tl.read_trees(path)) == 4  # labels are not needed
+    path.write_text(HEADER + THREE)
+    for label in ("gold", 1):
+        X, y = tl.read_examples(path, label_column=label)
+        assert y == ["yes", "no", "yes", "no"]
+        assert len(X) == 4
+    assert tl.read_examples(path, label_column="gold", tree_column="tree")[1] == ["yes", "no", "yes", "no"]
+    with pytest.raises(FormatError, match=r"which column has the labels.*0 'id': q1, q2; 1 'gold': yes, no;"):
+        tl.read_examples(path)
+    path.write_text(HEADER.replace("gold", "Label") + THREE)
+    assert tl.read_examples(path)[1] == ["yes", "no", "yes", "no"]
+    for name in ("label", "nope"):
+        with pytest.raises(ParameterError, match=rf"label_column= must be .*'{name}' is not there: 0 'id'.*1 'Label'"):
+            tl.read_examples(path, label_column=name)
+    path.write_text("a\ta\ttree\n" + THREE)
+    with pytest.raises(ParameterError, match="'a' occurs twice"):
+        tl.read_examples(path, label_column="a")
+
+
+def test_the_tree_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    for text in (
+        "(S (A a))\tyes\n(S (B b))\tno\n",
+        "yes\t(S (A a))\nno\t(S (B b))\n",
+        "l\tt\nyes\t(S (A a))\nno\t(S (B b))\n",
+    ):
+        X, y = tl.read_examples(io.StringIO(text), "tsv")
+        assert (Treebank(X).strings(), y) == (["(S (A a))", "(S (B b))"], ["yes", "no"])
+    with pytest.raises(FormatError, match="several columns have trees: say which with tree_column="):
+        tl.read_trees(io.StringIO("yes\t(A a)\t(B b)\n"), "tsv")
+    assert tl.read_trees(io.StringIO("yes\t(A a)\t(B b)\n"), "tsv", tree_column=1).strings() == ["(A a)"]
+    with pytest.raises(FormatError, match=r"no column has trees, which begin with '\('"):
+        tl.read_trees(io.StringIO("yes\ta\tb\nno\tc\td\n"), "tsv")
+
+
+def test_an_example_is_not_taken_for_a_header() -> None:
+    for text in ("yes\tmissing\nno\t(S (B b))\nyes\t(S (A a))\n", "yes\t\nno\t(S (B b))\n"):
+        with pytest.raises(FormatError, match=r"<stream>:1:[45]: "):
+            tl.read_examples(io.StringIO(text), "tsv")
+        with pytest.raises(FormatError, match=r"<stream>:1:[45]: "):
+            tl.read_trees(io.StringIO(text), "tsv")
+
+
+def test_rows_that_do_not_fit(tmp_path: Path) -> None:
+    for text, message in (
+        (THREE + "q5\t(S (A a))\n", r":5: 2 tab-separated column\(s\), the line needs 3 of them, as before"),
+        ("yes\t(S (A a))\nno (S (B b))\n", r":2: 1 tab-separated .*; a tab must stand between label and tree"),
+        ("yes\tx\t(S (A a))\nno\t(S (B b))\n", r":2: 2 tab"),
+    ):
+        with pytest.raises(FormatError, match=message):
+            tl.read_examples(io.StringIO(text), "tsv", **({"label_column": 1} if "q1" in text or "x" in text else {}))
+
+
+def test_csv(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('id,label,tree\n1,"a, ""b""","(S (A a) (, ,))"\n2, c ,(S (B b))\n')
+    X, y = tl.read_examples(path)
+    assert (Treebank(X).strings(), y) == (["(S (A a) (, ,))", "(S (B b))"], ['a, "b"', "c"])
+    path.write_text("yes,(S (A a))\nno,(S (A a) (, ,))\n")
+    with pytest.raises(FormatError, match=r"x\.csv:2: 4 comma-separated .* a tree with commas must stand in quotes"):
+        tl.read_examples(path)
+    path.write_text('yes,(S (A a))\nno,"(S (B b))\n')
+    with pytest.raises(FormatError, match=r"x\.csv:2: this is no CSV: unexpected end of data"):
+        tl.read_examples(path)
+    path.write_text('yes,"(S ' + "(A a) " * 50_000 + ')"\n')
+    assert tl.read_examples(path)[1] == ["yes"]
+    (tmp_path / "x.tsv").write_text('a,"b"\t(S (A a) (, ,))\n')
+    succeed("convert", tmp_path / "x.tsv", path)
+    assert path.read_text() == '"a,""b""","(S (A a) (, ,))"\n'
+    assert tl.read_examples(path)[1] == ['a,"b"']

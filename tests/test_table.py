@@ -384,7 +384,7 @@ def test_several_parts_a_row_are_a_table() -> None:
     text = "+1 |BT| (A x) |BT| (B y) |ET| 1:0.5 3:2 |EV|\n-1 |BT| (A x) |ET| 3:1 |EV|\n"
     X, y = tl.read_examples(io.StringIO(text), "svmlight_tk")
     assert isinstance(X, tl.structures.Table)
-    assert y == ["+1", "-1"]
+    assert y == ["1", "-1"]
     first, second, vector = X.names
     kernel = tl.On(first, tl.SubsetTree(lam=1)) + tl.On(second, tl.SubsetTree(lam=1)) + tl.On(vector, tl.Linear())
     np.testing.assert_array_equal(kernel(X), [[2 + 4.25, 1 + 2], [1 + 2, 1 + 1]])

@@ -1,4 +1,4 @@
-"""Everything treelet raises on purpose derives from `TreeletError`."""
+"""Everything treelet raises on purpose derives from `TreeletError`, and what it warns of from `TreeletWarning`."""
 
 from __future__ import annotations
 
@@ -51,3 +51,11 @@ class FileError(TreeletError, OSError):
 
 class KernelOverflowError(TreeletError, ValueError, OverflowError):
     """A kernel value does not fit a float64."""
+
+
+class TreeletWarning(UserWarning):
+    """Base of all warnings that treelet gives: the result may not be what was meant. On the command line, one line."""
+
+
+class UnseenLabelWarning(TreeletWarning):
+    """Labels were never seen in training, so that examples with them can only count as errors."""

@@ -7,7 +7,7 @@ import json as json_format
 import math
 import shutil
 import time
-from collections import Counter
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from treelet.cli import examples, files
-from treelet.cli.options import FormatOption, JsonOption, ProgressOption
+from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import scored
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, UnseenLabelWarning
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 PICTURES = (".png", ".pdf", ".svg")
@@ -37,7 +37,7 @@ def command(
         typer.Option(metavar="OUT", help="Draw the confusion matrix, to a name ending in .png, .pdf or .svg."),
         WRITTEN,
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    n_jobs: JobsOption = 1,
     format: FormatOption = None,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -49,21 +49,26 @@ def command(
     """
     if picture is not None:
         _check_picture(picture)
+    from treelet.formats import label_text
+    from treelet.learn.deciding import Unseen
     from treelet.learn.persist import load_classifier
 
     begin = time.perf_counter()
     with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
-        classifier = load_classifier(model, n_jobs=jobs, progress=progress)
-        known = [str(name) for name in classifier.classes_.tolist()]
+        classifier = load_classifier(model, n_jobs=n_jobs, progress=progress)
+        known = [label_text(str(name)) for name in classifier.classes_.tolist()]  # +1 and 1 are one class
         found = examples.read(file, format)
         truth = found.needed_labels()
-        if found.format == "svmlight_tk":  # +1 and 1 are one class
-            known = [examples.number_text(name) for name in known]
-            if set(truth) == {"0"} and "0" not in known:
-                raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
-        guessed, _ = scored(classifier, examples.for_model(classifier, found))
-        if found.format == "svmlight_tk":
-            guessed = [examples.number_text(name) for name in guessed]
+        if found.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
+            raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
+        data = examples.for_model(classifier, found)
+        unseen = Unseen.of(truth, known)
+        if unseen.all:
+            raise ParameterError(f"{found.file}: {unseen}; is it the right file, and are these its labels?")
+        if unseen.counts:
+            warnings.warn(f"{found.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
+        guessed, _ = scored(classifier, data)
+        guessed = [label_text(name) for name in guessed]
         result = {"model": model, "file": found.file, **compared(truth, guessed, known)}
         if temporary is not None:
             draw(result, Path(str(picture)).suffix.lower()[1:], temporary)
@@ -98,6 +103,8 @@ def compared(truth: list[str], guessed: list[str], known: list[str]) -> dict[str
     """
     import numpy as np
 
+    from treelet.learn.deciding import Unseen
+
     occurring = set(truth) | set(guessed)
     names = [name for name in known if name in occurring] + sorted(set(truth) - set(known))
     place = {name: number for number, name in enumerate(names)}
@@ -114,7 +121,7 @@ def compared(truth: list[str], guessed: list[str], known: list[str]) -> dict[str
         "classes": by_class,
         "macro": {field: float(np.mean([figures[field] for figures in by_class.values()])) for field in FIELDS},
         "micro": _figures(right, len(truth), len(truth)),
-        "unknown": dict(sorted(Counter(label for label in truth if label not in known).items())),
+        "unknown": Unseen.of(truth, known).counts,
         "confusion": {"labels": names, "matrix": matrix.tolist()},
     }
 
@@ -146,9 +153,6 @@ def _text(result: dict[str, Any]) -> str:
         values = (f"{100 * figures[field]:.2f}" for field in ("precision", "recall", "f1"))
         lines.append("{:<{}}  {:>9}  {:>6}  {:>6}  {:>8}".format(name, width, *values, support).rstrip())
     lines += ["", *_confusions(**result["confusion"])]
-    if result["unknown"]:
-        names = ", ".join(f"{name} ({count:,})" for name, count in result["unknown"].items())
-        lines += ["", f"labels that the model does not know, all counted as errors: {names}"]
     if "picture" in result:
         lines += ["", f"picture: {result['picture']}"]
     return "\n".join(lines)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from treelet.learn.deciding import SavedClassifier
     from treelet.structures import Treebank
 
-NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{0,15})?")
-
 
 @dataclass(frozen=True)
 class Examples:
@@ -33,7 +31,7 @@ class Examples:
 
     def needed_labels(self) -> list[str]:
         """The labels; an error that says what to do where there are none."""
-        if self.labels is not None and not self.labels:
+        if not self.n:
             raise ParameterError(f"{self.file}: there are no examples in it")
         if self.labels is None or not any(self.labels):
             remedy = (
@@ -65,19 +63,8 @@ def read(file: str, format: str | None) -> Examples:
     both = document.trees.keys() & document.vectors.keys()
     if both:
         raise FormatError(f"{min(both)!r} names both trees and vectors: rename one of them", shown)
-    labels = document.labels
-    if labels is not None:
-        labels = [number_text(label) if chosen == "svmlight_tk" else label for label in labels]
     trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
-    return Examples(shown, chosen, trees, document.vectors, labels, len(document))
-
-
-def number_text(label: str) -> str:
-    """SVM-Light's targets are numbers: +1, 1 and 1.0 are one class."""
-    if not NUMBER.fullmatch(label):
-        return label
-    value = float(label)
-    return str(int(value)) if value.is_integer() else repr(value)
+    return Examples(shown, chosen, trees, document.vectors, document.labels, len(document))
 
 
 # --- for a model --------------------------------------------------------------------------------------------------

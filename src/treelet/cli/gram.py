@@ -14,6 +14,7 @@ import typer
 from treelet.cli import files
 from treelet.cli.options import (
     FormatOption,
+    JobsOption,
     JsonOption,
     KernelOption,
     LamOption,
@@ -49,7 +50,7 @@ def command(
     columns: Annotated[
         str | None, typer.Option(metavar="FILE2", help="Trees of the columns. By default those of FILE."), READ
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    n_jobs: JobsOption = 1,
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB; the matrix is in the file."),
@@ -83,7 +84,7 @@ def command(
         shape = len(rows), len(rows if others is None else others)
 
         def fill(out: Matrix | None) -> Matrix:
-            return gram(chosen, rows, others, n_jobs=jobs, memory=memory, out=out, progress=progress)
+            return gram(chosen, rows, others, n_jobs=n_jobs, memory=memory, out=out, progress=progress)
 
         files.write_matrix(fill, shape, output, temporary)
     end = time.perf_counter()

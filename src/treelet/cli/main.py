@@ -6,14 +6,17 @@ import os
 import signal
 import sys
 import threading
+import warnings
+from functools import partial
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import treelet
-from treelet.cli import compare, convert, doctor, evaluate, gram, parse, predict, rerank, train
+from treelet.cli import compare, convert, doctor, evaluate, gram, nearest, parse, predict, rerank, train
 from treelet.cli.overwriting import check_files
+from treelet.cli.wording import in_command_words
 from treelet.errors import TreeletError
 
 FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
@@ -26,7 +29,9 @@ class Told:
         name = ctx.find_root().info_name
         try:
             check_files(ctx)
-            result = super().invoke(ctx)  # type: ignore[misc]
+            with warnings.catch_warnings():
+                warnings.showwarning = partial(_show_warning, ctx, warnings.showwarning)
+                result = super().invoke(ctx)  # type: ignore[misc]
             sys.stdout.flush()
             return result
         except BrokenPipeError:  # whoever read our output has had enough
@@ -35,7 +40,7 @@ class Told:
         except KeyboardInterrupt:
             _stop(f"{name}: interrupted", INTERRUPTED)
         except (TreeletError, OSError) as error:
-            _stop(f"{name}: error: {_one_line(error)}", FAILED, ctx)
+            _stop(f"{name}: error: {in_command_words(_one_line(error), ctx)}", FAILED, ctx)
         except MemoryError:
             _stop(f"{name}: error: there is not enough memory for this", FAILED, ctx)
         except Exception as error:
@@ -62,6 +67,14 @@ def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
         traceback.print_exc()
     print(message, file=sys.stderr)
     raise typer.Exit(code) from None
+
+
+def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning], *place: Any) -> None:
+    """A warning about what the user does is one line as well, without the place in the code."""
+    if not issubclass(category, UserWarning):
+        otherwise(message, category, *place)
+        return
+    print(f"{ctx.find_root().info_name}: warning: {in_command_words(_one_line(message), ctx)}", file=sys.stderr)
 
 
 def _one_line(error: BaseException) -> str:
@@ -100,7 +113,7 @@ def _root(
     """Compare trees by the pieces they share."""
 
 
-for module in (gram, train, predict, evaluate, compare, parse, rerank, convert, doctor):
+for module in (gram, train, predict, evaluate, compare, nearest, parse, rerank, convert, doctor):
     app.command(module.__name__.rpartition(".")[2], cls=Command)(module.command)
 
 

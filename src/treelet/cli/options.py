@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -36,6 +38,7 @@ FormatOption = Annotated[
         metavar="FORMAT", help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like."
     ),
 ]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")]
 ProgressOption = Annotated[
     bool,
     typer.Option(
@@ -44,7 +47,26 @@ ProgressOption = Annotated[
         show_default=False,
     ),
 ]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For whatever is random.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on the standard output.")]
+
+
+def one_of(option: str, value: str, choices: Sequence[str]) -> str:
+    """The choice that was meant, in whatever case it was written.
+
+    Raises
+    ------
+    ParameterError
+        It is none of them; the message lists them and names the nearest.
+    """
+    known = {choice.lower(): choice for choice in choices}
+    if value.lower() in known:
+        return known[value.lower()]
+    from treelet.checks import in_words
+
+    near = get_close_matches(value.lower(), known, 1)
+    hint = f" (did you mean {known[near[0]]}?)" if near else ""
+    raise ParameterError(f"{option} must be {in_words(list(choices))}. Got {value!r} instead{hint}.")
 
 
 def kernel_from_options(
@@ -63,8 +85,7 @@ def kernel_from_options(
     ParameterError
         There is no such kernel, it has no such parameter, or the value makes no sense.
     """
-    if name not in KERNELS:
-        raise ParameterError(f"there is no kernel {name!r}: choose one of {', '.join(KERNELS)}")
+    name = one_of("--kernel", name, tuple(KERNELS))
     class_name, known = KERNELS[name]
     given: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": False if no_leaves else None}
     given = {key: value for key, value in given.items() if value is not None}

@@ -15,6 +15,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from treelet.cli.wording import shown_name
 from treelet.errors import ParameterError
 
 
@@ -41,14 +42,6 @@ def marks(callback: Callable[..., Any]) -> dict[str, Mark]:
             if isinstance(mark, Mark):
                 found[name] = mark
     return found
-
-
-def parameter_names(command: Any) -> dict[str, str]:
-    """What users call a command's parameters: the long option, or the argument's word."""
-    return {
-        parameter.name: max(parameter.opts, key=len) if parameter.opts[0].startswith("-") else parameter.metavar
-        for parameter in command.params
-    }
 
 
 @dataclass(frozen=True)
@@ -98,7 +91,7 @@ def check_files(ctx: Any) -> None:
 
 def _files(ctx: Any) -> tuple[list[Named], list[Named]]:
     """What is read and what is written."""
-    shown = parameter_names(ctx.command)
+    shown = {parameter.name: shown_name(parameter) for parameter in ctx.command.params}
     read, written = [], []
     for name, mark in marks(ctx.command.callback).items():
         for given in _given(ctx.params.get(name)):

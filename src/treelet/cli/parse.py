@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treelet.cli import files
-from treelet.cli.options import FormatOption, ProgressOption
+from treelet.cli.options import FormatOption, JobsOption, ProgressOption, one_of
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.errors import ParameterError, TreeError
 
@@ -109,7 +109,7 @@ def command(
     skip_empty: Annotated[
         bool, typer.Option("--skip-empty", help="Pass over empty lines; else they are errors.")
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    n_jobs: JobsOption = 1,
     progress: ProgressOption = True,
 ) -> None:
     """Parse sentences.
@@ -121,6 +121,7 @@ def command(
     """
     if (grammar is None) == (treebank is None):
         raise ParameterError("one of --grammar and --treebank is needed" + (", not both" if grammar else ""))
+    to = None if to is None else one_of("--to", to, OUTPUTS)
     _check_options(k, forest, to, prune, picture, save_grammar)
     learning = {
         "--markov": markov, "--parent": parent, "--min-count": min_count, "--drop-empty": drop_empty or None,
@@ -129,8 +130,7 @@ def command(
     if grammar is not None and (given := [name for name, value in learning.items() if value is not None]):
         hint = "; the output's is --to" if given == ["--format"] else ""
         raise ParameterError(f"{given[0]} is for --treebank, not for --grammar{hint}")
-    if parent is not None and parent not in PARENTS:
-        raise ParameterError(f"--parent must be one of {', '.join(PARENTS)}, got {parent!r}")
+    parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
     if text and sentences is not None:
         raise ParameterError("give SENTENCES or --text, not both")
     parsing = bool(text) or sentences is not None or save_grammar is None
@@ -156,7 +156,7 @@ def command(
                 str(treebank), format, column=column, **{name: value for name, value in options.items() if value}
             )
             chosen = PCFG.from_treebank(
-                bank, markov=markov, parent=PARENTS[parent or "off"], min_count=1 if min_count is None else min_count
+                bank, markov=markov, parent=parents, min_count=1 if min_count is None else min_count
             )
         items = (_typed(text) if text else _read(sentences or "-", skip_empty)) if parsing else []
         if drawing is not None and not items:
@@ -171,12 +171,12 @@ def command(
         if drawing is not None:
             drawn = _draw(chosen, words, forest, threshold, beam, drawing)
         if forest:
-            forests = chosen.forests(words, threshold, beam=beam, n_jobs=jobs, progress=progress)
+            forests = chosen.forests(words, threshold, beam=beam, n_jobs=n_jobs, progress=progress)
             lines: Iterable[str] = (found.to_json() for found in forests)
             made = _number(len(forests), "forest")
             without, pieces = _failed_forests(forests)
         else:
-            found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=jobs, progress=progress)
+            found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs, progress=progress)
             lines = _lines(items, found, to or _suggested(output, k or 1))
             made = _number(len(found.trees), "tree")
             pieces = int((found.logp == -math.inf).sum())
@@ -196,8 +196,6 @@ def _check_options(
 ) -> None:
     if k is not None and k < 1:
         raise ParameterError(f"--k must be at least 1, got {k}")
-    if to is not None and to not in OUTPUTS:
-        raise ParameterError(f"--to must be one of {', '.join(OUTPUTS)}, got {to!r}")
     if forest and k is not None:
         raise ParameterError("--k and --forest exclude each other: a forest holds all trees")
     if forest and to not in (None, "json"):

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples
-from treelet.cli.options import FormatOption, JsonOption, ProgressOption
+from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def command(
     scores: Annotated[
         bool, typer.Option("--scores", help="Also each class's score, after tabs, with a line of names first.")
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    n_jobs: JobsOption = 1,
     format: FormatOption = None,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -45,7 +45,7 @@ def command(
 
     begin = time.perf_counter()
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
-        classifier = load_classifier(model, n_jobs=jobs, progress=progress)
+        classifier = load_classifier(model, n_jobs=n_jobs, progress=progress)
         data = examples.for_model(classifier, examples.read(file, format))
         labels, values = scored(classifier, data)
         names = [str(name) for name in classifier.classes_.tolist()]

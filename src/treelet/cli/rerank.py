@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import files
-from treelet.cli.options import FormatOption, JsonOption, ProgressOption
+from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption, SeedOption, one_of
 from treelet.cli.overwriting import READ, WRITTEN, Written
 from treelet.cli.parse import PARENTS
 from treelet.errors import FileError, ParameterError
@@ -63,8 +63,8 @@ def command(
     lam: Annotated[
         str, typer.Option(metavar="LIST", help="Decays of larger fragments to choose from, in (0, 1].")
     ] = "0.2,0.3,0.5",
-    depth: Annotated[
-        str, typer.Option(metavar="LIST", help="Largest depths of fragments to choose from; none: any.")
+    max_depth: Annotated[
+        str, typer.Option("--depth", metavar="LIST", help="Largest depths of fragments to choose from; none: any.")
     ] = "none",
     logp: Annotated[
         str | None,
@@ -82,8 +82,8 @@ def command(
     ] = None,
     max_words: Annotated[int, typer.Option(metavar="N", help="Leave out longer sentences.")] = 40,
     show: Annotated[int, typer.Option(metavar="N", help="Mended sentences to draw.")] = 3,
-    seed: Annotated[int, typer.Option(metavar="N", help="For whatever is random.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    random_state: SeedOption = 0,
+    n_jobs: JobsOption = 1,
     progress: ProgressOption = True,
     output: Annotated[
         Path | None,
@@ -103,10 +103,11 @@ def command(
     Example: treelet rerank trees.mrg --drop-empty --drop-function-tags --jobs 2 -o report
     """
     _check(treebank, nbest, format, drop_empty, drop_function_tags, k, folds, markov, parent)
-    _check_numbers(train_candidates, epochs, max_words, show, seed, save)
+    _check_numbers(train_candidates, epochs, max_words, show, random_state, save)
+    parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
     lams = _numbers("--lam", lam)
     logps = _numbers("--logp", logp if logp is not None else "0,0.1" if nbest is None else "0.1,1,10")
-    depths = [None if item == "none" else _whole("--depth", item) for item in _items("--depth", depth)]
+    depths = [None if item == "none" else _whole("--depth", item) for item in _items("--depth", max_depth)]
     wanted = None if sizes is None else _numbers("--sizes", sizes)
 
     from treelet.tasks import rerank_job, rerank_report
@@ -117,13 +118,17 @@ def command(
     with ExitStack() as stack:
         model = stack.enter_context(files.whole_file(Path(save))) if save is not None else None
         folder = None if output is None else _folder(output)
-        options: dict[str, Any] = {"max_words": max_words, "random_state": seed, "say": say}
+        options: dict[str, Any] = {"max_words": max_words, "random_state": random_state, "say": say}
         if nbest is not None:
             title, source = "Parse reranking", f"The proposals are another parser's, from {nbest}."
             parts = _lists(nbest, wanted, options)
         else:
-            options |= {"k": 100 if k is None else k, "folds": 10 if folds is None else folds, "n_jobs": jobs}
-            options |= {"progress": progress, "markov": markov, "parent": PARENTS[parent or "off"]}
+            options |= {"k": 100 if k is None else k, "folds": 10 if folds is None else folds, "n_jobs": n_jobs}
+            options |= {
+                "progress": progress,
+                "markov": markov,
+                "parent": parents,
+            }
             if treebank is None:
                 title, source = "Parse reranking on generated travel questions", GENERATED
                 tell("no treebank was named: these are generated travel questions, not a corpus")
@@ -135,8 +140,8 @@ def command(
             settings,
             epochs=epochs,
             candidates=train_candidates or None,
-            random_state=seed,
-            n_jobs=jobs,
+            random_state=random_state,
+            n_jobs=n_jobs,
             progress=progress,
             say=say,
         )
@@ -187,8 +192,6 @@ def _check(
         raise ParameterError(f"--k must be at least 2, or there is nothing to choose; got {k}")
     if folds is not None and folds < 2:
         raise ParameterError(f"--folds must be at least 2, got {folds}")
-    if parent is not None and parent not in PARENTS:
-        raise ParameterError(f"--parent must be one of {', '.join(PARENTS)}, got {parent!r}")
 
 
 def _check_numbers(train_candidates: int, epochs: int, max_words: int, show: int, seed: int, save: str | None) -> None:

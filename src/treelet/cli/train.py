@@ -15,6 +15,7 @@ import typer
 from treelet.cli import examples, files
 from treelet.cli.options import (
     FormatOption,
+    JobsOption,
     JsonOption,
     KernelOption,
     LamOption,
@@ -22,7 +23,9 @@ from treelet.cli.options import (
     MuOption,
     NoLeavesOption,
     ProgressOption,
+    SeedOption,
     kernel_from_options,
+    one_of,
 )
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.errors import ParameterError
@@ -72,8 +75,8 @@ def command(
         bool,
         typer.Option("--grid", help="Choose --lam, --mu and --C, as far as not given, by 5-fold cross-validation."),
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the folds of --grid.")] = 0,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    random_state: SeedOption = 0,
+    n_jobs: JobsOption = 1,
     format: FormatOption = None,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -86,12 +89,12 @@ def command(
     kernel_from_options(kernel, **given)  # type: ignore[arg-type]  # complains before anything is read
     _check(
         C=C,
-        multi_class=multi_class,
-        class_weight=class_weight,
         vectors=vectors,
         normalize_vectors=normalize_vectors,
-        seed=seed,
+        seed=random_state,
     )
+    multi_class = one_of("--multi-class", multi_class, ("ovr", "ovo"))
+    class_weight = None if class_weight is None else one_of("--class-weight", class_weight, ("balanced",))
     if output == "-":
         raise ParameterError("a model cannot go to the standard output: name a file, such as -o m.treelet")
     begin = time.perf_counter()
@@ -116,7 +119,7 @@ def command(
         machine = KernelSVC(
             multi_class=multi_class,
             class_weight=class_weight,
-            n_jobs=jobs,
+            n_jobs=n_jobs,
             progress=progress,
             C=1.0 if C is None else C,
         )
@@ -126,7 +129,14 @@ def command(
 
             fixed = {"lam": lam, "mu": mu, "C": C}
             search = search_grid(
-                kernel, fixed, made=made, machine=machine, data=data, labels=labels, seed=seed, progress=progress
+                kernel,
+                fixed,
+                made=made,
+                machine=machine,
+                data=data,
+                labels=labels,
+                seed=random_state,
+                progress=progress,
             )
             machine.set_params(C=search.best["C"])
             seconds["grid"] = search.seconds
@@ -144,8 +154,6 @@ def command(
 def _check(
     *,
     C: float | None,
-    multi_class: str,
-    class_weight: str | None,
     vectors: float | None,
     normalize_vectors: bool,
     seed: int,
@@ -153,10 +161,6 @@ def _check(
     for name, value in (("--C", C), ("--vectors", vectors)):
         if value is not None and not 0 < value < math.inf:
             raise ParameterError(f"{name} must be a number above 0, got {value}")
-    if multi_class not in ("ovr", "ovo"):
-        raise ParameterError(f"--multi-class must be ovr or ovo, got {multi_class}")
-    if class_weight not in (None, "balanced"):
-        raise ParameterError(f"--class-weight must be balanced, or not given; got {class_weight}")
     if normalize_vectors and vectors is None:
         raise ParameterError("--normalize-vectors is for --vectors WEIGHT, which is missing")
     if not 0 <= seed < 2**32:

@@ -2,8 +2,8 @@
 
 from treelet.explain.arcs import arcs_text, dependency_svg
 from treelet.explain.compare import marked, marked_svg
-from treelet.explain.draw import forest_svg, tree_svg
 from treelet.explain.fragments import SharedFragment, SharedFragments, shared_fragments
+from treelet.explain.svg import forest_svg, tree_svg
 
 __all__ = [
     "SharedFragment",

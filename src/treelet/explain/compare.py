@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from treelet.errors import InputTypeError, TreeError
-from treelet.explain.draw import Picture
 from treelet.explain.layout import Graph
+from treelet.explain.svg import Picture
 from treelet.structures import Forest, Tree
 
 WRONG, NEW = "*", "+"

@@ -59,6 +59,11 @@ class SharedFragments(list[SharedFragment]):
         """The sum of the contributions."""
         return math.fsum(fragment.contribution for fragment in self)
 
+    def _repr_html_(self) -> str:
+        from treelet.explain.notebook import fragment_table
+
+        return fragment_table(self)
+
 
 def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -> SharedFragments:
     """The fragments that two trees share, the largest contribution to ``kernel([a], [b])`` first.

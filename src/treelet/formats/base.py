@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from treelet.checks import wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
+
+_NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
 
 
 class Columns(NamedTuple):
@@ -36,7 +39,7 @@ class Document:
     trees : dict of str to Columns
         Named columns of trees. Formats with one unnamed tree a row call it ``"tree"``.
     labels : list of str or None
-        The class or target value of each row, as written.
+        The class or target value of each row. What is read has numbers in their shortest form, see `label_text`.
     vectors : dict of str to list of dict
         Named sparse feature vectors: ``{index or name: value}`` a row. Formats with unnamed ones call them ``"vector"``.
     strings : dict of str to list of str
@@ -170,19 +173,63 @@ def choose_format(name: str | None, source: Source, options: Collection[str] = (
 
 
 def read_document(
-    file: PathLike | IO[bytes] | IO[str], format: str | None = None, *, encoding: str = "utf-8", **options: Any
+    file: PathLike | IO[bytes] | IO[str],
+    format: str | None = None,
+    *,
+    encoding: str = "utf-8",
+    labels: bool = True,
+    **options: Any,
 ) -> Document:
-    """Read a file in any registered format."""
+    """Read a file in any registered format.
+
+    Parameters
+    ----------
+    file : path or open file
+        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
+    format : str, optional
+        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
+    encoding : str
+        Of the file.
+    labels : bool
+        Whether they are wanted: where not, a file that does not say which column they are in is read without them.
+    **options
+        Of the format.
+    """
     with open_source(file, encoding) as source:
         choice = choose_format(format, source, options)
         _check_options(choice.format, options)
+        if not labels and "label_column" in choice.format.options():
+            options.setdefault("label_column", None)
         head = source.head() if choice.why is not None else b""
         try:
             document = choice.format.read(source, **options)
         except FormatError as error:
             raise choice.explained(error, head) from None
     document.format = choice.format.name
+    if document.labels is not None:
+        document.labels = [label_text(label) for label in document.labels]
     return document
+
+
+def label_text(label: str) -> str:
+    """A label as it is held: plain numbers in their shortest form, so that ``+1``, ``1`` and ``1.0`` are one class.
+
+    A number has at most 15 digits, no exponent and no zeros before it (``007`` is a name). In a label of several words
+    this holds for each.
+
+    >>> [label_text(label) for label in ("+1", "1.0", "-1.50", "-0", "007", "1e3", "DESC:def", "spam +1")]
+    ['1', '1', '-1.5', '0', '007', '1e3', 'DESC:def', 'spam 1']
+    """
+    return " ".join(map(_word_text, label.split(" ")))
+
+
+def _word_text(word: str) -> str:
+    number = _NUMBER.fullmatch(word)
+    if number is None or sum(char.isdigit() for char in word) > 15:
+        return word
+    sign, whole, fraction = number.groups("")
+    fraction = fraction.rstrip("0").rstrip(".")
+    return f"{sign.strip('+') if whole + fraction != '0' else ''}{whole}{fraction}"
 
 
 def _check_options(format: Format, options: Collection[str]) -> None:

@@ -1,16 +1,23 @@
-"""Tab-separated columns with the tree in one of them."""
+"""Columns with tabs or commas between them, with the tree in one of them and the label in another."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterator
 from enum import Enum
-from typing import IO
+from itertools import chain, islice
+from typing import IO, NamedTuple
 
-from treelet.checks import wrong
-from treelet.errors import FormatError
+from treelet.checks import is_integer, wrong
+from treelet.errors import FormatError, ParameterError
 from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import Reader, bracketed, refuse_missing
 from treelet.formats.files import Source
 from treelet.formats.looks import is_tree, opening_lines
+
+SHOWN = 3  # rows that are looked at before columns are chosen, and values that an error shows of each
+LABEL_NAMES = frozenset({"label", "class", "target", "category", "y"})
+LONGEST_CELL = 1 << 30
 
 
 class Find(Enum):
@@ -19,11 +26,151 @@ class Find(Enum):
     FIND = "found"
 
 
+FIND = Find.FIND
+Column = int | str
+
+
+class Row(NamedTuple):
+    """The cells of a row, the number of its line, and its text."""
+
+    line: int
+    cells: list[str]
+    text: str
+
+    def begin(self, place: int) -> int:
+        """The column of the line in which a cell begins, counted from 1."""
+        before = sum(len(cell) + 1 for cell in self.cells[:place])
+        return max(self.text.find(self.cells[place], before), 0) + 1
+
+
+class Layout(NamedTuple):
+    """Which column is which, the header if the first line is one, and how many columns every row must have."""
+
+    tree: int
+    label: int | None
+    header: Row | None = None
+    width: int | None = None
+
+
+# --- rows -------------------------------------------------------------------------------------------------------
+
+
+def _tab_rows(source: Source) -> Iterator[Row]:
+    for number, text in source.text_lines():
+        if text.strip():
+            yield Row(number, text.split("\t"), text)
+
+
+def _comma_rows(source: Source) -> Iterator[Row]:
+    """Rows by the rules of CSV: a cell in quotes may have commas, quotes (doubled) and line ends in it."""
+    taken: list[tuple[int, str]] = []
+
+    def lines() -> Iterator[str]:
+        for number, text in source.text_lines():
+            taken.append((number, text))
+            yield text + "\n"
+
+    usual = csv.field_size_limit(LONGEST_CELL)
+    try:
+        for cells in csv.reader(lines(), strict=True, skipinitialspace=True):
+            number, text = taken[0]
+            taken.clear()
+            if any(cell.strip() for cell in cells):
+                yield Row(number, cells, text)
+    except csv.Error as error:
+        raise source.error(f"this is no CSV: {error}", taken[0][0] if taken else None) from None
+    finally:
+        csv.field_size_limit(usual)
+
+
+# --- which column -----------------------------------------------------------------------------------------------
+
+
+def _starts_tree(cell: str) -> bool:
+    return cell.lstrip().startswith("(")
+
+
+class _Finder:
+    """Finds the columns by the first rows."""
+
+    def __init__(self, source: Source, rows: list[Row], tree: Column | Find, label: Column | Find | None) -> None:
+        for name, value in (("label_column", label), ("tree_column", tree)):
+            optional = value is FIND or (value is None and name == "label_column")
+            if not (optional or is_integer(value) or isinstance(value, str)):
+                raise wrong(name, "the number of a column or its name in the header", value)
+        self.source, self.tree, self.label = source, tree, label
+        self.header = rows[0] if self._has_header(rows) else None
+        self.rows = rows[1:] if self.header else rows
+        self.first = (rows[1:] or rows)[0] if self.header else rows[0]
+
+    def _has_header(self, rows: list[Row]) -> bool:
+        """A column was called by its name; or there is no bracket in the first row, and a tree in the second."""
+        if isinstance(self.tree, str) or isinstance(self.label, str):
+            return True
+        if "(" in rows[0].text or not all(cell.strip() for cell in rows[0].cells) or len(rows) == 1:
+            return False
+        return len(rows[0].cells) == len(rows[1].cells) and any(map(_starts_tree, rows[1].cells))
+
+    def layout(self) -> Layout:
+        """Which column is which."""
+        tree = self._find_tree() if self.tree is FIND else self._number("tree_column", self.tree)
+        label: int | None = None
+        if self.label is not None:
+            label = self._find_label(tree) if self.label is FIND else self._number("label_column", self.label)
+        found = FIND in (self.tree, self.label) and len(self.first.cells) > 1
+        return Layout(tree, label, self.header, len(self.first.cells) if found else None)
+
+    def _number(self, name: str, column: Column) -> int:
+        if not isinstance(column, str):
+            return column
+        names = [cell.strip() for cell in self.header.cells] if self.header else []
+        if names.count(column) == 1:
+            return names.index(column)
+        what = "occurs twice" if column in names else "is not there"
+        raise ParameterError(
+            f"{self.source.name}: {name}= must be the number of a column or its name in the first line; {column!r} {what}: "
+            f"{self._listed()}"
+        )
+
+    def _find_tree(self) -> int:
+        cells = self.first.cells
+        found = [place for place, cell in enumerate(cells) if _starts_tree(cell)]
+        if len(found) == 1 or len(cells) == 1:
+            return found[0] if found else 0
+        if len(cells) == 2:  # label<TAB>tree, whatever is in it
+            return 1
+        what = "several columns have trees" if found else "no column has trees, which begin with '('"
+        raise self.source.error(f"{what}: say which with tree_column= ({self._listed()})", self.first.line)
+
+    def _find_label(self, tree: int) -> int | None:
+        others = [place for place in range(len(self.first.cells)) if place != tree % len(self.first.cells)]
+        if len(others) > 1 and self.header:
+            named = [k for k in others if self.header.cells[k].strip().lower() in LABEL_NAMES]
+            others = named if len(named) == 1 else others
+        if len(others) > 1:
+            raise self.source.error(
+                f"which column has the labels? Say it with label_column= ({self._listed()})", self.first.line
+            )
+        return others[0] if others else None
+
+    def _listed(self) -> str:
+        shown = []
+        for place in range(len(self.first.cells)):
+            name = f" {self.header.cells[place].strip()!r}" if self.header and place < len(self.header.cells) else ""
+            values = [row.cells[place][:20] for row in self.rows if place < len(row.cells)]
+            more = ", ..." if len(values) == SHOWN else ""
+            shown.append(f"{place}{name}: {', '.join(values)}{more}")
+        return "; ".join(shown)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
 def read_tsv(
     source: Source,
     *,
-    label_column: int | Find | None = Find.FIND,
-    tree_column: int = -1,
+    label_column: int | str | Find | None = FIND,
+    tree_column: int | str | Find = FIND,
     drop_empty: bool = False,
     drop_function_tags: bool = False,
     root: str | None = None,
@@ -34,32 +181,76 @@ def read_tsv(
     ----------
     source : Source
         The bytes.
-    label_column, tree_column : int
-        Which columns, counted from 0, from the right if negative. ``label_column=None``: there are no labels. By default
-        the label is in the first one, if there is a tab in the first line.
+    label_column, tree_column : int or str
+        Which columns, counted from 0, from the right if negative; or their names in the first line, which then is a
+        header. ``label_column=None``: there are no labels. By default the tree is in the column that begins with a
+        bracket, and the label in the other one; of several others, in the one that a header calls ``label``,
+        ``class``, ``target``, ``category`` or ``y``.
     drop_empty, drop_function_tags, root
         As for brackets.
     """
-    for name, value in (("label_column", label_column), ("tree_column", tree_column)):
-        if not (isinstance(value, int) or (value in (None, Find.FIND) and name == "label_column")):
-            raise wrong(name, "an int", value)
     reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
+    return _read(source, _tab_rows(source), reader, tree_column, label_column, "tab")
+
+
+def read_csv(
+    source: Source,
+    *,
+    label_column: int | str | Find | None = FIND,
+    tree_column: int | str | Find = FIND,
+    drop_empty: bool = False,
+    drop_function_tags: bool = False,
+    root: str | None = None,
+) -> Document:
+    """As `read_tsv`, with commas between the columns; what has commas in it stands in double quotes."""
+    reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
+    return _read(source, _comma_rows(source), reader, tree_column, label_column, "comma")
+
+
+def _read(
+    source: Source,
+    rows: Iterator[Row],
+    reader: Reader,
+    tree: Column | Find,
+    label: Column | Find | None,
+    separator: str,
+) -> Document:
+    first = list(islice(rows, SHOWN))
+    if not first:
+        return Document(trees={"tree": reader.result()}, labels=None if label is None else [])
+    layout = _Finder(source, first, tree, label).layout()
+    guessed = None if isinstance(tree, str) or isinstance(label, str) else layout.header
     labels: list[str] = []
-    for number, text in source.text_lines():
-        if not text.strip():
-            continue
-        cells = text.split("\t")
-        if label_column is Find.FIND:
-            label_column = 0 if len(cells) > 1 else None
-        needed = [tree_column] if label_column is None else [tree_column, label_column]
-        if (len(cells) < 2 and label_column is not None) or not all(-len(cells) <= k < len(cells) for k in needed):
-            raise source.error(f"{len(cells)} tab-separated column(s), the line needs label<TAB>tree", number)
-        place = tree_column % len(cells)
-        column = sum(len(cell) + 1 for cell in cells[:place]) + 1
-        reader.feed_one(cells[place].encode(), number, column)
-        if label_column is not None:
-            labels.append(cells[label_column])
-    return Document(trees={"tree": reader.result()}, labels=labels if isinstance(label_column, int) else None)
+    for row in chain(first[1:] if layout.header else first, rows):
+        _check(source, row, layout, separator)
+        if guessed is not None and any(name == cell for name, cell in zip(guessed.cells, row.cells, strict=False)):
+            _read_tree(guessed, layout, reader)  # it is an example like the others, after all: this raises an error
+        _read_tree(row, layout, reader)
+        if layout.label is not None:
+            labels.append(row.cells[layout.label].strip(" "))
+    return Document(trees={"tree": reader.result()}, labels=None if layout.label is None else labels)
+
+
+def _read_tree(row: Row, layout: Layout, reader: Reader) -> None:
+    place = layout.tree % len(row.cells)
+    reader.feed_one(row.cells[place].encode(), row.line, row.begin(place))
+
+
+def _check(source: Source, row: Row, layout: Layout, separator: str) -> None:
+    n = len(row.cells)
+    needed = [layout.tree] if layout.label is None else [layout.tree, layout.label]
+    if all(-n <= place < n for place in needed) and layout.width in (None, n):
+        return
+    want = f"label<{separator.upper()}>tree" if layout.width in (None, 2) else f"{layout.width} of them, as before"
+    hint = ""
+    if n == 1 and not _starts_tree(row.text) and "(" in row.text:
+        hint = f"; a {separator} must stand between label and tree, not a blank"
+    elif separator == "comma" and layout.width is not None and n > layout.width:
+        hint = '; a tree with commas must stand in quotes, "(S (, ,))"'
+    raise source.error(f"{n} {separator}-separated column(s), the line needs {want}{hint}", row.line)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
 
 
 def write_tsv(document: Document, stream: IO[str]) -> None:
@@ -75,15 +266,41 @@ def write_tsv(document: Document, stream: IO[str]) -> None:
         return
 
 
-def _looks_like_tsv(head: bytes) -> str | None:
-    """A tree in one cell of its first line, no bracket in another; or so in its second line, if the first is a header."""
-    for place, line in zip(("first", "second"), opening_lines(head), strict=False):
-        cells = line.split("\t")
-        if any(map(is_tree, cells)) and not all(cell.strip().startswith("(") for cell in cells):
-            return f"its {place} line has a tab between text and a tree"
-        if len(cells) < 2 or "(" in line:
+def write_csv(document: Document, stream: IO[str]) -> None:
+    """``label,tree`` lines, in quotes where they must be; of several tree columns, the first."""
+    labels = document.labels or [""] * len(document)
+    writer = csv.writer(stream, lineterminator="\n")
+    for columns in document.trees.values():
+        refuse_missing(columns)
+        writer.writerows(zip(labels, bracketed(columns), strict=True))
+        return
+
+
+# --- what they look like ----------------------------------------------------------------------------------------
+
+
+def _tree_among(rows: list[list[str]]) -> str | None:
+    """Which row has a tree in one of its cells and text in another: the first, or the second after a header."""
+    for place, cells in zip(("first", "second"), rows, strict=False):
+        if any(map(is_tree, cells)) and not all(map(_starts_tree, cells)):
+            return place
+        if len(cells) < 2 or any("(" in cell for cell in cells):
             return None
     return None
 
 
+def _looks_like_tsv(head: bytes) -> str | None:
+    place = _tree_among([line.split("\t") for line in opening_lines(head)[:2]])
+    return f"its {place} line has a tab between text and a tree" if place else None
+
+
+def _looks_like_csv(head: bytes) -> str | None:
+    try:
+        place = _tree_among(list(csv.reader(opening_lines(head)[:2], skipinitialspace=True)))
+    except csv.Error:
+        return None
+    return f"its {place} line has a comma between text and a tree" if place else None
+
+
+register(Format("csv", "label,tree lines", read_csv, write_csv, (".csv",), _looks_like_csv))
 register(Format("tsv", "label<TAB>tree lines", read_tsv, write_tsv, (".tsv", ".tab"), _looks_like_tsv))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable
+from treelet.shown import Tabled
 
 if TYPE_CHECKING:
     from treelet.kernels.algebra import Product, Scale, Sum
@@ -50,7 +51,7 @@ class Evaluator(ABC):
     """Matrices of the strip's size that `fill` needs besides ``out``."""
 
 
-class Kernel(Tunable, ABC):
+class Kernel(Tunable, Tabled, ABC):
     """A positive semi-definite similarity.
 
     Kernels are called like functions, ``k(X)`` or ``k(X, Y)``, and combined with ``+``, ``*`` and numbers.
@@ -267,5 +268,5 @@ def overflow(kernel: Kernel, row: int, column: int) -> Exception:
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
     return KernelOverflowError(
         f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
-        "Use a smaller lam, or kernel.normalized(), which stays right"
+        "Use a smaller lam=, or kernel.normalized(), which stays right"
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +15,8 @@ from treelet.errors import InputTypeError
 from treelet.kernels.base import Matrix
 from treelet.learn.model import CompressedModel
 from treelet.learn.state import check_intercepts
+
+SHOWN = 10  # labels, in a message
 
 
 def votes(scores: Matrix, n_classes: int) -> Matrix:
@@ -26,6 +30,43 @@ def votes(scores: Matrix, n_classes: int) -> Matrix:
         sums[:, j] -= column
     found += sums / (3 * (np.abs(sums) + 1))
     return found
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Labels that a classifier never saw when it was fitted, and how many examples have each.
+
+    >>> print(Unseen.of(["a", "b", "b", "c"], ["a", "d"]))
+    3 of 4 examples have labels that were never seen in training, and count as errors: 'b' (2), 'c' (1)
+    """
+
+    counts: dict[Any, int]
+    examples: int
+    classes: list[Any]
+
+    @classmethod
+    def of(cls, labels: Iterable[Any], classes: Iterable[Any]) -> Unseen:
+        found, known = Counter(labels), list(classes)
+        counts = {label: count for label, count in found.items() if label not in set(known)}
+        return cls(dict(sorted(counts.items(), key=lambda item: str(item[0]))), found.total(), known)
+
+    @property
+    def all(self) -> bool:
+        return self.examples > 0 and sum(self.counts.values()) == self.examples
+
+    def __str__(self) -> str:
+        named = _few([f"{label!r} ({count:,})" for label, count in self.counts.items()])
+        if self.all:
+            known = _few(list(map(repr, self.classes)))
+            return f"none of the labels was seen in training: there are {named} here, there were {known}"
+        number = sum(self.counts.values())
+        few = f"{number:,} of {self.examples:,} examples have labels that were"
+        return f"{few} never seen in training, and count as errors: {named}"
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 class Decides:

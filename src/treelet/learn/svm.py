@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, ClassVar, Self
@@ -14,10 +15,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_number, check_one_of
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, UnseenLabelWarning
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.available import available
-from treelet.learn.deciding import Decides
+from treelet.learn.deciding import Decides, Unseen
 from treelet.learn.encoding import register
 from treelet.learn.folds import folds_of, matrix_parts
 from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights, between_pairs, regression
@@ -247,6 +248,14 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             return coupled(first, len(self.classes_))
         first /= first.sum(axis=1, keepdims=True)  # a sigmoid is never 0
         return first
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy: the share of examples whose class is right. A warning names labels that the fit never saw."""
+        check_is_fitted(self)
+        unseen = Unseen.of(np.asarray(y).ravel().tolist(), self.classes_.tolist())
+        if unseen.counts:
+            warnings.warn(str(unseen), UnseenLabelWarning, stacklevel=2)
+        return float(super().score(X, y, sample_weight))
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()

@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 from treelet.checks import wrong
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, TreeletWarning
 from treelet.formats.brackets import label_problem
 from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical, shown
 
 TOLERANCE = 1e-6
 
 
-class GrammarWarning(UserWarning):
+class GrammarWarning(TreeletWarning):
     """A grammar can be used, but is perhaps not what was meant."""
 
 

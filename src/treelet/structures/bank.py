@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
+from treelet.shown import Tabled
 from treelet.structures.packed import Arrays, packed, unpacked
 
 Item = TypeVar("Item")
@@ -118,7 +119,7 @@ class Stats(dict[str, int]):
         return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in self.items())
 
 
-class Bank(Sequence[Item], Generic[Item]):
+class Bank(Tabled, Sequence[Item], Generic[Item]):
     """Examples of one kind, held as columns over a native store; None is a missing one, whose kernel values are 0.
 
     NaN and what pandas has for missing values become None.

@@ -284,7 +284,7 @@ def read_examples(
     X : Treebank or Table
         A Treebank if there is one tree a row and nothing else; otherwise a Table of all trees, vectors and texts.
     y : list of str or None
-        The labels as they are written.
+        The labels, numbers in their shortest form: ``+1``, ``1`` and ``1.0`` are one class.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def read_examples(
     >>> X
     <Table: 2 rows of ['tree', 'vector']>
     >>> y
-    ['+1', '-1']
+    ['1', '-1']
     """
     document = read_document(file, format, **options)
     trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}

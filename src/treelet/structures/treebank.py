@@ -142,7 +142,7 @@ def read_trees(
     >>> print(bank[0])
     (S (VP (VB Go)))
     """
-    document = read_document(file, format, **options)
+    document = read_document(file, format, labels=False, **options)
     names = list(document.trees)
     if column is None and len(names) == 1:
         column = names[0]

@@ -12,7 +12,8 @@ from treelet.explain.layout import FONT, HEIGHT, MARGIN, Edge, Graph, Layout, sh
 from treelet.structures import Forest, Tree
 
 LIMIT = 400  # nodes and edges that a person may still make out
-SMALL = 9.5
+SMALL, CAPTION = 9.5, 11.0
+PAGE = 900.0  # a wider picture is made smaller where it is shown
 BEST = "#1b1b1b"
 ONLY = "#9aa3ad"
 ALTERNATIVES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56a0d9", "#7a4fb5")
@@ -100,7 +101,12 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
     _check_limit(limit)
     if sum(1 for _ in itertools.islice(tree.nodes(), limit + 1)) > limit:
         raise TreeError(f"the tree has more than {limit:,} nodes, too many to draw: draw a part of it, or print it")
-    return Picture(Graph(Forest.from_tree(tree)), "").svg()
+    return captioned_svg(tree)
+
+
+def captioned_svg(tree: Tree, caption: str = "") -> str:
+    """A picture of a tree of any size, with a line of text below it."""
+    return Picture(Graph(Forest.from_tree(tree)), caption).svg()
 
 
 def _check_limit(limit: object) -> None:
@@ -114,8 +120,9 @@ class Picture:
 
     def svg(self) -> str:
         layout = self.layout
-        width = max(layout.width, width_of(self.caption, 11) + 2 * MARGIN if self.caption else 0)
-        height = layout.height + MARGIN + (20 if self.caption else 0)
+        caption = Caption(self.caption, layout.width)
+        width = max(layout.width, caption.width)
+        height = layout.height + MARGIN + caption.height
         dots = sorted(itertools.chain.from_iterable(layout.dots.values()), key=lambda dot: dot[0].best)
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -128,12 +135,7 @@ class Picture:
             *(line for dot in dots for line in self._dot(*dot)),
             *(line for node in range(len(self.graph.nodes)) for line in self._node(node)),
         ]
-        if self.caption:
-            lines.append(
-                f'<text x="{MARGIN:g}" y="{height - 10:.1f}" text-anchor="start" font-size="11" fill="#667077">'
-                f"{escaped(self.caption)}</text>"
-            )
-        return "\n".join([*lines, "</svg>"]) + "\n"
+        return "\n".join([*lines, *caption.lines(height), "</svg>"]) + "\n"
 
     def _words(self) -> list[str]:
         leaves = [node for number, node in enumerate(self.graph.nodes) if number not in self.graph.own]
@@ -213,6 +215,21 @@ class Picture:
 def _shade(chance: float) -> str:
     """From white to a light blue."""
     return "#" + "".join(f"{round(255 + (full - 255) * chance):02x}" for full in (0xC9, 0xDD, 0xF2))
+
+
+class Caption:
+    """A line of text at the bottom of a picture, or nothing. A wide picture is shown smaller: there the text is larger."""
+
+    def __init__(self, text: str, beside: float) -> None:
+        self.text, self.size = text, CAPTION * max(1.0, beside / PAGE)
+        self.width = width_of(text, self.size) + 2 * MARGIN if text else 0.0
+        self.height = self.size + 9 if text else 0.0
+
+    def lines(self, bottom: float) -> list[str]:
+        if not self.text:
+            return []
+        style = f'text-anchor="start" font-size="{self.size:.3g}" fill="#667077"'
+        return [f'<text x="{MARGIN:g}" y="{bottom - 10:.1f}" {style}>{escaped(self.text)}</text>']
 
 
 def escaped(text: str) -> str:

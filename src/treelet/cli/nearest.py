@@ -1,0 +1,113 @@
+"""``treelet nearest``: the trees of a collection that are most like given ones, and what they share."""
+
+from __future__ import annotations
+
+import json as json_format
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treelet.cli.compare import read_argument
+from treelet.cli.options import (
+    FormatOption,
+    JsonOption,
+    LamOption,
+    MaxDepthOption,
+    MuOption,
+    NoLeavesOption,
+    ProgressOption,
+    kernel_from_options,
+)
+from treelet.cli.overwriting import READ
+from treelet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from treelet.kernels import Kernel
+    from treelet.structures import Tree, Treebank
+
+WIDTH = 100  # letters of a tree's words that are shown
+LISTED = 200  # shared fragments, of which the widest are shown
+
+
+def command(
+    bank: Annotated[str, typer.Argument(metavar="BANK", help="Trees to look in; - is the standard input."), READ],
+    query: Annotated[
+        str | None,
+        typer.Argument(metavar="[QUERY]", help="A file of trees, or a tree in brackets. By default those of BANK."),
+        READ,
+    ] = None,
+    *,
+    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many neighbours of each.")] = 5,
+    kernel: Annotated[str, typer.Option(metavar="NAME", help="st, sst or pt, always normalised.")] = "sst",
+    lam: LamOption = None,
+    mu: MuOption = None,
+    max_depth: MaxDepthOption = None,
+    no_leaves: NoLeavesOption = False,
+    top: Annotated[
+        int, typer.Option(metavar="N", help="How many shared fragments of each pair to show, widest first.")
+    ] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB.")] = None,
+    format: FormatOption = None,
+    progress: ProgressOption = True,
+    json: JsonOption = False,
+) -> None:
+    """Show the trees that are most like given ones.
+
+    Trees are counted from 1. Example: treelet nearest bank.mrg "(NP (D the) (N apple))" -k 3
+    """
+    if top < 0:
+        raise ParameterError(f"--top must be at least 0, got {top}")
+    if bank == query == "-":
+        raise ParameterError("only one of BANK and QUERY can be the standard input")
+    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, no_leaves=no_leaves)
+
+    from treelet.gram import nearest
+    from treelet.structures import Treebank, read_trees
+
+    trees = read_trees(bank, format)
+    queries = None
+    if query is not None:
+        is_tree = query.lstrip().startswith("(")
+        queries = Treebank([read_argument(query, "QUERY")]) if is_tree else read_trees(query, format)
+    values, rows = nearest(chosen.normalized(), trees, queries, k, n_jobs=jobs, memory=memory, progress=progress)
+    found = _found(chosen, trees if queries is None else queries, trees, values.tolist(), rows.tolist(), top)
+    if json:
+        print(json_format.dumps({"kernel": repr(chosen.normalized()), "queries": found}))
+        return
+    print("\n\n".join(map(_text, found)))
+
+
+def _found(
+    kernel: Kernel, queries: Treebank, trees: Treebank, values: list[list[float]], rows: list[list[int]], top: int
+) -> list[dict[str, Any]]:
+    """Each query with its neighbours, ready for JSON."""
+    from treelet.explain import shared_fragments
+
+    found = []
+    for number, query in enumerate(queries):
+        neighbours = []
+        for value, row in zip(values[number], rows[number], strict=True):
+            tree = trees[row]
+            shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
+            widest = sorted(shared, key=lambda one: -len(one.tree.productions()))[:top]
+            fragments = [str(fragment.tree) for fragment in widest]
+            neighbours.append({"number": row + 1, "value": value, "tree": str(tree or ""), "shared": fragments})
+        found.append({"number": number + 1, "tree": str(query or ""), "nearest": neighbours})
+    return found
+
+
+def _text(query: dict[str, Any]) -> str:
+    lines = [f"{query['number']}. {_words(query['tree'])}"]
+    for neighbour in query["nearest"]:
+        lines.append(f"   {neighbour['value']:.4f}  {neighbour['number']}. {_words(neighbour['tree'])}")
+        lines += [f"             {fragment}" for fragment in neighbour["shared"]]
+    return "\n".join(lines)
+
+
+def _words(text: str) -> str:
+    from treelet.structures import Tree
+
+    tree: Tree | None = Tree.parse(text) if text else None
+    words = " ".join(tree.words()) if tree is not None else "(no tree)"
+    return words if len(words) <= WIDTH else f"{words[: WIDTH - 4]} ..."

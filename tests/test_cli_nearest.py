@@ -1,0 +1,59 @@
+"""``treelet nearest``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import treelet as tl
+from conftest import fail, run
+from treelet.datasets import flights
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Path:
+    flights(40).write(tmp_path / "bank.mrg")
+    return tmp_path / "bank.mrg"
+
+
+def test_neighbours_of_a_tree(bank: Path) -> None:
+    tree = "(S (NP (PRP i)) (VP (VBP need) (NP (DT a) (NN flight))))"
+    found = json.loads(run("nearest", bank, tree, "-k", 3, "--kernel", "pt", "--lam", 0.5, "--json").stdout)
+    values, rows = tl.nearest(tl.PartialTree(lam=0.5).normalized(), flights(40), [tree], 3)
+    (query,) = found["queries"]
+    assert (query["number"], query["tree"]) == (1, tree)
+    assert [one["number"] for one in query["nearest"]] == (rows[0] + 1).tolist()
+    assert [one["value"] for one in query["nearest"]] == values[0].tolist()
+    assert [one["tree"] for one in query["nearest"]] == list(map(str, flights(40)[rows[0]]))
+
+
+def test_neighbours_within_the_file_and_what_they_share(bank: Path) -> None:
+    text = run("nearest", bank, "-k", 2, "--top", 2).stdout
+    blocks = text.split("\n\n")
+    rows = tl.nearest(tl.SubsetTree().normalized(), flights(40), k=2)[1]
+    assert len(blocks) == 40
+    first = blocks[0].splitlines()
+    assert first[0] == "1. " + " ".join(flights(40)[0].words())
+    places = [line.split()[1] for line in first if line[3:4].isdigit()]
+    assert places == [f"{row + 1}." for row in rows[0]]
+    shared = [line.strip() for line in first if line.strip().startswith("(")]
+    known = {
+        str(f.tree) for row in rows[0] for f in tl.shared_fragments(flights(40)[0], flights(40)[row], tl.SubsetTree())
+    }
+    assert len(shared) == 4
+    assert set(shared) <= known
+
+
+def test_from_the_standard_input(bank: Path) -> None:
+    assert run("nearest", bank, "-", "-k", 1, input=bank.read_text()).stdout.count("1.0000  ") == 40
+    assert run("nearest", "-", "-k", 1, input=bank.read_text()).stdout == run("nearest", bank, "-k", 1).stdout
+
+
+def test_mistakes_are_said(bank: Path) -> None:
+    assert "at most 39" in fail("nearest", bank, "-k", 40)
+    assert "QUERY:1:1" in fail("nearest", bank, "(S (A a)")
+    assert "--top must be at least 0" in fail("nearest", bank, "--top", -1)
+    assert "only one of BANK and QUERY" in fail("nearest", "-", "-")
+    assert "choose one of st, sst, pt" in fail("nearest", bank, "--kernel", "rbf")
