@@ -19,7 +19,7 @@ from treelet.structures.packed import Arrays, packed, unpacked
 
 Item = TypeVar("Item")
 RowIndex = int | slice | NDArray[np.int64]
-MOST_KNOWN = 4  # numbers an item that a bank keeps
+MOST_KNOWN = 32  # numbers an item that a bank keeps: self-values under so many kernels
 _making = Lock()  # two threads that ask for columns must not get two stores
 
 
