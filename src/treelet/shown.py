@@ -17,7 +17,8 @@ class Drawn:
     def _repr_svg_(self) -> str | None:
         from treelet.explain.notebook import picture
 
-        return picture(self)
+        drawing = picture(self)
+        return None if drawing is None else str(drawing)
 
 
 class Tabled:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError, TreeError
+from treelet.explain.drawing import Drawing
 from treelet.explain.layout import shown, width_of
 from treelet.explain.svg import Caption, escaped
 from treelet.structures import Dependencies
@@ -179,7 +180,7 @@ def _check(parse: object, limit: int) -> Dependencies:
 # --- SVG --------------------------------------------------------------------------------------------------------
 
 
-def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "", limit: int = LIMIT) -> str:
+def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "", limit: int = LIMIT) -> Drawing:
     """A picture of a dependency parse: arcs over the words, their types on them.
 
     Parameters
@@ -195,8 +196,8 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
 
     Returns
     -------
-    str
-        An SVG document.
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
 
     Examples
     --------
@@ -244,7 +245,7 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
                 f'<text x="{x:.1f}" y="{floor + 35:.1f}" font-size="{SMALL:g}" fill="{TAG}">'
                 f"{escaped(shown(parse.tags[place]))}</text>"
             )
-    return "\n".join([*lines, *below.lines(height), "</svg>"]) + "\n"
+    return Drawing("\n".join([*lines, *below.lines(height), "</svg>"]) + "\n", of=parse)
 
 
 def _path(arc: _Arc, floor: float) -> str:

@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from treelet.explain.arcs import dependency_svg
+from treelet.explain.drawing import Drawing
 from treelet.explain.excerpts import MORE, WORDS, excerpt, first_words, nodes_text
 from treelet.explain.formula import parts_of, symbols_of, written
 from treelet.explain.svg import captioned_svg, forest_svg
@@ -35,18 +36,18 @@ FAINT = "opacity:.7"
 
 
 @singledispatch
-def picture(thing: object) -> str | None:
-    """An SVG document; None where there is nothing to draw."""
+def picture(thing: object) -> Drawing | None:
+    """A drawing; None where there is nothing to draw."""
     return None
 
 
 @picture.register
-def _(tree: Tree) -> str:
+def _(tree: Tree) -> Drawing:
     return captioned_svg(*excerpt(tree))
 
 
 @picture.register
-def _(forest: Forest) -> str | None:
+def _(forest: Forest) -> Drawing | None:
     if not forest:
         return None
     if len(forest.columns.label) + len(forest.columns.logp) <= FOREST:
@@ -57,7 +58,7 @@ def _(forest: Forest) -> str | None:
 
 
 @picture.register
-def _(parse: Dependencies) -> str | None:
+def _(parse: Dependencies) -> Drawing | None:
     if not parse.words:
         return None
     small = first_words(parse)
@@ -65,13 +66,12 @@ def _(parse: Dependencies) -> str | None:
     return dependency_svg(small, caption=note)
 
 
-def image(svg: str | None, scale: float = 1.0) -> str:
+def image(drawing: Drawing | None, scale: float = 1.0) -> str:
     """A picture inside a page. As an image it is safe, also where a page's inline SVG is taken out."""
-    if svg is None:
+    if drawing is None:
         return ""
-    data = base64.b64encode(svg.encode("utf-8", "replace")).decode("ascii")
-    width = scale * float(svg.partition('width="')[2].partition('"')[0])
-    style = f"width:{width:.0f}px; max-width:100%; height:auto"
+    data = base64.b64encode(drawing.content(".svg")).decode("ascii")
+    style = f"width:{scale * drawing.width:.0f}px; max-width:100%; height:auto"
     return f'<img alt="" style="{style}" src="data:image/svg+xml;base64,{data}">'
 
 
@@ -121,10 +121,10 @@ def _row(item: object) -> list[str]:
     return [f"<code>{_text(str(item), LETTERS)}</code>", f"{len(item):,}" if hasattr(item, "__len__") else ""]
 
 
-def _opening(text: str, svg: str | None) -> str:
+def _opening(text: str, drawing: Drawing | None) -> str:
     """A line that opens to a picture."""
     line = f"<code>{_text(text, LETTERS)}</code>"
-    return f"<details><summary>{line}</summary>{image(svg)}</details>" if svg else line
+    return f"<details><summary>{line}</summary>{image(drawing)}</details>" if drawing else line
 
 
 def fragment_table(fragments: Any) -> str:

@@ -8,6 +8,7 @@ from html import escape
 
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError, TreeError
+from treelet.explain.drawing import Drawing
 from treelet.explain.layout import FONT, HEIGHT, MARGIN, Edge, Graph, Layout, shown, width_of
 from treelet.structures import Forest, Tree
 
@@ -21,7 +22,7 @@ ALTERNATIVES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56a0d9"
 _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> str:
+def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> Drawing:
     """A picture of a packed forest.
 
     Words are at the bottom, and a node stands over the middle of its words. A node that can be expanded in several ways
@@ -40,8 +41,8 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> s
 
     Returns
     -------
-    str
-        An SVG document.
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
 
     Raises
     ------
@@ -70,10 +71,10 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> s
         )
     count = forest.count_trees()
     said = f"{count:,} tree{'s' * (count > 1)}" if count < 10**12 else f"{float(min(count, 10**300)):.1e} trees"
-    return Picture(Graph(forest), f"{said}, the most probable one in bold" if caption else "").svg()
+    return Drawing(Picture(Graph(forest), f"{said}, the most probable one in bold" if caption else "").svg())
 
 
-def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
+def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
     """A picture of a tree, its words in a row at the bottom.
 
     Parameters
@@ -85,8 +86,8 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
 
     Returns
     -------
-    str
-        An SVG document.
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
 
     Examples
     --------
@@ -104,9 +105,9 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
     return captioned_svg(tree)
 
 
-def captioned_svg(tree: Tree, caption: str = "") -> str:
+def captioned_svg(tree: Tree, caption: str = "") -> Drawing:
     """A picture of a tree of any size, with a line of text below it."""
-    return Picture(Graph(Forest.from_tree(tree)), caption).svg()
+    return Drawing(Picture(Graph(Forest.from_tree(tree)), caption).svg(), of=tree)
 
 
 def _check_limit(limit: object) -> None:
