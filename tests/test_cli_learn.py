@@ -22,7 +22,7 @@ import treelet as tl
 from conftest import fail, run, run_python
 from treelet.cli import evaluate, grid
 from treelet.learn import matrices
-from treelet.learn.persist import load_classifier
+from treelet.learn.persist import load_predictor
 
 FRAGMENTS = {
     "place": ["(WH (W where))", "(WH (P in) (WH (W what) (N city)))"],
@@ -376,16 +376,16 @@ def test_a_saved_classifier_predicts_the_same(train: Path, test: Path, multi_cla
     path = train.with_name("m.treelet")
     tl.save(clf, path)
     X = tl.read_examples(test)[0]
-    saved = load_classifier(path, n_jobs=2)
+    saved = load_predictor(path, n_jobs=2)
     np.testing.assert_array_equal(saved.decision_function(X), clf.decision_function(X))
     np.testing.assert_array_equal(saved.predict(X), clf.predict(X))
     K = clf.model_.kernel(X)
     tl.save(tl.KernelSVC("precomputed").fit(K, [0, 1] * (len(X) // 2) + [0] * (len(X) % 2)), path)
     with pytest.raises(tl.errors.InputTypeError, match="fitted to a matrix of kernel values, and takes no examples"):
-        load_classifier(path)
+        load_predictor(path)
     tl.save(tl.KernelMatrix().fit(X), path)
-    with pytest.raises(tl.errors.InputTypeError, match="a KernelMatrix, not a classifier"):
-        load_classifier(path)
+    with pytest.raises(tl.errors.InputTypeError, match="a KernelMatrix, which predicts nothing"):
+        load_predictor(path)
 
 
 def test_predict_nothing(train: Path) -> None:
@@ -528,7 +528,7 @@ def test_no_model(test: Path, command: str) -> None:
     assert "cannot be read" in fail(command, test.with_name("nothing.treelet"), test)
     matrix = test.with_name("matrix.treelet")
     tl.save(tl.KernelMatrix(tl.SubsetTree()).fit(["(A x)"]), matrix)
-    assert "a KernelMatrix, not a classifier" in fail(command, matrix, test)
+    assert "a KernelMatrix, which predicts nothing" in fail(command, matrix, test)
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
@@ -551,7 +551,7 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
     ("options", "message"),
     [
         (["--C", "0"], "--C must be a number above 0"),
-        (["--C", "nan"], "--C must be a number above 0"),
+        (["--C", "nan"], "--C must be finite numbers"),
         (["--vectors", "-1"], "--vectors must be a number above 0"),
         (["--normalize-vectors"], "--normalize-vectors is for --vectors"),
         (["--multi-class", "all"], "--multi-class must be ovr or ovo"),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treelet.errors import InputTypeError
 from treelet.kernels.base import Matrix
 from treelet.learn.model import CompressedModel
+from treelet.learn.platt import coupled, sigmoid
 from treelet.learn.state import check_intercepts
 
 SHOWN = 10  # labels, in a message
@@ -74,6 +75,7 @@ class Decides:
 
     classes_: NDArray[Any]
     multi_class_: str
+    platt_: Matrix
     model_: Any
     _values: Callable[[Any], Matrix]
 
@@ -94,32 +96,90 @@ class Decides:
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
+    def _probabilities(self, X: Any) -> Matrix:
+        """The probability of each class by Platt's sigmoids, whose parameters are ``platt_``."""
+        first = sigmoid(self._values(X), self.platt_)
+        if len(self.classes_) == 2:
+            return np.column_stack([1 - first, first])
+        if self.multi_class_ == "ovo":
+            return coupled(first, len(self.classes_))
+        first /= first.sum(axis=1, keepdims=True)  # a sigmoid is never 0
+        return first
+
     def _check_decisions(self) -> int:
         """How many machines there are; ValueError if what came from a file does not fit together."""
         k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
         machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
         if k < 2 or machines is None or machines != self.model_.outputs:
             raise ValueError("classes and machines do not fit")
+        platt = getattr(self, "platt_", np.zeros((machines, 2)))
+        if not isinstance(platt, np.ndarray) or platt.shape != (machines, 2) or not np.isfinite(platt).all():
+            raise ValueError("the probabilities' parameters do not fit")
         return machines
 
 
-class NoClassifierError(InputTypeError):
-    """A model is of another kind than one that classifies examples."""
+class NoPredictorError(InputTypeError):
+    """A model is of another kind than one that predicts something of examples."""
 
 
-class SavedClassifier(Decides):
-    """A fitted `KernelSVC` as a file has it, without scikit-learn: it predicts the same, and no more."""
+TASKS = {
+    "KernelSVC": "classify",
+    "KernelSVR": "regress",
+    "RLS": "regress",
+    "RankSVM": "rank",
+    "RankRLS": "rank",
+    "VotedPerceptron": "rank",
+}
+"""What each estimator does."""
 
-    def __init__(self, fitted: dict[str, Any], n_jobs: int | None = 1, progress: bool = False) -> None:
-        self.model_, self.intercept_ = fitted["model_"], fitted["intercept_"]
-        self.n_jobs, self.progress = n_jobs, progress
-        self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
+KEPT = ("model_", "intercept_", "classes_", "multi_class_", "platt_")
+"""What predicting needs of a fitted estimator."""
+
+
+class SavedPredictor:
+    """A fitted estimator as a file has it, without scikit-learn: it predicts the same, and no more.
+
+    Attributes
+    ----------
+    task : str
+        ``"classify"``, ``"regress"`` or ``"rank"``.
+    """
+
+    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1, progress: bool = False) -> None:
+        self.task = TASKS[kind]
+        self.model_, self.n_jobs, self.progress = fitted["model_"], n_jobs, progress
         if not isinstance(self.model_, CompressedModel):
-            raise NoClassifierError(
-                "this model was fitted to a matrix of kernel values, and takes no examples: train with a kernel"
-            )
-        check_intercepts(self.intercept_, self._check_decisions())
+            from treelet.learn.precomputed import MatrixModel  # which needs more than predicting does
+
+            if isinstance(self.model_, MatrixModel):
+                raise NoPredictorError(
+                    "this model was fitted to a matrix of kernel values, and takes no examples: train with a kernel"
+                )
+        self.intercept_ = fitted.get("intercept_", np.zeros(self.model_.outputs))
+        check_intercepts(self.intercept_, self.model_.outputs)
 
     def _values(self, X: Any) -> Matrix:
         values: Matrix = self.model_.score(X, n_jobs=self.n_jobs, progress=self.progress) + self.intercept_
         return values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The value or score of each example; of an estimator with several outputs, the values."""
+        values = self._values(X)
+        return values[:, 0] if self.model_.outputs == 1 else values
+
+
+class SavedClassifier(Decides, SavedPredictor):
+    """A fitted `KernelSVC` as a file has it."""
+
+    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1, progress: bool = False) -> None:
+        super().__init__(kind, fitted, n_jobs, progress)
+        self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
+        if "platt_" in fitted:
+            self.platt_ = fitted["platt_"]
+        self._check_decisions()
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """The probability of each class."""
+        if not hasattr(self, "platt_"):
+            raise NoPredictorError("this model has no probabilities: train it with probability=True")
+        return self._probabilities(X)
