@@ -21,8 +21,8 @@ template <> struct ParametersOf<SubsetTreeColumns> {
     }
 };
 template <> struct ParametersOf<PartialTreeColumns> {
-    template <class Num> static auto of(double lam, double mu, bool leaves, const Similar *similar) {
-        return std::tuple(as_parameter<Num>(lam, 0), as_parameter<Num>(mu, 1), leaves, similar ? *similar : Similar{});
+    template <class Num> static auto of(double lam, double mu, bool leaves, double terminal, const Similar *similar) {
+        return std::tuple(as_parameter<Num>(lam, 0), as_parameter<Num>(mu, 1), leaves, terminal, similar ? *similar : Similar{});
     }
 };
 
@@ -106,13 +106,14 @@ StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, Lon
 }
 
 // Completes rows begin .. end, columns first .. last, of a symmetric matrix of which the lower half is there.
-void mirror(Matrix out, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
+template <class Number> void mirror(nb::ndarray<Number, nb::ndim<2>, nb::device::cpu> out, std::size_t begin, std::size_t end,
+                                    std::size_t first, std::size_t last) {
     const std::size_t n = out.shape(0), tile = 16;
     if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
     if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");
     nb::gil_scoped_release free;
     const std::int64_t stride = out.stride(0);
-    double *a = out.data();
+    Number *a = out.data();
     for (std::size_t i0 = begin; i0 < end; i0 += tile)
         for (std::size_t j0 = std::max(i0, first); j0 < last; j0 += tile)
             for (std::size_t i = i0; i < std::min(end, i0 + tile); ++i)
@@ -267,11 +268,13 @@ NB_MODULE(_core, m) {
     bind_columns<SubtreeColumns, double>(m, "SubtreeColumns", "Columns of a subtree-kernel matrix.", "lam"_a);
     bind_columns<SubsetTreeColumns, double, int, bool>(m, "SubsetTreeColumns", "Columns of a subset-tree-kernel matrix.", "lam"_a,
                                                        "max_depth"_a, "leaves"_a);
-    bind_columns<PartialTreeColumns, double, double, bool, const Similar *>(
-        m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "similar"_a.none());
+    bind_columns<PartialTreeColumns, double, double, bool, double, const Similar *>(
+        m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "terminal"_a,
+        "similar"_a.none());
     bind_forests(m, weights);
     bind_parsing(m);
     bind_sequences(m);
-    m.def("mirror", &mirror, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a,
-          "Completes a tile of a symmetric matrix of which the lower half is there.");
+    const char *completes = "Completes a tile of a symmetric matrix of which the lower half is there.";
+    m.def("mirror", &mirror<double>, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a, completes);
+    m.def("mirror", &mirror<float>, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a, completes);
 }

@@ -31,8 +31,9 @@ template <class Num> class ChildSequences {
   public:
     static constexpr std::size_t sweep = 128; // columns computed together
 
-    ChildSequences(const PartialTreeIndex &index, const Similar &similar, Num lam, Num constant)
-        : index_(index), similar_(similar), lam_(lam), constant_(constant), power_(64, Num(1)) {
+    // `constant` is Delta of two nodes with nothing below in common, `terminal` that of two of which one has no children.
+    ChildSequences(const PartialTreeIndex &index, const Similar &similar, Num lam, Num constant, Num terminal, bool plain)
+        : index_(index), similar_(similar), lam_(lam), constant_(constant), terminal_(terminal), plain_(plain), power_(64, Num(1)) {
         for (std::size_t i = 1; i < power_.size(); ++i) power_[i] = power_[i - 1] * lam_;
     }
 
@@ -43,22 +44,24 @@ template <class Num> class ChildSequences {
         if (count == Plan::by_grid)
             by_grid(store, u, g, from, width, values, s, pulse);
         else
-            by_chains(store.children(u), g, match, count, from, width, values, s);
+            by_chains(store, store.children(u), g, match, count, from, width, values, s);
         return s.total.data();
     }
     std::size_t bytes() const { return bytes_of(power_); }
 
   private:
     // T_x = Delta_x * (1 + sum of lam^gaps T_y over the matches y before x on both sides); S = sum of T_x.
-    template <class Of> void by_chains(const Id *kids, const Group &g, const Plan::Match *match, std::size_t count, Id from,
-                                       std::size_t width, Of values, ChildScratch<Num> &s) const {
+    template <class Of> void by_chains(const Store &store, const Id *kids, const Group &g, const Plan::Match *match,
+                                       std::size_t count, Id from, std::size_t width, Of values, ChildScratch<Num> &s) const {
         Num *const total = s.total.data();
-        if (count == 1) return meet(values(kids[match[0].a]), g, match[0].b, match[0].sigma, from, width, total);
+        if (count == 1)
+            return meet(values(kids[match[0].a]), is_word(store, kids[match[0].a]), g, match[0].b, match[0].sigma, from, width,
+                        total);
         s.met.resize(Plan::chain_limit * sweep);
         if (s.chain.size() < Plan::chain_limit * sweep) s.chain.resize(Plan::chain_limit * sweep);
         for (std::size_t x = 0; x < count; ++x) {
             Num *met = s.met.data() + x * sweep, *chain = s.chain.data() + x * sweep;
-            meet(values(kids[match[x].a]), g, match[x].b, match[x].sigma, from, width, met);
+            meet(values(kids[match[x].a]), is_word(store, kids[match[x].a]), g, match[x].b, match[x].sigma, from, width, met);
             bool first = true;
             for (std::size_t y = 0; y < x; ++y) {
                 if (match[y].a >= match[x].a || match[y].b >= match[x].b) continue;
@@ -112,7 +115,7 @@ template <class Num> class ChildSequences {
                     E *= lam;
                     if (match != match_end && match->position == b) {
                         Num met;
-                        meet(values(kids[a]), g, b, match->sigma, from + static_cast<Id>(r), 1, &met);
+                        meet(values(kids[a]), is_word(store, kids[a]), g, b, match->sigma, from + static_cast<Id>(r), 1, &met);
                         const Num T = met * (one + left);
                         total += T;
                         E += T;
@@ -136,13 +139,16 @@ template <class Num> class ChildSequences {
     static bool negligible(double value) { return value < 1e-40; }
     template <class Other> static bool negligible(Other value) { return value == 0; }
 
+    // Only asked where words have a factor of their own.
+    bool is_word(const Store &store, Id child) const { return !plain_ && store.arity(child) == 0; }
+
     // Delta(child, child b of each column).
-    void meet(const Values &row, const Group &g, Id b, double sigma, Id from, std::size_t width, Num *out) const {
+    void meet(const Values &row, bool word, const Group &g, Id b, double sigma, Id from, std::size_t width, Num *out) const {
         const Id *slot = index_.slots(g, b) + from;
-        const Num constant = constant_;
+        const Num constant = word ? terminal_ : constant_;
         if (sigma != 1) {
             const Id childless = index_.childless(g, b);
-            const Num alike = constant * Num(sigma), unlike(0);
+            const Num alike = terminal_ * Num(sigma), unlike(0);
             for (std::size_t r = 0; r < width; ++r) out[r] = slot[r] == childless ? alike : unlike;
             return;
         }
@@ -155,14 +161,19 @@ template <class Num> class ChildSequences {
             break;
         case Values::dense:
             gather(out, row.value.data(), slot, width);
-            break;
+            return;
         }
+        if (plain_ || word) return;
+        const Id childless = index_.childless(g, b);
+        for (std::size_t r = 0; r < width; ++r)
+            if (slot[r] == childless) out[r] = terminal_;
     }
     Num gap_weight(Id gaps) const { return static_cast<std::size_t>(gaps) < power_.size() ? power_[gaps] : power(lam_, gaps); }
 
     const PartialTreeIndex &index_;
     const Similar &similar_;
-    Num lam_, constant_;
+    Num lam_, constant_, terminal_;
+    bool plain_;             // the two are one
     std::vector<Num> power_; // of lam
 };
 

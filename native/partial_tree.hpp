@@ -1,6 +1,7 @@
 // The partial-tree kernel of Moschitti (2006) over a whole matrix at once.
 //
-//   Delta(u,v) = mu * (lam^2 + S(u,v))   if u and v have the same label, else 0
+//   Delta(u,v) = mu * (lam^2 + S(u,v))   if u and v have the same label, else 0;
+//                mu * lam^2 * terminal   if moreover one of them has no children (KeLP's terminal factor; 1 in the paper)
 //   S(u,v) = sum over equally long child subsequences J1 of u, J2 of v of
 //            lam^(children skipped) * prod_i Delta(u[J1_i], v[J2_i])
 //   K(i,j) = sum over all node pairs, words included
@@ -28,24 +29,35 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     using Loop = NodeLoop<PartialTreeColumns<Num>, Scratch>;
 
   public:
-    PartialTreeColumns(Targets targets, Num lam, Num mu, bool leaves, Similar similar = {})
+    PartialTreeColumns(Targets targets, Num lam, Num mu, bool leaves, double terminal, Similar similar = {})
         : Loop(targets.size()), store_(*targets.store), similar_(std::move(similar)), mu_(mu), leaves_(leaves),
-          constant_(mu * lam * lam), index_(store_, targets.weights), children_(index_, similar_, lam, constant_) {
+          apart_(leaves && terminal != 1), constant_(mu * lam * lam), terminal_(constant_ * Num(terminal)),
+          index_(store_, targets.weights), children_(index_, similar_, lam, constant_, terminal_, terminal == 1) {
         labels_.build(targets.weights, labels_of(store_, leaves_));
-        if (similar_.any()) words_.build(targets.weights, words_of(store_));
+        if (similar_.any() || apart_) words_.build(targets.weights, words_of(store_));
+        if (apart_) inner_.build(targets.weights, labels_of(store_, false));
         index_sums(targets.weights);
     }
 
     void prepare(const Store &store, Scratch &s) const { s.plans.for_store(store); }
 
-    // mu * lam^2 for every pair of nodes with one label (without leaves: neither of them a word).
+    // mu * lam^2 for every pair of nodes with one label (without leaves: neither of them a word), times the terminal factor
+    // where one of them is a word.
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
-        labels_.add(b.rows, b.first + r, constant_, b.s.seen, b.last, sums, b.pulse, labels_of(b.store, leaves_));
+        const auto add = [&](const CountProduct &targets, Num factor, auto keys) {
+            targets.add(b.rows, b.first + r, factor, b.s.seen, b.last, sums, b.pulse, keys);
+        };
+        if (apart_) {
+            add(labels_, terminal_, words_of(b.store));
+            add(words_, terminal_, labels_of(b.store, false));
+            add(inner_, constant_, labels_of(b.store, false));
+        } else
+            add(labels_, constant_, labels_of(b.store, leaves_));
         if (!leaves_ || !similar_.any()) return;
         const NodeWeights &w = *b.rows.trees; // few of the words that are alike come twice: not worth summing up first
         for (std::int64_t i = w.start[b.first + r]; i < w.start[b.first + r + 1]; ++i)
             similar_.each(b.store, w.node[i],
-                          [&](Id label, double sigma) { words_.add(label, constant_ * Num(sigma * w.weight[i]), b.last, sums); });
+                          [&](Id label, double sigma) { words_.add(label, terminal_ * Num(sigma * w.weight[i]), b.last, sums); });
     }
 
     template <class Block> void correct(Block &b) const {
@@ -98,7 +110,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         for (std::size_t i = 0; i < n; ++i) {
             const double more = scale * weight[i];
             if (leaves_ || store_.arity(node[i])) labels_.grow(store_.label(node[i]), more);
-            if (similar_.any() && store_.arity(node[i]) == 0) words_.grow(store_.label(node[i]), more);
+            if ((similar_.any() || apart_) && store_.arity(node[i]) == 0) words_.grow(store_.label(node[i]), more);
+            if (apart_ && store_.arity(node[i])) inner_.grow(store_.label(node[i]), more);
             const Id column = index_.column_of(node[i]);
             if (column == none) continue;
             if (index_.label_of(node[i]).sparse)
@@ -108,25 +121,28 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         }
     }
 
-    static Memory estimate(Targets targets, Num, Num, bool leaves, const Similar &similar) {
+    static Memory estimate(Targets targets, Num, Num, bool leaves, double terminal, const Similar &similar) {
         const Store &store = *targets.store;
         const NodeWeights &w = targets.weights;
         std::size_t cells, entries = 0;
         Memory out = PartialTreeIndex::estimate(store, w, cells);
         for (Id node : w.node) entries += store.arity(node) > 0;
         const Memory labels = CountProduct::estimate(w, labels_of(store, leaves));
-        const Memory words = similar.any() ? CountProduct::estimate(w, words_of(store)) : Memory();
+        const bool apart = leaves && terminal != 1;
+        const Memory words = similar.any() || apart ? CountProduct::estimate(w, words_of(store)) : Memory();
+        const Memory inner = apart ? CountProduct::estimate(w, labels_of(store, false)) : Memory();
         const Memory postings = Postings::estimate(cells, entries);
-        out.index += labels.index + words.index + entries * sizeof(SumEntry) + (cells + w.rows() + 2) * sizeof(std::int64_t) +
-                     similar.bytes() + 64 * sizeof(Num) + (w.rows() == 1 ? cells * sizeof(Id) : 0);
+        out.index += labels.index + words.index + inner.index + entries * sizeof(SumEntry) +
+                     (cells + w.rows() + 2) * sizeof(std::int64_t) + similar.bytes() + 64 * sizeof(Num) +
+                     (w.rows() == 1 ? cells * sizeof(Id) : 0);
         out.working = std::max(
-            {out.working, labels.working, words.working, postings.working,
+            {out.working, labels.working, words.working, inner.working, postings.working,
              Loop::working(targets.size(), store.size()) + (RowBlock::max_rows + 4) * cells * sizeof(Num) + Plans::bytes()});
         return out;
     }
     std::size_t bytes() const {
-        return similar_.bytes() + index_.bytes() + children_.bytes() + labels_.bytes() + words_.bytes() + bytes_of(sum_start_) +
-               bytes_of(sum_entry_) + bytes_of(entry_of_) + postings_.bytes();
+        return similar_.bytes() + index_.bytes() + children_.bytes() + labels_.bytes() + words_.bytes() + inner_.bytes() +
+               bytes_of(sum_start_) + bytes_of(sum_entry_) + bytes_of(entry_of_) + postings_.bytes();
     }
 
   private:
@@ -196,17 +212,18 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         Values &row = b.s.kept.make(i);
         row.kind = Values::dense;
         row.value.assign(static_cast<std::size_t>(label.end - label.begin) + 1, constant_);
+        row.value.back() = terminal_; // the cell of the childless
         if (before.kind == Values::one_exception) row.value[before.exception] = before.exceptional;
     }
 
     const Store &store_;
     Similar similar_;
     Num mu_;
-    bool leaves_;
-    Num constant_; // mu lam^2
+    bool leaves_, apart_;     // apart: words have a factor of their own, and are counted
+    Num constant_, terminal_; // mu lam^2; where one of the two is a word
     PartialTreeIndex index_;
     ChildSequences<Num> children_;
-    CountProduct labels_, words_; // all nodes; childless ones, where some are alike
+    CountProduct labels_, words_, inner_; // all nodes; childless ones, and those with children, where they are needed
     std::vector<std::int64_t> sum_start_{0};
     std::vector<SumEntry> sum_entry_;
     std::vector<Id> entry_of_; // column -> its entry, for the only target

@@ -18,7 +18,7 @@ from conftest import binary
 from treelet.kernels.bag import Bags
 from treelet.structures import Vectors, bag_of_words
 from treelet.testing import check_kernel, definition
-from treelet.testing.cases import KERNELS
+from treelet.testing.cases import EXAMPLES, KERNELS
 from treelet.testing.strategies import examples
 
 SST, PT = tl.SubsetTree(lam=0.4), tl.PartialTree(lam=0.5, mu=0.6)
@@ -190,6 +190,17 @@ WRITTEN = [
     (tl.On("path", A) + tl.On(3, tl.Linear()), "On('path', SubsetTree(lam=0.4)) + On(3, Linear())"),
     (tl.On("path", 0.5 * A + C), "On('path', 0.5 * SubsetTree(lam=0.4) + Subtree(lam=1.0))"),
     (tl.Bag(A + C).normalized(), "Bag(kernel=SubsetTree(lam=0.4) + Subtree(lam=1.0)).normalized()"),
+    (tl.Sum(syntax=0.5 * A, words=C), "Sum(syntax=0.5 * SubsetTree(lam=0.4), words=Subtree(lam=1.0))"),
+    (tl.Sum(A, B, C), "Sum(k1=SubsetTree(lam=0.4), k2=PartialTree(lam=0.4, mu=0.4), k3=Subtree(lam=1.0))"),
+    (2 * tl.Sum(one=A).normalized(), "2 * Sum(one=SubsetTree(lam=0.4)).normalized()"),
+    (
+        tl.Sum(one=A) * C + tl.Sum(one=A),
+        "Sum(one=SubsetTree(lam=0.4)) * Subtree(lam=1.0) + Sum(one=SubsetTree(lam=0.4))",
+    ),
+    (
+        tl.kernels.Product(one=A, other=A + C),
+        "Product(one=SubsetTree(lam=0.4), other=SubsetTree(lam=0.4) + Subtree(lam=1.0))",
+    ),
     (tl.Polynomial(), "Polynomial(degree=2)"),
     (tl.Polynomial(3, gamma=0.5), "Polynomial(degree=3, gamma=0.5)"),
 ]
@@ -252,6 +263,57 @@ def test_nested_parameters() -> None:
         kernel.set_params(k1__width=1)
 
 
+def test_named_parts() -> None:
+    kernel = tl.Sum(syntax=0.6 * A.normalized(), shape=B.gaussian(1.0), words=tl.On("words", tl.Linear()))
+    assert list(kernel.get_params(deep=False)) == ["syntax", "shape", "words"]
+    assert kernel.get_params()["syntax__kernel__kernel__lam"] == 0.4
+    assert kernel.syntax == 0.6 * A.normalized()
+    changed = clone(kernel).set_params(
+        syntax__lam=0.2, syntax__factor=0.7, shape__mu=0.1, shape__sigma=3, words__column="w"
+    )
+    wanted = "Sum(syntax=0.7 * SubsetTree(lam=0.2).normalized(), shape=PartialTree(lam=0.4, mu=0.1).gaussian(sigma=3), "
+    assert repr(changed) == wanted + "words=On('w', Linear()))"
+    assert repr((2 * changed.normalized()).set_params(syntax__lam=0.9)).startswith(
+        "2 * Sum(syntax=0.7 * SubsetTree(lam=0.9)"
+    )
+    assert kernel.syntax.kernel.kernel.lam == 0.4
+    assert kernel.set_params(words=C).words is C
+    data = ["(A (B x))", "(B x)", "(A (B y))"]
+    np.testing.assert_allclose(kernel(data), 0.6 * A.normalized()(data) + B.gaussian(1.0)(data) + C(data))
+    product = tl.kernels.Product(a=A, b=B, c=C)
+    np.testing.assert_allclose(product(data), A(data) * B(data) * C(data))
+    np.testing.assert_array_equal(tl.Sum(A, B)(data), (A + B)(data))
+    assert tl.Sum(A, B) == A + B
+    assert tl.Sum(k1=A, k2=B) == A + B
+    assert tl.Sum(a=A, b=B) != A + B
+    assert [about.name for about in tl.Sum(a=A, b=C).hyperparameters] == ["a__lam", "b__lam"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: (A + B).set_params(lam=0.2),
+            "Sum has no parameter 'lam'; it has ['k1', 'k2']. Say whose it is: k1__lam or k2__lam",
+        ),
+        (lambda: tl.Sum(a=A, b=C.normalized()).set_params(mu=1), "Sum has no parameter 'mu'; it has ['a', 'b']"),
+        (lambda: tl.Sum(a=A).set_params(a__mu=1), "SubsetTree has no parameter 'mu'"),
+        (lambda: tl.Sum(a=A, b=1), "The 'b' parameter of Sum must be a kernel. Got 1 instead."),
+        (tl.Sum, "Sum needs at least one kernel"),
+        (lambda: tl.Sum(A, b=B), "Sum takes kernels by their places or by names, not both"),
+        (lambda: tl.Sum(normalized=A), "a kernel in Sum cannot be called 'normalized'"),
+        (lambda: tl.Sum(theta=A), "a kernel in Sum cannot be called 'theta'"),
+        (lambda: tl.Sum(a__b=A), "a kernel in Sum cannot be called 'a__b'"),
+        (lambda: tl.Sum(**{"a b": A}), "a kernel in Sum cannot be called 'a b'"),
+        (lambda: tl.kernels.Product(_a=A), "a kernel in Product cannot be called '_a'"),
+    ],
+)
+def test_parts_that_make_no_sense(make: Any, message: str) -> None:
+    with pytest.raises(tl.errors.ParameterError) as error:
+        make()
+    assert message in str(error.value)
+
+
 WRONG = [
     (lambda: A.gaussian(0), "'sigma' parameter of Gaussian must be a number in (0, inf). Got 0 instead."),
     (lambda: A.gaussian(float("nan")), "'sigma' parameter of Gaussian must be a number in (0, inf). Got nan instead."),
@@ -298,6 +360,50 @@ def test_only_kernels_and_numbers_can_be_added() -> None:
     for other in ("a", None, [1], True):
         with pytest.raises(tl.errors.InputTypeError, match="a kernel or a number is needed"):
             A + other
+
+
+# --- distances --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", KERNELS.values(), ids=KERNELS)
+def test_distances(case: Any) -> None:
+    X = case.kernel.coerce(EXAMPLES[case.kind])
+    K, distance = case.kernel(X), case.kernel.distance()
+    own = np.diag(K)
+    D = distance(X, n_jobs=2)
+    expected = np.sqrt(np.maximum(own[:, None] - 2 * K + own[None, :], 0))
+    np.testing.assert_allclose(D, expected, rtol=1e-7, atol=1e-6 * np.sqrt(own.max()))
+    np.testing.assert_array_equal(D, D.T)
+    assert not np.diag(D).any()
+    np.testing.assert_allclose(distance(X[:3], X), D[:3], rtol=1e-7, atol=1e-6 * np.sqrt(own.max()))
+    out = np.empty((len(D), len(D)), np.float32)
+    assert distance(X, out=out) is out
+    np.testing.assert_array_equal(out, D.astype(np.float32))
+    assert eval(repr(distance), vars(tl.kernels) | vars(tl.structures)) == distance
+
+
+def test_equal_examples_are_not_apart() -> None:
+    bank = tl.Treebank(["(S (NP (D the) (N cat)) (VP (V sat)))", "(S (NP (N cats)) (VP (V sat)))", None] * 3)
+    for kernel in (SST, PT.normalized(), SST + 3 * PT, SST.polynomial(3, 0.1)):
+        D = kernel.distance()(bank)
+        np.testing.assert_array_equal(D == 0, np.equal.outer(np.arange(9) % 3, np.arange(9) % 3))
+        np.testing.assert_array_equal(kernel.distance()(bank, bank[:3]) == 0, D[:, :3] == 0)
+
+
+def test_a_distance_is_no_kernel() -> None:
+    distance = SST.distance()
+    for make in (
+        lambda: distance + SST,
+        lambda: 2 * distance,
+        lambda: tl.On("a", distance),
+        lambda: tl.KernelSVC(distance).fit(["(A x)"], [0]),
+    ):
+        with pytest.raises((TypeError, tl.TreeletError)):
+            make()
+    with pytest.raises(tl.errors.KernelOverflowError, match="does not fit a float64"):
+        tl.SubsetTree(lam=1).distance()([binary(12), "(A x)"])
+    with pytest.raises(tl.errors.ParameterError, match="'kernel' parameter of Distance must be a kernel"):
+        tl.kernels.Distance("sst")  # type: ignore[arg-type]
 
 
 # --- large values -----------------------------------------------------------------------------------------------

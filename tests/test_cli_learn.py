@@ -22,7 +22,7 @@ import treelet as tl
 from conftest import fail, run, run_python
 from treelet.cli import evaluate, grid
 from treelet.learn import matrices
-from treelet.learn.persist import load_classifier
+from treelet.learn.persist import load_predictor
 
 FRAGMENTS = {
     "place": ["(WH (W where))", "(WH (P in) (WH (W what) (N city)))"],
@@ -376,16 +376,16 @@ def test_a_saved_classifier_predicts_the_same(train: Path, test: Path, multi_cla
     path = train.with_name("m.treelet")
     tl.save(clf, path)
     X = tl.read_examples(test)[0]
-    saved = load_classifier(path, n_jobs=2)
+    saved = load_predictor(path, n_jobs=2)
     np.testing.assert_array_equal(saved.decision_function(X), clf.decision_function(X))
     np.testing.assert_array_equal(saved.predict(X), clf.predict(X))
     K = clf.model_.kernel(X)
     tl.save(tl.KernelSVC("precomputed").fit(K, [0, 1] * (len(X) // 2) + [0] * (len(X) % 2)), path)
     with pytest.raises(tl.errors.InputTypeError, match="fitted to a matrix of kernel values, and takes no examples"):
-        load_classifier(path)
+        load_predictor(path)
     tl.save(tl.KernelMatrix().fit(X), path)
-    with pytest.raises(tl.errors.InputTypeError, match="a KernelMatrix, not a classifier"):
-        load_classifier(path)
+    with pytest.raises(tl.errors.InputTypeError, match="a KernelMatrix, which predicts nothing"):
+        load_predictor(path)
 
 
 def test_predict_nothing(train: Path) -> None:
@@ -406,7 +406,10 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     examples = generate(12, seed=1)
     known = report("evaluate", model, write_tsv(tmp_path / "test.tsv", examples))
     test = write_tsv(tmp_path / "test.tsv", [*examples, ("reason", "(S (WH (W why)))"), ("reason", examples[0][1])])
-    result = report("evaluate", model, test)
+    told = run("evaluate", model, test, "--json")
+    line = "2 of 14 examples have labels that were never seen in training, and count as errors: 'reason' (2)\n"
+    assert (told.exit_code, told.stderr) == (0, f"treelet: warning: {test}: {line}")
+    result = json.loads(told.stdout)
     assert result["unknown"] == {"reason": 2}
     assert result["examples"] == 14
     assert result["correct"] == known["correct"]
@@ -415,8 +418,22 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     assert labels == ["person", "place", "time", "reason"]
     assert matrix[3].sum() == 2
     assert matrix[:, 3].sum() == 0
-    text = succeed("evaluate", model, test)
-    assert "labels that the model does not know, all counted as errors: reason (2)" in text
+    with pytest.warns(tl.errors.UnseenLabelWarning, match=r"2 of 14 examples .*: 'reason' \(2\)"):
+        score = tl.load(model).score(*tl.read_examples(test))
+    assert score == result["accuracy"]
+
+
+def test_labels_of_which_none_was_seen_are_an_error(train: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.treelet"
+    succeed("train", train, "-o", model)
+    test = write_tsv(tmp_path / "test.tsv", [(label.upper(), tree) for label, tree in generate(6, seed=1)])
+    line = fail("evaluate", model, test)
+    assert (
+        f"{test}: none of the labels was seen in training: there are 'PERSON' (2), 'PLACE' (2), 'TIME' (2) here" in line
+    )
+    assert "there were 'person', 'place', 'time'" in line
+    with pytest.warns(tl.errors.UnseenLabelWarning, match="none of the labels was seen"):
+        assert tl.load(model).score(*tl.read_examples(test)) == 0
 
 
 def test_the_numbers_are_scikit_learns(tmp_path: Path) -> None:
@@ -511,7 +528,7 @@ def test_no_model(test: Path, command: str) -> None:
     assert "cannot be read" in fail(command, test.with_name("nothing.treelet"), test)
     matrix = test.with_name("matrix.treelet")
     tl.save(tl.KernelMatrix(tl.SubsetTree()).fit(["(A x)"]), matrix)
-    assert "a KernelMatrix, not a classifier" in fail(command, matrix, test)
+    assert "a KernelMatrix, which predicts nothing" in fail(command, matrix, test)
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
@@ -534,7 +551,7 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
     ("options", "message"),
     [
         (["--C", "0"], "--C must be a number above 0"),
-        (["--C", "nan"], "--C must be a number above 0"),
+        (["--C", "nan"], "--C must be finite numbers"),
         (["--vectors", "-1"], "--vectors must be a number above 0"),
         (["--normalize-vectors"], "--normalize-vectors is for --vectors"),
         (["--multi-class", "all"], "--multi-class must be ovr or ovo"),

@@ -18,7 +18,21 @@ from treelet.cli.overwriting import READ, WRITTEN, Read, Written, marks
 from treelet.cli.wording import shown_name
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
-NO_FILES = {"FORMAT", "LIST", "NAME", "NUMBER", "SIZE", "WHICH", "WORDS", "LABEL", "A,B,C", "balanced", "ovr|ovo"}
+NO_FILES = {
+    "TASK",
+    "METRIC",
+    "FORMAT",
+    "LIST",
+    "NAME",
+    "NUMBER",
+    "SIZE",
+    "WHICH",
+    "WORDS",
+    "LABEL",
+    "A,B,C",
+    "balanced",
+    "ovr|ovo",
+}
 """What texts stand for that are no names of files. A new one belongs here, or its parameter is marked READ or WRITTEN."""
 
 

@@ -137,6 +137,11 @@ def test_pictures(grammar: Path, sentences: Path, tmp_path: Path) -> None:
     result = succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--picture", picture)
     assert result.stderr.endswith(f"picture: {picture}\n")
     assert picture.read_text() == tl.explain.tree_svg(result.stdout)
+    picture = tmp_path / "picture.tex"
+    succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--picture", picture)
+    assert picture.read_text() == tl.explain.latex(result.stdout) + "\n"
+    assert "a forest has no LaTeX form" in fail("parse", "-g", grammar, sentences, "--forest", "--picture", picture)
+    assert "must end in .svg, .png, .pdf or .tex" in fail("parse", "-g", grammar, sentences, "--picture", "p.gif")
 
 
 def test_the_first_sentence_that_has_a_parse_is_drawn(grammar: Path, tmp_path: Path) -> None:
@@ -305,7 +310,7 @@ def test_bytes_that_are_no_text(grammar: Path, sentences: Path) -> None:
         (["-g", "g.txt", "--forest", "--prune", "-1"], "--prune must be a number of at least 0, or none"),
         (["-g", "g.txt", "--forest", "--prune", "nan"], "--prune must be a number of at least 0, or none"),
         (["-g", "g.txt", "--forest", "--prune", "no"], "--prune must be a number of at least 0, or none"),
-        (["-g", "g.txt", "--picture", "x.png"], "must end in .svg"),
+        (["-g", "g.txt", "--picture", "x.gif"], "must end in .svg, .png, .pdf or .tex"),
         (["-g", "g.txt", "--markov", "1"], "--markov is for --treebank"),
         (["-g", "g.txt", "--format", "json"], "--format is for --treebank, not for --grammar; the output's is --to"),
         (["--treebank", "b.mrg", "--parent", "yes"], "--parent must be off, phrases or tags"),

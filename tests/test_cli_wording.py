@@ -89,6 +89,7 @@ def test_no_wrong_value_is_told_of_in_python(
         "predict": ["m.treelet", "a.tsv"],
         "evaluate": ["m.treelet", "a.tsv"],
         "compare": ["(A a)", "(A a)"],
+        "nearest": ["a.tsv", "(A a)"],
         "parse": ["--treebank", "a.tsv", "--text", "a b"] if option != "--grammar" else ["--text", "a b"],
         "rerank": ["a.tsv", "--sizes", "2,1,1"] if option != "--nbest" else ["--sizes", "2,1,1"],
         "convert": ["a.tsv", "out.tsv"],

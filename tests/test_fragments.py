@@ -52,7 +52,7 @@ def partial_trees(first: tl.Tree, second: tl.Tree, lam: float, mu: float, leaves
         found = [f for node in tree.nodes() if leaves or node.children for f in reference.partial_trees(node)]
         counts.append(Counter(f.fragment for f in found))
         weight: Counter = Counter()
-        for fragment, gaps in found:
+        for fragment, gaps, _ in found:
             weight[fragment] += lam**gaps
         weights.append(weight)
     (a, b), (wa, wb) = counts, weights

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,16 +48,123 @@ def test_results_go_where_they_are_told(bank: tl.Treebank, tmp_path) -> None:
     assert inside[:5].sum() == inside[:, :10].sum() == inside[75:].sum() == inside[:, 80:].sum() == 0
 
 
-@pytest.mark.parametrize(
-    "out", [np.empty((3, 3)), np.empty((2, 2), np.float32), np.empty((2, 2), order="F"), [[0, 0], [0, 0]], np.empty(4)]
-)
-def test_unfit_places_for_results(out: object) -> None:
-    with pytest.raises(tl.errors.ParameterError, match="out"):
-        tl.gram(tl.SubsetTree(), ["(A x)", "(B x)"], out=out)  # type: ignore[arg-type]
-    locked = np.zeros((2, 2))
-    locked.setflags(write=False)
-    with pytest.raises(tl.errors.ParameterError, match="writeable"):
-        tl.gram(tl.SubsetTree(), ["(A x)", "(B x)"], out=locked)
+def strided(shape: tuple[int, int], strides: tuple[int, int]) -> np.ndarray:
+    return np.lib.stride_tricks.as_strided(np.zeros(16), shape, strides)
+
+
+def locked() -> np.ndarray:
+    out = np.zeros((2, 2))
+    out.setflags(write=False)
+    return out
+
+
+UNFIT = {
+    "another shape": (np.empty((3, 3)), "float64 (3, 3)"),
+    "one dimension": (np.empty(4), "float64 (4,)"),
+    "integers": (np.empty((2, 2), int), "int64 (2, 2)"),
+    "halves": (np.empty((2, 2), np.float16), "float16 (2, 2)"),
+    "the other byte order": (np.empty((2, 2), np.dtype(np.float64).newbyteorder()), ">f8 (2, 2)"),
+    "columns": (np.empty((2, 2), order="F"), "float64 (2, 2), whose rows are not contiguous"),
+    "small columns": (np.empty((2, 2), np.float32, order="F"), "float32 (2, 2), whose rows are not contiguous"),
+    "a list": ([[0, 0], [0, 0]], "list"),
+    "read-only": (locked(), "float64 (2, 2), which is read-only"),
+    "one row twice": (strided((2, 2), (0, 8)), "float64 (2, 2), whose rows overlap"),
+    "overlapping rows": (strided((2, 2), (8, 8)), "float64 (2, 2), whose rows overlap"),
+    "misaligned": (np.zeros(33, np.uint8)[1:].view(np.float64).reshape(2, 2), "float64 (2, 2), which is not aligned"),
+    "another file": ("K.tsv", "'K.tsv'"),
+}
+
+
+@pytest.mark.parametrize(("out", "got"), UNFIT.values(), ids=UNFIT)
+def test_unfit_places_for_results(out: Any, got: str) -> None:
+    kernel, trees = tl.SubsetTree(), ["(A x)", "(B x)"]
+    for compute in (lambda: tl.gram(kernel, trees, out=out), lambda: kernel(trees, out=out)):
+        with pytest.raises(tl.errors.ParameterError) as error:
+            compute()
+        assert str(error.value) == (
+            "The 'out' parameter must be a writeable float64 or float32 array of shape (2, 2), rows contiguous and apart, or "
+            f"the name of a .npy file. Got {got} instead."
+        )
+
+
+def test_examples_are_not_written_over() -> None:
+    X = np.arange(9.0).reshape(3, 3)
+    for compute in (lambda: tl.gram(tl.Linear(), X, out=X), lambda: tl.gram(tl.Linear(), np.eye(3), X, out=X.T[:3].T)):
+        with pytest.raises(tl.errors.ParameterError, match="Got the memory of the examples instead"):
+            compute()
+    np.testing.assert_array_equal(X, np.arange(9.0).reshape(3, 3))
+
+
+def test_a_kernel_takes_a_place_for_its_result(bank: tl.Treebank) -> None:
+    kernel = tl.SubsetTree().normalized()
+    out = np.empty((70, 30))
+    assert kernel(bank, bank[:30], out=out) is out
+    np.testing.assert_array_equal(out, kernel(bank, bank[:30]))
+    upside_down = np.empty((70, 70))[::-1]
+    np.testing.assert_array_equal(kernel(bank, out=upside_down), kernel(bank))
+    with pytest.raises(tl.errors.ParameterError, match="leave Y out, and out= too"):
+        kernel(bank, eval_gradient=True, out=np.empty((70, 70)))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("memory", [None, "60kB"], ids=["at once", "in blocks"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_small_floats(bank: tl.Treebank, tmp_path: Path, memory: str | None, n_jobs: int) -> None:
+    """Computed in float64, rounded once, symmetric to the bit."""
+    options: dict[str, Any] = {"memory": memory, "n_jobs": n_jobs}
+    for kernel in (tl.SubsetTree(), tl.PartialTree().normalized() + tl.SubsetTree(), tl.SubsetTree().distance()):
+        exact = tl.gram(kernel, bank, n_jobs=n_jobs, out=np.empty((70, 70)), memory=memory)
+        rounded = exact.astype(np.float32)
+        mapped = np.lib.format.open_memmap(tmp_path / "small.npy", "w+", np.float32, (70, 70))
+        for out in (np.empty((70, 70), np.float32), np.empty((90, 80), np.float32)[5:75, 10:], mapped):
+            out[...] = np.nan
+            assert tl.gram(kernel, bank, out=out, **options) is out
+            np.testing.assert_array_equal(out, rounded)
+        np.testing.assert_array_equal(
+            tl.gram(kernel, bank, dtype=np.float32, n_jobs=n_jobs), kernel(bank).astype(np.float32)
+        )
+        part = tl.gram(kernel, bank[:9], bank, dtype="float32")
+        assert part.dtype == np.float32
+        np.testing.assert_allclose(part, exact[:9], rtol=1e-6, atol=1e-3)
+
+
+def test_what_does_not_fit_small_floats_is_an_error() -> None:
+    trees = ["(A x)", binary(7), "(B y)"]
+    kernel = tl.SubsetTree(lam=1)
+    assert np.isfinite(kernel(trees)).all()
+    for compute in (
+        lambda: tl.gram(kernel, trees, dtype="float32"),
+        lambda: tl.gram(kernel, trees, out=np.empty((3, 3), np.float32)),
+        lambda: tl.gram(kernel, trees, out=np.empty((3, 3), np.float32), memory=1),
+    ):
+        with pytest.raises(
+            tl.errors.KernelOverflowError, match="example 1 with itself does not fit a float32: dtype='float64'"
+        ):
+            compute()
+
+
+@pytest.mark.parametrize("dtype", ["float16", int, "nonsense", None, ">f8"])
+def test_dtypes_that_make_no_sense(dtype: Any) -> None:
+    with pytest.raises(tl.errors.ParameterError, match="'dtype' parameter must be 'float64' or 'float32'"):
+        tl.gram(tl.SubsetTree(), ["(A x)"], dtype=dtype)
+    with pytest.raises(tl.errors.ParameterError, match="must be that of 'out', float64"):
+        tl.gram(tl.SubsetTree(), ["(A x)"], dtype="float32", out=np.empty((1, 1)))
+
+
+def test_results_in_files_by_name(bank: tl.Treebank, tmp_path: Path) -> None:
+    kernel, path = tl.SubsetTree(), tmp_path / "K.npy"
+    for dtype in ("float64", "float32"):
+        K = tl.gram(kernel, bank, out=str(path), dtype=dtype, memory="20kB")
+        assert isinstance(K, np.memmap)
+        assert K.dtype == dtype
+        np.testing.assert_allclose(np.load(path), kernel(bank), rtol=1e-14 if dtype == "float64" else 1e-6)
+    assert tl.gram(kernel, [], bank, out=path).shape == (0, 70)
+    before = path.read_bytes()
+    with pytest.raises(tl.errors.KernelOverflowError):
+        tl.SubsetTree(lam=1)(["(A x)", binary(12)], out=path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["K.npy"]
+    with pytest.raises(tl.errors.FileError, match="cannot be written"):
+        tl.gram(kernel, bank, out=tmp_path / "nowhere" / "K.npy")
 
 
 def test_a_result_larger_than_the_memory_is_refused(bank: tl.Treebank) -> None:

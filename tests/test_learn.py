@@ -29,8 +29,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import treelet as tl
+from treelet.kernels.store import StoreKernel
 from treelet.learn import base as base_module
 from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
+from treelet.learn.selection import select
 from treelet.testing import check_estimator
 
 FRAGMENTS = ("(NP (D the) (N {0}))", "(VP (V {0}) (NP (N it)))", "(PP (P of) (NP (N {0})))")
@@ -580,3 +582,62 @@ def test_a_column_transformer_of_one_column_feeds_a_tree_kernel() -> None:
         make_pipeline(tl.KernelMatrix(tl.SubsetTree()), SVC(kernel="precomputed")),
     ):
         assert make_pipeline(kept, model).fit(FRAME, CLASSES).score(FRAME, CLASSES) == 1
+
+
+# --- named summands ---------------------------------------------------------------------------------------------------
+
+
+def test_named_summands_are_chosen_by_their_names(tmp_path: Path) -> None:
+    kernel = tl.Sum(syntax=0.6 * tl.SubsetTree(lam=0.4).normalized(), shape=0.4 * tl.PartialTree().normalized())
+    grid = {"kernel__syntax__lam": [0.1, 0.5], "kernel__shape__factor": [0.4, 1.0]}
+    search = GridSearchCV(tl.KernelSVC(kernel), grid, cv=2, error_score="raise").fit(HARD, HARD_LABELS)
+    assert set(search.best_params_) == set(grid)
+    best = search.best_estimator_
+    assert best.kernel.syntax.kernel.kernel.lam == search.best_params_["kernel__syntax__lam"]
+    tl.save(best, tmp_path / "m.treelet")
+    again = tl.load(tmp_path / "m.treelet")
+    assert repr(again.kernel) == repr(best.kernel)
+    np.testing.assert_array_equal(again.decision_function(MORE), best.decision_function(MORE))
+    kernels = [clone(kernel).set_params(syntax__lam=lam) for lam in (0.1, 0.5)]
+    chosen = select(kernels, HARD, HARD_LABELS, cv=2)
+    assert len(chosen.trials) == 2
+    for trial, lam in zip(chosen.trials, (0.1, 0.5), strict=True):
+        assert trial.kernel.syntax.kernel.kernel.lam == lam  # type: ignore[attr-defined]
+        plain = 0.6 * tl.SubsetTree(lam=lam).normalized() + 0.4 * tl.PartialTree().normalized()
+        assert trial.score == select([plain], HARD, HARD_LABELS, cv=2).best.score
+    matrix = tl.KernelMatrix(kernel).set_params(kernel__syntax__lam=0.3)
+    assert matrix.kernel.syntax.kernel.kernel.lam == 0.3
+    check_estimator(tl.KernelSVC(kernel), TREES[:12], LABELS[:12])
+    check_estimator(tl.KernelMatrix(tl.Sum(a=tl.SubsetTree(), b=tl.Subtree())), TREES[:12])
+    check_estimator(tl.KernelSVC(tl.PartialTree(terminal_factor=0.5)), TREES[:12], LABELS[:12])
+
+
+def test_self_values_of_training_examples_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    native = StoreKernel.native_self_values
+
+    def counted(self: Any, store: Any, weights: Any, logs: bool) -> Any:
+        sizes.append(len(weights))
+        return native(self, store, weights, logs)
+
+    monkeypatch.setattr(StoreKernel, "native_self_values", counted)
+    vectors = {"w1": [1.0, 0.1], "w2": [1.0, 0.2]}
+    several = sum((tl.SubsetTree(lam=k / 10).normalized() for k in range(1, 10)), tl.PartialTree().normalized())
+    cases: list[tuple[tl.kernels.Kernel, list[Any]]] = [
+        (tl.SubsetTree().normalized(), TREES),
+        (several, TREES),
+        (tl.Smoothed(vectors).normalized(), TREES),
+        (tl.Locality({"": 3}).normalized(), [list(tree) for tree in TREES]),
+        (tl.Bag(tl.SubsetTree()).normalized(), [[tree] for tree in TREES]),
+        (tl.Bag(several).gaussian(2.0), [[tree] for tree in TREES]),
+    ]
+    for kernel, X in cases:
+        matrix = tl.KernelMatrix(kernel).fit(X[:50])
+        first = matrix.transform(X[50:])
+        sizes.clear()
+        np.testing.assert_array_equal(matrix.transform(X[50:]), first)
+        assert 50 not in sizes, kernel
+    kernel = tl.Smoothed(dict(vectors))
+    before = kernel.diag(bank := tl.Treebank(TREES))
+    kernel.vectors = {"w1": [1.0, 0.1], "w2": [0.0, 0.2]}
+    assert (kernel.diag(bank) != before).any(), "other vectors have other values"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import binary
-from treelet.testing import definition, reference
+from treelet.testing import definition, recursions, reference
 from treelet.testing.cases import PLAIN, Case, random_tree
 from treelet.testing.strategies import banks, trees
 
@@ -50,6 +50,36 @@ def test_partial_tree_grid_form(children: int, words: tuple[str, ...]) -> None:
         K = tl.PartialTree(lam=lam, mu=0.5)(examples)
         expected = [[reference.partial_tree(a, b, lam, 0.5) for b in examples] for a in examples]
         np.testing.assert_allclose(K, expected, rtol=1e-9)
+
+
+def test_the_terminal_factor_is_kelps() -> None:
+    """mu lam^2 times the factor where one of two nodes with one label has no children, as KeLP's PartialTreeKernel has it."""
+    lam, mu, factor = 0.5, 0.25, 3.0
+    kernel = tl.PartialTree(lam=lam, mu=mu, terminal_factor=factor)
+    word, node = mu * lam**2 * factor, mu * lam**2
+    assert kernel(["(A x)"], ["(A x)"])[0, 0] == word + mu * (lam**2 + word)
+    assert kernel(["(A x)"], ["(A y)"])[0, 0] == node
+    assert kernel(["(B (A x))"], ["(B A)"])[0, 0] == word + mu * (lam**2 + word)  # A is a word in one of them
+    without = tl.PartialTree(lam=lam, mu=mu, leaves=False, terminal_factor=factor)
+    assert without(["(A x)"], ["(A x)"])[0, 0] == mu * (lam**2 + word)
+    assert without(["(B (A x))"], ["(B A)"])[0, 0] == mu * (lam**2 + word)
+    nothing = tl.PartialTree(lam=lam, mu=mu, terminal_factor=0)
+    assert nothing(["(A x)"], ["(A x)"])[0, 0] == node
+    assert tl.PartialTree(lam=lam, mu=mu, terminal_factor=1) == tl.PartialTree(lam=lam, mu=mu)
+    with pytest.raises(tl.errors.ParameterError, match=r"'terminal_factor' parameter of PartialTree .* in \[0, inf\)"):
+        tl.PartialTree(terminal_factor=-1)
+    with pytest.raises(tl.errors.ParameterError, match="fragments are listed for a terminal_factor of 1"):
+        tl.shared_fragments("(A x)", "(A x)", kernel)
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.3, 4.0])
+def test_terminal_factor_on_trees_that_are_too_large_to_enumerate(factor: float) -> None:
+    rng = np.random.default_rng(3)
+    examples = [random_tree(rng, 60, "xyzABC") for _ in range(6)]
+    nodes = [recursions.nodes_of(tree) for tree in examples]
+    for kernel in (tl.PartialTree(terminal_factor=factor), tl.PartialTree(1, 1, terminal_factor=factor)):
+        expected = [[recursions.value(kernel, a, b) for b in nodes] for a in nodes]
+        np.testing.assert_allclose(kernel(examples), expected, rtol=1e-9)
 
 
 def grid_by_recursion(first: tl.Tree, second: tl.Tree, lam: float, mu: float) -> float:

@@ -32,6 +32,7 @@ from treelet.kernels import (
     Subsequence as Subsequence,
     SubsetTree as SubsetTree,
     Subtree as Subtree,
+    Sum as Sum,
     Tagging as Tagging,
 )
 from treelet.learn import (

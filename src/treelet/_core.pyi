@@ -200,20 +200,20 @@ class SubsetTreeColumns:
 class PartialTreeColumns:
     """Columns of a partial-tree-kernel matrix."""
 
-    def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float, mu: float, leaves: bool, similar: Similar | None) -> None: ...
+    def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float, mu: float, leaves: bool, terminal: float, similar: Similar | None) -> None: ...
 
     def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
     @staticmethod
-    def self_values(store: Store, trees: NodeWeights, logs: bool, lam: float, mu: float, leaves: bool, similar: Similar | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+    def self_values(store: Store, trees: NodeWeights, logs: bool, lam: float, mu: float, leaves: bool, terminal: float, similar: Similar | None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
 
     @staticmethod
-    def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float, mu: float, leaves: bool, similar: Similar | None) -> tuple[int, int] | None: ...
+    def gradient(store: Store, trees: NodeWeights, targets: NodeWeights, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_lam: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], by_mu: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], lam: float, mu: float, leaves: bool, terminal: float, similar: Similar | None) -> tuple[int, int] | None: ...
 
     @staticmethod
-    def estimate(store: Store, weights: NodeWeights, lam: float, mu: float, leaves: bool, similar: Similar | None) -> tuple[int, int]:
+    def estimate(store: Store, weights: NodeWeights, lam: float, mu: float, leaves: bool, terminal: float, similar: Similar | None) -> tuple[int, int]:
         """
         Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.
         """
@@ -449,7 +449,11 @@ class SubsequenceColumns:
     @property
     def bytes(self) -> int: ...
 
-def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int, first: int, last: int) -> None:
+@overload
+def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int, first: int, last: int) -> None: ...
+
+@overload
+def mirror(out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')], begin: int, end: int, first: int, last: int) -> None:
     """
     Completes a tile of a symmetric matrix of which the lower half is there.
     """

@@ -55,3 +55,7 @@ class KernelOverflowError(TreeletError, ValueError, OverflowError):
 
 class TreeletWarning(UserWarning):
     """Base of all warnings that treelet gives: the result may not be what was meant. On the command line, one line."""
+
+
+class UnseenLabelWarning(TreeletWarning):
+    """Labels were never seen in training, so that examples with them can only count as errors."""

@@ -7,18 +7,21 @@ import json as json_format
 import math
 import shutil
 import time
-from collections import Counter
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import examples, files
+from treelet.cli import examples, files, learning
 from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.predict import scored
-from treelet.errors import ParameterError
+from treelet.cli.predict import class_names, scored
+from treelet.errors import ParameterError, UnseenLabelWarning
+
+if TYPE_CHECKING:
+    from treelet.learn.deciding import SavedPredictor
 
 Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 PICTURES = (".png", ".pdf", ".svg")
@@ -37,37 +40,65 @@ def command(
         typer.Option(metavar="OUT", help="Draw the confusion matrix, to a name ending in .png, .pdf or .svg."),
         WRITTEN,
     ] = None,
+    qid: Annotated[
+        str, typer.Option("--query", metavar="NAME", help="Of a model that ranks: the column of queries.")
+    ] = "qid",
     n_jobs: JobsOption = 1,
     format: FormatOption = None,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Compare a model's labels with those in a file.
+    """Compare what a model says with the labels in a file.
 
-    Accuracy with its 95 % interval (Wilson's), precision, recall and F1 of each class, and who is taken for whom.
+    Classes: accuracy with its 95 % interval (Wilson's), precision, recall and F1 of each class, and who is taken for whom.
+    Values: root mean squared error and correlation. Ranks: Kendall's tau within queries.
+
     Example: treelet evaluate m.treelet test.tsv --picture confusion.png
     """
     if picture is not None:
         _check_picture(picture)
-    from treelet.formats import label_text
-    from treelet.learn.persist import load_classifier
+    from treelet.learn.persist import load_predictor
 
     begin = time.perf_counter()
     with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
-        classifier = load_classifier(model, n_jobs=n_jobs, progress=progress)
-        known = [label_text(str(name)) for name in classifier.classes_.tolist()]  # +1 and 1 are one class
+        predictor = load_predictor(model, n_jobs=n_jobs, progress=progress)
+        if temporary is not None and predictor.task != "classify":
+            raise ParameterError(f"{model}: --picture draws a classifier's confusions; this model has no classes")
         found = examples.read(file, format)
-        truth = found.needed_labels()
-        if found.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
-            raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
-        guessed, _ = scored(classifier, examples.for_model(classifier, found))
-        guessed = [label_text(name) for name in guessed]
-        result = {"model": model, "file": found.file, **compared(truth, guessed, known)}
+        result = {"model": model, "file": found.file, "task": predictor.task, **_measured(predictor, found, qid)}
         if temporary is not None:
             draw(result, Path(str(picture)).suffix.lower()[1:], temporary)
             result["picture"] = picture
     result["seconds"] = time.perf_counter() - begin
     print(json_format.dumps(result) if json else _text(result))
+
+
+def _measured(predictor: SavedPredictor, found: examples.Examples, query: str) -> dict[str, Any]:
+    """The figures of a task."""
+    if predictor.task == "classify":
+        return _classified(predictor, found)
+    truth = learning.values_of(found)
+    queries = learning.queries_of(found, query) if predictor.task == "rank" else None
+    values = predictor.predict(examples.for_model(predictor, found)).tolist()
+    return learning.value_figures(truth, values) if queries is None else learning.order_figures(truth, values, queries)
+
+
+def _classified(classifier: Any, found: examples.Examples) -> dict[str, Any]:
+    from treelet.formats import label_text
+    from treelet.learn.deciding import Unseen
+
+    known = [label_text(name) for name in class_names(classifier)]  # +1 and 1 are one class
+    truth = found.needed_labels()
+    if found.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
+        raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
+    data = examples.for_model(classifier, found)
+    unseen = Unseen.of(truth, known)
+    if unseen.all:
+        raise ParameterError(f"{found.file}: {unseen}; is it the right file, and are these its labels?")
+    if unseen.counts:
+        warnings.warn(f"{found.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
+    guessed = [label_text(name) for name in scored(classifier, data)[0]]
+    return compared(truth, guessed, known)
 
 
 def _check_picture(picture: str) -> None:
@@ -96,6 +127,8 @@ def compared(truth: list[str], guessed: list[str], known: list[str]) -> dict[str
     """
     import numpy as np
 
+    from treelet.learn.deciding import Unseen
+
     occurring = set(truth) | set(guessed)
     names = [name for name in known if name in occurring] + sorted(set(truth) - set(known))
     place = {name: number for number, name in enumerate(names)}
@@ -112,7 +145,7 @@ def compared(truth: list[str], guessed: list[str], known: list[str]) -> dict[str
         "classes": by_class,
         "macro": {field: float(np.mean([figures[field] for figures in by_class.values()])) for field in FIELDS},
         "micro": _figures(right, len(truth), len(truth)),
-        "unknown": dict(sorted(Counter(label for label in truth if label not in known).items())),
+        "unknown": Unseen.of(truth, known).counts,
         "confusion": {"labels": names, "matrix": matrix.tolist()},
     }
 
@@ -128,6 +161,22 @@ def _figures(right: int, guessed: int, true: int) -> dict[str, float]:
 
 
 def _text(result: dict[str, Any]) -> str:
+    if "classes" in result:
+        return _class_text(result)
+    if "tau" in result:
+        return (
+            f"tau         {result['tau']:.4f}  (Kendall's, mean over queries)\n"
+            f"best first  {100 * result['best_first']:.2f} % of {result['queries']:,} queries\n"
+            f"examples    {result['examples']:,}"
+        )
+    explained = "" if result["r2"] is None else f"\nR²           {result['r2']:.4f}"
+    return (
+        f"RMSE         {result['rmse']:.6g}\nmean error   {result['mean_absolute_error']:.6g}\n"
+        f"correlation  {result['correlation']:.4f}{explained}\nexamples     {result['examples']:,}"
+    )
+
+
+def _class_text(result: dict[str, Any]) -> str:
     low, high = result["interval"]
     lines = [
         f"accuracy  {100 * result['accuracy']:.2f} %  ({result['correct']:,} of {result['examples']:,}; "
@@ -144,9 +193,6 @@ def _text(result: dict[str, Any]) -> str:
         values = (f"{100 * figures[field]:.2f}" for field in ("precision", "recall", "f1"))
         lines.append("{:<{}}  {:>9}  {:>6}  {:>6}  {:>8}".format(name, width, *values, support).rstrip())
     lines += ["", *_confusions(**result["confusion"])]
-    if result["unknown"]:
-        names = ", ".join(f"{name} ({count:,})" for name, count in result["unknown"].items())
-        lines += ["", f"labels that the model does not know, all counted as errors: {names}"]
     if "picture" in result:
         lines += ["", f"picture: {result['picture']}"]
     return "\n".join(lines)

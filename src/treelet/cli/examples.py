@@ -11,18 +11,19 @@ from treelet.errors import FormatError, ParameterError
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
-    from treelet.learn.deciding import SavedClassifier
+    from treelet.learn.deciding import SavedPredictor
     from treelet.structures import Treebank
 
 
 @dataclass(frozen=True)
 class Examples:
-    """What a file holds: named columns of trees and of feature vectors, and labels if it has any."""
+    """What a file holds: named columns of trees, of feature vectors and of texts, and labels if it has any."""
 
     file: str
     format: str
     trees: dict[str, Treebank]
     vectors: dict[str, list[dict[Any, float]]]
+    strings: dict[str, list[str]]
     labels: list[str] | None
     n: int
 
@@ -31,7 +32,7 @@ class Examples:
 
     def needed_labels(self) -> list[str]:
         """The labels; an error that says what to do where there are none."""
-        if self.labels is not None and not self.labels:
+        if not self.n:
             raise ParameterError(f"{self.file}: there are no examples in it")
         if self.labels is None or not any(self.labels):
             remedy = (
@@ -64,13 +65,13 @@ def read(file: str, format: str | None) -> Examples:
     if both:
         raise FormatError(f"{min(both)!r} names both trees and vectors: rename one of them", shown)
     trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
-    return Examples(shown, chosen, trees, document.vectors, document.labels, len(document))
+    return Examples(shown, chosen, trees, document.vectors, document.strings, document.labels, len(document))
 
 
 # --- for a model --------------------------------------------------------------------------------------------------
 
 
-def for_model(model: SavedClassifier, examples: Examples) -> Any:
+def for_model(model: SavedPredictor, examples: Examples) -> Any:
     """The columns of a file that a model's kernel works on, under the names that it knows them by."""
     from treelet.structures import Table
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from treelet.errors import FileError, ParameterError
+from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.kernels.base import Matrix
@@ -52,17 +51,6 @@ def write_text(matrix: Matrix, stream: IO[str], separator: str) -> None:
 def _write_npy(fill: Fill, shape: tuple[int, int], output: str, temporary: Path) -> None:
     import numpy as np
 
-    if 0 in shape:  # there is nothing that could be mapped
-        with temporary.open("wb") as stream:
-            np.save(stream, fill(None))
-        return
-    matrix = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float64, shape=shape)
-    if hasattr(os, "posix_fallocate"):  # a full disk is an error here, and a crash once the file is mapped
-        with temporary.open("r+b") as stream:
-            size = temporary.stat().st_size
-            try:
-                os.posix_fallocate(stream.fileno(), 0, size)
-            except OSError as error:
-                raise FileError(f"{output}: no room for {size:,} bytes ({error.strerror or error})") from error
-    fill(matrix)
-    matrix.flush()
+    from treelet.gram.places import write_npy
+
+    write_npy(fill, shape, np.dtype(np.float64), temporary, output)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treelet.cli.learning import METRICS, Metric
 from treelet.work import progress_bar
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
-    from treelet.learn import KernelSVC
+    from treelet.learn.base import KernelLearner
+    from treelet.learn.selection import Trial
 
 FOLDS = 5
 PRICES = (0.1, 1.0, 10.0, 100.0)
@@ -28,11 +30,29 @@ DECAYS: dict[str, dict[str, Sequence[float]]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """What came out for one setting: its parameters and the accuracy on each fold's test part."""
+    """What came out for one setting: its parameters and the score on each fold's test part, the larger the better."""
 
     setting: dict[str, float]
-    accuracy: float
+    score: float
     by_fold: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A chosen value beyond which none was tried, though those before it were worse."""
+
+    name: str
+    value: float
+    largest: bool
+
+    def __str__(self) -> str:
+        side, more = ("largest", "larger") if self.largest else ("smallest", "smaller")
+        if self.name == "C":
+            further = [self.value * (10 if self.largest else 0.1), self.value * (100 if self.largest else 0.01)]
+        else:
+            further = [(self.value + 1) / 2, 1.0] if self.largest else [self.value / 2, self.value / 4]
+        values = ",".join(f"{value:g}" for value in (self.value, *further))
+        return f"{self.name}={self.value:g} is the {side} tried: a {more} one may be better (--{self.name} {values})"
 
 
 @dataclass(frozen=True)
@@ -40,25 +60,64 @@ class Search:
     """All settings that were tried, and those whose values did not fit."""
 
     rows: list[Row]
-    refused: list[dict[str, float]]
-    seconds: float
+    metric: str
+    shown: Metric
+    refused: list[dict[str, float]] = field(default_factory=list)
+    seconds: float = 0.0
+    total: int = 0
 
     @property
     def best_row(self) -> Row:
-        """The most examples right; among equals the first: the smallest parameters."""
-        return max(self.rows, key=lambda row: round(row.accuracy, 12))
+        """The largest score; among equals the first: the smallest parameters."""
+        return max(self.rows, key=lambda row: round(row.score, 12))
 
     @property
     def best(self) -> dict[str, float]:
         return self.best_row.setting
 
+    @property
+    def complete(self) -> bool:
+        return len(self.rows) + len(self.refused) >= self.total
+
+    def edges(self) -> list[Edge]:
+        """Parameters whose best value is the largest or the smallest that was tried, and better than the next one."""
+        found = []
+        for name, value in self.best.items():
+            best_of: dict[float, float] = {}
+            for row in self.rows:
+                best_of[row.setting[name]] = max(row.score, best_of.get(row.setting[name], -np.inf))
+            tried = sorted(best_of)
+            bounded = name != "C" and value == 1
+            for edge, following, largest in ((tried[-1], tried[-2:][0], True), (tried[0], tried[:2][-1], False)):
+                if value == edge != following and best_of[edge] - best_of[following] > 1e-12:
+                    found += [] if largest and bounded else [Edge(name, value, largest)]
+        return found
+
     def as_dict(self) -> dict[str, Any]:
-        rows = [{**row.setting, "accuracy": row.accuracy, "folds": list(row.by_fold)} for row in self.rows]
-        best = self.best_row
-        return {"folds": len(best.by_fold), "scores": rows, "overflow": self.refused, "best": self.best}
+        scale = 0.01 if self.shown.percent else 1
+        rows = [
+            {
+                **row.setting,
+                self.metric: scale * self.shown.shown(row.score),
+                "folds": [scale * self.shown.shown(score) for score in row.by_fold],
+            }
+            for row in self.rows
+        ]
+        return {
+            "metric": self.metric,
+            "folds": len(self.best_row.by_fold),
+            "scores": rows,
+            "overflow": self.refused,
+            "best": self.best,
+            "edges": [str(edge) for edge in self.edges()],
+            "complete": self.complete,
+        }
+
+    def figure(self, score: float) -> str:
+        return f"{self.shown.shown(score):.{2 if self.shown.percent else 4}f}"
 
     def table(self) -> str:
-        """Kernels down, prices across, per cent of the examples right; the choice is marked."""
+        """Kernels down, prices across; the choice is marked."""
         names = [name for name in self.best if name != "C"]
         prices = sorted({row.setting["C"] for row in self.rows})
         lines = ["".join(f"{name:>6}" for name in names) + "".join(f"{f'C={price:g}':>9}" for price in prices)]
@@ -66,64 +125,132 @@ class Search:
         for key in dict.fromkeys(tuple(row.setting[name] for name in names) for row in self.rows):
             line = "".join(f"{value:>6g}" for value in key)
             for price in prices:
-                row = cells[(*key, price)]
-                line += f"{100 * row.accuracy:>8.2f}" + ("*" if row is self.best_row else " ")
+                row = cells.get((*key, price))
+                shown = "" if row is None else self.figure(row.score)
+                line += f"{shown:>8}" + ("*" if row is self.best_row else " ")
             lines.append(line.rstrip())
         for refused in self.refused:
             line = "".join(f"{value:>6g}" for value in refused.values())
             lines += [f"{line}  values too large for a float64"]
-        best, spread = self.best_row, 100 * float(np.std(self.best_row.by_fold))
+        best, scale = self.best_row, 100 if self.shown.percent else 1
+        spread = scale * float(np.std(best.by_fold))
         chosen = ", ".join(f"{name}={value:g}" for name, value in self.best.items())
-        head = f"accuracy in {len(best.by_fold)}-fold cross-validation on the training examples, per cent"
+        head, *unit = self.shown.head.split(", per cent")
+        title = f"{head} in {len(best.by_fold)}-fold cross-validation on the training examples"
+        digits = 2 if self.shown.percent else 4
         return "\n".join(
-            [head, *lines, f"chosen: {chosen}, with {100 * best.accuracy:.2f} (folds differ by ±{spread:.2f})"]
+            [
+                title + (", per cent" if unit else ""),
+                *lines,
+                f"chosen: {chosen}, with {self.figure(best.score)} (folds differ by ±{spread:.{digits}f})",
+                *map(str, self.edges()),
+            ]
         )
 
 
+class Stopped(KeyboardInterrupt):
+    """The search was interrupted, and this is what it had found."""
+
+    def __init__(self, search: Search) -> None:
+        best = " ".join(f"--{name} {value:g}" for name, value in search.best.items())
+        super().__init__(
+            f"{len(search.rows)} of {search.total} settings were tried, the best of them {best}; no model was written"
+        )
+        self.search = search
+
+
 def search_grid(
-    kernel: str,
-    fixed: dict[str, float | None],
+    values: Mapping[str, Sequence[float]],
     *,
+    task: str,
+    metric: str,
     made: Callable[..., Kernel],
-    machine: KernelSVC,
+    machine: KernelLearner,
     data: Any,
-    labels: list[str],
+    targets: Sequence[Any],
+    queries: Sequence[str] | None,
+    folds: int,
     seed: int,
+    memory: str | None,
     progress: bool,
 ) -> Search:
-    """Try all settings of a kernel's parameters that are not fixed, and of C.
+    """Try all settings of a kernel's parameters and of C.
 
     Parameters
     ----------
-    kernel : str
-        Its name on the command line.
-    fixed : dict
-        Values of lam, mu and C that are not to be searched; None for those that are.
+    values : dict
+        The values of lam, mu and C to try.
+    task, metric : str
+        What is learnt, and the name of what is to be large.
     made : callable
         Makes the kernel of a setting.
-    machine : KernelSVC
-        Says the kind of machine, the class weights and the threads.
-    data, labels
+    machine : estimator
+        Says the kind of machine and its other parameters.
+    data, targets, queries
         The training examples.
-    seed : int
-        Of the folds.
+    folds, seed : int
+        How many, and how they are drawn.
+    memory : str, optional
+        As for `gram`.
     progress : bool
-        Show a progress bar.
+        Say how far it is.
+
+    Raises
+    ------
+    Stopped
+        It was interrupted after some kernels were done.
     """
-    from sklearn.model_selection import StratifiedKFold
+    from sklearn.base import clone
 
     from treelet.learn.selection import select
 
     begin = time.perf_counter()
-    names = list(DECAYS[kernel])
-    values = [DECAYS[kernel][name] if (given := fixed[name]) is None else (given,) for name in names]
-    prices = PRICES if (given := fixed["C"]) is None else (given,)
-    settings = [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
+    decays = {name: tried for name, tried in values.items() if name != "C"}
+    settings = [dict(zip(decays, chosen, strict=True)) for chosen in product(*decays.values())]
     kernels = [made(**setting) for setting in settings]
-    folds = min(FOLDS, max(Counter(labels).values()))
-    cv = StratifiedKFold(max(2, folds), shuffle=True, random_state=seed)
-    with progress_bar(progress, "grid", len(settings) * (1 + folds)) as advance:
-        found = select(kernels, data, labels, estimator=machine, grid={"C": prices}, cv=cv, advance=advance)
     setting_of = {id(made): setting for made, setting in zip(kernels, settings, strict=True)}
-    rows = [Row(setting_of[id(t.kernel)] | t.parameters, t.score, t.by_fold) for t in found.trials]
-    return Search(rows, [setting_of[id(refused)] for refused in found.refused], time.perf_counter() - begin)
+    chosen = METRICS[task][metric]
+    rows: list[Row] = []
+    total = len(settings) * len(values["C"])
+
+    def report(trial: Trial) -> None:
+        rows.append(Row(setting_of[id(trial.kernel)] | trial.parameters, trial.score, trial.by_fold))
+
+    def search(refused: Sequence[Any] = ()) -> Search:
+        # A kernel whose values do not fit stands for all prices.
+        missed = [setting_of[id(kernel)] for kernel in refused]
+        count = total - len(missed) * (len(values["C"]) - 1)
+        return Search(rows, metric, chosen, missed, time.perf_counter() - begin, count)
+
+    cv = _folds(task, folds, targets, seed)
+    steps = len(settings) * (1 + (cv if isinstance(cv, int) else cv.get_n_splits()))
+    try:
+        with progress_bar(progress, "grid", steps) as advance:
+            found = select(
+                kernels,
+                data,
+                targets,
+                estimator=clone(machine).set_params(progress=False),
+                grid={"C": list(values["C"])},
+                qid=queries,
+                cv=cv,
+                scoring=None if chosen.scoring is None else chosen.scoring(),
+                memory=memory,
+                report=report,
+                advance=advance,
+            )
+    except KeyboardInterrupt:
+        if rows:
+            raise Stopped(search()) from None
+        raise
+    return search(found.refused)
+
+
+def _folds(task: str, folds: int, targets: Sequence[Any], seed: int) -> Any:
+    """How examples are split: by classes, at random, or by whole queries."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    if task == "classify":
+        most = max(Counter(targets).values())
+        return StratifiedKFold(max(2, min(folds, most)), shuffle=True, random_state=seed)
+    return folds if task == "rank" else KFold(max(2, min(folds, len(targets))), shuffle=True, random_state=seed)

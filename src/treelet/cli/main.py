@@ -37,12 +37,12 @@ class Told:
         except BrokenPipeError:  # whoever read our output has had enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(PIPE_CLOSED) from None
-        except KeyboardInterrupt:
-            _stop(f"{name}: interrupted", INTERRUPTED)
+        except KeyboardInterrupt as error:
+            _stop(f"{name}: interrupted{f': {error}' if str(error) else ''}", INTERRUPTED)
         except (TreeletError, OSError) as error:
             _stop(f"{name}: error: {in_command_words(_one_line(error), ctx)}", FAILED, ctx)
-        except MemoryError:
-            _stop(f"{name}: error: there is not enough memory for this", FAILED, ctx)
+        except MemoryError as error:
+            _stop(f"{name}: error: {in_command_words(_no_memory(error), ctx)}", FAILED, ctx)
         except Exception as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise  # typer's own: wrong usage, or a command that is done
@@ -75,6 +75,12 @@ def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning
         otherwise(message, category, *place)
         return
     print(f"{ctx.find_root().info_name}: warning: {in_command_words(_one_line(message), ctx)}", file=sys.stderr)
+
+
+def _no_memory(error: MemoryError) -> str:
+    """What did not fit, where that is known: NumPy says how many bytes it wanted."""
+    what = _one_line(error)
+    return f"there is not enough memory for this{f' ({what})' if what else ''}: take fewer examples at a time"
 
 
 def _one_line(error: BaseException) -> str:

@@ -10,6 +10,7 @@ import typer
 from treelet.cli.compare import read_argument
 from treelet.cli.options import (
     FormatOption,
+    JobsOption,
     JsonOption,
     LamOption,
     MaxDepthOption,
@@ -46,7 +47,7 @@ def command(
     top: Annotated[
         int, typer.Option(metavar="N", help="How many shared fragments of each pair to show, widest first.")
     ] = 1,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
+    n_jobs: JobsOption = 1,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB.")] = None,
     format: FormatOption = None,
     progress: ProgressOption = True,
@@ -70,7 +71,7 @@ def command(
     if query is not None:
         is_tree = query.lstrip().startswith("(")
         queries = Treebank([read_argument(query, "QUERY")]) if is_tree else read_trees(query, format)
-    values, rows = nearest(chosen.normalized(), trees, queries, k, n_jobs=jobs, memory=memory, progress=progress)
+    values, rows = nearest(chosen.normalized(), trees, queries, k, n_jobs=n_jobs, memory=memory, progress=progress)
     found = _found(chosen, trees if queries is None else queries, trees, values.tolist(), rows.tolist(), top)
     if json:
         print(json_format.dumps({"kernel": repr(chosen.normalized()), "queries": found}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +31,12 @@ LamOption = Annotated[
     ),
 ]
 MuOption = Annotated[float | None, typer.Option(metavar="NUMBER", help="pt: decay a level, in (0, 1].  [default: 0.4]")]
+LamsOption = Annotated[
+    str | None, typer.Option("--lam", metavar="LIST", help="Decay in (0, 1]; several to choose from: 0.2,0.4.")
+]
+MusOption = Annotated[
+    str | None, typer.Option("--mu", metavar="LIST", help="pt: decay a level, in (0, 1]; or several.  [default: 0.4]")
+]
 MaxDepthOption = Annotated[int | None, typer.Option(metavar="N", help="sst: only fragments of at most this depth.")]
 NoLeavesOption = Annotated[bool, typer.Option("--no-leaves", help="pt: equal words count for nothing on their own.")]
 FormatOption = Annotated[
@@ -67,6 +74,25 @@ def one_of(option: str, value: str, choices: Sequence[str]) -> str:
     near = get_close_matches(value.lower(), known, 1)
     hint = f" (did you mean {known[near[0]]}?)" if near else ""
     raise ParameterError(f"{option} must be {in_words(list(choices))}. Got {value!r} instead{hint}.")
+
+
+def items(option: str, text: str) -> list[str]:
+    """Values separated by commas."""
+    found = [item.strip() for item in text.split(",")]
+    if not all(found):
+        raise ParameterError(f"{option} must be values separated by commas, got {text!r}")
+    return found
+
+
+def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
+    """Numbers separated by commas, each once unless they may be repeated."""
+    try:
+        values = [float(item) for item in items(option, text)]
+    except ValueError:
+        raise ParameterError(f"{option} must be numbers separated by commas, got {text!r}") from None
+    if not all(map(math.isfinite, values)):
+        raise ParameterError(f"{option} must be finite numbers, got {text!r}")
+    return values if repeated else list(dict.fromkeys(values))
 
 
 def kernel_from_options(

@@ -77,7 +77,9 @@ def command(
     ] = None,
     picture: Annotated[
         str | None,
-        typer.Option(metavar="FILE.svg", help="Draw the first sentence's tree or, with --forest, forest."),
+        typer.Option(
+            metavar="FILE", help="Draw the first sentence's tree or, with --forest, forest: .svg, .png, .pdf, .tex."
+        ),
         WRITTEN,
     ] = None,
     beam: Annotated[
@@ -169,7 +171,7 @@ def command(
         begin = time.perf_counter()
         words = [item.words for item in items]
         if drawing is not None:
-            drawn = _draw(chosen, words, forest, threshold, beam, drawing)
+            drawn = _draw(chosen, words, forest, threshold, beam, drawing, Path(str(picture)).suffix)
         if forest:
             forests = chosen.forests(words, threshold, beam=beam, n_jobs=n_jobs, progress=progress)
             lines: Iterable[str] = (found.to_json() for found in forests)
@@ -211,8 +213,11 @@ def _check_options(
             wrong = True
         if wrong:
             raise ParameterError(f"--prune must be a number of at least 0, or none, got {prune!r}")
-    if picture is not None and Path(picture).suffix.lower() != ".svg":
-        raise ParameterError(f"{picture}: the name of a picture must end in .svg")
+    if picture is not None:
+        from treelet.explain.drawing import check_kind
+
+        if check_kind(Path(picture).suffix, picture) == ".tex" and forest:
+            raise ParameterError(f"{picture}: a forest has no LaTeX form: leave --forest out, or choose .svg or .pdf")
     if save_grammar == "-":
         raise ParameterError("--save-grammar needs the name of a file")
 
@@ -300,20 +305,26 @@ def _lines(items: list[Sentence], found: Candidates, to: str) -> Iterator[str]:
 
 
 def _draw(
-    grammar: PCFG, sentences: list[list[str]], forest: bool, prune: float | None, beam: float | None, file: Path
+    grammar: PCFG,
+    sentences: list[list[str]],
+    forest: bool,
+    prune: float | None,
+    beam: float | None,
+    file: Path,
+    kind: str,
 ) -> int:
     """Draw the first sentence that has a parse, and say which one that is."""
-    from treelet.explain import forest_svg, tree_svg
+    from treelet.explain import draw
 
     for number, words in enumerate(sentences):
         if forest:
             found = grammar.forest(words, prune, beam=beam)
-            svg = forest_svg(found) if found else None
+            picture = draw(found) if found else None
         else:
             best = grammar.parse(words, beam=beam)
-            svg = tree_svg(best[0][0]) if best else None
-        if svg is not None:
-            file.write_text(svg, encoding="utf-8")
+            picture = draw(best[0][0]) if best else None
+        if picture is not None:
+            file.write_bytes(picture.content(kind))
             return number
     raise TreeError("no sentence has a parse, so that there is nothing to draw: leave --picture out")
 

@@ -12,9 +12,10 @@ import typer
 from treelet.cli import examples
 from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
+from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from treelet.learn.deciding import SavedClassifier
+    from treelet.learn.deciding import SavedClassifier, SavedPredictor
 
 
 def command(
@@ -31,35 +32,58 @@ def command(
     scores: Annotated[
         bool, typer.Option("--scores", help="Also each class's score, after tabs, with a line of names first.")
     ] = False,
+    probability: Annotated[
+        bool, typer.Option("--probability", help="Also each class's probability, if trained with --probability.")
+    ] = False,
     n_jobs: JobsOption = 1,
     format: FormatOption = None,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Print the label of each example, one a line.
+    """Print what a model says of each example, one a line: a label, a value, or a score within its query.
 
     Labels in FILE are passed over. Example: treelet predict m.treelet test.tsv --scores
     """
+    if scores and probability:
+        raise ParameterError("give --scores or --probability, not both")
     from treelet.formats.files import open_target
-    from treelet.learn.persist import load_classifier
+    from treelet.learn.persist import load_predictor
 
     begin = time.perf_counter()
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
-        classifier = load_classifier(model, n_jobs=n_jobs, progress=progress)
-        data = examples.for_model(classifier, examples.read(file, format))
-        labels, values = scored(classifier, data)
-        names = [str(name) for name in classifier.classes_.tolist()]
-        result: dict[str, Any] = {"model": model, "file": file, "examples": len(labels), "classes": names}
-        if output != "-":
-            result["output"] = output
-        else:
-            result["labels"] = labels
-            if scores:
-                result["scores"] = values
+        predictor = load_predictor(model, n_jobs=n_jobs, progress=progress)
+        if predictor.task != "classify" and (scores or probability):
+            raise ParameterError(
+                f"{model}: --{'scores' if scores else 'probability'} is for classifiers; this model says a number anyway"
+            )
+        data = examples.for_model(predictor, examples.read(file, format))
+        told = predicted(predictor, data, "probability" if probability else "scores" if scores else None)
+        result: dict[str, Any] = {"model": model, "file": file, "examples": len(next(iter(told.values())))}
+        if predictor.task == "classify":
+            result["classes"] = class_names(predictor)
+        result |= {"output": output} if output != "-" else told
         if stream is not None:
-            _write(stream, labels, names, values if scores else None)
+            _write(stream, told, class_names(predictor) if scores or probability else [])
     if json:
         print(json_format.dumps({**result, "seconds": time.perf_counter() - begin}))
+
+
+def class_names(predictor: Any) -> list[str]:
+    """A classifier's labels, as texts."""
+    return [str(name) for name in predictor.classes_.tolist()]
+
+
+def predicted(predictor: SavedPredictor, data: Any, more: str | None = None) -> dict[str, list[Any]]:
+    """What a model says, by name: labels, and if asked for scores or probabilities of the classes; or values."""
+    from treelet.learn.deciding import SavedClassifier
+
+    if not isinstance(predictor, SavedClassifier):
+        return {"values": (predictor.predict(data) + 0.0).tolist()}
+    if more == "probability":
+        probabilities = predictor.predict_proba(data)
+        return {"labels": scored(predictor, data)[0], "probabilities": probabilities.tolist()}
+    labels, values = scored(predictor, data)
+    return {"labels": labels, "scores": values} if more else {"labels": labels}
 
 
 def scored(classifier: SavedClassifier, data: Any) -> tuple[list[str], list[list[float]]]:
@@ -76,10 +100,16 @@ def scored(classifier: SavedClassifier, data: Any) -> tuple[list[str], list[list
     return [names[place] for place in best], (values + 0.0).tolist()
 
 
-def _write(stream: IO[str], labels: list[str], names: list[str], values: list[list[float]] | None) -> None:
-    if values is None:
-        stream.writelines(f"{label}\n" for label in labels)
+def _write(stream: IO[str], told: dict[str, list[Any]], names: list[str]) -> None:
+    """One example a line; where there are figures of classes, after tabs, with a line of names first."""
+    first, *more = told.values()
+    if not more:
+        stream.writelines(f"{item}\n" if isinstance(item, str) else f"{_numbers(item)}\n" for item in first)
         return
     stream.write("\t".join(["label", *names]) + "\n")
-    for label, row in zip(labels, values, strict=True):
-        stream.write("\t".join([label, *map(repr, row)]) + "\n")
+    for label, row in zip(first, more[0], strict=True):
+        stream.write(f"{label}\t{_numbers(row)}\n")
+
+
+def _numbers(value: Any) -> str:
+    return "\t".join(map(repr, value)) if isinstance(value, list) else repr(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_format
-import math
 import os
 import shlex
 import sys
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import files
-from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption, SeedOption, one_of
+from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption, SeedOption, items, numbers, one_of
 from treelet.cli.overwriting import READ, WRITTEN, Written
 from treelet.cli.parse import PARENTS
 from treelet.errors import FileError, ParameterError
@@ -103,12 +102,14 @@ def command(
     Example: treelet rerank trees.mrg --drop-empty --drop-function-tags --jobs 2 -o report
     """
     _check(treebank, nbest, format, drop_empty, drop_function_tags, k, folds, markov, parent)
-    _check_numbers(train_candidates, epochs, max_words, show, random_state, save)
+    _check_counts(train_candidates, epochs, max_words, show, random_state, save)
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
-    lams = _numbers("--lam", lam)
-    logps = _numbers("--logp", logp if logp is not None else "0,0.1" if nbest is None else "0.1,1,10")
-    depths = [None if item == "none" else _whole("--depth", item) for item in _items("--depth", max_depth)]
-    wanted = None if sizes is None else _numbers("--sizes", sizes)
+    lams = numbers("--lam", lam)
+    logps = numbers("--logp", logp if logp is not None else "0,0.1" if nbest is None else "0.1,1,10")
+    depths = [
+        None if item == "none" else _whole("--depth", item) for item in dict.fromkeys(items("--depth", max_depth))
+    ]
+    wanted = None if sizes is None else numbers("--sizes", sizes, repeated=True)
 
     from treelet.tasks import rerank_job, rerank_report
     from treelet.work import tell
@@ -194,7 +195,7 @@ def _check(
         raise ParameterError(f"--folds must be at least 2, got {folds}")
 
 
-def _check_numbers(train_candidates: int, epochs: int, max_words: int, show: int, seed: int, save: str | None) -> None:
+def _check_counts(train_candidates: int, epochs: int, max_words: int, show: int, seed: int, save: str | None) -> None:
     if train_candidates < 0 or train_candidates == 1:
         raise ParameterError(f"--train-candidates must be at least 2, or 0 for all; got {train_candidates}")
     for name, value, least in (("--epochs", epochs, 1), ("--max-words", max_words, 1), ("--show", show, 0)):
@@ -204,23 +205,6 @@ def _check_numbers(train_candidates: int, epochs: int, max_words: int, show: int
         raise ParameterError(f"--seed must be from 0 to 2^32 - 1, got {seed}")
     if save == "-":
         raise ParameterError("a model cannot go to the standard output: name a file, such as --save m.treelet")
-
-
-def _items(name: str, text: str) -> list[str]:
-    items = [item.strip() for item in text.split(",")]
-    if not all(items):
-        raise ParameterError(f"{name} must be values separated by commas, got {text!r}")
-    return list(dict.fromkeys(items)) if name != "--sizes" else items
-
-
-def _numbers(name: str, text: str) -> list[float]:
-    try:
-        values = [float(item) for item in _items(name, text)]
-    except ValueError:
-        raise ParameterError(f"{name} must be numbers separated by commas, got {text!r}") from None
-    if not all(map(math.isfinite, values)):
-        raise ParameterError(f"{name} must be finite numbers, got {text!r}")
-    return values
 
 
 def _whole(name: str, item: str) -> int:

@@ -5,37 +5,36 @@ from __future__ import annotations
 import json as json_format
 import math
 import time
-from collections import Counter
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import examples, files
+from treelet.cli import examples, files, learning
+from treelet.cli.learning import METRICS, TASKS
 from treelet.cli.options import (
+    KERNELS,
     FormatOption,
     JobsOption,
     JsonOption,
     KernelOption,
-    LamOption,
+    LamsOption,
     MaxDepthOption,
-    MuOption,
+    MusOption,
     NoLeavesOption,
     ProgressOption,
     SeedOption,
     kernel_from_options,
+    numbers,
     one_of,
 )
 from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.train_report import Report
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.cli.grid import Search
     from treelet.kernels import Kernel
-    from treelet.learn import KernelSVC
-
-SHOWN = 20  # classes
 
 
 def command(
@@ -45,8 +44,8 @@ def command(
         str, typer.Option("--output", "-o", metavar="MODEL", help="The model's file, such as m.treelet."), WRITTEN
     ],
     kernel: KernelOption = "sst",
-    lam: LamOption = None,
-    mu: MuOption = None,
+    lam: LamsOption = None,
+    mu: MusOption = None,
     max_depth: MaxDepthOption = None,
     no_leaves: NoLeavesOption = False,
     no_normalize: Annotated[
@@ -63,108 +62,183 @@ def command(
         bool, typer.Option("--normalize-vectors", help="The cosine of feature vectors instead.")
     ] = False,
     C: Annotated[  # the name that all support vector machines have for it
-        float | None, typer.Option("--C", "-C", metavar="NUMBER", help="The price of an error.  [default: 1]")
+        str | None, typer.Option("--C", "-C", metavar="LIST", help="The price of an error.  [default: 1]")
     ] = None,
+    task: Annotated[
+        str,
+        typer.Option(metavar="TASK", help="classify; regress (labels are numbers); rank (numbers, within queries)."),
+    ] = "classify",
     multi_class: Annotated[
         str, typer.Option(metavar="ovr|ovo", help="One machine a class, or one a pair of classes.")
     ] = "ovr",
     class_weight: Annotated[
         str | None, typer.Option(metavar="balanced", help="balanced: rare classes weigh as much as frequent ones.")
     ] = None,
-    grid: Annotated[
-        bool,
-        typer.Option("--grid", help="Choose --lam, --mu and --C, as far as not given, by 5-fold cross-validation."),
+    probability: Annotated[
+        bool, typer.Option("--probability", help="For predict --probability; takes about five times as long.")
     ] = False,
+    epsilon: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="regress: errors up to this cost nothing.  [default: 0.1]")
+    ] = None,
+    qid: Annotated[
+        str | None, typer.Option("--query", metavar="NAME", help="rank: the column of queries.  [default: qid]")
+    ] = None,
+    grid: Annotated[
+        bool, typer.Option("--grid", help="Choose --lam, --mu and --C, as far as not given, by cross-validation.")
+    ] = False,
+    cv: Annotated[
+        int | None, typer.Option("--cv", metavar="N", help="Cross-validate, in so many folds.  [--grid: 5]")
+    ] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="To choose by: accuracy, macro-f1, balanced-accuracy; rmse, correlation, r2; tau.",
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="What the matrix of kernel values may take, such as 4GiB.")
+    ] = None,
     random_state: SeedOption = 0,
     n_jobs: JobsOption = 1,
     format: FormatOption = None,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Train a classifier: a support vector machine with a tree kernel, normalised unless told otherwise.
+    """Train a support vector machine with a tree kernel, normalised unless told otherwise.
 
-    Example: treelet train train.tsv -o m.treelet --kernel sst --lam 0.4 --C 1
+    --lam, --mu and --C take several values, separated by commas: the best is chosen by cross-validation. An interrupt
+    (Ctrl-C) of that prints what was found; the exit code is 130, and no model is written.
+
+    Example: treelet train train.tsv -o m.treelet --kernel sst --lam 0.2,0.4 --C 1,10
     """
-    given = {"lam": lam, "mu": mu, "max_depth": max_depth, "no_leaves": no_leaves, "normalize": not no_normalize}
-    kernel_from_options(kernel, **given)  # type: ignore[arg-type]  # complains before anything is read
-    _check(
-        C=C,
-        vectors=vectors,
-        normalize_vectors=normalize_vectors,
-        seed=random_state,
-    )
-    multi_class = one_of("--multi-class", multi_class, ("ovr", "ovo"))
-    class_weight = None if class_weight is None else one_of("--class-weight", class_weight, ("balanced",))
-    if output == "-":
-        raise ParameterError("a model cannot go to the standard output: name a file, such as -o m.treelet")
+    task = one_of("--task", task, TASKS)
+    tried = _tried(kernel, lam, mu, C, grid)
+    given: dict[str, Any] = {"max_depth": max_depth, "no_leaves": no_leaves, "normalize": not no_normalize}
+    for name, value in ((name, value) for name, values in tried.items() if name != "C" for value in values):
+        kernel_from_options(kernel, **{**given, name: value})  # complains before anything is read
+    kernel_from_options(kernel, **given)
+    _check(vectors, normalize_vectors, random_state, cv, output)
+    searching = grid or cv is not None or any(len(values) > 1 for values in tried.values())
+    metric = _metric(task, scoring, searching)
+    machine_options = _machine_options(task, multi_class, class_weight, probability, epsilon, qid)
     begin = time.perf_counter()
     with files.whole_file(Path(output)) as temporary:
-        from treelet.learn import KernelSVC, save
+        from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
 
         reading = time.perf_counter()
         found = examples.read(file, format)
-        labels = found.needed_labels()
-        if len(set(labels)) < 2:
-            raise ParameterError(
-                f"{found.file}: all {len(found)} examples have the label {labels[0]!r}; a classifier needs two or more"
-            )
+        targets: Any = learning.classes_of(found) if task == "classify" else learning.values_of(found)
+        queries = learning.queries_of(found, qid or "qid") if task == "rank" else None
         trees = _tree_columns(found, column)
         data, bare = _data(found, trees, vectors is not None)
         seconds = {"read": time.perf_counter() - reading}
 
         def made(**chosen: float) -> Kernel:
-            trees_kernel = kernel_from_options(kernel, **{**given, **chosen})  # type: ignore[arg-type]
+            trees_kernel = kernel_from_options(kernel, **{**given, **chosen})
             return _combined(trees_kernel, [] if bare else trees, found, vectors, normalize_vectors)
 
-        machine = KernelSVC(
-            multi_class=multi_class,
-            class_weight=class_weight,
-            n_jobs=n_jobs,
-            progress=progress,
-            C=1.0 if C is None else C,
-        )
-        search = None
-        if grid:
-            from treelet.cli.grid import search_grid
-
-            fixed = {"lam": lam, "mu": mu, "C": C}
-            search = search_grid(
-                kernel,
-                fixed,
-                made=made,
-                machine=machine,
-                data=data,
-                labels=labels,
-                seed=random_state,
-                progress=progress,
-            )
-            machine.set_params(C=search.best["C"])
-            seconds["grid"] = search.seconds
-        chosen = {} if search is None else {name: value for name, value in search.best.items() if name != "C"}
-        machine.set_params(kernel=made(**chosen)).fit(data, labels)
-        machine.set_params(progress=False, n_jobs=1)  # a model does not remember how it was made
+        estimators: dict[str, type[Any]] = {"classify": KernelSVC, "regress": KernelSVR, "rank": RankSVM}
+        machine = estimators[task](C=tried["C"][0], memory=memory, n_jobs=n_jobs, progress=progress, **machine_options)
+        chosen, search = {name: values[0] for name, values in tried.items()}, None
+        if searching:
+            search = _searched(
+                tried, json, task=task, metric=metric, made=made, machine=machine, data=data, targets=targets,
+                queries=queries, folds=5 if cv is None else cv, seed=random_state, memory=memory, progress=progress,
+            )  # fmt: skip
+            chosen, seconds["grid"] = dict(search.best), search.seconds
+        machine.set_params(C=chosen.pop("C"), kernel=made(**chosen))
+        machine.fit(data, targets, **({} if queries is None else {"qid": queries}))
+        machine.set_params(progress=False, n_jobs=1, memory=None)  # a model does not remember how it was made
         seconds.update(machine.fit_seconds_)
         save(machine, temporary)
         size = temporary.stat().st_size
     seconds["total"] = time.perf_counter() - begin
-    report = Report(found, machine, search, seconds, output, size, list(found.vectors) if vectors is None else [])
+    unused = list(found.vectors) if vectors is None else []
+    report = Report(task, found, queries, machine, search, seconds, output, size, unused)
     print(json_format.dumps(report.as_dict()) if json else report.text())
 
 
-def _check(
-    *,
-    C: float | None,
-    vectors: float | None,
-    normalize_vectors: bool,
-    seed: int,
-) -> None:
-    for name, value in (("--C", C), ("--vectors", vectors)):
-        if value is not None and not 0 < value < math.inf:
-            raise ParameterError(f"{name} must be a number above 0, got {value}")
+# --- options ------------------------------------------------------------------------------------------------------
+
+
+def _tried(kernel: str, lam: str | None, mu: str | None, C: str | None, grid: bool) -> dict[str, list[float]]:
+    """The values of each parameter, in order; those that are not given are the kernel's own, or the grid's."""
+    from treelet.cli.grid import DECAYS, PRICES
+
+    name = one_of("--kernel", kernel, tuple(KERNELS))
+    given = {"lam": lam, "mu": mu, "C": C}
+    found = {key: numbers(f"--{key}", text) for key, text in given.items() if text is not None}
+    for price in found.get("C", ()):
+        if price <= 0:
+            raise ParameterError(f"--C must be a number above 0, got {price:g}")
+    if grid:
+        found = {**{key: list(values) for key, values in DECAYS[name].items()}, "C": list(PRICES), **found}
+    return {**found, "C": found.get("C", [1.0])}
+
+
+def _metric(task: str, metric: str | None, searching: bool) -> str:
+    if metric is None:
+        return next(iter(METRICS[task]))
+    if not searching:
+        raise ParameterError("--metric is what --grid, --cv or several values of --lam, --mu, --C choose by")
+    return one_of("--metric", metric, tuple(METRICS[task]))
+
+
+def _machine_options(
+    task: str,
+    multi_class: str,
+    class_weight: str | None,
+    probability: bool,
+    epsilon: float | None,
+    query: str | None,
+) -> dict[str, Any]:
+    """What the estimator of a task is made with."""
+    classify = {
+        "--multi-class": multi_class.lower() != "ovr",
+        "--class-weight": class_weight,
+        "--probability": probability,
+    }
+    homes: dict[str, dict[str, Any]] = {
+        "classify": classify,
+        "regress": {"--epsilon": epsilon is not None},
+        "rank": {"--query": query},
+    }
+    for home, options in homes.items():
+        for name in (name for name, given in options.items() if given and home != task):
+            raise ParameterError(f"{name} is for --task {home}, not for {task}")
+    if task == "classify":
+        weight = None if class_weight is None else one_of("--class-weight", class_weight, ("balanced",))
+        kind = one_of("--multi-class", multi_class, ("ovr", "ovo"))
+        return {"multi_class": kind, "class_weight": weight, "probability": probability, "random_state": 0}
+    if task == "rank":
+        return {"pairs": "all"}
+    return {} if epsilon is None else {"epsilon": epsilon}
+
+
+def _searched(tried: dict[str, list[float]], json: bool, **options: Any) -> Search:
+    """The search; if it is interrupted, what it found is printed first."""
+    from treelet.cli.grid import Stopped, search_grid
+
+    try:
+        return search_grid(tried, **options)
+    except Stopped as stopped:
+        print(json_format.dumps({"grid": stopped.search.as_dict()}) if json else stopped.search.table(), flush=True)
+        raise
+
+
+def _check(vectors: float | None, normalize_vectors: bool, seed: int, cv: int | None, output: str) -> None:
+    if vectors is not None and not 0 < vectors < math.inf:
+        raise ParameterError(f"--vectors must be a number above 0, got {vectors}")
     if normalize_vectors and vectors is None:
         raise ParameterError("--normalize-vectors is for --vectors WEIGHT, which is missing")
     if not 0 <= seed < 2**32:
         raise ParameterError(f"--seed must be from 0 to 2^32 - 1, got {seed}")
+    if cv is not None and cv < 2:
+        raise ParameterError(f"--cv must be at least 2, got {cv}")
+    if output == "-":
+        raise ParameterError("a model cannot go to the standard output: name a file, such as -o m.treelet")
 
 
 # --- data and kernel ----------------------------------------------------------------------------------------------
@@ -206,64 +280,3 @@ def _combined(kernel: Kernel, trees: list[str], found: examples.Examples, weight
         part: Kernel = On(name, Linear().normalized() if cosine else Linear())
         whole = whole + (part if weight == 1 else weight * part)
     return whole
-
-
-# --- what it says -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Report:
-    """What was trained, and how long it took."""
-
-    found: examples.Examples
-    machine: KernelSVC
-    search: Search | None
-    seconds: dict[str, float]
-    output: str
-    size: int
-    unused: list[str]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        return dict(sorted(Counter(self.found.labels or ()).items()))
-
-    def as_dict(self) -> dict[str, Any]:
-        stats = self.machine.model_.stats()
-        return {
-            "file": self.found.file,
-            "examples": len(self.found),
-            "classes": self.counts,
-            "kernel": repr(self.machine.kernel),
-            "C": self.machine.C,
-            "multi_class": self.machine.multi_class,
-            "class_weight": self.machine.class_weight,
-            "grid": None if self.search is None else self.search.as_dict(),
-            "support_examples": stats.support_examples,
-            "model": {**asdict(stats), "compression": stats.compression},
-            "seconds": self.seconds,
-            "output": self.output,
-            "bytes": self.size,
-        }
-
-    def text(self) -> str:
-        machine, stats = self.machine, self.machine.model_.stats()
-        named = [f"{label} {count:,}" for label, count in self.counts.items()]
-        more = f", and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-        kept = f", {stats.kept_examples:,} examples kept as they are" if stats.kept_examples else ""
-        times = ", ".join(f"{name} {value:.2f}" for name, value in self.seconds.items() if name != "total")
-        lines = [] if self.search is None else [self.search.table(), ""]
-        lines += [
-            f"examples  {len(self.found):,} from {self.found.file}",
-            f"classes   {len(named)}: {', '.join(named[:SHOWN])}{more}",
-            f"kernel    {machine.kernel!r}",
-            f"machine   C={machine.C:g}, {machine.multi_class}"
-            + (", balanced classes" if machine.class_weight == "balanced" else ""),
-            f"support   {stats.support_examples:,} of {len(self.found):,} examples",
-            f"model     {stats.nodes:,} nodes of support trees as {stats.distinct_subtrees:,} distinct subtrees: "
-            f"{stats.model_bytes:,} bytes for {stats.support_bytes:,} ({stats.compression:.1f} times smaller){kept}",
-            f"seconds   {self.seconds['total']:.2f} ({times})",
-            f"file      {self.output}, {self.size:,} bytes",
-        ]
-        if self.unused:
-            lines.append(f"not used  the feature vectors {', '.join(self.unused)}: --vectors 1 adds them")
-        return "\n".join(lines)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError, TreeError
-from treelet.explain.draw import escaped
+from treelet.explain.drawing import Drawing
 from treelet.explain.layout import shown, width_of
+from treelet.explain.svg import Caption, escaped
 from treelet.structures import Dependencies
 
 LIMIT = 200  # words
@@ -179,7 +180,7 @@ def _check(parse: object, limit: int) -> Dependencies:
 # --- SVG --------------------------------------------------------------------------------------------------------
 
 
-def dependency_svg(parse: Dependencies, *, tags: bool = True, limit: int = LIMIT) -> str:
+def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "", limit: int = LIMIT) -> Drawing:
     """A picture of a dependency parse: arcs over the words, their types on them.
 
     Parameters
@@ -188,13 +189,15 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, limit: int = LIMIT
         Where there are heads, an arrow points at each dependent, and a line comes down to each root.
     tags : bool
         Show the tags below the words, if there are any.
+    caption : str
+        A line of text below the picture.
     limit : int
         Words at most.
 
     Returns
     -------
-    str
-        An SVG document.
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
 
     Examples
     --------
@@ -209,7 +212,9 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, limit: int = LIMIT
     measures = _Measures(lambda text, small: width_of(text, SMALL if small else WORD), STEP, GAP, PAD, 1.0)
     layout = _Layout(parse, tags, measures)
     floor = MARGIN + LEVEL * layout.height + (6 if layout.height else 0)
-    width, height = layout.width + 2 * MARGIN, floor + 24 + (17 if tags else 0) + MARGIN / 2
+    below = Caption(caption, layout.width)
+    width = max(layout.width + 2 * MARGIN, below.width)
+    height = floor + 24 + (17 if tags else 0) + below.height + MARGIN / 2
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
@@ -240,7 +245,7 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, limit: int = LIMIT
                 f'<text x="{x:.1f}" y="{floor + 35:.1f}" font-size="{SMALL:g}" fill="{TAG}">'
                 f"{escaped(shown(parse.tags[place]))}</text>"
             )
-    return "\n".join([*lines, "</svg>"]) + "\n"
+    return Drawing("\n".join([*lines, *below.lines(height), "</svg>"]) + "\n", of=parse)
 
 
 def _path(arc: _Arc, floor: float) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from treelet.errors import InputTypeError, TreeError
-from treelet.explain.draw import Picture
+from treelet.explain.drawing import Drawing
 from treelet.explain.layout import Graph
+from treelet.explain.svg import Picture
 from treelet.structures import Forest, Tree
 
 WRONG, NEW = "*", "+"
@@ -106,7 +107,7 @@ def marked(tree: object, gold: object, other: object = None, *, new: bool = True
     return "\n".join(lines)
 
 
-def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = True) -> str:
+def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = True) -> Drawing:
     """A parse as `tree_svg` draws it, with wrong constituents in red and new right ones in green.
 
     Parameters
@@ -116,8 +117,8 @@ def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = 
 
     Returns
     -------
-    str
-        An SVG document.
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
 
     Examples
     --------
@@ -130,7 +131,7 @@ def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = 
     for place, mark in zip(_places(parse), marks, strict=True):
         if place.node.children:
             shades.setdefault(place.span, []).append(mark)
-    return _MarkedPicture(Graph(Forest.from_tree(parse)), shades).svg()
+    return Drawing(_MarkedPicture(Graph(Forest.from_tree(parse)), shades).svg())
 
 
 class _MarkedPicture(Picture):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from treelet.checks import check_integer
-from treelet.errors import InputTypeError
+from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.base import overflow
 from treelet.structures import Tree, Treebank
@@ -59,6 +59,11 @@ class SharedFragments(list[SharedFragment]):
         """The sum of the contributions."""
         return math.fsum(fragment.contribution for fragment in self)
 
+    def _repr_html_(self) -> str:
+        from treelet.explain.notebook import fragment_table
+
+        return fragment_table(self)
+
 
 def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -> SharedFragments:
     """The fragments that two trees share, the largest contribution to ``kernel([a], [b])`` first.
@@ -101,6 +106,8 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     if not isinstance(kernel, (Subtree, SubsetTree, PartialTree)):
         raise InputTypeError(f"fragments are listed for Subtree, SubsetTree and PartialTree, not for {kernel!r}")
     kernel.validate()
+    if isinstance(kernel, PartialTree) and kernel.terminal_factor != 1:
+        raise ParameterError(f"fragments are listed for a terminal_factor of 1, not for {kernel!r}")
     if isinstance(kernel, SubsetTree) and kernel.leaves:
         a, b = map(_words_expanded, Treebank([a, b]))
     pair = _Pair(a, b)

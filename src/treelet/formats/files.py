@@ -70,7 +70,9 @@ class Source:
     readers work on each within ``with source.item():``, and tell at the end how many there were (`told`).
     """
 
-    def __init__(self, stream: IO[bytes], name: str, encoding: str = "utf-8", on_error: str = "raise") -> None:
+    def __init__(
+        self, stream: IO[bytes], name: str, encoding: str = "utf-8", on_error: str = "raise", *, decoded: bool = False
+    ) -> None:
         check_one_of("on_error", on_error, ON_ERROR)
         self.stream, self.name, self.on_error = stream, name, on_error
         self._wrong: list[FormatError] = []  # the first few
@@ -81,6 +83,8 @@ class Source:
             self.encoding = codecs.lookup(encoding).name
         except (LookupError, TypeError):
             raise wrong("encoding", "a text encoding", encoding) from None
+        self.decoded = decoded or self.encoding != "utf-8"
+        """Whether the text is UTF-8 whatever it says of itself, since it was text before or its encoding was named."""
         self._held: list[bytes] = []  # what was looked at and not yet taken
         self._rest = self._raw_chunks()
 
@@ -189,6 +193,13 @@ class Source:
                 return
 
 
+def text_source(text: str | bytes, name: str = "<text>", encoding: str = "utf-8", on_error: str = "raise") -> Source:
+    """A text, or the bytes of one, as a source."""
+    if isinstance(text, str):
+        return Source(io.BytesIO(text.encode("utf-8", "surrogatepass")), name, on_error=on_error, decoded=True)
+    return Source(io.BytesIO(text), name, encoding, on_error)
+
+
 @contextmanager
 def open_source(
     file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8", on_error: str = "raise"
@@ -198,9 +209,7 @@ def open_source(
         name = str(getattr(file, "name", "<stream>"))
         sample = file.read(0)
         if isinstance(sample, str):
-            yield Source(
-                io.BytesIO(cast("IO[str]", file).read().encode("utf-8", "surrogatepass")), name, on_error=on_error
-            )
+            yield text_source(cast("IO[str]", file).read(), name, on_error=on_error)
         else:
             yield Source(cast("IO[bytes]", file), name, encoding, on_error)
         return

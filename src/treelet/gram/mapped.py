@@ -7,9 +7,9 @@ import os
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet.gram.plan import Tile
-from treelet.kernels.base import Matrix
 
 
 class Mapped:
@@ -20,10 +20,10 @@ class Mapped:
         self._file = os.open(str(out.filename), os.O_RDWR)
         start = out.offset - out.offset % mmap.ALLOCATIONGRANULARITY
         self._begin = start + out.ctypes.data - np.frombuffer(self._map, np.uint8).ctypes.data
-        self._stride = out.strides[0]
+        self._stride, self._dtype = out.strides[0], out.dtype
 
     @staticmethod
-    def of(out: Matrix) -> Mapped | None:
+    def of(out: NDArray[Any]) -> Mapped | None:
         """None where the result is in memory; a private copy of a file is: there, letting go would lose what was written."""
         able = hasattr(mmap, "MADV_DONTNEED") and hasattr(os, "preadv")
         if not able or not isinstance(out, np.memmap) or out.mode not in ("r+", "w+") or out.filename is None:
@@ -36,7 +36,7 @@ class Mapped:
 
     def mirror(self, rows: Tile, columns: Tile) -> None:
         """Complete a tile above the diagonal from its mirror image, with twice its size in memory."""
-        image = np.empty((columns.end - columns.begin, rows.end - rows.begin))
+        image = np.empty((columns.end - columns.begin, rows.end - rows.begin), self._dtype)
         for row, values in enumerate(image, columns.begin):
             if os.preadv(self._file, [values.data], self._place(row, rows.begin)) != values.nbytes:
                 raise OSError(f"the file of the result was cut short while row {row} was read")
@@ -47,7 +47,7 @@ class Mapped:
                 os.pwrite(self._file, there, self._place(row, columns.end - len(there)))
 
     def _place(self, row: int, column: int) -> int:
-        return self._begin + row * self._stride + 8 * column
+        return int(self._begin + row * self._stride + self._dtype.itemsize * column)
 
     def close(self) -> None:
         """Let the file go; the map stays."""

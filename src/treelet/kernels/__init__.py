@@ -3,6 +3,7 @@
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
 from treelet.kernels.bag import Bag
 from treelet.kernels.base import Evaluator, Kernel
+from treelet.kernels.distance import Distance
 from treelet.kernels.forest import ForestKernel
 from treelet.kernels.locality import Locality, Subsequence
 from treelet.kernels.on import On
@@ -15,6 +16,7 @@ from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
 __all__ = [
     "Bag",
     "Constant",
+    "Distance",
     "Evaluator",
     "ForestKernel",
     "Gaussian",

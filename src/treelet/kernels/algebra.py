@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treelet.checks import check_tunable, wrong
-from treelet.errors import InputTypeError
+from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
 from treelet.kernels.tuning import FACTORS, Bounds
 from treelet.kernels.values import check_inner, check_values, log_of, number
@@ -28,12 +29,13 @@ def as_kernel(value: object) -> Kernel:
 
 
 def _wrapped(kernel: Kernel) -> str:
-    return f"({kernel!r})" if isinstance(kernel, Sum) else repr(kernel)
+    return f"({kernel!r})" if isinstance(kernel, Sum) and kernel._is_pair else repr(kernel)
 
 
 def tightly(kernel: Kernel) -> str:
     """As an operand that must not fall apart: on the right of a ``*``, or before a dot."""
-    return f"({kernel!r})" if isinstance(kernel, (Sum, Product, Scale)) else repr(kernel)
+    written_with_operators = isinstance(kernel, Scale) or (isinstance(kernel, Combined) and kernel._is_pair)
+    return f"({kernel!r})" if written_with_operators else repr(kernel)
 
 
 class ConstantEvaluator(Evaluator):
@@ -88,46 +90,73 @@ def _mended(values: Vector) -> Vector:
     return np.where(np.isnan(values), 0.0, values)
 
 
-class PairEvaluator(Evaluator):
-    """Two evaluators, their values put together cell by cell."""
+class CombinedEvaluator(Evaluator):
+    """Several evaluators, their values put together cell by cell."""
 
-    scratch = 1
-
-    def __init__(self, kernel: Pair, left: Evaluator, right: Evaluator, logs: bool) -> None:
-        self.kernel, self.left, self.right, self.logs = kernel, left, right, logs
+    def __init__(self, kernel: Combined, parts: list[Evaluator], logs: bool) -> None:
+        self.kernel, self.parts, self.logs = kernel, parts, logs
         self.operation = kernel._operations()[logs]
-        self.n_rows, self.n_columns = left.n_rows, left.n_columns
-        self.scratch = 1 + left.scratch + right.scratch
+        self.n_rows, self.n_columns = parts[0].n_rows, parts[0].n_columns
+        self.scratch = 1 + max(part.scratch for part in parts)
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
-        other = np.zeros_like(out)
+        first, *others = self.parts
         if halves:
             out[...] = 0
-        self.left.fill(begin, end, out, halves)
-        self.right.fill(begin, end, other, halves)
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.operation(out, other, out=out)
+        first.fill(begin, end, out, halves)
+        for part in others:
+            other = np.zeros_like(out)
+            part.fill(begin, end, other, halves)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.operation(out, other, out=out)
         if not self.logs:
             check_values(self.kernel, out, begin, halves)
 
 
-class Pair(Kernel):
-    """Two kernels on the same data."""
+class Combined(Kernel):
+    """Several kernels on the same data, each with a name, which is that of a parameter."""
 
-    def __init__(self, k1: Kernel, k2: Kernel) -> None:
-        self.k1 = k1
-        self.k2 = k2
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Kernel: ...
+
+    def __init__(self, *kernels: Kernel, **named: Kernel) -> None:
+        owner = type(self).__name__
+        if kernels and named:
+            raise ParameterError(f"{owner} takes kernels by their places or by names, not both: give each a name")
+        parts = {f"k{place}": kernel for place, kernel in enumerate(kernels, 1)} | named
+        if not parts:
+            raise ParameterError(f"{owner} needs at least one kernel")
+        for name, kernel in parts.items():
+            if not name.isidentifier() or "__" in name or name.startswith("_") or hasattr(type(self), name):
+                raise ParameterError(
+                    f"a kernel in {owner} cannot be called {name!r}: kernels have that, or need the '__'"
+                )
+            setattr(self, name, kernel)
+        self._names = list(parts)
         self.validate()
 
+    def _parameter_names(self) -> list[str]:
+        return self._names
+
+    @classmethod
+    def _unknown(cls, names: Iterable[str]) -> list[str]:
+        return []  # any name will do
+
+    def _parts(self) -> list[Kernel]:
+        """The kernels, in order."""
+        return [getattr(self, name) for name in self._names]
+
     def validate(self) -> None:
-        for name in ("k1", "k2"):
-            kernel = getattr(self, name)
+        for name, kernel in zip(self._names, self._parts(), strict=True):
             if not isinstance(kernel, Kernel):
                 raise wrong(name, "a kernel", kernel, of=self)
             kernel.validate()
 
     def coerce(self, X: Any) -> Any:
-        return self.k2.coerce(self.k1.coerce(X))
+        for kernel in self._parts():
+            X = kernel.coerce(X)
+        return X
 
     @abstractmethod
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
@@ -137,45 +166,75 @@ class Pair(Kernel):
         self.validate()
         X = self.coerce(X)
         Y = None if Y is None else self.coerce(Y)
-        left, right = (kernel.evaluator(X, Y, logs=logs) for kernel in (self.k1, self.k2))
-        return PairEvaluator(self, left, right, logs)
+        return CombinedEvaluator(self, [kernel.evaluator(X, Y, logs=logs) for kernel in self._parts()], logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         X = self.coerce(X)
-        left, right = (kernel.self_values(X, logs=logs) for kernel in (self.k1, self.k2))
+        operation = self._operations()[logs]
+        first, *others = (kernel.self_values(X, logs=logs) for kernel in self._parts())
+        result: Vector = first.copy()
         with np.errstate(over="ignore", invalid="ignore"):
-            result: Vector = self._operations()[logs](left, right)
+            for values in others:
+                operation(result, values, out=result)
         return result if logs else _mended(result)
 
+    @property
+    def _is_pair(self) -> bool:
+        """Whether it is written with an operator."""
+        return self._names == ["k1", "k2"]
 
-class Sum(Pair):
-    """``k1 + k2``."""
+
+class Sum(Combined):
+    """``k1 + k2``, or ``Sum(syntax=k1, words=k2, ...)``: the features of all.
+
+    Named kernels are parameters by these names: ``Sum(syntax=..., words=...).set_params(syntax__lam=0.2)``, and in a grid
+    search of an estimator ``kernel__syntax__lam``, also through multiples and what is wrapped around a kernel.
+
+    Parameters
+    ----------
+    *kernels : Kernel
+        By their places they are called ``k1``, ``k2`` and so on.
+    **named : Kernel
+        By names of your own.
+
+    Examples
+    --------
+    >>> from treelet import PartialTree, SubsetTree, Sum
+    >>> kernel = Sum(syntax=0.6 * SubsetTree(lam=0.4).normalized(), shape=0.4 * PartialTree())
+    >>> kernel.set_params(syntax__lam=0.2)
+    Sum(syntax=0.6 * SubsetTree(lam=0.2).normalized(), shape=0.4 * PartialTree(lam=0.4, mu=0.4))
+    """
 
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
         return np.add, np.logaddexp
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         X = self.coerce(X)
-        (left, by_left), (right, by_right) = self.k1._gradient(X), self.k2._gradient(X)
-        return left + right, by_left + by_right
+        (K, by_all), *others = (kernel._gradient(X) for kernel in self._parts())
+        for values, by_one in others:
+            K, by_all = K + values, by_all + by_one
+        return K, by_all
 
     def __repr__(self) -> str:
-        return f"{self.k1!r} + {_wrapped(self.k2)}"
+        return f"{self.k1!r} + {_wrapped(self.k2)}" if self._is_pair else super().__repr__()
 
 
-class Product(Pair):
-    """``k1 * k2``: in the space of pairs of features."""
+class Product(Combined):
+    """``k1 * k2``, or ``Product(syntax=k1, words=k2, ...)``: in the space of pairs of features; named as in `Sum`."""
 
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
         return np.multiply, np.add
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         X = self.coerce(X)
-        (left, by_left), (right, by_right) = self.k1._gradient(X), self.k2._gradient(X)
-        return left * right, [part * right for part in by_left] + [left * part for part in by_right]
+        (K, by_all), *others = (kernel._gradient(X) for kernel in self._parts())
+        for values, by_one in others:
+            by_all = [part * values for part in by_all] + [K * part for part in by_one]
+            K = K * values
+        return K, by_all
 
     def __repr__(self) -> str:
-        return f"{_wrapped(self.k1)} * {tightly(self.k2)}"
+        return f"{_wrapped(self.k1)} * {tightly(self.k2)}" if self._is_pair else super().__repr__()
 
 
 class ScaleEvaluator(Evaluator):

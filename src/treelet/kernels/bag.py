@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
 from treelet.kernels.values import LARGE, check_inner, check_logs, check_values, to_logs
 from treelet.kernels.wrapped import Normalized
-from treelet.structures.bank import Bank, is_missing, one_column, row_index
+from treelet.structures.bank import MOST_KNOWN, Bank, is_missing, one_column, row_index
 from treelet.structures.tree import Tree
 
 CELLS = 1 << 20  # of member pairs that are held at a time
@@ -24,10 +24,14 @@ CELLS = 1 << 20  # of member pairs that are held at a time
 class Bags:
     """Bags of examples: all members in one collection, and where each bag begins in it."""
 
-    __slots__ = ("members", "start")
+    __slots__ = ("known", "members", "start")
 
     def __init__(self, members: Any, start: NDArray[np.int64]) -> None:
         self.members, self.start = members, start
+        self.known: dict[Hashable, Vector] = {}  # self-values, by kernel
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bags, (self.members, self.start)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -255,7 +259,17 @@ class Bag(Kernel):
         return self.kernel.needs(members, enough) if len(members) else Needs(0, 0)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
-        X = self.coerce(X)
+        bags, key = self.coerce(X), self._key(logs)
+        if key is None:
+            return self._self_values(bags, logs)
+        if key not in bags.known:
+            if len(bags.known) >= MOST_KNOWN:
+                bags.known.clear()
+            bags.known[key] = self._self_values(bags, logs)
+            bags.known[key].setflags(write=False)
+        return bags.known[key]
+
+    def _self_values(self, X: Bags, logs: bool) -> Vector:
         store_kernel = _store_kernel(self.kernel)
         if store_kernel is not None and len(X.members) and self._sums_parts(X):
             store, weights, _ = _summed(X.members, X.start, self.kernel)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
@@ -15,9 +16,11 @@ from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable
+from treelet.shown import Tabled
 
 if TYPE_CHECKING:
     from treelet.kernels.algebra import Product, Scale, Sum
+    from treelet.kernels.distance import Distance
     from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
 
 Matrix = NDArray[np.float64]
@@ -50,7 +53,32 @@ class Evaluator(ABC):
     """Matrices of the strip's size that `fill` needs besides ``out``."""
 
 
-class Kernel(Tunable, ABC):
+class Pairwise(ABC):
+    """A function of two examples, of whose values `treelet.gram` makes matrices."""
+
+    @abstractmethod
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        """Bind the function to data: rows X, columns Y (None: X again)."""
+
+    @abstractmethod
+    def coerce(self, X: Any) -> Any:
+        """The data in the form that this function works on: something with a length that can be sliced."""
+
+    @abstractmethod
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        """The memory that an evaluator takes whose columns are X, estimated before it is made.
+
+        Where it surely is below `enough`, a rough bound will do.
+        """
+
+    def _matrix(self, X: Any, Y: Any | None, **options: Any) -> NDArray[Any]:
+        from treelet.gram import gram  # the one import to the right: a kernel is called like a function
+
+        matrix: NDArray[Any] = gram(self, X, Y, **options)
+        return matrix
+
+
+class Kernel(Tunable, Tabled, Pairwise):
     """A positive semi-definite similarity.
 
     Kernels are called like functions, ``k(X)`` or ``k(X, Y)``, and combined with ``+``, ``*`` and numbers.
@@ -65,9 +93,14 @@ class Kernel(Tunable, ABC):
     _attributes: ClassVar[dict[str, str]] = {}
     """Where a parameter is kept whose name an attribute of all kernels has."""
 
+    def _parameter_names(self) -> list[str]:
+        return [name for name in inspect.signature(type(self).__init__).parameters if name != "self"]
+
     @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+    def _unknown(cls, names: Iterable[str]) -> list[str]:
+        """Which of these can be no parameters of such a kernel."""
+        known = inspect.signature(cls.__init__).parameters
+        return [name for name in names if name not in known or name == "self"]
 
     def _set(self, name: str, value: Any) -> None:
         setattr(self, self._attributes.get(name, name), value)
@@ -93,7 +126,7 @@ class Kernel(Tunable, ABC):
                 if name not in known and isinstance(before.get("kernel"), Kernel) and before["kernel"]._takes(name):
                     name, rest = "kernel", key  # a kernel around one kernel: k.normalized().set_params(lam=0.2)
                 if name not in known:
-                    raise ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {known}")
+                    raise self._no_parameter(name, before)
                 if rest:
                     nested.setdefault(name, {})[rest] = value
                 else:
@@ -111,10 +144,28 @@ class Kernel(Tunable, ABC):
             raise
         return self
 
+    def _no_parameter(self, name: str, there: dict[str, Any]) -> ParameterError:
+        inner = [key for key, value in there.items() if isinstance(value, Kernel) and value._takes(name)]
+        hint = f". Say whose it is: {' or '.join(f'{key}__{name}' for key in inner)}" if inner else ""
+        return ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {list(there)}{hint}")
+
     def _takes(self, name: str) -> bool:
         """Whether the parameter is this kernel's, or that of the one kernel it is around."""
         inner = getattr(self, "kernel", None)
         return name in self._parameter_names() or (isinstance(inner, Kernel) and inner._takes(name))
+
+    def _identity(self) -> Hashable:
+        """What tells this kernel, with its parameters as they are, from all others; a parameter of yours may be no key."""
+        return type(self), tuple((name, _frozen(value)) for name, value in self.get_params(deep=False).items())
+
+    def _key(self, logs: bool) -> Hashable | None:
+        """Under what self-values are remembered; None if they cannot be."""
+        try:
+            key = self._identity(), logs
+            hash(key)
+        except TypeError:
+            return None
+        return key
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
@@ -125,9 +176,9 @@ class Kernel(Tunable, ABC):
 
     def __repr__(self) -> str:
         given = []
-        signature = inspect.signature(type(self).__init__)
+        defaults = inspect.signature(type(self).__init__).parameters
         for name, value in self.get_params(deep=False).items():
-            if value != signature.parameters[name].default or name in self._always_shown:
+            if name not in defaults or value != defaults[name].default or name in self._always_shown:
                 plain = value.item() if isinstance(value, np.generic) else value
                 given.append(f"{name}={plain!r}")
         return f"{type(self).__name__}({', '.join(given)})"
@@ -137,22 +188,10 @@ class Kernel(Tunable, ABC):
     # --- values -------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
-        """Bind the kernel to data: rows X, columns Y (None: X again)."""
-
-    @abstractmethod
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         """K(x, x) for each x, inf where it does not fit a float64; or log K(x, x), -inf where it is 0."""
 
-    @abstractmethod
-    def coerce(self, X: Any) -> Any:
-        """The data in the form that this kernel works on: something with a length that can be sliced."""
-
     def needs(self, X: Any, enough: int = 0) -> Needs:
-        """The memory that an evaluator takes whose columns are X, estimated before it is made.
-
-        Where it surely is below `enough`, a rough bound will do.
-        """
         inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
         parts = [kernel.needs(X, enough // len(inner)) for kernel in inner]
         return Needs(sum(part.index for part in parts), sum(part.thread for part in parts))
@@ -177,7 +216,19 @@ class Kernel(Tunable, ABC):
         *,
         n_jobs: int | None = 1,
         progress: bool = False,
+        out: None = None,
     ) -> Matrix: ...
+    @overload
+    def __call__(
+        self,
+        X: Any,
+        Y: Any | None = None,
+        eval_gradient: Literal[False] = False,
+        *,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+        out: Any,
+    ) -> NDArray[Any]: ...
     @overload
     def __call__(self, X: Any, Y: None = None, *, eval_gradient: Literal[True]) -> tuple[Matrix, Matrix]: ...
     def __call__(
@@ -188,7 +239,8 @@ class Kernel(Tunable, ABC):
         *,
         n_jobs: int | None = 1,
         progress: bool = False,
-    ) -> Matrix | tuple[Matrix, Matrix]:
+        out: Any = None,
+    ) -> NDArray[Any] | tuple[Matrix, Matrix]:
         """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
 
         Parameters
@@ -201,16 +253,24 @@ class Kernel(Tunable, ABC):
             Threads; -1 for one a core. The result is the same whatever their number.
         progress : bool
             Show a progress bar.
+        out : ndarray or str, optional
+            Where the result goes, as for `treelet.gram`: an array of float64 or float32, or the name of a .npy file.
         """
         if not isinstance(eval_gradient, (bool, np.bool_)):
-            raise ParameterError("A kernel takes X and Y; n_jobs= and progress= go by their names.")
+            raise ParameterError("A kernel takes X and Y; n_jobs=, progress= and out= go by their names.")
         if eval_gradient:
-            if Y is not None:
-                raise ParameterError("The gradient is only there for a matrix of X with itself: leave Y out.")
+            if Y is not None or out is not None:
+                raise ParameterError(
+                    "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
+                )
             return self.gradient(X)
-        from treelet.gram import gram  # the one import to the right: a kernel is called like a function
+        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out)
 
-        return gram(self, X, Y, n_jobs=n_jobs, progress=progress)
+    def distance(self) -> Distance:
+        """sqrt(K(x, x) - 2 K(x, y) + K(y, y)): how far two examples are apart in the kernel's space; called like a kernel."""
+        from treelet.kernels.distance import Distance
+
+        return Distance(self)
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         if self.hyperparameters:
@@ -258,6 +318,28 @@ class Kernel(Tunable, ABC):
         from treelet.kernels.algebra import Scale
 
         return Scale(other, self)
+
+
+def _frozen(value: Any) -> Hashable:
+    """A parameter as part of a key."""
+    if isinstance(value, Kernel):
+        return value._identity()
+    if isinstance(value, Mapping):
+        return frozenset((key, _frozen(item)) for key, item in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+
+
+class Itself:
+    """An object as a part of a key: the same one, not one that equals it."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def overflow(kernel: Kernel, row: int, column: int) -> Exception:

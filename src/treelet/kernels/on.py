@@ -72,14 +72,14 @@ class On(Kernel):
         return [self.column] if isinstance(self.column, (str, int)) else list(self.column)
 
     @property
-    def _key(self) -> Names:
+    def _where(self) -> Names:
         """How a Table knows them."""
         names = self.names
         return names[0] if len(names) == 1 else tuple(names)
 
     def coerce(self, X: Any) -> Table:
         table = Table.from_any(X)
-        table.coerced(self._key, self._coerce_column)
+        table.coerced(self._where, self._coerce_column)
         return table
 
     def _coerce_column(self, column: Any) -> Any:
@@ -89,7 +89,7 @@ class On(Kernel):
         return self.kernel.coerce(column)
 
     def _part(self, X: Any) -> Any:
-        return Table.from_any(X).coerced(self._key, self._coerce_column)
+        return Table.from_any(X).coerced(self._where, self._coerce_column)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()

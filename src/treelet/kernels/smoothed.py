@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
 from treelet import _core
 from treelet.checks import check_number
+from treelet.kernels.base import Itself
 from treelet.kernels.tree import PartialTree
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.word_vectors import WordVectors, as_word_vectors
@@ -27,7 +29,7 @@ class Smoothed(PartialTree):
     vectors : WordVectors, mapping, gensim KeyedVectors, or path
         A text file of ``word 0.1 0.2 ...`` lines, or ``.npy`` with its words beside it. Words without a vector match
         only themselves.
-    lam, mu, leaves, lam_bounds, mu_bounds
+    lam, mu, leaves, terminal_factor, lam_bounds, mu_bounds
         As in `PartialTree`.
     threshold : float in [0, 1]
         Similarities up to this count as none.
@@ -59,6 +61,7 @@ class Smoothed(PartialTree):
         leaves: bool = True,
         threshold: float = 0.4,
         *,
+        terminal_factor: float = 1.0,
         lam_bounds: Bounds = DECAYS,
         mu_bounds: Bounds = DECAYS,
     ) -> None:
@@ -66,7 +69,7 @@ class Smoothed(PartialTree):
         self._alike: tuple[WordVectors, tuple[list[str], float], tuple[Any, ...]] | None = None
         self.vectors = vectors
         self.threshold = threshold
-        super().__init__(lam, mu, leaves, lam_bounds=lam_bounds, mu_bounds=mu_bounds)
+        super().__init__(lam, mu, leaves, terminal_factor=terminal_factor, lam_bounds=lam_bounds, mu_bounds=mu_bounds)
 
     def validate(self) -> None:
         super().validate()
@@ -76,6 +79,10 @@ class Smoothed(PartialTree):
         if self._read is None or self._read[0] is not self.vectors:
             self._read = (self.vectors, as_word_vectors(self.vectors))
         return self._read[1]
+
+    def _identity(self) -> Hashable:
+        params = {**self.get_params(deep=False), "vectors": Itself(self._word_vectors())}
+        return type(self), tuple(params.items())
 
     def _is_light(self) -> bool:
         return False  # there may be very many pairs of words that are alike
@@ -91,4 +98,5 @@ class Smoothed(PartialTree):
             )  # of one bank they are asked for more than once
         start, label, sigma = alike[2]
         similar = _core.Similar.of(start, label, np.ascontiguousarray(sigma))
-        return float(self.lam), float(self.mu), bool(self.leaves), similar
+        *plain, _ = super()._native_parameters(store)
+        return *plain, similar

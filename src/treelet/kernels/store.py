@@ -97,12 +97,9 @@ class StoreKernel(Kernel):
         def compute() -> Vector:
             return self.native_self_values(bank.columns.store, bank.weights(), logs)
 
-        params = tuple(self.get_params(deep=False).values())
-        try:
-            found: Vector = bank.values((type(self), logs, params), compute)
-            return found
-        except TypeError:  # a parameter that is not hashable: a dict of windows
-            return compute()
+        key = self._key(logs)
+        values: Vector = compute() if key is None else bank.values(key, compute)
+        return values
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         store, weights, _ = StoreRows.of(self.coerce(X))

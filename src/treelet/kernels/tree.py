@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from treelet import _core
-from treelet.checks import check_boolean, check_integer, check_tunable
+from treelet.checks import check_boolean, check_integer, check_number, check_tunable
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.treebank import Treebank
@@ -139,6 +140,10 @@ class PartialTree(TreeKernel):
         Decay a level.
     leaves : bool
         False leaves out what two equal words contribute on their own: only pairs of nodes with children are summed.
+    terminal_factor : float in [0, inf)
+        What :math:`\Delta` of two nodes is multiplied by of which one has no children, on its own and as part of larger fragments:
+        KeLP's terminal factor. With 0, fragments with words count for nothing. Above 1 the kernel is positive semi-definite
+        only if no word is also a node's label.
     lam_bounds, mu_bounds : pair of numbers or "fixed"
         As for `Subtree`.
 
@@ -163,12 +168,14 @@ class PartialTree(TreeKernel):
         mu: float = 0.4,
         leaves: bool = True,
         *,
+        terminal_factor: float = 1.0,
         lam_bounds: Bounds = DECAYS,
         mu_bounds: Bounds = DECAYS,
     ) -> None:
         self.lam = lam
         self.mu = mu
         self.leaves = leaves
+        self.terminal_factor = terminal_factor
         self.lam_bounds = lam_bounds
         self.mu_bounds = mu_bounds
         self.validate()
@@ -177,6 +184,7 @@ class PartialTree(TreeKernel):
         check_tunable(self, "lam", 0, 1)
         check_tunable(self, "mu", 0, 1)
         check_boolean("leaves", self.leaves, of="PartialTree")
+        check_number(self, "terminal_factor", 0, math.inf, low_included=True)
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
-        return float(self.lam), float(self.mu), bool(self.leaves), None
+        return float(self.lam), float(self.mu), bool(self.leaves), float(self.terminal_factor), None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treelet.checks import check_integer, wrong
 from treelet.errors import KernelOverflowError
-from treelet.kernels.base import Kernel, Matrix, overflow
+from treelet.kernels.base import Kernel, Matrix, Vector, overflow
 
 LARGE = 650.0  # log of a value up to which products of two square roots surely fit a float64
 
@@ -25,9 +25,16 @@ def log_of(value: float) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
-def check_inner(owner: Kernel) -> None:
+def squared_distances(own: float, values: Vector, others: Vector) -> Vector:
+    """K(x, x) - 2 K(x, y) + K(y, y) of one x and several y, from its self-value, the values, and their self-values."""
+    distance = own - values
+    distance += others - values  # the same in both orders, and without the double of a large value
+    return distance
+
+
+def check_inner(owner: Any) -> None:
     """The inner kernel must be one."""
-    kernel = getattr(owner, "kernel")  # noqa: B009  # not every Kernel has one
+    kernel = owner.kernel
     if not isinstance(kernel, Kernel):
         raise wrong("kernel", "a kernel", kernel, of=owner)
     kernel.validate()

@@ -21,6 +21,7 @@ from treelet.kernels.values import (
     log_of,
     number,
     raise_to,
+    squared_distances,
     to_logs,
 )
 
@@ -152,8 +153,7 @@ class GaussianEvaluator(Evaluator):
         with np.errstate(over="ignore", invalid="ignore"):
             for row, values in enumerate(out, begin):
                 columns = self.columns[: len(values)]
-                distance = self.rows[row] - values
-                distance += columns - values  # the same in both orders, and without the double of a large value
+                distance = squared_distances(self.rows[row], values, columns)
                 rounding = (distance < 0) & (distance > -1e-9 * np.maximum(self.rows[row], columns))
                 distance[rounding] = 0
                 distance /= -self.sigma

@@ -18,6 +18,7 @@ from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.model import CompressedModel
 from treelet.learn.precomputed import MatrixColumns, MatrixModel, given_square
 from treelet.learn.state import are_floats, whole_numbers
+from treelet.shown import learnt
 from treelet.work import count_threads
 
 
@@ -71,6 +72,16 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         tags.input_tags.pairwise = isinstance(self.kernel, str)
         tags.no_validation = True
         return tags
+
+    # --- in a notebook ------------------------------------------------------------------------------------------
+
+    # scikit-learn's diagram, and below it what was learnt. By either way, since its versions differ in which they take.
+    def _repr_html_inner(self) -> str:
+        return f"{super()._repr_html_inner()}{learnt(self)}"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        return {kind: text + learnt(self) if kind == "text/html" else text for kind, text in bundle.items()}
 
     # --- in a file ----------------------------------------------------------------------------------------------
 

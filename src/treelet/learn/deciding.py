@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +14,10 @@ from numpy.typing import NDArray
 from treelet.errors import InputTypeError
 from treelet.kernels.base import Matrix
 from treelet.learn.model import CompressedModel
+from treelet.learn.platt import coupled, sigmoid
 from treelet.learn.state import check_intercepts
+
+SHOWN = 10  # labels, in a message
 
 
 def votes(scores: Matrix, n_classes: int) -> Matrix:
@@ -28,11 +33,49 @@ def votes(scores: Matrix, n_classes: int) -> Matrix:
     return found
 
 
+@dataclass(frozen=True)
+class Unseen:
+    """Labels that a classifier never saw when it was fitted, and how many examples have each.
+
+    >>> print(Unseen.of(["a", "b", "b", "c"], ["a", "d"]))
+    3 of 4 examples have labels that were never seen in training, and count as errors: 'b' (2), 'c' (1)
+    """
+
+    counts: dict[Any, int]
+    examples: int
+    classes: list[Any]
+
+    @classmethod
+    def of(cls, labels: Iterable[Any], classes: Iterable[Any]) -> Unseen:
+        found, known = Counter(labels), list(classes)
+        counts = {label: count for label, count in found.items() if label not in set(known)}
+        return cls(dict(sorted(counts.items(), key=lambda item: str(item[0]))), found.total(), known)
+
+    @property
+    def all(self) -> bool:
+        return self.examples > 0 and sum(self.counts.values()) == self.examples
+
+    def __str__(self) -> str:
+        named = _few([f"{label!r} ({count:,})" for label, count in self.counts.items()])
+        if self.all:
+            known = _few(list(map(repr, self.classes)))
+            return f"none of the labels was seen in training: there are {named} here, there were {known}"
+        number = sum(self.counts.values())
+        few = f"{number:,} of {self.examples:,} examples have labels that were"
+        return f"{few} never seen in training, and count as errors: {named}"
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
 class Decides:
     """A classifier's predictions, from one value a machine: of one class against the others, or of one pair of classes."""
 
     classes_: NDArray[Any]
     multi_class_: str
+    platt_: Matrix
     model_: Any
     _values: Callable[[Any], Matrix]
 
@@ -53,32 +96,90 @@ class Decides:
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
+    def _probabilities(self, X: Any) -> Matrix:
+        """The probability of each class by Platt's sigmoids, whose parameters are ``platt_``."""
+        first = sigmoid(self._values(X), self.platt_)
+        if len(self.classes_) == 2:
+            return np.column_stack([1 - first, first])
+        if self.multi_class_ == "ovo":
+            return coupled(first, len(self.classes_))
+        first /= first.sum(axis=1, keepdims=True)  # a sigmoid is never 0
+        return first
+
     def _check_decisions(self) -> int:
         """How many machines there are; ValueError if what came from a file does not fit together."""
         k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
         machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
         if k < 2 or machines is None or machines != self.model_.outputs:
             raise ValueError("classes and machines do not fit")
+        platt = getattr(self, "platt_", np.zeros((machines, 2)))
+        if not isinstance(platt, np.ndarray) or platt.shape != (machines, 2) or not np.isfinite(platt).all():
+            raise ValueError("the probabilities' parameters do not fit")
         return machines
 
 
-class NoClassifierError(InputTypeError):
-    """A model is of another kind than one that classifies examples."""
+class NoPredictorError(InputTypeError):
+    """A model is of another kind than one that predicts something of examples."""
 
 
-class SavedClassifier(Decides):
-    """A fitted `KernelSVC` as a file has it, without scikit-learn: it predicts the same, and no more."""
+TASKS = {
+    "KernelSVC": "classify",
+    "KernelSVR": "regress",
+    "RLS": "regress",
+    "RankSVM": "rank",
+    "RankRLS": "rank",
+    "VotedPerceptron": "rank",
+}
+"""What each estimator does."""
 
-    def __init__(self, fitted: dict[str, Any], n_jobs: int | None = 1, progress: bool = False) -> None:
-        self.model_, self.intercept_ = fitted["model_"], fitted["intercept_"]
-        self.n_jobs, self.progress = n_jobs, progress
-        self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
+KEPT = ("model_", "intercept_", "classes_", "multi_class_", "platt_")
+"""What predicting needs of a fitted estimator."""
+
+
+class SavedPredictor:
+    """A fitted estimator as a file has it, without scikit-learn: it predicts the same, and no more.
+
+    Attributes
+    ----------
+    task : str
+        ``"classify"``, ``"regress"`` or ``"rank"``.
+    """
+
+    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1, progress: bool = False) -> None:
+        self.task = TASKS[kind]
+        self.model_, self.n_jobs, self.progress = fitted["model_"], n_jobs, progress
         if not isinstance(self.model_, CompressedModel):
-            raise NoClassifierError(
-                "this model was fitted to a matrix of kernel values, and takes no examples: train with a kernel"
-            )
-        check_intercepts(self.intercept_, self._check_decisions())
+            from treelet.learn.precomputed import MatrixModel  # which needs more than predicting does
+
+            if isinstance(self.model_, MatrixModel):
+                raise NoPredictorError(
+                    "this model was fitted to a matrix of kernel values, and takes no examples: train with a kernel"
+                )
+        self.intercept_ = fitted.get("intercept_", np.zeros(self.model_.outputs))
+        check_intercepts(self.intercept_, self.model_.outputs)
 
     def _values(self, X: Any) -> Matrix:
         values: Matrix = self.model_.score(X, n_jobs=self.n_jobs, progress=self.progress) + self.intercept_
         return values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The value or score of each example; of an estimator with several outputs, the values."""
+        values = self._values(X)
+        return values[:, 0] if self.model_.outputs == 1 else values
+
+
+class SavedClassifier(Decides, SavedPredictor):
+    """A fitted `KernelSVC` as a file has it."""
+
+    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1, progress: bool = False) -> None:
+        super().__init__(kind, fitted, n_jobs, progress)
+        self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
+        if "platt_" in fitted:
+            self.platt_ = fitted["platt_"]
+        self._check_decisions()
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """The probability of each class."""
+        if not hasattr(self, "platt_"):
+            raise NoPredictorError("this model has no probabilities: train it with probability=True")
+        return self._probabilities(X)

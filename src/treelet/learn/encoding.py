@@ -253,7 +253,7 @@ class Decoder:
             raise ValueError(f"its kernel {name!r} is unknown; if it is one of yours, give load(..., kernels=[{name}])")
         cls = self.kernels[name]
         values = {key: self.value(item) for key, item in params.items()}
-        if not values.keys() <= set(cls._parameter_names()):
+        if cls._unknown(values):
             raise ValueError(f"{name} has no such parameters: {', '.join(values)}")
         if issubclass(cls, Smoothed) and not isinstance(values.get("vectors"), WordVectors):
             raise ValueError("word vectors are missing")  # a text would be the name of a file to read

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from treelet.checks import check_boolean, check_number
+from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.libsvm import Solution
@@ -23,6 +24,7 @@ class KernelMachine(KernelLearner):
     cache_size: float
     shrinking: bool
     max_iter: int
+    memory: int | float | str | None
 
     _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "intercept_")
 
@@ -31,6 +33,7 @@ class KernelMachine(KernelLearner):
         for name in ("C", "tol", "cache_size"):
             check_number(self, name, 0, np.inf)
         check_boolean("shrinking", self.shrinking, of=self)
+        parse_memory(self.memory)
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < -1:
             raise self._refuse("max_iter", "an int, -1 for no bound")
 
@@ -41,6 +44,9 @@ class KernelMachine(KernelLearner):
     def _fit(self, kernel: Kernel | None, data: Any, solve: Callable[[Matrix], Solution]) -> Matrix:
         """Make the matrix, solve, keep the support examples' coefficients and collapse them into a model."""
         started = time.perf_counter()
+        if kernel is not None:
+            what = f"the matrix of {len(data):,} training examples"
+            self._check_memory(what, 8 * len(data) ** 2, "train on fewer examples")
         K = self._matrix(kernel, data)
         made = time.perf_counter()
         solution = solve(K)

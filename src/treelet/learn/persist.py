@@ -19,7 +19,7 @@ from treelet.checks import wrong
 from treelet.errors import FileError, InputTypeError, TreeletError
 from treelet.formats.files import PathLike, open_whole
 from treelet.kernels.base import Kernel
-from treelet.learn.deciding import NoClassifierError, SavedClassifier
+from treelet.learn.deciding import KEPT, TASKS, NoPredictorError, SavedClassifier, SavedPredictor
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
 
 MAGIC = b"treelet\0"
@@ -97,17 +97,18 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
     return _decoded(path, known, Decoder.model)
 
 
-def load_classifier(path: PathLike, *, n_jobs: int | None = 1, progress: bool = False) -> SavedClassifier:
-    """Read a `KernelSVC` that `save` wrote, for predicting only: scikit-learn, which takes a second to load, is not needed."""
+def load_predictor(path: PathLike, *, n_jobs: int | None = 1, progress: bool = False) -> SavedPredictor:
+    """Read what `save` wrote, for predicting only: scikit-learn, which takes a second to load, is not needed."""
 
-    def classifier(decoder: Decoder) -> SavedClassifier:
+    def predictor(decoder: Decoder) -> SavedPredictor:
         model = decoder.header["model"]
         kind = model.get("object", next(iter(model)))
-        if kind != "KernelSVC":
-            raise NoClassifierError(f"this model is a {kind}, not a classifier (KernelSVC)")
-        return SavedClassifier(decoder.value(model["state"]["fitted"]), n_jobs, progress)
+        if kind not in TASKS:
+            raise NoPredictorError(f"this is a {kind}, which predicts nothing; what does: {', '.join(TASKS)}")
+        fitted = {name: decoder.value(value) for name, value in model["state"]["fitted"]["dict"] if name in KEPT}
+        return (SavedClassifier if kind == "KernelSVC" else SavedPredictor)(kind, fitted, n_jobs, progress)
 
-    return _decoded(path, known_kernels(), classifier)
+    return _decoded(path, known_kernels(), predictor)
 
 
 def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Decoder], Read]) -> Read:
@@ -118,7 +119,7 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
     header, data = _opened(content, str(path))
     try:
         return read(Decoder(header, data, known))
-    except NoClassifierError as error:
+    except NoPredictorError as error:
         raise InputTypeError(f"{path}: {error}") from None
     except (
         ArithmeticError,
@@ -140,7 +141,7 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
 def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
     """The header, and the bytes of the arrays, of a file that is what it should be."""
     if content[: len(MAGIC)] != MAGIC[: len(content)] or not content:
-        raise ModelFileError(f"{name}: this is no treelet model; models are written by treelet.save")
+        raise ModelFileError(f"{name}: this is no treelet model; models are written by treelet train and treelet.save")
     whole = len(content) >= PREFIX.size + CHECKSUM
     _, version, _, total, length = PREFIX.unpack_from(content) if whole else (b"", VERSION, 0, 0, 0)
     if not whole or len(content) < total:

@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import ParameterGrid
 
 from treelet.checks import wrong
-from treelet.errors import KernelOverflowError, ParameterError
+from treelet.errors import KernelOverflowError, ParameterError, UnseenLabelWarning
 from treelet.kernels import Kernel
 from treelet.kernels.base import Matrix
 from treelet.learn.base import KernelLearner
@@ -290,7 +290,9 @@ class Trials:
         return found
 
     def _score(self, fitted: Any, across: Matrix, test: Any) -> float:
-        value = float(self.scorer(fitted, across, self.data.y[test], **self.data.named(test)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnseenLabelWarning)  # a fold may lack a class, which is the fold's fault
+            value = float(self.scorer(fitted, across, self.data.y[test], **self.data.named(test)))
         if np.isnan(value):
             raise ParameterError(f"scoring= gives no number (NaN) for the fold that tests on example {test[0]}")
         return value

@@ -57,7 +57,7 @@ def linear_parts(kernel: Kernel) -> list[Part]:
     [(0.5, SubsetTree(lam=0.4)), (1.0, PartialTree(lam=0.4, mu=0.4))]
     """
     if isinstance(kernel, Sum):
-        return linear_parts(kernel.k1) + linear_parts(kernel.k2)
+        return [part for summand in kernel._parts() for part in linear_parts(summand)]
     if isinstance(kernel, Scale):
         return [replace(part, factor=part.factor * float(kernel.factor)) for part in linear_parts(kernel.kernel)]
     if isinstance(kernel, Normalized):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, ClassVar, Self
@@ -14,15 +15,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_number, check_one_of
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, UnseenLabelWarning
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.available import available
-from treelet.learn.deciding import Decides
+from treelet.learn.deciding import Decides, Unseen
 from treelet.learn.encoding import register
 from treelet.learn.folds import folds_of, matrix_parts
 from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights, between_pairs, regression
 from treelet.learn.machine import KernelMachine
-from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
+from treelet.learn.platt import sigmoid_parameters
 from treelet.learn.targets import checked_numbers, checked_targets
 from treelet.work import count_threads
 
@@ -57,6 +58,8 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         Whether libsvm sets examples aside that seem settled.
     max_iter : int
         A bound on libsvm's iterations; -1 for none.
+    memory : int or str, optional
+        How much the matrix of kernel values may take, 8 n^2 bytes for n examples; None for as much as it takes.
     n_jobs : int
         Threads, for the matrix, the machines and the predictions; -1 for one a core. Results do not depend on it.
     progress : bool
@@ -111,6 +114,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         cache_size: float = 200,
         shrinking: bool = True,
         max_iter: int = -1,
+        memory: int | float | str | None = None,
         n_jobs: int | None = 1,
         progress: bool = False,
         random_state: Any = None,
@@ -124,6 +128,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         self.cache_size = cache_size
         self.shrinking = shrinking
         self.max_iter = max_iter
+        self.memory = memory
         self.n_jobs = n_jobs
         self.progress = progress
         self.random_state = random_state
@@ -240,20 +245,19 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         check_is_fitted(self)
         if not hasattr(self, "platt_"):
             raise ParameterError("this KernelSVC was fitted without probabilities: fit it with probability=True")
-        first = sigmoid(self._values(X), self.platt_)
-        if len(self.classes_) == 2:
-            return np.column_stack([1 - first, first])
-        if self.multi_class_ == "ovo":
-            return coupled(first, len(self.classes_))
-        first /= first.sum(axis=1, keepdims=True)  # a sigmoid is never 0
-        return first
+        return self._probabilities(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy: the share of examples whose class is right. A warning names labels that the fit never saw."""
+        check_is_fitted(self)
+        unseen = Unseen.of(np.asarray(y).ravel().tolist(), self.classes_.tolist())
+        if unseen.counts:
+            warnings.warn(str(unseen), UnseenLabelWarning, stacklevel=2)
+        return float(super().score(X, y, sample_weight))
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
-        machines = self._check_decisions()
-        platt = getattr(self, "platt_", np.zeros((machines, 2)))
-        if not isinstance(platt, np.ndarray) or platt.shape != (machines, 2) or not np.isfinite(platt).all():
-            raise ValueError("the probabilities' parameters do not fit")
+        self._check_decisions()
 
 
 @register
@@ -268,7 +272,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         The price of an error in the training examples.
     epsilon : float
         Errors up to this one cost nothing.
-    tol, cache_size, shrinking, max_iter, n_jobs, progress
+    tol, cache_size, shrinking, max_iter, memory, n_jobs, progress
         As for `KernelSVC`, and so are the attributes.
 
     Examples
@@ -289,6 +293,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         cache_size: float = 200,
         shrinking: bool = True,
         max_iter: int = -1,
+        memory: int | float | str | None = None,
         n_jobs: int | None = 1,
         progress: bool = False,
     ) -> None:
@@ -299,6 +304,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         self.cache_size = cache_size
         self.shrinking = shrinking
         self.max_iter = max_iter
+        self.memory = memory
         self.n_jobs = n_jobs
         self.progress = progress
 

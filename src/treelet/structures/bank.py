@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
+from treelet.shown import Tabled
 from treelet.structures.packed import Arrays, packed, unpacked
 
 Item = TypeVar("Item")
 RowIndex = int | slice | NDArray[np.int64]
-MOST_KNOWN = 4  # numbers an item that a bank keeps
+MOST_KNOWN = 32  # numbers an item that a bank keeps: self-values under so many kernels
 _making = Lock()  # two threads that ask for columns must not get two stores
 
 
@@ -102,6 +103,11 @@ def listed(
         found = list(cast("Iterable[object]", items))
     except TypeError:
         raise InputTypeError(f"a collection of {what} is needed, got {name}") from None
+    if found and "trees" in what and isinstance(found[0], Mapping):
+        raise InputTypeError(
+            f"a collection of {what} is needed, got dicts with {list(found[0])}: say to the kernel which part it compares: "
+            'On("column", kernel)'
+        )
     return [None if is_missing(item) else item for item in found]
 
 
@@ -118,7 +124,7 @@ class Stats(dict[str, int]):
         return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in self.items())
 
 
-class Bank(Sequence[Item], Generic[Item]):
+class Bank(Tabled, Sequence[Item], Generic[Item]):
     """Examples of one kind, held as columns over a native store; None is a missing one, whose kernel values are 0.
 
     NaN and what pandas has for missing values become None.

@@ -9,6 +9,7 @@ from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.conllu import UNKNOWN, check_tag, heads_problem, sentence_lines
 from treelet.formats.dependency_adapters import conllu_heads, spacy_heads, stanza_heads
+from treelet.shown import Drawn
 
 
 class Link(NamedTuple):
@@ -19,7 +20,7 @@ class Link(NamedTuple):
     type: str
 
 
-class Dependencies:
+class Dependencies(Drawn):
     """A dependency parse: words with tags, and typed links between the words.
 
     There are two kinds. This constructor makes undirected links, as of Link Grammar; `from_heads` makes directed ones,

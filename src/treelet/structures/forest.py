@@ -14,6 +14,7 @@ from treelet.checks import check_integer, check_one_of, is_number, wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.forests import ForestColumns, checked_columns, from_json, to_json
+from treelet.shown import Drawn
 from treelet.structures.packing import by_temperature, pack, unite, weighted
 from treelet.structures.tree import Tree, trees_of
 from treelet.work import seed_of
@@ -38,7 +39,7 @@ class ForestEdge(NamedTuple):
     probability: float
 
 
-class Forest:
+class Forest(Drawn):
     """A packed forest: nodes (label, span) and hyper-edges (head to tails, probability).
 
     Several edges may share a head: so many trees, each the choice of one edge a node, take little room. The

@@ -7,9 +7,10 @@ from typing import Any
 
 from treelet.errors import TreeError
 from treelet.formats.tagged import parse_slashes, tag_problem, word_problem
+from treelet.shown import Tabled
 
 
-class Tagged:
+class Tagged(Tabled):
     """Words with their tags, one each: what a tagger says of a sentence.
 
     Immutable and hashable. Iterating gives (word, tag) pairs; it is no list, so that NumPy takes it for one value.

@@ -8,6 +8,7 @@ from typing import Any, cast
 from treelet.errors import TreeError, TreeletError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import Reader, label_problem
+from treelet.shown import Drawn
 
 DRAWN = 500  # levels: each line of a drawing is as long as its node is deep
 
@@ -19,7 +20,7 @@ def check_label(label: object) -> str:
     return cast(str, label)
 
 
-class Tree:
+class Tree(Drawn):
     """An ordered labelled tree. A node without children is a word.
 
     Immutable and hashable; equal trees are equal whatever they were made from. A tree is no list: its children

@@ -6,6 +6,7 @@ import textwrap
 from html import escape
 
 from treelet.explain.compare import marked, marked_svg
+from treelet.explain.drawing import Drawing
 from treelet.tasks.rerank_job import Mended, Outcome, Scores
 
 WIDTH = 100
@@ -234,7 +235,7 @@ def markdown(outcome: Outcome, mended: list[Mended], title: str, source: str, co
     return "\n".join([*lines, phases(outcome), "", f"Made by `{command}`.", ""])
 
 
-def pictures(mended: list[Mended]) -> dict[str, str]:
+def pictures(mended: list[Mended]) -> dict[str, Drawing]:
     """The SVG documents that the Markdown page shows, by file name."""
     found = {}
     for number, item in enumerate(mended, 1):
@@ -278,7 +279,7 @@ def html(outcome: Outcome, mended: list[Mended], title: str, source: str, comman
         )
     for number, item in enumerate(mended, 1):
         out.append(f'<p class="sentence">{number}. {escape(item.words)}</p>\n<p>{_said(item).capitalize()}.</p>')
-        wide = any(_width(drawn[f"mended-{number}-{name}.svg"]) > BESIDE for name in ("first", "reranked"))
+        wide = any(drawn[f"mended-{number}-{name}.svg"].width > BESIDE for name in ("first", "reranked"))
         out.append(f'<div class="{"pair" if wide else "pair beside"}">')
         for name, said in (("first", "The parser’s first choice"), ("reranked", "Reranked")):
             picture = drawn[f"mended-{number}-{name}.svg"]
@@ -296,10 +297,6 @@ def html(outcome: Outcome, mended: list[Mended], title: str, source: str, comman
         )
     out.append(f"<p>{escape(phases(outcome))}</p>\n<p>Made by <code>{escape(command)}</code>.</p>\n</body>\n</html>\n")
     return "\n".join(out)
-
-
-def _width(svg: str) -> float:
-    return float(svg.partition('width="')[2].partition('"')[0])
 
 
 def _bars(outcome: Outcome) -> str:

@@ -21,10 +21,12 @@ from treelet.kernels import (
     On,
     PartialTree,
     Polynomial,
+    Product,
     Smoothed,
     Subsequence,
     SubsetTree,
     Subtree,
+    Sum,
     Tagging,
 )
 from treelet.structures import Forest, Tagged, Tree, WordVectors
@@ -139,7 +141,14 @@ PLAIN = {
     "pt": Case(PartialTree(lam=0.4, mu=0.3), "trees"),
     "pt count": Case(PartialTree(lam=1, mu=1), "trees"),
     "pt no leaves": Case(PartialTree(lam=0.7, mu=0.6, leaves=False), "trees"),
+    "pt small terminals": Case(PartialTree(lam=0.6, mu=0.5, terminal_factor=0.3), "trees"),
+    "pt large terminals": Case(PartialTree(lam=0.6, mu=0.5, terminal_factor=2.5), "trees", positive=False),
+    "pt no terminals": Case(PartialTree(lam=0.6, mu=0.5, terminal_factor=0), "trees"),
+    "pt terminals, no leaves": Case(
+        PartialTree(lam=0.7, mu=0.6, leaves=False, terminal_factor=2), "trees", positive=False
+    ),
     "smoothed": Case(Smoothed(VECTORS, lam=0.5, mu=0.7, threshold=0.3), "trees", False, False),
+    "smoothed terminals": Case(Smoothed(VECTORS, 0.5, 0.7, threshold=0.3, terminal_factor=0.4), "trees", False, False),
     "smoothed no leaves": Case(Smoothed(VECTORS, 0.5, 0.7, leaves=False, threshold=0.3), "trees", False, False),
     "forest": Case(FOREST, "forests"),
     "forest count": Case(ForestKernel(lam=1), "forests"),
@@ -167,6 +176,10 @@ COMPOSED = {
     "sum of three": Case(SST + (PT + Subtree(lam=0.5)), "trees"),
     "sum with a number": Case(SST + 1, "trees"),
     "builtin sum": Case(sum([SST, PT]), "trees"),  # type: ignore[arg-type]  # a kernel adds numbers
+    "named sum": Case(Sum(syntax=0.6 * SST.normalized(), shape=PT, complete=2 * ST), "trees"),
+    "sum of one": Case(Sum(SST), "trees"),
+    "named product": Case(Product(syntax=SST, shape=PT.normalized(), complete=ST + 1), "trees", False),
+    "normalised named sum": Case((0.5 * Sum(syntax=SST, shape=PT)).normalized() + 0.1 * Sum(only=ST), "trees"),
     "multiple": Case(SST * 2, "trees"),
     "multiple of a sum": Case(0.5 * (SST + PT), "trees"),
     "nothing": Case(0 * SST, "trees"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import singledispatch
-from math import exp, sqrt
+from math import exp, prod, sqrt
 from typing import Any
 
 from treelet import kernels
@@ -45,14 +45,14 @@ def _of_parameters(slow: Callable[..., float]) -> Callable[[Any], Slow]:
 # --- what is compared -------------------------------------------------------------------------------------------
 
 
-def _smoothed(a: Tree, b: Tree, vectors: Any, lam: float, mu: float, leaves: bool, threshold: float) -> float:
+def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -> float:
     known = as_word_vectors(vectors)
 
     def similarity(v: str, w: str) -> float:
         value = known.similarity(v, w)
         return value if value > threshold else 0.0
 
-    return reference.smoothed_partial_tree(a, b, similarity, lam, mu, leaves)
+    return reference.smoothed_partial_tree(a, b, similarity, **params)
 
 
 def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> float:
@@ -111,14 +111,14 @@ def _constant(kernel: kernels.Constant) -> Slow:
 
 @definition.register
 def _sum(kernel: kernels.Sum) -> Slow:
-    one, other = definition(kernel.k1), definition(kernel.k2)
-    return lambda a, b: one(a, b) + other(a, b)
+    parts = [definition(part) for part in kernel.get_params(deep=False).values()]
+    return lambda a, b: sum(part(a, b) for part in parts)
 
 
 @definition.register
 def _product(kernel: kernels.Product) -> Slow:
-    one, other = definition(kernel.k1), definition(kernel.k2)
-    return lambda a, b: one(a, b) * other(a, b)
+    parts = [definition(part) for part in kernel.get_params(deep=False).values()]
+    return lambda a, b: prod(part(a, b) for part in parts)
 
 
 @definition.register

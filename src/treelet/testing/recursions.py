@@ -61,7 +61,7 @@ def value(kernel: Subtree | SubsetTree | PartialTree, a: Nodes, b: Nodes) -> flo
 
 def _delta(kernel: Subtree | SubsetTree | PartialTree, a: Nodes, b: Nodes, i: int, j: int, table: Table) -> float:
     if isinstance(kernel, PartialTree):
-        return _partial_tree(a, b, i, j, table, kernel.lam, kernel.mu)
+        return _partial_tree(a, b, i, j, table, kernel.lam, kernel.mu, kernel.terminal_factor)
     return (_subtree if isinstance(kernel, Subtree) else _subset_tree)(a, b, i, j, table, kernel.lam)
 
 
@@ -84,10 +84,14 @@ def _subset_tree(a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float) -
     return value
 
 
-def _partial_tree(a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float, mu: float) -> float:
+def _partial_tree(
+    a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float, mu: float, terminal_factor: float
+) -> float:
     if a.labels[i] != b.labels[j]:
         return 0.0
     left, right = a.children[i], b.children[j]
+    if not left or not right:
+        return mu * lam * lam * terminal_factor
     total = lam * lam
     before = [[1.0] * (len(right) + 1)] * (len(left) + 1)  # of subsequences that are one shorter: by where they end
     for _ in range(min(len(left), len(right))):

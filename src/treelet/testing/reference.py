@@ -98,41 +98,54 @@ def with_leaves(tree: Tree) -> Tree:
 
 
 class Occurrence(NamedTuple):
-    """A partial tree at a place in a tree, and how many children it skips there."""
+    """A partial tree at a place in a tree, how many children it skips there, and which nodes on its edge are words there."""
 
     fragment: Fragment
     gaps: int
+    words: tuple[bool, ...]
 
 
 def partial_trees(node: Tree) -> list[Occurrence]:
     """The partial trees rooted at a node: the label alone, or over any subsequence of children's partial trees."""
-    found = [Occurrence(node.label, 0)]
+    found = [Occurrence(node.label, 0, (not node.children,))]
     for length in range(1, len(node.children) + 1):
         for places in combinations(range(len(node.children)), length):
             skipped = places[-1] - places[0] + 1 - length
             for kids in product(*(partial_trees(node.children[place]) for place in places)):
                 fragment = (node.label, tuple(kid.fragment for kid in kids))
-                found.append(Occurrence(fragment, skipped + sum(kid.gaps for kid in kids)))
+                words = tuple(word for kid in kids for word in kid.words)
+                found.append(Occurrence(fragment, skipped + sum(kid.gaps for kid in kids), words))
     return found
 
 
-def partial_tree(first: Tree, second: Tree, lam: float = 0.4, mu: float = 0.4, leaves: bool = True) -> float:
+def partial_tree(
+    first: Tree, second: Tree, lam: float = 0.4, mu: float = 0.4, leaves: bool = True, terminal_factor: float = 1.0
+) -> float:
     """PT: each node of f costs mu, each one on its edge lam^2, each skipped child in either tree lam.
 
-    Without leaves, the partial trees that are rooted at a word (the word alone) are left out.
+    A node on the edge that is a word in one of the trees has the terminal factor besides. Without leaves, pairs of nodes of
+    which one is a word are left out as roots.
     """
     a, b = all_partial_trees(first, lam, leaves), all_partial_trees(second, lam, leaves)
-    return sum(mu ** nodes(f) * lam ** (2 * edge(f)) * a[f] * b[f] for f in a if f in b)
+    total = 0.0
+    for f in a.keys() & b.keys():
+        pairs = 0.0
+        for (mine, weight), (theirs, other) in product(a[f].items(), b[f].items()):
+            words = sum(one or two for one, two in zip(mine, theirs, strict=True))
+            pairs += terminal_factor**words * weight * other
+        total += mu ** nodes(f) * lam ** (2 * edge(f)) * pairs
+    return total
 
 
 @lru_cache(KEPT)
-def all_partial_trees(tree: Tree, lam: float, leaves: bool) -> dict[Fragment, float]:
-    """All partial trees of a tree, each with the sum over its places of lam for each child it skips there."""
-    found: dict[Fragment, float] = {}
+def all_partial_trees(tree: Tree, lam: float, leaves: bool) -> dict[Fragment, dict[tuple[bool, ...], float]]:
+    """All partial trees of a tree, by which nodes on the edge are words: the sum over places of lam for each child skipped."""
+    found: dict[Fragment, dict[tuple[bool, ...], float]] = {}
     for node in tree.nodes():
         if leaves or node.children:
-            for fragment, gaps in partial_trees(node):
-                found[fragment] = found.get(fragment, 0.0) + lam**gaps
+            for fragment, gaps, words in partial_trees(node):
+                by_words = found.setdefault(fragment, {})
+                by_words[words] = by_words.get(words, 0.0) + lam**gaps
     return found
 
 
@@ -146,14 +159,17 @@ def smoothed_partial_tree(
     lam: float = 0.4,
     mu: float = 0.4,
     leaves: bool = True,
+    terminal_factor: float = 1.0,
 ) -> float:
     """SPTK: as PT, with two words of similarity s matching by mu * lam^2 * s."""
 
     def delta(a: Tree, b: Tree) -> float:
         if not a.children and not b.children:
-            return mu * lam**2 * similarity(a.label, b.label)
+            return terminal_factor * mu * lam**2 * similarity(a.label, b.label)
         if a.label != b.label:
             return 0.0
+        if not a.children or not b.children:
+            return terminal_factor * mu * lam**2
         total = lam**2
         for length in range(1, min(len(a.children), len(b.children)) + 1):
             for J1 in combinations(range(len(a.children)), length):

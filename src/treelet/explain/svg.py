@@ -8,11 +8,13 @@ from html import escape
 
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError, TreeError
+from treelet.explain.drawing import Drawing
 from treelet.explain.layout import FONT, HEIGHT, MARGIN, Edge, Graph, Layout, shown, width_of
 from treelet.structures import Forest, Tree
 
 LIMIT = 400  # nodes and edges that a person may still make out
-SMALL = 9.5
+SMALL, CAPTION = 9.5, 11.0
+PAGE = 900.0  # a wider picture is made smaller where it is shown
 BEST = "#1b1b1b"
 ONLY = "#9aa3ad"
 ALTERNATIVES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56a0d9", "#7a4fb5")
@@ -20,7 +22,7 @@ ALTERNATIVES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56a0d9"
 _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> str:
+def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> Drawing:
     """A picture of a packed forest.
 
     Words are at the bottom, and a node stands over the middle of its words. A node that can be expanded in several ways
@@ -39,8 +41,8 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> s
 
     Returns
     -------
-    str
-        An SVG document.
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
 
     Raises
     ------
@@ -69,10 +71,10 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> s
         )
     count = forest.count_trees()
     said = f"{count:,} tree{'s' * (count > 1)}" if count < 10**12 else f"{float(min(count, 10**300)):.1e} trees"
-    return Picture(Graph(forest), f"{said}, the most probable one in bold" if caption else "").svg()
+    return Drawing(Picture(Graph(forest), f"{said}, the most probable one in bold" if caption else "").svg())
 
 
-def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
+def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
     """A picture of a tree, its words in a row at the bottom.
 
     Parameters
@@ -84,8 +86,8 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
 
     Returns
     -------
-    str
-        An SVG document.
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
 
     Examples
     --------
@@ -100,7 +102,12 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> str:
     _check_limit(limit)
     if sum(1 for _ in itertools.islice(tree.nodes(), limit + 1)) > limit:
         raise TreeError(f"the tree has more than {limit:,} nodes, too many to draw: draw a part of it, or print it")
-    return Picture(Graph(Forest.from_tree(tree)), "").svg()
+    return captioned_svg(tree)
+
+
+def captioned_svg(tree: Tree, caption: str = "") -> Drawing:
+    """A picture of a tree of any size, with a line of text below it."""
+    return Drawing(Picture(Graph(Forest.from_tree(tree)), caption).svg(), of=tree)
 
 
 def _check_limit(limit: object) -> None:
@@ -114,8 +121,9 @@ class Picture:
 
     def svg(self) -> str:
         layout = self.layout
-        width = max(layout.width, width_of(self.caption, 11) + 2 * MARGIN if self.caption else 0)
-        height = layout.height + MARGIN + (20 if self.caption else 0)
+        caption = Caption(self.caption, layout.width)
+        width = max(layout.width, caption.width)
+        height = layout.height + MARGIN + caption.height
         dots = sorted(itertools.chain.from_iterable(layout.dots.values()), key=lambda dot: dot[0].best)
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -128,12 +136,7 @@ class Picture:
             *(line for dot in dots for line in self._dot(*dot)),
             *(line for node in range(len(self.graph.nodes)) for line in self._node(node)),
         ]
-        if self.caption:
-            lines.append(
-                f'<text x="{MARGIN:g}" y="{height - 10:.1f}" text-anchor="start" font-size="11" fill="#667077">'
-                f"{escaped(self.caption)}</text>"
-            )
-        return "\n".join([*lines, "</svg>"]) + "\n"
+        return "\n".join([*lines, *caption.lines(height), "</svg>"]) + "\n"
 
     def _words(self) -> list[str]:
         leaves = [node for number, node in enumerate(self.graph.nodes) if number not in self.graph.own]
@@ -213,6 +216,21 @@ class Picture:
 def _shade(chance: float) -> str:
     """From white to a light blue."""
     return "#" + "".join(f"{round(255 + (full - 255) * chance):02x}" for full in (0xC9, 0xDD, 0xF2))
+
+
+class Caption:
+    """A line of text at the bottom of a picture, or nothing. A wide picture is shown smaller: there the text is larger."""
+
+    def __init__(self, text: str, beside: float) -> None:
+        self.text, self.size = text, CAPTION * max(1.0, beside / PAGE)
+        self.width = width_of(text, self.size) + 2 * MARGIN if text else 0.0
+        self.height = self.size + 9 if text else 0.0
+
+    def lines(self, bottom: float) -> list[str]:
+        if not self.text:
+            return []
+        style = f'text-anchor="start" font-size="{self.size:.3g}" fill="#667077"'
+        return [f'<text x="{MARGIN:g}" y="{bottom - 10:.1f}" {style}>{escaped(self.text)}</text>']
 
 
 def escaped(text: str) -> str:

@@ -1,0 +1,153 @@
+"""What a model learns, on the command line: classes, values, or an order within queries; and how good it is at that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from treelet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from treelet.cli.examples import Examples
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure to choose by.
+
+    Attributes
+    ----------
+    scoring : callable or None
+        Gives what `treelet.learn.selection.select` takes, the larger the better; None for the estimator's own score.
+    head : str
+        What it is, above a table.
+    percent, negated : bool
+        Whether it is shown in per cent; and whether it is an error, which is scored by its negative.
+    """
+
+    scoring: Callable[[], Any] | None
+    head: str
+    percent: bool = False
+    negated: bool = False
+
+    def shown(self, score: float) -> float:
+        """The score as it is printed: a percentage, or an error as what it is."""
+        return 100 * score if self.percent else -score if self.negated else score
+
+
+def _macro_f1() -> Any:
+    from sklearn.metrics import f1_score
+
+    return lambda estimator, X, y: f1_score(y, estimator.predict(X), average="macro", zero_division=0)
+
+
+def _correlation() -> Any:
+    return lambda estimator, X, y: pearson(y, estimator.predict(X))
+
+
+METRICS: dict[str, dict[str, Metric]] = {
+    "classify": {
+        "accuracy": Metric(lambda: "accuracy", "accuracy, per cent", percent=True),
+        "macro-f1": Metric(_macro_f1, "macro-averaged F1, per cent", percent=True),
+        "balanced-accuracy": Metric(lambda: "balanced_accuracy", "mean recall of the classes, per cent", percent=True),
+    },
+    "regress": {
+        "rmse": Metric(lambda: "neg_root_mean_squared_error", "root mean squared error", negated=True),
+        "correlation": Metric(_correlation, "Pearson's correlation"),
+        "r2": Metric(lambda: "r2", "R²"),
+    },
+    "rank": {"tau": Metric(None, "Kendall's tau, mean over queries")},
+}
+"""By task and by name; the first of each is the one to choose by unless another is asked for."""
+
+TASKS = tuple(METRICS)
+
+
+# --- what is learnt -----------------------------------------------------------------------------------------------
+
+
+def classes_of(found: Examples) -> list[str]:
+    """The labels, if there are two or more different ones."""
+    labels = found.needed_labels()
+    if len(set(labels)) < 2:
+        raise ParameterError(
+            f"{found.file}: all {len(found)} examples have the label {labels[0]!r}; a classifier needs two or more"
+        )
+    return labels
+
+
+def values_of(found: Examples) -> list[float]:
+    """The labels as numbers."""
+    values = []
+    for number, label in enumerate(found.needed_labels(), 1):
+        try:
+            values.append(float(label))
+        except ValueError:
+            values.append(math.nan)
+        if not math.isfinite(values[-1]):
+            raise ParameterError(
+                f"{found.file}: the label of example {number}, {label!r}, is no number; --task classify takes names"
+            )
+    return values
+
+
+def queries_of(found: Examples, name: str) -> list[str]:
+    """The query of each example, whose candidates are compared with each other only."""
+    if name not in found.strings:
+        there = f"the file has the texts {', '.join(found.strings)}" if found.strings else "the file has none"
+        raise ParameterError(
+            f"{found.file}: ranking needs the query of each example, a column of texts called {name!r} (--query names "
+            f"another; SVM-Light-TK has qid:N, KeLP |BS:{name}|); {there}"
+        )
+    return found.strings[name]
+
+
+# --- how good it is -----------------------------------------------------------------------------------------------
+
+
+def pearson(first: Any, second: Any) -> float:
+    """The correlation of two lists of numbers; 0 where one of them does not vary."""
+    import numpy as np
+
+    a, b = np.asarray(first, float) - np.mean(first), np.asarray(second, float) - np.mean(second)
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size > 0 else 0.0
+
+
+def value_figures(truth: Sequence[float], guessed: Sequence[float]) -> dict[str, Any]:
+    """How near predicted values are."""
+    import numpy as np
+
+    wrong = np.asarray(guessed) - np.asarray(truth)
+    spread = float(np.var(truth))
+    return {
+        "examples": len(truth),
+        "rmse": float(np.sqrt(np.mean(wrong**2))),
+        "mean_absolute_error": float(np.mean(np.abs(wrong))),
+        "correlation": pearson(truth, guessed),
+        "r2": 1 - float(np.mean(wrong**2)) / spread if spread > 0 else None,
+    }
+
+
+def order_figures(truth: Sequence[float], scores: Sequence[float], queries: Sequence[str]) -> dict[str, Any]:
+    """How well scores order the candidates of each query."""
+    import numpy as np
+
+    from treelet.metrics import mean_kendall_tau
+
+    rows: dict[str, list[int]] = {}
+    for row, query in enumerate(queries):
+        rows.setdefault(query, []).append(row)
+    good, given = np.asarray(truth), np.asarray(scores)
+    numbers = np.empty(len(queries), np.intp)
+    for number, members in enumerate(rows.values()):
+        numbers[members] = number
+    tops = [good[members][given[members].argmax()] == good[members].max() for members in rows.values()]
+    return {
+        "examples": len(truth),
+        "queries": len(rows),
+        "tau": float(mean_kendall_tau(given, good, numbers)),
+        "best_first": float(np.mean(tops)),
+    }

@@ -1,0 +1,88 @@
+"""Parts of what is too large to be looked at whole, and words that say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from treelet.structures import Dependencies, Tree
+from treelet.structures.dependency import Link
+
+LEAVES, LEVELS = 30, 20  # of a tree that is shown whole
+WORDS = 30  # of a sequence or a parse
+COUNTED = 100_000  # nodes: a tree with shared parts may have more than can be counted
+MORE = "…"
+
+
+class Excerpt(NamedTuple):
+    """A tree of bearable size, and what was left out of the one it is taken from: nothing, or a few words."""
+
+    tree: Tree
+    note: str
+
+
+@dataclass
+class _Part:
+    """A node of the tree, and the children that are kept; `cut` if there are others."""
+
+    tree: Tree
+    kept: list[_Part] = field(default_factory=list)
+    cut: bool = False
+
+
+def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
+    """The upper part of a tree; where something is left out stands ``…``.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of any size.
+    leaves, levels : int
+        How wide and how deep the result may be.
+
+    Examples
+    --------
+    >>> from treelet import Tree
+    >>> small, note = excerpt(Tree.parse("(S (A a b c d) (B (C (D d))))"), leaves=4, levels=3)
+    >>> print(small, "|", note)
+    (S (A a b …) (B (C …))) | cut: 6 of 10 nodes
+    """
+    parts = [_Part(tree)]
+    level, room = [parts[0]], leaves - 1  # one more at each place where a node is expanded
+    for depth in range(levels):
+        below: list[_Part] = []
+        for part in level:
+            kids = part.tree.children
+            enough = kids if len(kids) - 1 <= room else kids[:room]
+            part.kept = [_Part(kid) for kid in enough] if depth < levels - 1 else []
+            part.cut = len(part.kept) < len(kids)
+            room -= max(0, len(part.kept) + part.cut - 1)
+            below += part.kept
+        parts += below
+        level = below
+    if not any(part.cut for part in parts):
+        return Excerpt(tree, "")
+    made: dict[int, Tree] = {}
+    for part in reversed(parts):  # children come after their parents
+        below_it = tuple(made[id(kid)] for kid in part.kept)
+        made[id(part)] = Tree._trusted(part.tree.label, below_it + (Tree(MORE),) * part.cut)
+    return Excerpt(made[id(parts[0])], f"cut: {len(parts):,} of {nodes_text(tree)}")
+
+
+def nodes_text(tree: Tree) -> str:
+    """How many nodes a tree has, words among them; no more are counted than can be."""
+    count = sum(1 for _ in islice(tree.nodes(), COUNTED + 1))
+    return f"{count:,} node{'s' * (count != 1)}" if count <= COUNTED else f"more than {COUNTED:,} nodes"
+
+
+def first_words(parse: Dependencies, words: int = WORDS) -> Dependencies:
+    """The beginning of a parse; what leads further leads to a last word ``…``."""
+    if len(parse) <= words:
+        return parse
+    texts, tags = [*parse.words[:words], MORE], [*parse.tags[:words], "_"]
+    if parse.heads is not None and parse.relations is not None:
+        heads = [min(head, words + 1) for head in parse.heads[:words]]
+        return Dependencies.from_heads(texts, tags, [*heads, 0], [*parse.relations[:words], MORE])
+    links = {Link(left, min(right, words), kind) for left, right, kind in parse.links if left < words}
+    return Dependencies(texts, tags, sorted(links))

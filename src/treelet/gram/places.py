@@ -1,0 +1,124 @@
+"""Where a matrix goes: new memory, an array of the caller's, a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from treelet.checks import wrong
+from treelet.errors import FileError, KernelOverflowError, ParameterError
+from treelet.formats.files import PathLike, whole_file
+from treelet.kernels.base import Matrix, Pairwise
+from treelet.kernels.values import examples, first_place
+
+Values = NDArray[Any]
+"""float64 or float32."""
+Shape = tuple[int, int]
+DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def checked_dtype(dtype: DTypeLike, out: Any = None) -> np.dtype[Any]:
+    """float64 or float32; an array that is given may not be of another."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if dtype is None or found not in DTYPES:
+        raise wrong("dtype", "'float64' or 'float32'", dtype)
+    if isinstance(out, np.ndarray) and found != DTYPES[0] and found != out.dtype:
+        raise wrong("dtype", f"that of 'out', {out.dtype}", dtype)
+    return found
+
+
+def allocated(shape: Shape, dtype: np.dtype[Any], budget: int | None) -> Values:
+    """New memory, if it may take so much."""
+    needed = dtype.itemsize * shape[0] * shape[1]
+    if budget is not None and needed > budget:
+        half = " dtype='float32' takes half of it;" if dtype == DTYPES[0] else ""
+        raise ParameterError(
+            f"the result, {shape[0]} x {shape[1]}, takes {needed:,} bytes, more than the {budget:,} of memory=:{half} "
+            "a file needs none of it: out='K.npy', or an array of yours"
+        )
+    return np.empty(shape, dtype)
+
+
+def checked_place(out: Any, shape: Shape, given: Any) -> Values:
+    """An array that the matrix fits into, and in which no value is written over another or over what is compared."""
+    problem = _problem(out, shape)
+    if problem is None and any(isinstance(data, np.ndarray) and np.may_share_memory(out, data) for data in given):
+        problem = "the memory of the examples"
+    if problem is not None:
+        raise ParameterError(
+            f"The 'out' parameter must be a writeable float64 or float32 array of shape {shape}, rows contiguous and apart, or "
+            f"the name of a .npy file. Got {problem} instead."
+        )
+    place: Values = out
+    return place
+
+
+def _problem(out: Any, shape: Shape) -> str | None:
+    if not isinstance(out, np.ndarray):
+        return repr(out) if isinstance(out, str | Path) else type(out).__name__
+    found = f"{out.dtype} {out.shape}"
+    if out.dtype not in DTYPES or not out.dtype.isnative or out.shape != shape:
+        return found
+    if not out.flags.writeable:
+        return f"{found}, which is read-only"
+    if not out.flags.aligned:
+        return f"{found}, which is not aligned"
+    if shape[1] > 1 and out.strides[1] != out.itemsize:
+        return f"{found}, whose rows are not contiguous"
+    if shape[0] > 1 and abs(out.strides[0]) < shape[1] * out.itemsize:
+        return f"{found}, whose rows overlap"
+    return None
+
+
+def is_file(out: Any) -> bool:
+    """Whether it is the name of a .npy file."""
+    return isinstance(out, str | os.PathLike) and Path(out).suffix.lower() == ".npy"
+
+
+def into_file(fill: Callable[[Values], object], shape: Shape, dtype: np.dtype[Any], file: PathLike) -> Values:
+    """Let a matrix be computed into a .npy file, which appears under its name when it is complete; it is given back mapped."""
+    with whole_file(file) as temporary:
+        write_npy(fill, shape, dtype, temporary, str(file))
+    loaded: Values = np.load(file, mmap_mode="r+" if 0 not in shape else None)
+    return loaded
+
+
+def write_npy(
+    fill: Callable[[Values], object], shape: Shape, dtype: np.dtype[Any], temporary: Path, shown: str
+) -> None:
+    """Let a matrix be computed into a file, which is mapped for that."""
+    if 0 in shape:  # there is nothing that could be mapped
+        with temporary.open("wb") as stream:
+            np.save(stream, np.empty(shape, dtype))
+        return
+    matrix = np.lib.format.open_memmap(temporary, mode="w+", dtype=dtype, shape=shape)
+    if hasattr(os, "posix_fallocate"):  # a full disk is an error here, and a crash once the file is mapped
+        with temporary.open("r+b") as stream:
+            size = temporary.stat().st_size
+            try:
+                os.posix_fallocate(stream.fileno(), 0, size)
+            except OSError as error:
+                raise FileError(f"{shown}: no room for {size:,} bytes ({error.strerror or error})") from error
+    fill(matrix)
+    matrix.flush()
+
+
+def store(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int], halves: bool) -> None:
+    """Round a strip to the numbers of `out`; `corner` is where it begins in the whole matrix."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        out[...] = values
+    place = first_place(~np.isfinite(out), corner[0], halves)
+    if place is not None:
+        where = examples(place[0], place[1] + corner[1])
+        raise KernelOverflowError(
+            f"the value of {kernel!r} for {where} does not fit a {out.dtype}: dtype='float64' holds it, and so does "
+            "kernel.normalized()"
+        )

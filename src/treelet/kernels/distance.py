@@ -1,0 +1,93 @@
+"""How far examples are apart in a kernel's space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.kernels.algebra import tightly
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Pairwise, Vector
+from treelet.kernels.values import check_inner, squared_distances
+
+ROUNDING = 32 * np.finfo(np.float64).eps
+
+
+class DistanceEvaluator(Evaluator):
+    """Roots of squared distances; what rounding alone may have left of equal examples is 0."""
+
+    def __init__(self, inner: Evaluator, rows: Vector, columns: Vector, *, same: bool) -> None:
+        self.inner, self.rows, self.columns, self.same = inner, rows, columns, same
+        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        if halves:
+            out[...] = 0
+        self.inner.fill(begin, end, out, halves)
+        for row, values in enumerate(out, begin):
+            columns = self.columns[: len(values)]
+            squared = squared_distances(self.rows[row], values, columns)
+            squared[squared <= ROUNDING * (self.rows[row] + columns)] = 0
+            if self.same:
+                squared[row] = 0
+            np.sqrt(squared, out=values)
+
+
+class Distance(Pairwise):
+    r"""``kernel.distance()``: the distance in the kernel's space.
+
+    .. math:: \sqrt{K(x, x) - 2 K(x, y) + K(y, y)}
+
+    Called like a kernel, but none: it has no sums and products. What scikit-learn takes with ``metric="precomputed"``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Its values must fit a float64; ``kernel.normalized().distance()`` always does, and lies between 0 and the root of 2
+        where no value is negative.
+
+    Notes
+    -----
+    Never negative or NaN: under a similarity that is no kernel (`Smoothed` may be none) a square below 0 counts as 0, and so
+    does one that rounding may have left. Equal examples are at 0 from each other.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree
+    >>> SubsetTree(lam=1).normalized().distance()(["(NP (D a) (N dog))", "(NP (D a) (N cat))", "(D a)"]).round(3)
+    array([[0.   , 1.   , 1.088],
+           [1.   , 0.   , 1.088],
+           [1.088, 1.088, 0.   ]])
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        check_inner(self)
+
+    def coerce(self, X: Any) -> Any:
+        return self.kernel.coerce(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        X = self.coerce(X)
+        Y = None if Y is None else self.coerce(Y)
+        rows = self.kernel.diag(X)
+        columns = rows if Y is None else self.kernel.diag(Y)
+        return DistanceEvaluator(self.kernel.evaluator(X, Y), rows, columns, same=Y is None)
+
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        return self.kernel.needs(X, enough)
+
+    def __call__(
+        self, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, progress: bool = False, out: Any = None
+    ) -> NDArray[Any]:
+        """The matrix of distances, ``len(X)`` x ``len(Y)`` (Y: X if not given); parameters as for a kernel."""
+        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Distance) and self.kernel == other.kernel
+
+    __hash__ = None  # type: ignore[assignment]  # parameters can change
+
+    def __repr__(self) -> str:
+        return f"{tightly(self.kernel)}.distance()"

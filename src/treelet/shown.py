@@ -1,0 +1,39 @@
+"""What a notebook shows of treelet's objects.
+
+Structures, kernels and models say here that they have a picture or a table; `treelet.explain` makes it when a notebook asks.
+That is an import to the right, declared in pyproject.toml: drawing needs what structures are, and not the other way round.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Drawn:
+    """Something that notebooks show as a picture."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str | None:
+        from treelet.explain.notebook import picture
+
+        drawing = picture(self)
+        return None if drawing is None else str(drawing)
+
+
+class Tabled:
+    """Something that notebooks show as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str | None:
+        from treelet.explain.notebook import table
+
+        return table(self)
+
+
+def learnt(estimator: Any) -> str:
+    """The table of what an estimator has learnt; nothing if it has not been fitted."""
+    from treelet.explain.notebook import model_table
+
+    return model_table(estimator)
