@@ -125,7 +125,8 @@ def read_trees(
     file : path or open file
         ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
     format : str, optional
-        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
+        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content. Options may follow:
+        ``"python:each=function"``.
     column : str, optional
         Which trees, where the format holds several a row (by default the only ones).
     **options
