@@ -291,13 +291,33 @@ def test_convert_options_and_streams() -> None:
     assert result.stdout == "(TOP (S (VP (VB Gø))))\n"
 
 
-def test_convert_says_what_it_leaves_out(tmp_path: Path) -> None:
+def test_convert_leaves_nothing_out_unasked(tmp_path: Path) -> None:
     source = tmp_path / "in.dat"
     source.write_text("1 |BT| (A a) |BT| (B b) |ET| 1:0.5 |EV|\n")
-    result = succeed("convert", source, tmp_path / "out.mrg")
-    assert "1 examples, 2 trees: svmlight_tk -> brackets" in result.stderr
-    assert "brackets has no place for: the trees tree2, labels, feature vectors" in result.stderr
-    assert "no place" not in succeed("convert", source, tmp_path / "out.klp").stderr
+    for target, kept, message in (
+        (
+            "out.mrg",
+            [],
+            "'brackets' has no place for labels: choose svmlight_tk, kelp, csv or tsv, or leave them out (--drop labels)",
+        ),
+        ("out.mrg", ["labels"], "'brackets' has no place for the feature vectors vector: choose svmlight_tk or kelp"),
+        ("out.txt", ["labels", "vectors"], "'lines' has no place for more than one tree a row (tree2): choose"),
+        ("out.tsv", [], "'tsv' has no place for the feature vectors vector"),
+        ("out.json", [], "out.json: no format's name ends in .json; choose one of "),
+        ("out.json.gz", [], "no format's name ends in .json; "),
+    ):
+        assert message in fail("convert", source, tmp_path / target, *[part for k in kept for part in ("--drop", k)])
+        assert list(tmp_path.iterdir()) == [source]
+    drops = ["--drop", "labels", "--drop", "vectors", "--drop", "trees"]
+    succeed("convert", source, tmp_path / "out.mrg", *drops)
+    assert (tmp_path / "out.mrg").read_text() == "(A a)\n"
+    succeed("convert", source, tmp_path / "out.klp")
+    assert "--drop must be 'labels'" in fail("convert", source, "-", "--drop", "everything")
+    with pytest.raises(tl.errors.ParameterError, match=r"x\.json: no format's name ends in \.json"):
+        tl.Treebank(["(S x)"]).write(tmp_path / "x.json")
+    (tmp_path / "v.dat").write_text("1 1:2\n")
+    assert "no place for the feature vectors" in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv")
+    assert "no trees to write" in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv", "--drop", "vectors")
 
 
 def test_convert_errors(bank: Path) -> None:

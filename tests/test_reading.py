@@ -69,7 +69,7 @@ def test_nothing_of_a_stream_is_lost(format: str) -> None:
 def test_content_tells_on_the_command_line(tmp_path: Path) -> None:
     for name, text in CONTENTS.items():
         assert "2 x 2 values" in succeed("gram", "-", "-o", "-", input=text).stderr
-        assert f"{name} -> lines" in succeed("convert", "-", "-", "--to", "lines", input=text).stderr
+        assert f"{name} -> kelp" in succeed("convert", "-", "-", "--to", "kelp", input=text).stderr
     text = CONTENTS["tsv"] * 3
     (tmp_path / "examples.txt").write_text(text)
     for file in (tmp_path / "examples.txt", "-"):
@@ -419,3 +419,68 @@ def test_the_public_question_bank(data_dir: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
     with pytest.warns(TreeletWarning, match="6 of 4,000 trees"):
         assert len(tl.datasets.question_bank()) == 3994
+
+
+# --- the same on the command line -------------------------------------------------------------------------------
+
+
+def test_columns_on_the_command_line(tmp_path: Path) -> None:
+    path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
+    path.write_text(HEADER + THREE * 3)
+    message = fail("train", path, "-o", model)
+    assert "which column has the labels? Say it with --label-column (0 'id': q1, q2; 1 'gold': yes, no; " in message
+    for label in ("gold", 1, -2):
+        assert "classes   2: no 6, yes 6" in succeed("train", path, "-o", model, "--label-column", label).stdout
+    assert "accuracy" in succeed("evaluate", model, path, "--label-column", "gold", "--tree-column", "tree").stdout
+    assert len(succeed("predict", model, path).stdout.splitlines()) == 12  # needs no labels
+    assert "12 x 12 values" in succeed("gram", path, "-o", "-").stderr
+    assert "--label-column must be the number of a column or its name" in fail(
+        "train", path, "-o", model, "--label-column", "nope"
+    )
+
+
+def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
+    path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
+    path.write_text("yes\t(S (A a))\nno\t(S ( ))\nno\t(S (B b))\n")
+    warning = f"treelet: warning: 1 of 3 examples was left out: {path}:2:7: empty brackets"
+    assert f"{path}:2:7: empty brackets" in fail("train", path, "-o", model)
+    for command in (("train", path, "-o", model), ("evaluate", model, path)):
+        assert warning in succeed(*command, "--skip-bad").stderr
+    for command in (
+        ("predict", model, path),
+        ("gram", path, "-o", "-"),
+        ("nearest", path, "-k", 1),
+        ("convert", path, "-", "--to", "kelp"),
+    ):
+        result = succeed(*command, "--skip-bad")
+        assert " of 3 " in result.stderr
+    path.write_text("(S ( ))\n(S (A a))\n")
+    assert "1 of 2 trees was left out" in succeed("compare", path, "(S (A a))", "--skip-bad").stderr
+    assert "1 of 2 trees was left out" in succeed("parse", "--treebank", path, "--text", "a", "--skip-bad").stderr
+    assert "--skip-bad is for --treebank" in fail("parse", "--grammar", path, "--text", "a", "--skip-bad")
+
+
+def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.mrg"
+    path.write_bytes("( (S (A-1 thé) (-NONE- *)) )\n".encode("latin-1"))
+    assert "not UTF-8 text; if the file has another encoding, name it (--encoding latin-1)" in fail(
+        "gram", path, "-o", "-"
+    )
+    for command in (
+        ("gram", path, "-o", "-"),
+        ("nearest", path, "(S (A a))", "-k", 1),
+        ("compare", path, path),
+        ("convert", path, "-"),
+    ):
+        succeed(*command, "--encoding", "latin-1")
+    done = succeed("convert", path, "-", "--encoding", "latin-1", "--option", "drop_empty=true", "--option", "root=TOP")
+    assert done.stdout == "(TOP (S (A-1 thé)))\n"
+    latin = ("--encoding", "latin-1")
+    assert "'brackets' does not know this option: 'nope'; it has drop_empty, drop_function_tags, root" in fail(
+        "gram", path, "-o", "-", *latin, "--option", "nope=1"
+    )
+    assert "drop_empty" in fail("gram", path, "-o", "-", *latin, "--option", "drop_empty=3")
+    assert "--option must be NAME=VALUE" in fail("gram", path, "-o", "-", "--option", "drop_empty")
+    assert "--option root says again what --root says" in fail(
+        "convert", path, "-", *latin, "--root", "A", "--option", "root=B"
+    )

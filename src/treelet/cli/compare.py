@@ -18,6 +18,7 @@ from treelet.cli.options import (
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ
+from treelet.cli.reading import Reading, reads
 from treelet.errors import FileError, FormatError, ParameterError, TreeError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 LARGEST_DRAWN = 300  # nodes
 
 
+@reads
 def command(
     first: Annotated[
         str, typer.Argument(metavar="TREE1", help="A tree in brackets, or a file with one tree in it."), READ
@@ -39,6 +41,7 @@ def command(
     max_depth: MaxDepthOption = None,
     no_leaves: NoLeavesOption = False,
     top: Annotated[int, typer.Option(metavar="N", help="How many shared fragments to show.")] = 20,
+    reading: Reading,
     json: JsonOption = False,
 ) -> None:
     """Show how much two trees have in common, and what.
@@ -48,7 +51,7 @@ def command(
     if top < 0:
         raise ParameterError(f"--top must be at least 0, got {top}")
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, no_leaves=no_leaves)
-    trees = read_argument(first, "TREE1"), read_argument(second, "TREE2")
+    trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
 
     from treelet.explain import shared_fragments
 
@@ -77,7 +80,7 @@ def command(
     print(_table(shared, top))
 
 
-def read_argument(text: str, argument: str) -> Tree:
+def read_argument(text: str, argument: str, reading: Reading) -> Tree:
     """A tree from a command's argument: brackets, ``@file``, or a file's name."""
     from treelet.structures import Tree, read_trees
 
@@ -88,7 +91,7 @@ def read_argument(text: str, argument: str) -> Tree:
             raise FormatError(error.message, argument, error.line, error.column) from error
     name = text.removeprefix("@")
     try:
-        bank = read_trees(name)
+        bank = read_trees(name, **reading.arguments())
     except FileError as error:
         hint = "" if text.startswith("@") or name == "-" else "; a tree is written in brackets, (NP (D the) (N apple))"
         raise FileError(f"{error}{hint}") from error

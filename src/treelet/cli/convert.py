@@ -3,65 +3,44 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from treelet.cli.overwriting import READ, WRITTEN
-
-if TYPE_CHECKING:
-    from treelet.formats import Document
-
-# What a format leaves out. Formats that are not here keep what they can.
-LEFT_OUT = {
-    "brackets": ("labels", "vectors", "strings", "trees"),
-    "lines": ("labels", "vectors", "strings", "trees"),
-    "tsv": ("vectors", "strings", "trees"),
-    "svmlight_tk": ("strings",),
-}
+from treelet.cli.reading import Reading, reads
+from treelet.errors import ParameterError
 
 
+@reads
 def command(
     source: Annotated[str, typer.Argument(metavar="IN", help="File to read; - is the standard input."), READ],
     target: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is the standard output."), WRITTEN],
     *,
-    from_: Annotated[
-        str | None,
-        typer.Option("--from", "--format", metavar="FORMAT", help="By default what the name of IN, or IN, looks like."),
-    ] = None,
+    from_: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help="The same as --format.")] = None,
     to: Annotated[str | None, typer.Option(metavar="FORMAT", help="By default what the name of OUT suggests.")] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT", help="labels, vectors, strings, trees: what OUT's format has no place for; may be repeated."
+        ),
+    ] = None,
     drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Leave out -NONE- elements.")] = False,
     drop_function_tags: Annotated[bool, typer.Option("--drop-function-tags", help="NP-SBJ-1 becomes NP.")] = False,
     root: Annotated[str | None, typer.Option(metavar="LABEL", help="For roots that have no label.")] = None,
-    encoding: Annotated[str, typer.Option(metavar="NAME", help="Of IN; OUT is always UTF-8.")] = "utf-8",
+    reading: Reading,
 ) -> None:
-    """Convert a file of trees to another format.
+    """Convert a file of trees to another format; what that has no place for is an error, unless --drop names it.
 
-    Formats: brackets, lines, tsv, svmlight_tk, kelp. Names that end in .gz, .xz or .bz2 are (un)packed.
+    Formats: brackets, lines, tsv, csv, svmlight_tk, kelp. Names that end in .gz, .xz or .bz2 are (un)packed.
     """
-    from treelet.formats import find_format, read_document, write_document
+    from treelet.formats import find_target, read_document, write_document
 
-    writing = find_format(to, target)
-    options: dict[str, Any] = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags, "root": root}
-    document = read_document(
-        source, from_, encoding=encoding, **{name: value for name, value in options.items() if value}
-    )
-    write_document(document, target, writing.name)
+    if from_ is not None and reading.format not in (None, from_):
+        raise ParameterError(f"--from {from_} and --format {reading.format} say two things: give one")
+    writing = find_target(to, target)
+    options = reading.arguments(drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
+    document = read_document(source, **{**options, "format": reading.format or from_})
+    write_document(document, target, writing.name, drop=drop or ())
     trees = sum(int((columns.roots >= 0).sum()) for columns in document.trees.values())
     print(f"{len(document):,} examples, {trees:,} trees: {document.format} -> {writing.name}", file=sys.stderr)
-    lost = _left_out(document, writing.name)
-    if lost:
-        print(f"{writing.name} has no place for: {', '.join(lost)}", file=sys.stderr)
-
-
-def _left_out(document: Document, name: str) -> list[str]:
-    without = LEFT_OUT.get(name, ())
-    names = list(document.trees)
-    lost = [f"the trees {', '.join(names[1:])}"] if "trees" in without and len(names) > 1 else []
-    if "labels" in without and document.labels is not None:
-        lost.append("labels")
-    if "vectors" in without and document.vectors:
-        lost.append("feature vectors")
-    if "strings" in without and document.strings:
-        lost.append("texts")
-    return lost

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples, files, learning
-from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption
+from treelet.cli.options import JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names, scored
+from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError, UnseenLabelWarning
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ FIELDS = ("precision", "recall", "f1")
 CONFUSIONS = 20  # listed where the table is too wide
 
 
+@reads
 def command(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
@@ -44,7 +46,7 @@ def command(
         str, typer.Option("--query", metavar="NAME", help="Of a model that ranks: the column of queries.")
     ] = "qid",
     n_jobs: JobsOption = 1,
-    format: FormatOption = None,
+    reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
@@ -64,7 +66,7 @@ def command(
         predictor = load_predictor(model, n_jobs=n_jobs, progress=progress)
         if temporary is not None and predictor.task != "classify":
             raise ParameterError(f"{model}: --picture draws a classifier's confusions; this model has no classes")
-        found = examples.read(file, format)
+        found = examples.read(file, reading)
         result = {"model": model, "file": found.file, "task": predictor.task, **_measured(predictor, found, qid)}
         if temporary is not None:
             draw(result, Path(str(picture)).suffix.lower()[1:], temporary)

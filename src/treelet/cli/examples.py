@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from treelet.errors import FormatError, ParameterError
 
 if TYPE_CHECKING:
+    from treelet.cli.reading import Reading
     from treelet.kernels import Kernel
     from treelet.learn.deciding import SavedPredictor
     from treelet.structures import Treebank
@@ -53,12 +54,12 @@ class Examples:
         return " and ".join(parts) or "neither trees nor vectors"
 
 
-def read(file: str, format: str | None) -> Examples:
-    """Read a file in any format."""
+def read(file: str, reading: Reading, *, labels: bool = True) -> Examples:
+    """Read a file in any format; where labels are not wanted, it need not say where they are."""
     from treelet.formats import read_document
     from treelet.structures import Treebank
 
-    document = read_document(file, format)
+    document = read_document(file, labels=labels, **reading.arguments())
     chosen = str(document.format)
     shown = "<stdin>" if file == "-" else file
     both = document.trees.keys() & document.vectors.keys()

@@ -13,7 +13,6 @@ import typer
 
 from treelet.cli import files
 from treelet.cli.options import (
-    FormatOption,
     JobsOption,
     JsonOption,
     KernelOption,
@@ -25,12 +24,14 @@ from treelet.cli.options import (
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.kernels.base import Matrix
 
 
+@reads
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input."), READ],
     *,
@@ -58,7 +59,7 @@ def command(
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
     ] = None,
-    format: FormatOption = None,
+    reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
@@ -78,8 +79,8 @@ def command(
 
     begin = time.perf_counter()
     with files.whole_file(Path(output)) if output != "-" else nullcontext() as temporary:
-        rows = read_trees(file, format, column=column)
-        others = None if columns is None else read_trees(columns, format, column=column)
+        rows = read_trees(file, **reading.arguments(column=column))
+        others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
         read = time.perf_counter()
         shape = len(rows), len(rows if others is None else others)
 

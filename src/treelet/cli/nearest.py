@@ -9,7 +9,6 @@ import typer
 
 from treelet.cli.compare import read_argument
 from treelet.cli.options import (
-    FormatOption,
     JobsOption,
     JsonOption,
     LamOption,
@@ -20,6 +19,7 @@ from treelet.cli.options import (
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ
+from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ WIDTH = 100  # letters of a tree's words that are shown
 LISTED = 200  # shared fragments, of which the widest are shown
 
 
+@reads
 def command(
     bank: Annotated[str, typer.Argument(metavar="BANK", help="Trees to look in; - is the standard input."), READ],
     query: Annotated[
@@ -49,7 +50,7 @@ def command(
     ] = 1,
     n_jobs: JobsOption = 1,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB.")] = None,
-    format: FormatOption = None,
+    reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
@@ -66,11 +67,13 @@ def command(
     from treelet.gram import nearest
     from treelet.structures import Treebank, read_trees
 
-    trees = read_trees(bank, format)
+    trees = read_trees(bank, **reading.arguments())
     queries = None
     if query is not None:
         is_tree = query.lstrip().startswith("(")
-        queries = Treebank([read_argument(query, "QUERY")]) if is_tree else read_trees(query, format)
+        queries = (
+            Treebank([read_argument(query, "QUERY", reading)]) if is_tree else read_trees(query, **reading.arguments())
+        )
     values, rows = nearest(chosen.normalized(), trees, queries, k, n_jobs=n_jobs, memory=memory, progress=progress)
     found = _found(chosen, trees if queries is None else queries, trees, values.tolist(), rows.tolist(), top)
     if json:

@@ -39,14 +39,6 @@ MusOption = Annotated[
 ]
 MaxDepthOption = Annotated[int | None, typer.Option(metavar="N", help="sst: only fragments of at most this depth.")]
 NoLeavesOption = Annotated[bool, typer.Option("--no-leaves", help="pt: equal words count for nothing on their own.")]
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FORMAT",
-        help="Of the input: brackets, lines, tsv, ...; its options after a colon: python:each=function.  By default what its "
-        "name, or it, looks like.",
-    ),
-]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")]
 ProgressOption = Annotated[
     bool,

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treelet.cli import files
-from treelet.cli.options import FormatOption, JobsOption, ProgressOption, one_of
+from treelet.cli.options import JobsOption, ProgressOption, one_of
 from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError, TreeError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Sentence:
     words: list[str]
 
 
+@reads
 def command(
     sentences: Annotated[
         str | None,
@@ -102,7 +104,7 @@ def command(
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Treebank: which trees, where a file has several a row.")
     ] = None,
-    format: FormatOption = None,
+    reading: Reading,
     save_grammar: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write the grammar, as JSON (.json) or text; needs no sentences."),
@@ -127,9 +129,10 @@ def command(
     _check_options(k, forest, to, prune, picture, save_grammar)
     learning = {
         "--markov": markov, "--parent": parent, "--min-count": min_count, "--drop-empty": drop_empty or None,
-        "--drop-function-tags": drop_function_tags or None, "--column": column, "--format": format,
+        "--drop-function-tags": drop_function_tags or None, "--column": column,
     }  # fmt: skip
-    if grammar is not None and (given := [name for name, value in learning.items() if value is not None]):
+    given = [name for name, value in learning.items() if value is not None] + reading.given()
+    if grammar is not None and given:
         hint = "; the output's is --to" if given == ["--format"] else ""
         raise ParameterError(f"{given[0]} is for --treebank, not for --grammar{hint}")
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
@@ -154,13 +157,11 @@ def command(
             from treelet.structures import read_trees
 
             options = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags}
-            bank = read_trees(
-                str(treebank), format, column=column, **{name: value for name, value in options.items() if value}
-            )
+            bank = read_trees(str(treebank), **reading.arguments(column=column, **options))
             chosen = PCFG.from_treebank(
                 bank, markov=markov, parent=parents, min_count=1 if min_count is None else min_count
             )
-        items = (_typed(text) if text else _read(sentences or "-", skip_empty)) if parsing else []
+        items = (_typed(text) if text else _read(sentences or "-", skip_empty, reading.encoding)) if parsing else []
         if drawing is not None and not items:
             raise ParameterError("--picture needs a sentence to draw, and there is none")
         if save_grammar is not None:
@@ -252,11 +253,11 @@ def _typed(texts: list[str]) -> list[Sentence]:
     return found
 
 
-def _read(file: str, skip_empty: bool) -> list[Sentence]:
+def _read(file: str, skip_empty: bool, encoding: str) -> list[Sentence]:
     from treelet.formats.files import open_source
 
     found = []
-    with open_source(file) as source:
+    with open_source(file, encoding) as source:
         for number, line in source.text_lines():
             words = line.split()
             if words:

@@ -10,14 +10,16 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples
-from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption
+from treelet.cli.options import JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.learn.deciding import SavedClassifier, SavedPredictor
 
 
+@reads
 def command(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
@@ -36,7 +38,7 @@ def command(
         bool, typer.Option("--probability", help="Also each class's probability, if trained with --probability.")
     ] = False,
     n_jobs: JobsOption = 1,
-    format: FormatOption = None,
+    reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
@@ -56,7 +58,7 @@ def command(
             raise ParameterError(
                 f"{model}: --{'scores' if scores else 'probability'} is for classifiers; this model says a number anyway"
             )
-        data = examples.for_model(predictor, examples.read(file, format))
+        data = examples.for_model(predictor, examples.read(file, reading, labels=False))
         told = predicted(predictor, data, "probability" if probability else "scores" if scores else None)
         result: dict[str, Any] = {"model": model, "file": file, "examples": len(next(iter(told.values())))}
         if predictor.task == "classify":

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import files
-from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption, SeedOption, items, numbers, one_of
+from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, items, numbers, one_of
 from treelet.cli.overwriting import READ, WRITTEN, Written
 from treelet.cli.parse import PARENTS
+from treelet.cli.reading import Reading, reads
 from treelet.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ GENERATED = (
 )
 
 
+@reads
 def command(
     treebank: Annotated[
         str | None, typer.Argument(metavar="TREEBANK", help="Trees. By default 1,336 generated travel questions."), READ
@@ -41,7 +43,7 @@ def command(
         ),
         READ,
     ] = None,
-    format: FormatOption = None,
+    reading: Reading,
     drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Leave out -NONE- elements.")] = False,
     drop_function_tags: Annotated[bool, typer.Option("--drop-function-tags", help="NP-SBJ-1 becomes NP.")] = False,
     sizes: Annotated[
@@ -101,7 +103,7 @@ def command(
 
     Example: treelet rerank trees.mrg --drop-empty --drop-function-tags --jobs 2 -o report
     """
-    _check(treebank, nbest, format, drop_empty, drop_function_tags, k, folds, markov, parent)
+    _check(treebank, nbest, reading, drop_empty, drop_function_tags, k, folds, markov, parent)
     _check_counts(train_candidates, epochs, max_words, show, random_state, save)
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
     lams = numbers("--lam", lam)
@@ -122,7 +124,7 @@ def command(
         options: dict[str, Any] = {"max_words": max_words, "random_state": random_state, "say": say}
         if nbest is not None:
             title, source = "Parse reranking", f"The proposals are another parser's, from {nbest}."
-            parts = _lists(nbest, wanted, options)
+            parts = _lists(nbest, reading, wanted, options)
         else:
             options |= {"k": 100 if k is None else k, "folds": 10 if folds is None else folds, "n_jobs": n_jobs}
             options |= {
@@ -135,7 +137,7 @@ def command(
                 tell("no treebank was named: these are generated travel questions, not a corpus")
             else:
                 title, source = "Parse reranking", f"The trees are from {treebank}."
-            parts = _treebank(treebank, format, drop_empty, drop_function_tags, wanted, options)
+            parts = _treebank(treebank, reading, drop_empty, drop_function_tags, wanted, options)
         outcome = rerank_job.rerank(
             parts,
             settings,
@@ -170,7 +172,7 @@ def command(
 def _check(
     treebank: str | None,
     nbest: str | None,
-    format: str | None,
+    said: Reading,
     drop_empty: bool,
     drop_function_tags: bool,
     k: int | None,
@@ -181,13 +183,13 @@ def _check(
     if treebank is not None and nbest is not None:
         raise ParameterError("give TREEBANK or --nbest, not both: the lists have their right trees with them")
     reading = {
-        "--format": format, "--drop-empty": drop_empty or None, "--drop-function-tags": drop_function_tags or None,
+        **dict.fromkeys(said.given(), True), "--drop-empty": drop_empty or None, "--drop-function-tags": drop_function_tags or None,
     }  # fmt: skip
     parsing = {"--k": k, "--folds": folds, "--markov": markov, "--parent": parent}
-    given = [name for name, value in {**reading, **parsing}.items() if value is not None]
+    given = [name for name, value in {**reading, **parsing}.items() if value is not None and name != "--skip-bad"]
     if nbest is not None and given:
         raise ParameterError(f"{given[0]} is for a treebank that is parsed here, not for --nbest")
-    if treebank is None and (given := [name for name, value in reading.items() if value is not None]):
+    if treebank is None and nbest is None and (given := [name for name, value in reading.items() if value is not None]):
         raise ParameterError(f"{given[0]} is for a treebank: name its file")
     if k is not None and k < 2:
         raise ParameterError(f"--k must be at least 2, or there is nothing to choose; got {k}")
@@ -219,7 +221,7 @@ def _whole(name: str, item: str) -> int:
 
 def _treebank(
     file: str | None,
-    format: str | None,
+    reading: Reading,
     drop_empty: bool,
     drop_function_tags: bool,
     sizes: list[float] | None,
@@ -233,16 +235,15 @@ def _treebank(
         return parts_of_treebank(flights(sum(FLIGHTS)), sizes or FLIGHTS, **options)
     from treelet.structures import read_trees
 
-    given: dict[str, Any] = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags}
-    bank = read_trees(file, format, **{name: value for name, value in given.items() if value})
+    bank = read_trees(file, **reading.arguments(drop_empty=drop_empty, drop_function_tags=drop_function_tags))
     return parts_of_treebank(bank, sizes, **options)
 
 
-def _lists(file: str, sizes: list[float] | None, options: dict[str, Any]) -> Parts:
+def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict[str, Any]) -> Parts:
     from treelet.tasks import CandidateParses
     from treelet.tasks.rerank_job import parts_of_lists
 
-    parses, documents = CandidateParses.read(file)
+    parses, documents = CandidateParses.read(file, on_error=reading.on_error)
     return parts_of_lists(parses, documents, sizes, **options)
 
 

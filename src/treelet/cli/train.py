@@ -14,7 +14,6 @@ from treelet.cli import examples, files, learning
 from treelet.cli.learning import METRICS, TASKS
 from treelet.cli.options import (
     KERNELS,
-    FormatOption,
     JobsOption,
     JsonOption,
     KernelOption,
@@ -29,6 +28,7 @@ from treelet.cli.options import (
     one_of,
 )
 from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.reading import Reading, reads
 from treelet.cli.train_report import Report
 from treelet.errors import ParameterError
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from treelet.kernels import Kernel
 
 
+@reads
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input."), READ],
     *,
@@ -102,7 +103,7 @@ def command(
     ] = None,
     random_state: SeedOption = 0,
     n_jobs: JobsOption = 1,
-    format: FormatOption = None,
+    reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
@@ -127,13 +128,13 @@ def command(
     with files.whole_file(Path(output)) as temporary:
         from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
 
-        reading = time.perf_counter()
-        found = examples.read(file, format)
+        opened = time.perf_counter()
+        found = examples.read(file, reading)
         targets: Any = learning.classes_of(found) if task == "classify" else learning.values_of(found)
         queries = learning.queries_of(found, qid or "qid") if task == "rank" else None
         trees = _tree_columns(found, column)
         data, bare = _data(found, trees, vectors is not None)
-        seconds = {"read": time.perf_counter() - reading}
+        seconds = {"read": time.perf_counter() - opened}
 
         def made(**chosen: float) -> Kernel:
             trees_kernel = kernel_from_options(kernel, **{**given, **chosen})

@@ -17,11 +17,12 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import wrong
+from treelet.checks import check_one_of, in_words, wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
 from treelet.formats.format_options import option_values, split_options
 
+PARTS = ("labels", "vectors", "strings", "trees")
 _NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
 
 
@@ -77,6 +78,10 @@ class Format:
         A `Document` to a stream of text.
     suffixes : tuple of str
         The names of files that suggest it.
+    holds : tuple of str, optional
+        What it can hold beside one column of trees: some of ``"labels"``, ``"vectors"``, ``"strings"``, ``"trees"`` (more
+        columns of them). What it cannot hold is not written without a word, see `write_document`. By default
+        all of them.
     looks : callable, optional
         Given the first bytes of a file, as UTF-8: why they look like this format (``"it begins with '('"``), or None.
         It should be sure: what looks like a format is read as it, if the name does not say otherwise.
@@ -88,6 +93,7 @@ class Format:
     write: Callable[[Document, IO[str]], None] | None = None
     suffixes: tuple[str, ...] = ()
     looks: Callable[[bytes], str | None] | None = None
+    holds: tuple[str, ...] = PARTS
 
     def options(self) -> dict[str, inspect.Parameter]:
         """What `read` can be told, by name."""
@@ -120,9 +126,12 @@ def find_format(name: str | None, file: object = None) -> Format:
     return _by_suffix(file) or FORMATS["brackets"]
 
 
+def _file_name(file: object) -> str:
+    return os.fspath(file) if isinstance(file, (str, os.PathLike)) else str(getattr(file, "name", ""))
+
+
 def _by_suffix(file: object) -> Format | None:
-    name = os.fspath(file) if isinstance(file, (str, os.PathLike)) else str(getattr(file, "name", ""))
-    suffix = unpacked_name(name).suffix.lower()
+    suffix = unpacked_name(_file_name(file)).suffix.lower()
     return next((known for known in FORMATS.values() if suffix in known.suffixes), None)
 
 
@@ -250,11 +259,68 @@ def _check_options(format: Format, options: Collection[str]) -> None:
             raise ParameterError(f"the format {format.name!r} does not know this option: {name!r}; it has {known}")
 
 
-def write_document(document: Document, file: PathLike | IO[str], format: str | None = None) -> None:
-    """Write a file in any registered format that can be written; ``-`` is the standard output."""
-    chosen = find_format(format, file)
+def find_target(name: str | None, file: object = None) -> Format:
+    """The format called `name`, or the one that the name of a file to be written suggests.
+
+    Raises
+    ------
+    ParameterError
+        The format cannot be written; or none was named, and the file's name ends in nothing that is known.
+    """
+    writable = sorted(known.name for known in FORMATS.values() if known.write)
+    suffix = unpacked_name(_file_name(file)).suffix
+    if name is None and suffix and _by_suffix(file) is None and not hasattr(file, "write"):
+        known = ", ".join(suffix for one in writable for suffix in FORMATS[one].suffixes)
+        raise ParameterError(
+            f"{_file_name(file)}: no format's name ends in {suffix}; choose one of {known}, or name the format, one of {writable}"
+        )
+    chosen = find_format(name, file)
     if chosen.write is None:
-        writable = sorted(name for name, known in FORMATS.items() if known.write)
         raise ParameterError(f"the format {chosen.name!r} cannot be written; choose one of {writable}")
+    return chosen
+
+
+def write_document(
+    document: Document, file: PathLike | IO[str], format: str | None = None, *, drop: str | Collection[str] = ()
+) -> None:
+    """Write a file in any registered format that can be written; ``-`` is the standard output.
+
+    Parameters
+    ----------
+    document : Document
+        What to write.
+    file : path or open file
+        ``.gz``, ``.xz`` and ``.bz2`` are packed.
+    format : str, optional
+        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, and brackets for one without a suffix.
+    drop : str or collection of str
+        What may be left out, if the format has no place for it: ``"labels"``, ``"vectors"``, ``"strings"``, ``"trees"`` (all columns
+        of trees but the first). Else it is an error.
+    """
+    chosen = find_target(format, file)
+    dropped = [drop] if isinstance(drop, str) else list(drop)
+    for part in dropped:
+        check_one_of("drop", part, PARTS, of="write_document")
+    for part, what in _beside(document).items():
+        if part not in chosen.holds and part not in dropped:
+            others = [name for name, other in FORMATS.items() if other.write and part in other.holds]
+            raise ParameterError(
+                f"the format {chosen.name!r} has no place for {what}: choose {in_words(others)}, or leave them out (drop={part!r})"
+            )
+    if not document.trees and len(document) and "vectors" not in chosen.holds:
+        raise ParameterError(f"there are no trees to write, and the format {chosen.name!r} holds nothing without them")
     with open_target(file) as stream:
+        assert chosen.write is not None
         chosen.write(document, stream)
+
+
+def _beside(document: Document) -> dict[str, str]:
+    """What a document holds beside one column of trees, in words."""
+    more = list(document.trees)[1:]
+    found = {
+        "labels": "labels" if document.labels is not None and any(document.labels) else "",
+        "vectors": f"the feature vectors {', '.join(document.vectors)}" if document.vectors else "",
+        "strings": f"the texts {', '.join(document.strings)}" if document.strings else "",
+        "trees": f"more than one tree a row ({', '.join(more)})" if more else "",
+    }
+    return {part: what for part, what in found.items() if what}

@@ -278,7 +278,7 @@ def refuse_missing(columns: Columns) -> None:
 
 
 # What looks like brackets may look like lines as well: brackets hold both, and are asked first.
-register(Format("lines", "one tree a line", read_lines, write_brackets, (".txt",), _looks_like_lines))
+register(Format("lines", "one tree a line", read_lines, write_brackets, (".txt",), _looks_like_lines, ()))
 register(
     Format(
         "brackets",
@@ -287,5 +287,6 @@ register(
         write_brackets,
         (".mrg", ".ptb", ".trees", ".brackets"),
         _looks_like_brackets,
+        (),
     )
 )

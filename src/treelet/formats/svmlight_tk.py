@@ -384,5 +384,6 @@ register(
         write_svmlight_tk,
         (".dat", ".svm", ".svmlight"),
         _looks_like_svmlight_tk,
+        ("labels", "vectors", "trees"),
     )
 )

@@ -305,5 +305,5 @@ def _looks_like_csv(head: bytes) -> str | None:
     return f"its {place} line has a comma between text and a tree" if place else None
 
 
-register(Format("csv", "label,tree lines", read_csv, write_csv, (".csv",), _looks_like_csv))
-register(Format("tsv", "label<TAB>tree lines", read_tsv, write_tsv, (".tsv", ".tab"), _looks_like_tsv))
+register(Format("csv", "label,tree lines", read_csv, write_csv, (".csv",), _looks_like_csv, ("labels",)))
+register(Format("tsv", "label<TAB>tree lines", read_tsv, write_tsv, (".tsv", ".tab"), _looks_like_tsv, ("labels",)))

@@ -1,0 +1,126 @@
+"""How files are read: the options that all commands have which read trees, as one parameter of theirs.
+
+``@reads`` puts ``--format``, ``--encoding``, ``--skip-bad``, ``--label-column``, ``--tree-column`` and ``--option`` in the place of the
+parameter ``reading`` of a command, which is given a `Reading`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from treelet.errors import ParameterError
+
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like.",
+    ),
+]
+EncodingOption = Annotated[str, typer.Option(metavar="NAME", help="Of the input; what is written is UTF-8.")]
+SkipOption = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave out trees that are not as they should be, and say how many.")
+]
+LabelOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="tsv, csv: where the labels are; a number from 0, or a name in the first line."
+    ),
+]
+TreeOption = Annotated[str | None, typer.Option(metavar="COLUMN", help="tsv, csv: where the trees are, likewise.")]
+OwnOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="Of the format, such as drop_empty=true or root=TOP; may be repeated."),
+]
+OPTIONS: dict[str, tuple[Any, Any]] = {
+    "format": (FormatOption, None),
+    "encoding": (EncodingOption, "utf-8"),
+    "skip_bad": (SkipOption, False),
+    "label_column": (LabelOption, None),
+    "tree_column": (TreeOption, None),
+    "option": (OwnOption, None),
+}
+WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was said about the input."""
+
+    format: str | None = None
+    encoding: str = "utf-8"
+    on_error: str = "raise"
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def arguments(self, **more: Any) -> dict[str, Any]:
+        """For `read_trees` and `read_document`; of the command's own options, those that are set."""
+        given = {name: value for name, value in more.items() if value not in (None, False)}
+        if twice := given.keys() & self.options.keys():
+            raise ParameterError(
+                f"--option {min(twice)} says again what --{min(twice).replace('_', '-')} says: give one"
+            )
+        return {"format": self.format, "encoding": self.encoding, "on_error": self.on_error, **self.options, **given}
+
+    def given(self) -> list[str]:
+        """The options that are only for files of trees and were used."""
+        named = [("--format", self.format is not None), ("--skip-bad", self.on_error == "skip")]
+        named += [(f"--{name.replace('_', '-')}", True) for name in self.options if name in OPTIONS]
+        named += [("--option", True) for name in self.options if name not in OPTIONS]
+        return [name for name, used in named if used]
+
+
+def reads(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of reading, in the place of its parameter ``reading``."""
+    hints = get_type_hints(command, include_extras=True)
+    signature = inspect.signature(command)
+    parameters, annotations = [], {}
+    for parameter in signature.parameters.values():
+        new = {parameter.name: (hints[parameter.name], parameter.default)}
+        for name, (annotation, default) in (OPTIONS if parameter.name == "reading" else new).items():
+            parameters.append(parameter.replace(name=name, annotation=annotation, default=default))
+            annotations[name] = annotation
+
+    @functools.wraps(command)
+    def told(**given: Any) -> None:
+        taken = {name: given.pop(name) for name in OPTIONS}
+        command(**given, reading=_reading(**taken))
+
+    told.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    told.__annotations__ = {**annotations, "return": None}
+    return told
+
+
+def _reading(
+    format: str | None,
+    encoding: str,
+    skip_bad: bool,
+    label_column: str | None,
+    tree_column: str | None,
+    option: list[str] | None,
+) -> Reading:
+    options = dict(_own(text) for text in option or ())
+    for name, column in (("label_column", label_column), ("tree_column", tree_column)):
+        if column is not None:
+            options[name] = int(column) if re.fullmatch("-?[0-9]{1,9}", column) else column
+    return Reading(format, encoding, "skip" if skip_bad else "raise", options)
+
+
+def _own(text: str) -> tuple[str, Any]:
+    """A format's own option: true, false, none and whole numbers are these, all else is text."""
+    name, sign, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    if not sign or not name.isidentifier() or name in ("encoding", "on_error", "labels", "format"):
+        raise ParameterError(
+            f"--option must be NAME=VALUE, with an option of the format, such as root=TOP. Got {text!r} instead."
+        )
+    if value.lower() in WORDS:
+        return name, WORDS[value.lower()]
+    return name, int(value) if re.fullmatch("-?[0-9]{1,9}", value) else value
