@@ -82,10 +82,21 @@ labels = clf.predict(["(A x)"])
 ranker = tl.RankSVM(tl.SubsetTree()).fit(bank, [1.0, 2.0], qid=[1, 1])
 tl.save(clf, "m.treelet")
 again = tl.load("m.treelet")
+named = tl.Sum(syntax=kernel, words=tl.On(["n", "q"], tl.Linear()))
+small = tl.gram(named, X, dtype="float32")
+far = named.distance()(X, out="D.npy")
 first: tl.Tree | None = bank[0]
 some: tl.Treebank = bank[1:3]
 """
-WRONG = ['tl.SubsetTree(lam="0.4")', "tl.gram(bank, kernel)", "tl.KernelSVC(c=1)", "bank.parse()", 'kernel + "more"']
+WRONG = [
+    'tl.SubsetTree(lam="0.4")',
+    "tl.gram(bank, kernel)",
+    "tl.KernelSVC(c=1)",
+    "bank.parse()",
+    'kernel + "more"',
+    "tl.Sum(a=1)",
+    "tl.On(1.5, kernel)",
+]
 
 
 def check_types(code: str, folder: Path) -> str:

@@ -255,6 +255,14 @@ def test_one_column_is_a_column(kernel: tl.kernels.Kernel, cells: list[Any]) -> 
             tl.KernelSVC(kernel).fit(several, labels)
 
 
+def test_rows_with_names_are_told_of_on() -> None:
+    for kernel in (tl.SubsetTree(), tl.ForestKernel(), tl.Bag(tl.SubsetTree())):
+        with pytest.raises(
+            tl.errors.InputTypeError, match=r"""(got dicts with \['tree', 'n'\].*On\("column", kernel\)|bag 0)"""
+        ):
+            kernel(FRAME[["tree", "n"]].to_dict("records"))
+
+
 def test_arrays_of_several_columns_are_refused() -> None:
     with pytest.raises(tl.errors.InputTypeError, match=r"or one column; this one has the shape \(3, 2\)"):
         tl.SubsetTree()(FRAME[["tree", "text"]].to_numpy())

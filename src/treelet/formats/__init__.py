@@ -1,6 +1,6 @@
 """Every file that is read or written: a registry of formats of trees, and readers of what is no tree."""
 
-from treelet.formats import brackets, dependency_forms, kelp, svmlight_tk, tabular
+from treelet.formats import brackets, dependency_forms, kelp, markup, python_source, svmlight_tk, tabular
 from treelet.formats.base import (
     FORMATS,
     Columns,
@@ -13,23 +13,34 @@ from treelet.formats.base import (
     write_document,
 )
 from treelet.formats.files import Source, open_source, open_target
+from treelet.formats.located import Located
+from treelet.formats.markup import html_trees, xml_trees
+from treelet.formats.nodes import Place
+from treelet.formats.python_source import python_trees
 
 __all__ = [
     "FORMATS",
     "Columns",
     "Document",
     "Format",
+    "Located",
+    "Place",
     "Source",
     "brackets",
     "dependency_forms",
     "find_format",
+    "html_trees",
     "kelp",
     "label_text",
+    "markup",
     "open_source",
     "open_target",
+    "python_source",
+    "python_trees",
     "read_document",
     "register",
     "svmlight_tk",
     "tabular",
     "write_document",
+    "xml_trees",
 ]

@@ -6,6 +6,7 @@ core puts them in order: there is no loop over words here.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import check_boolean, wrong
-from treelet.formats.adapters import safe_label
 from treelet.formats.base import Columns, Document, Format, register
-from treelet.formats.conllu import UNKNOWN, Heads, check_tag, read_sentences, sentence_heads
+from treelet.formats.conllu import COLUMNS, UNKNOWN, Heads, check_tag, read_sentences, sentence_heads
 from treelet.formats.files import Source
+from treelet.formats.looks import opening_lines
+from treelet.formats.nodes import safe_label
 
 MARKS = {"relation": "SYNT##", "tag": "POS##", "word": "LEX##"}
 TOP = "ROOT"
@@ -159,4 +161,23 @@ def read_conllu_trees(
     return Document(trees={"tree": form_columns(parses, form, **options)})
 
 
-register(Format("conllu", "CoNLL-U, dependency parses as trees", read_conllu_trees, None, (".conllu", ".conll")))
+def _looks_like_conllu(head: bytes) -> str | None:
+    first = next(iter(opening_lines(head)), "")
+    if re.match(r"#\s*(sent_id|text|newdoc|newpar|global\.columns)\b", first):
+        return f"it begins with {first.split('=')[0].strip()!r}"
+    rows = opening_lines(head, comment="#")
+    if rows and len(cells := rows[0].split("\t")) == len(COLUMNS) and re.match("1(-[0-9]+)?$", cells[0]):
+        return f"its first line has the {len(COLUMNS)} columns of CoNLL-U"
+    return None
+
+
+register(
+    Format(
+        "conllu",
+        "CoNLL-U, dependency parses as trees",
+        read_conllu_trees,
+        None,
+        (".conllu", ".conll"),
+        _looks_like_conllu,
+    )
+)

@@ -47,13 +47,15 @@ def unpacked_name(file: PathLike) -> Path:
 class Source:
     """Bytes from a file, a stream or a string, with a name for error messages."""
 
-    def __init__(self, stream: IO[bytes], name: str, encoding: str = "utf-8") -> None:
+    def __init__(self, stream: IO[bytes], name: str, encoding: str = "utf-8", *, decoded: bool = False) -> None:
         self.stream, self.name = stream, name
         try:
             "".encode(encoding)  # refuses unknown ones, and codecs that are not for text
             self.encoding = codecs.lookup(encoding).name
         except (LookupError, TypeError):
             raise wrong("encoding", "a text encoding", encoding) from None
+        self.decoded = decoded or self.encoding != "utf-8"
+        """Whether the text is UTF-8 whatever it says of itself, since it was text before or its encoding was named."""
         self._held: list[bytes] = []  # what was looked at and not yet taken
         self._rest = self._raw_chunks()
 
@@ -121,6 +123,13 @@ class Source:
                 return
 
 
+def text_source(text: str | bytes, name: str = "<text>", encoding: str = "utf-8") -> Source:
+    """A text, or the bytes of one, as a source."""
+    if isinstance(text, str):
+        return Source(io.BytesIO(text.encode("utf-8", "surrogatepass")), name, decoded=True)
+    return Source(io.BytesIO(text), name, encoding)
+
+
 @contextmanager
 def open_source(file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8") -> Iterator[Source]:
     """A file by name (``.gz``, ``.xz``, ``.bz2`` are unpacked; ``-`` is the standard input) or an open stream."""
@@ -128,7 +137,7 @@ def open_source(file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8") -
         name = str(getattr(file, "name", "<stream>"))
         sample = file.read(0)
         if isinstance(sample, str):
-            yield Source(io.BytesIO(cast("IO[str]", file).read().encode("utf-8", "surrogatepass")), name)
+            yield text_source(cast("IO[str]", file).read(), name)
         else:
             yield Source(cast("IO[bytes]", file), name, encoding)
         return

@@ -71,6 +71,12 @@ class Pairwise(ABC):
         Where it surely is below `enough`, a rough bound will do.
         """
 
+    def _matrix(self, X: Any, Y: Any | None, **options: Any) -> NDArray[Any]:
+        from treelet.gram import gram  # the one import to the right: a kernel is called like a function
+
+        matrix: NDArray[Any] = gram(self, X, Y, **options)
+        return matrix
+
 
 class Kernel(Tunable, Tabled, Pairwise):
     """A positive semi-definite similarity.
@@ -258,10 +264,7 @@ class Kernel(Tunable, Tabled, Pairwise):
                     "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
                 )
             return self.gradient(X)
-        from treelet.gram import gram  # the one import to the right: a kernel is called like a function
-
-        matrix: NDArray[Any] = gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out)
-        return matrix
+        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out)
 
     def distance(self) -> Distance:
         """sqrt(K(x, x) - 2 K(x, y) + K(y, y)): how far two examples are apart in the kernel's space; called like a kernel."""

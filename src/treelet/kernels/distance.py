@@ -82,9 +82,7 @@ class Distance(Pairwise):
         self, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, progress: bool = False, out: Any = None
     ) -> NDArray[Any]:
         """The matrix of distances, ``len(X)`` x ``len(Y)`` (Y: X if not given); parameters as for a kernel."""
-        from treelet.gram import gram  # as kernels do
-
-        return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out)
+        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Distance) and self.kernel == other.kernel

@@ -103,6 +103,11 @@ def listed(
         found = list(cast("Iterable[object]", items))
     except TypeError:
         raise InputTypeError(f"a collection of {what} is needed, got {name}") from None
+    if found and "trees" in what and isinstance(found[0], Mapping):
+        raise InputTypeError(
+            f"a collection of {what} is needed, got dicts with {list(found[0])}: say to the kernel which part it compares: "
+            'On("column", kernel)'
+        )
     return [None if is_missing(item) else item for item in found]
 
 

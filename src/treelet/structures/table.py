@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import read_document
 from treelet.formats.files import PathLike
+from treelet.shown import Tabled
 from treelet.structures.bank import Bank, is_missing, row_index
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import side_by_side
@@ -32,7 +33,7 @@ class _Absent(Enum):
 ABSENT = _Absent.ABSENT
 
 
-class Table:
+class Table(Tabled):
     """Named columns of one length: treebanks, arrays, sparse matrices, lists.
 
     What `On` works on, and what files with several parts a row become. Rows are taken by slices, integers and masks;

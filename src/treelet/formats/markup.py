@@ -1,0 +1,225 @@
+"""XML and HTML as trees: elements with their attributes and text, and where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection
+from contextlib import nullcontext
+from typing import IO, Any
+
+from treelet.checks import wrong
+from treelet.errors import TreeletError
+from treelet.formats.adapters import flatten
+from treelet.formats.base import Document, Format, register
+from treelet.formats.files import PathLike, Source, open_source, text_source
+from treelet.formats.located import Located, located
+from treelet.formats.looks import opening_lines
+from treelet.formats.markup_nodes import MarkupAdapter
+from treelet.formats.nodes import Place
+
+Parse = Callable[[Source], tuple[Any, dict[int, Place]]]
+_CHARSET = re.compile(rb"<meta\b[^>]*\bcharset\b|<\?xml\b[^>]*\bencoding\b", re.IGNORECASE)
+
+
+def xml_trees(
+    source: str | bytes | PathLike | IO[Any],
+    *,
+    each: str | None = None,
+    attributes: bool | Collection[str] = True,
+    text: str = "words",
+    drop: Collection[str] = (),
+    encoding: str = "utf-8",
+) -> list[Located]:
+    r"""XML as trees whose nodes know their places.
+
+    An element is its name over its attributes, in the order of their names, and its content. An attribute is ``@name`` over
+    its value, a run of text ``#text`` over its words. Names with a namespace are ``{namespace}name``. Comments, processing
+    instructions and text of white space only are left out. `treelet.read_trees` reads files with the same options.
+
+    Parameters
+    ----------
+    source : str, bytes, path or open file
+        A string is the text itself, and a ``pathlib.Path`` a file.
+    each : str, optional
+        The name of the elements that become trees, wherever they are; by default the whole is one tree.
+    attributes : bool or list of str
+        All, none, or those of these names.
+    text : {"words", "whole", "none"}
+        A leaf a word, where white space makes no difference; one leaf for the whole of a run of text; or no text.
+    drop : list of str
+        Names of elements to leave out, with all that they hold.
+    encoding : str
+        Of bytes and files, where it is another than the one that the text declares.
+
+    Returns
+    -------
+    list of Located
+        Taken wherever trees are. An element's place ends where its end tag begins, or after its only tag.
+
+    Raises
+    ------
+    FormatError
+        With line and column: what is not well-formed, or refers to another file.
+
+    Examples
+    --------
+    >>> from treelet import Treebank
+    >>> from treelet.formats import xml_trees
+    >>> trees = xml_trees('<a href="x y">see <b/>\n<b>this</b></a>')
+    >>> print(Treebank(trees)[0])
+    (a (@href x\sy) (#text see) b (b (#text this)))
+    >>> trees[0].children[-1].place
+    Place(line=2, column=1, end_line=2, end_column=8)
+    """
+    return _located(_xml, source, each, encoding, attributes=attributes, text=text, drop=drop)
+
+
+def html_trees(
+    source: str | bytes | PathLike | IO[Any],
+    *,
+    each: str | None = None,
+    attributes: bool | Collection[str] = True,
+    text: str = "words",
+    drop: Collection[str] = (),
+    encoding: str = "utf-8",
+) -> list[Located]:
+    """HTML as trees whose nodes know their lines; by lxml, which mends what is not well-formed.
+
+    Parameters
+    ----------
+    source, each, attributes, text, drop, encoding
+        As for `xml_trees`. ``drop=["script", "style"]`` leaves out what is not shown.
+
+    Returns
+    -------
+    list of Located
+        Of places only the lines are known.
+
+    Examples
+    --------
+    >>> from treelet import Treebank
+    >>> from treelet.formats import html_trees
+    >>> print(Treebank(html_trees("<ul><li>one<li class=x>two</ul>", each="ul"))[0])
+    (ul (li (#text one)) (li (@class x) (#text two)))
+    """
+    return _located(_html, source, each, encoding, attributes=attributes, text=text, drop=drop)
+
+
+def read_xml(
+    source: Source,
+    *,
+    each: str | None = None,
+    attributes: bool | Collection[str] = True,
+    text: str = "words",
+    drop: Collection[str] = (),
+) -> Document:
+    """XML; the options are those of `xml_trees`."""
+    return _document(_xml, source, each, attributes=attributes, text=text, drop=drop)
+
+
+def read_html(
+    source: Source,
+    *,
+    each: str | None = None,
+    attributes: bool | Collection[str] = True,
+    text: str = "words",
+    drop: Collection[str] = (),
+) -> Document:
+    """HTML; the options are those of `xml_trees`."""
+    return _document(_html, source, each, attributes=attributes, text=text, drop=drop)
+
+
+def _located(parse: Parse, source: Any, each: str | None, encoding: str, **options: Any) -> list[Located]:
+    _check(each, options)
+    if isinstance(source, (str, bytes)):
+        source = text_source(source, encoding=encoding)
+    with nullcontext(source) if isinstance(source, Source) else open_source(source, encoding) as opened:
+        root, places = parse(opened)
+        adapter = MarkupAdapter(**options, places=places)
+        return [located(element, adapter) for element in _chosen(opened, root, each)]
+
+
+def _document(parse: Parse, source: Source, each: str | None, **options: Any) -> Document:
+    _check(each, options)
+    adapter = MarkupAdapter(**options)
+    chosen = _chosen(source, parse(source)[0], each)
+    return Document(trees={"tree": flatten(chosen, None, lambda _: adapter)})
+
+
+def _check(each: object, options: dict[str, Any]) -> None:
+    if each is not None and not isinstance(each, str):
+        raise wrong("each", "None or the name of elements", each)
+    MarkupAdapter(**options)
+
+
+def _chosen(source: Source, root: Any, each: str | None) -> list[Any]:
+    if each is None:
+        return [root]
+    found = list(root.iter(each))
+    if not found:
+        names = Counter(element.tag for element in root.iter() if isinstance(element.tag, str))
+        most = ", ".join(name for name, _ in names.most_common(8))
+        raise source.error(f"there are no elements {each!r} here; the most frequent ones are {most}")
+    return found
+
+
+def _xml(source: Source) -> tuple[Any, dict[int, Place]]:
+    from treelet.formats.xml_source import parsed_xml
+
+    return parsed_xml(source)
+
+
+def _html(source: Source) -> tuple[Any, dict[int, Place]]:
+    try:
+        from lxml import etree
+    except ImportError:
+        raise TreeletError("reading HTML needs the package lxml: pip install 'treelet[nlp]'") from None
+    data = b"".join(source.chunks())
+    known = source.decoded or not _CHARSET.search(data[:4096])
+    if known:
+        _check_utf8(source, data)
+    parser = etree.HTMLParser(huge_tree=True, encoding="utf-8" if known else None)
+    try:
+        root = etree.fromstring(data, parser) if data.strip() else None
+    except (etree.LxmlError, LookupError, ValueError) as error:
+        raise source.error(f"this is no HTML that can be read: {error}") from None
+    if root is None:
+        raise source.error("there are no elements here")
+    for problem in parser.error_log:
+        if problem.type_name == "ERR_RESOURCE_LIMIT":  # what lies beyond would be missing
+            hint = "elements are nested too deeply for the HTML parser, or the page is too large"
+            raise source.error(f"{hint} ({problem.message.split(',')[0]})", problem.line)
+    return root, {}
+
+
+def _check_utf8(source: Source, data: bytes) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise source.error(
+            "these bytes are not UTF-8, and no encoding is declared: name it (encoding=)", line
+        ) from None
+
+
+# --- what they look like ----------------------------------------------------------------------------------------
+
+
+def _looks_like_html(head: bytes) -> str | None:
+    return "it begins with '<'" if _opening(head).startswith("<") else None
+
+
+def _looks_like_xml(head: bytes) -> str | None:
+    text = _opening(head)
+    page = re.match(r"<!doctype\s+html|<html(?![^>]*xmlns)", text, re.IGNORECASE)
+    return "it begins with '<'" if re.match(r"<[?!\w]", text) and not page else None
+
+
+def _opening(head: bytes) -> str:
+    return next(iter(opening_lines(head)), "").lstrip()
+
+
+# What looks like both is XML, unless its name says otherwise: the last one is asked first.
+register(Format("html", "HTML pages, by lxml", read_html, None, (".html", ".htm"), _looks_like_html))
+register(Format("xml", "XML, a tree a file or an element", read_xml, None, (".xml",), _looks_like_xml))

@@ -1,0 +1,80 @@
+r"""What an adapter says of other libraries' nodes: labels, children, places.
+
+A label holds no white space and no brackets, and what it stands for may. Words of sentences are written as treebanks do, by
+`safe_label`: that is what one wants, and it is not one-to-one. Values, as constants and attributes, must not become equal
+where they differ: `value_label` can be read back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+Node = Any
+
+_PENN = str.maketrans(
+    {"(": "-LRB-", ")": "-RRB-", " ": "_", "\t": "_", "\n": "_", "\r": "_", "\v": "_", "\f": "_", "\0": "_"}
+)
+_ESCAPES = {" ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\"}
+_ESCAPED = re.compile("[() \t\n\r\v\f\0\\\\\ud800-\udfff]")
+EMPTY = "\\e"
+
+
+def safe_label(text: str) -> str:
+    """Any text as a label: white space becomes ``_``, brackets ``-LRB-`` and ``-RRB-``; an empty text ``''``."""
+    clean = text.translate(_PENN) or "''"
+    return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
+
+
+def value_label(text: str) -> str:
+    r"""Any text as a label, so that different texts have different labels: with escapes by a backslash.
+
+    >>> print(value_label("f(a b)"), value_label("a_b"), value_label(""))
+    f\x28a\sb\x29 a_b \e
+    """
+    return _ESCAPED.sub(_escape, text) if text else EMPTY
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return _ESCAPES.get(found[0]) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+
+
+class Place(NamedTuple):
+    """Where a node stands in its source: lines and columns are counted from 1. What is not known is None."""
+
+    line: int
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+
+
+class Part(NamedTuple):
+    """A node that an adapter makes of a part of another one: a field, a value, an attribute, a run of text."""
+
+    label: str
+    children: tuple[Node, ...] = ()
+
+
+class Adapter:
+    """How to walk objects of some kind as trees."""
+
+    shares = False
+    """Whether nodes never change, so that one that is met again is the same subtree again."""
+
+    def root(self, item: Node) -> Node:
+        """Where to begin."""
+        return item
+
+    def label(self, node: Node) -> str:
+        """What stands at a node."""
+        raise NotImplementedError
+
+    def children(self, node: Node) -> Iterable[Node]:
+        """The nodes below it, in order."""
+        raise NotImplementedError
+
+    def place(self, node: Node) -> Place | None:
+        """Where it stands; None if that is not known better than of the node above."""
+        return None

@@ -1,0 +1,160 @@
+"""Python's syntax trees: nodes of the module ``ast``, walked as trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from treelet.checks import check_boolean, check_one_of
+from treelet.formats.nodes import Adapter, Node, Part, Place, value_label
+
+CONSTANTS = ("values", "types")
+IDENTIFIERS = ("keep", "anonymous")
+
+# Which fields hold constants, and which hold names that a tree may bind. What is imported, attributes and keywords keep
+# their names: they say what a program uses.
+_HOLD_CONSTANTS = {("Constant", "value"), ("MatchSingleton", "value")}
+_BINDING = {
+    *(
+        (kind, "name")
+        for kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef", "ExceptHandler", "MatchAs", "MatchStar")
+    ),
+    *((kind, "name") for kind in ("TypeVar", "ParamSpec", "TypeVarTuple")),
+    ("arg", "arg"),
+    ("MatchMapping", "rest"),
+}
+_NAMING = _BINDING | {("Name", "id"), ("Global", "names"), ("Nonlocal", "names")}
+_WITH_DOCSTRINGS = ("Module", "FunctionDef", "AsyncFunctionDef", "ClassDef")
+
+
+class SyntaxAdapter(Adapter):
+    """Nodes of ``ast``: a node's class over its fields, each over what it holds.
+
+    A constant is its type over its value, so that ``1``, ``1.0`` and ``"1"`` differ. A field that is empty is left out.
+
+    Parameters
+    ----------
+    constants : {"values", "types"}
+        With their values, or their types alone.
+    identifiers : {"keep", "anonymous"}
+        ``"anonymous"``: names that the tree binds become ``$0``, ``$1``, ... in the order of their first appearance.
+    docstrings : bool
+        Whether to keep them.
+    ctx : bool
+        Whether to say of each name if it is read, written or deleted, which its position says already.
+    lines : sequence of str, optional
+        The source, for places: ``ast`` counts bytes, and places count characters.
+    root : ast.AST, optional
+        Where names are looked for, if they are to be anonymous.
+    """
+
+    def __init__(
+        self,
+        *,
+        constants: str = "values",
+        identifiers: str = "keep",
+        docstrings: bool = True,
+        ctx: bool = False,
+        lines: Sequence[str] | None = None,
+        root: Node = None,
+    ) -> None:
+        check_one_of("constants", constants, CONSTANTS)
+        check_one_of("identifiers", identifiers, IDENTIFIERS)
+        check_boolean("docstrings", docstrings)
+        check_boolean("ctx", ctx)
+        self._values, self._docstrings, self._ctx, self._lines = constants == "values", docstrings, ctx, lines
+        self._names = _numbered(root) if identifiers == "anonymous" and root is not None else {}
+
+    def label(self, node: Node) -> str:
+        return node.label if isinstance(node, Part) else type(node).__name__
+
+    def children(self, node: Node) -> Iterable[Node]:
+        return node.children if isinstance(node, Part) else self._fields(node)
+
+    def _fields(self, node: Node) -> Iterator[Node]:
+        kind = type(node).__name__
+        for name in node._fields:
+            value: Any = getattr(node, name, None)
+            if (kind, name) in _HOLD_CONSTANTS:
+                yield self._constant(value)
+                continue
+            if name == "ctx" and not self._ctx:
+                continue
+            if name == "body" and not self._docstrings and kind in _WITH_DOCSTRINGS and _is_docstring(value):
+                value = value[1:]
+            if value is not None and value != []:
+                values = value if isinstance(value, list) else [value]
+                names = self._names if (kind, name) in _NAMING else {}
+                yield Part(name, tuple(_item(each, names) for each in values))
+
+    def _constant(self, value: object) -> Part:
+        if value is None or value is Ellipsis:
+            return Part(str(value))
+        return Part(type(value).__name__, (Part(value_label(_text(value))),) if self._values else ())
+
+    def place(self, node: Node) -> Place | None:
+        if getattr(node, "lineno", None) is None:
+            return None
+        end = getattr(node, "end_lineno", None)
+        end_column = None if end is None else self._column(end, node.end_col_offset)
+        return Place(node.lineno, self._column(node.lineno, node.col_offset), end, end_column)
+
+    def _column(self, line: int, offset: int) -> int:
+        text = self._lines[line - 1] if self._lines and line <= len(self._lines) else ""
+        return 1 + (offset if text.isascii() else len(text.encode()[:offset].decode("utf-8", "replace")))
+
+
+def _item(value: Any, names: dict[str, str]) -> Node:
+    if hasattr(value, "_fields"):
+        return value
+    return Part(value_label(names.get(value, value) if isinstance(value, str) else repr(value)))
+
+
+def _text(value: object) -> str:
+    """A constant in writing; together with its type, different constants have different texts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, int) and value.bit_length() > 4096:
+        return hex(value)  # Python refuses to write so many decimal digits
+    if isinstance(value, frozenset):
+        return repr(sorted(map(repr, value)))
+    return repr(value)
+
+
+def _is_docstring(body: Any) -> bool:
+    if not isinstance(body, list) or type(next(iter(body), None)).__name__ != "Expr":
+        return False
+    return isinstance(getattr(body[0].value, "value", None), str)
+
+
+def nodes_of(root: Node) -> Iterator[Node]:
+    """The nodes of ``ast`` from here on, parents before children, each once: it may be part of several, or of itself."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            values = [getattr(node, name, None) for name in node._fields]
+            below = [each for value in values for each in (value if isinstance(value, list) else [value])]
+            stack += [each for each in reversed(below) if hasattr(each, "_fields")]
+
+
+def _numbered(root: Node) -> dict[str, str]:
+    """The names that a tree binds, and what stands for them. No identifier begins with ``$``."""
+    bound: set[str] = set()
+    used: dict[str, None] = {}  # in order
+    for node in nodes_of(root):
+        kind = type(node).__name__
+        for name in node._fields:
+            value = getattr(node, name, None)
+            values = value if isinstance(value, list) else [value]
+            if (kind, name) in _NAMING:
+                texts = [each for each in values if isinstance(each, str)]
+                used.update(dict.fromkeys(texts))
+                if (kind, name) in _BINDING or type(getattr(node, "ctx", None)).__name__ in ("Store", "Del"):
+                    bound.update(texts)
+    return {name: f"${number}" for number, name in enumerate(name for name in used if name in bound)}
