@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -290,6 +291,11 @@ def test_commands(tmp_path: Path) -> None:
     path, bad = tmp_path / "f.py", tmp_path / "bad.py"
     path.write_text("def f(a):\n    return a\n")
     succeed("gram", path, "-o", tmp_path / "K.npy")
+    path.write_text("def f(a):\n    'doc'\n    return a\n\ndef g(b):\n    return b\n")
+    options = "python:each=function,identifiers=anonymous,docstrings=false"
+    succeed("gram", path, "-o", tmp_path / "K.npy", "--format", options, "--normalize")
+    np.testing.assert_allclose(np.load(tmp_path / "K.npy"), np.ones((2, 2)))
+    assert "must be 'module'" in fail("gram", path, "-o", tmp_path / "K.npy", "--format", "python:each=line")
     bad.write_text("x = 1\ny = = 2\n")
     assert f"{bad}:2:5: this is no Python" in fail("gram", bad, "-o", tmp_path / "K.npy")
 

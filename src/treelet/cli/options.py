@@ -42,7 +42,9 @@ NoLeavesOption = Annotated[bool, typer.Option("--no-leaves", help="pt: equal wor
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        metavar="FORMAT", help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like."
+        metavar="FORMAT",
+        help="Of the input: brackets, lines, tsv, ...; its options after a colon: python:each=function.  By default what its "
+        "name, or it, looks like.",
     ),
 ]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")]

@@ -125,11 +125,13 @@ def read_trees(
     file : path or open file
         ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
     format : str, optional
-        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
+        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content. Options may follow:
+        ``"python:each=function"``.
     column : str, optional
         Which trees, where the format holds several a row (by default the only ones).
     **options
-        Of the format: ``drop_empty=True``, ``drop_function_tags=True``, ``root="ROOT"``, ``encoding="latin-1"``, ...
+        ``on_error="skip"`` leaves out trees that are not as they should be, and warns, see
+        `treelet.formats.read_document`. And those of the format: ``drop_empty=True``, ``drop_function_tags=True``, ``root="ROOT"``, ``encoding="latin-1"``, ...
 
     Returns
     -------
