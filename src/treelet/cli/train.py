@@ -152,7 +152,7 @@ def command(
         machine.fit(data, targets, **({} if queries is None else {"qid": queries}))
         machine.set_params(progress=False, n_jobs=1, memory=None)  # a model does not remember how it was made
         seconds.update(machine.fit_seconds_)
-        save(machine, temporary)
+        save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
     seconds["total"] = time.perf_counter() - begin
     unused = list(found.vectors) if vectors is None else []

@@ -182,6 +182,7 @@ def read_document(
     format: str | None = None,
     *,
     encoding: str = "utf-8",
+    on_error: str = "raise",
     labels: bool = True,
     **options: Any,
 ) -> Document:
@@ -195,12 +196,15 @@ def read_document(
         A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
     encoding : str
         Of the file.
+    on_error : {"raise", "skip"}
+        What becomes of a tree or a row that is not as it should be: an error; or it is left out, with all that belongs
+        to it, and a warning says how many were, and where the first ones are.
     labels : bool
         Whether they are wanted: where not, a file that does not say which column they are in is read without them.
     **options
         Of the format.
     """
-    with open_source(file, encoding) as source:
+    with open_source(file, encoding, on_error) as source:
         choice = choose_format(format, source, options)
         options = {**choice.given, **options}
         _check_options(choice.format, options)
@@ -211,6 +215,7 @@ def read_document(
             document = choice.format.read(source, **options)
         except FormatError as error:
             raise choice.explained(error, head) from None
+        source.told(len(document), "examples" if document.labels is not None else "trees")
     document.format = choice.format.name
     if document.labels is not None:
         document.labels = [label_text(label) for label in document.labels]

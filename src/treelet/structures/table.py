@@ -278,7 +278,8 @@ def read_examples(
     format : str, optional
         A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
     **options
-        Of the format.
+        ``on_error="skip"`` leaves out rows that are not as they should be, and warns, see
+        `treelet.formats.read_document`. And those of the format.
 
     Returns
     -------

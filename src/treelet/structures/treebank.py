@@ -130,7 +130,8 @@ def read_trees(
     column : str, optional
         Which trees, where the format holds several a row (by default the only ones).
     **options
-        Of the format: ``drop_empty=True``, ``drop_function_tags=True``, ``root="ROOT"``, ``encoding="latin-1"``, ...
+        ``on_error="skip"`` leaves out trees that are not as they should be, and warns, see
+        `treelet.formats.read_document`. And those of the format: ``drop_empty=True``, ``drop_function_tags=True``, ``root="ROOT"``, ``encoding="latin-1"``, ...
 
     Returns
     -------
