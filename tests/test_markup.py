@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import lzma
 import socket
 import sys
 from pathlib import Path
@@ -268,6 +269,19 @@ def test_errors_name_the_place(text: str | bytes, line: int, column: int | None,
 def test_pages_that_cannot_be_read(text: str | bytes) -> None:
     with pytest.raises(FormatError, match=r"no elements here|these bytes are not UTF-8"):
         html_trees(text)
+
+
+@pytest.mark.parametrize("trees", [xml_trees, html_trees])
+@pytest.mark.parametrize("source", ["data.xml", "page.html", "page.htm.xz"])
+def test_names_of_files_are_no_sources(trees: Any, source: str, tmp_path: Path) -> None:
+    with pytest.raises(InputTypeError, match=r"looks like the name of a file: give pathlib.Path\(...\)"):
+        trees(source)
+    (tmp_path / source).write_bytes(lzma.compress(b"<p/>") if source.endswith(".xz") else b"<p/>")
+    assert len(trees(tmp_path / source, each="p")) == 1
+    with (tmp_path / source.removesuffix(".xz")).open("wb+") as stream:
+        stream.write(b"<p/>")
+        stream.seek(0)
+        assert len(trees(stream, each="p")) == 1
 
 
 def test_elements_that_are_not_there() -> None:

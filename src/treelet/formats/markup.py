@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection
-from contextlib import nullcontext
 from typing import IO, Any
 
 from treelet.checks import wrong
 from treelet.errors import TreeletError
 from treelet.formats.adapters import flatten
 from treelet.formats.base import Document, Format, register
-from treelet.formats.files import PathLike, Source, open_source, text_source
-from treelet.formats.located import Located, located
+from treelet.formats.files import PathLike, Source
+from treelet.formats.located import Located, located, opened
 from treelet.formats.looks import opening_lines
 from treelet.formats.markup_nodes import MarkupAdapter
 from treelet.formats.nodes import Place
 
+XML, HTML = (".xml",), (".html", ".htm")
 Parse = Callable[[Source], tuple[Any, dict[int, Place]]]
 _CHARSET = re.compile(rb"<meta\b[^>]*\bcharset\b|<\?xml\b[^>]*\bencoding\b", re.IGNORECASE)
 
@@ -132,12 +132,10 @@ def read_html(
 
 def _located(parse: Parse, source: Any, each: str | None, encoding: str, **options: Any) -> list[Located]:
     _check(each, options)
-    if isinstance(source, (str, bytes)):
-        source = text_source(source, encoding=encoding)
-    with nullcontext(source) if isinstance(source, Source) else open_source(source, encoding) as opened:
-        root, places = parse(opened)
+    with opened(source, encoding, (*XML, *HTML)) as stream:
+        root, places = parse(stream)
         adapter = MarkupAdapter(**options, places=places)
-        return [located(element, adapter) for element in _chosen(opened, root, each)]
+        return [located(element, adapter) for element in _chosen(stream, root, each)]
 
 
 def _document(parse: Parse, source: Source, each: str | None, **options: Any) -> Document:
@@ -221,5 +219,5 @@ def _opening(head: bytes) -> str:
 
 
 # What looks like both is XML, unless its name says otherwise: the last one is asked first.
-register(Format("html", "HTML pages, by lxml", read_html, None, (".html", ".htm"), _looks_like_html))
-register(Format("xml", "XML, a tree a file or an element", read_xml, None, (".xml",), _looks_like_xml))
+register(Format("html", "HTML pages, by lxml", read_html, None, HTML, _looks_like_html))
+register(Format("xml", "XML, a tree a file or an element", read_xml, None, XML, _looks_like_xml))
