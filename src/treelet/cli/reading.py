@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from treelet.cli.completing import formats
 from treelet.errors import ParameterError
 
 FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
+        autocompletion=formats,
         metavar="FORMAT",
         help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like.",
     ),
@@ -48,7 +49,6 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "tree_column": (TreeOption, None),
     "option": (OwnOption, None),
 }
-WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None}
 
 
 @dataclass(frozen=True)
@@ -106,21 +106,23 @@ def _reading(
     tree_column: str | None,
     option: list[str] | None,
 ) -> Reading:
+    from treelet.formats.format_options import Written
+
     options = dict(_own(text) for text in option or ())
     for name, column in (("label_column", label_column), ("tree_column", tree_column)):
         if column is not None:
-            options[name] = int(column) if re.fullmatch("-?[0-9]{1,9}", column) else column
+            options[name] = Written(column)
     return Reading(format, encoding, "skip" if skip_bad else "raise", options)
 
 
 def _own(text: str) -> tuple[str, Any]:
-    """A format's own option: true, false, none and whole numbers are these, all else is text."""
+    """A format's own option."""
+    from treelet.formats.format_options import Written
+
     name, sign, value = text.partition("=")
     name = name.strip().replace("-", "_")
     if not sign or not name.isidentifier() or name in ("encoding", "on_error", "labels", "format"):
         raise ParameterError(
             f"--option must be NAME=VALUE, with an option of the format, such as root=TOP. Got {text!r} instead."
         )
-    if value.lower() in WORDS:
-        return name, WORDS[value.lower()]
-    return name, int(value) if re.fullmatch("-?[0-9]{1,9}", value) else value
+    return name, Written(value)

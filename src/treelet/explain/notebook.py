@@ -7,6 +7,7 @@ their own, and tables take the page's colours, so that both can be read on dark 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable
 from functools import singledispatch
 from html import escape
@@ -30,6 +31,7 @@ FOREST = 160  # nodes and edges of a forest that is drawn whole
 LEFT = "text-align:left; vertical-align:top"
 RIGHT = "text-align:right; vertical-align:top"
 FAINT = "opacity:.7"
+_TITLE = re.compile(rb"<title>[^<]*</title>\n")
 _GAP = ["", f'<span style="{FAINT}">{MORE}</span>']
 
 
@@ -71,7 +73,8 @@ def image(drawing: Drawing | None, scale: float = 1.0) -> str:
     """A picture inside a page. As an image it is safe, also where a page's inline SVG is taken out."""
     if drawing is None:
         return ""
-    data = base64.b64encode(drawing.content(".svg")).decode("ascii")
+    untitled = _TITLE.sub(b"", drawing.content(".svg"))  # an image has no tips
+    data = base64.b64encode(untitled).decode("ascii")
     style = f"width:{scale * drawing.width:.0f}px; max-width:100%; height:auto"
     return f'<img alt="" style="{style}" src="data:image/svg+xml;base64,{data}">'
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from treelet.checks import check_one_of, in_words, wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
-from treelet.formats.format_options import option_values, split_options
+from treelet.formats.format_options import Written, option_values, split_options
 
 PARTS = ("labels", "vectors", "strings", "trees")
 _NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
@@ -215,7 +215,8 @@ def read_document(
     """
     with open_source(file, encoding, on_error) as source:
         choice = choose_format(format, source, options)
-        options = {**choice.given, **options}
+        written = {name: value for name, value in options.items() if isinstance(value, Written)}
+        options = {**choice.given, **options, **option_values(written, choice.format.options())}
         _check_options(choice.format, options)
         if not labels and "label_column" in choice.format.options():
             options.setdefault("label_column", None)

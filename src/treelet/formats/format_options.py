@@ -9,6 +9,12 @@ from typing import Any
 from treelet.errors import ParameterError
 
 
+class Written(str):
+    """The value of an option as it was written: it becomes what the format takes once that is known."""
+
+    __slots__ = ()
+
+
 def split_options(name: str) -> tuple[str, dict[str, str]]:
     """A format's name, and the options that were written after it.
 
