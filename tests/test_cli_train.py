@@ -262,3 +262,24 @@ def test_memory_in_python() -> None:
     with pytest.raises(tl.errors.ParameterError, match="'memory' parameter"):
         tl.KernelSVC(memory="much").fit(bank, [0, 1] * 30)
     assert tl.KernelSVC(memory="1MB").fit(bank, [0, 1] * 30).score(bank, [0, 1] * 30) > 0.5
+
+
+def test_doctor_prints_the_card(classes: Path) -> None:
+    model = classes.with_name("m.treelet")
+    found = report("train", classes, "-o", model, "--C", "1,10")
+    card = report("doctor", model)
+    assert card["training"]["classes"] == found["classes"]
+    assert card["metrics"]["accuracy"] == pytest.approx(max(row["accuracy"] for row in found["grid"]["scores"]))
+    assert card["metrics"]["measured by"] == "5-fold cross-validation on the training examples"
+    text = run("doctor", model).stdout
+    for part in (
+        found["kernel"],
+        card["training"]["fingerprint"],
+        "few ",
+        "many ",
+        f"treelet {tl.__version__}",
+        "accuracy 0.",
+    ):
+        assert part in text
+    assert "this is no treelet model" in fail("doctor", classes)
+    assert "cannot be read" in fail("doctor", classes.with_name("nothing"))

@@ -22,6 +22,7 @@ from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.explain import arcs_text, dependency_svg
+from treelet.formats import read_document
 from treelet.formats.dependency_forms import FORMS
 from treelet.structures import Dependencies, DependencyBank, Link, read_conllu
 from treelet.testing.dependency_forms import dependency_tree as definition
@@ -349,8 +350,8 @@ def test_spacy() -> None:
     assert Dependencies.from_spacy(span) == Dependencies.from_heads(
         ["loud", "dogs"], ["ADJ", "NOUN"], [2, 0], ["amod", "obj"]
     )
-    with pytest.raises(InputTypeError, match="spaCy"):
-        Dependencies.from_spacy(["dogs"])
+    with pytest.raises(InputTypeError, match="spaCy Doc or Span is needed, got str"):
+        Dependencies.from_spacy("dogs")
 
 
 def test_spacy_without_a_parse() -> None:
@@ -565,6 +566,15 @@ def test_conllu_is_a_file_of_trees(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"<stream>:1: word 1: .* cycle"):
         read_trees(io.StringIO(cycle), "conllu")
     assert len(read_trees(io.StringIO(""), "conllu")) == 0
+
+
+@pytest.mark.parametrize("text", [TEXT, TEXT.split("\n", 2)[2], "# newdoc\n" + TEXT, "\n" + TEXT])
+def test_conllu_is_known_by_its_content(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text(text)
+    for file in (io.StringIO(text), tmp_path / "x.txt"):
+        document = read_document(file, form="lct")
+        assert document.format == "conllu"
+        assert len(document) == 2
 
 
 def test_trees_that_cannot_be() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import lzma
 import socket
 import sys
 from pathlib import Path
@@ -184,6 +185,24 @@ def test_bad_options(trees: Any, options: dict[str, Any]) -> None:
         trees(PAGE, **options)
 
 
+@pytest.mark.parametrize("library", [ElementTree, etree])
+def test_elements_with_options(library: Any) -> None:
+    document = library.parse(io.BytesIO(PAGE.encode()))
+    for given_ in (document, document.getroot()):
+        for trees in (xml_trees, html_trees):
+            found = trees(given_, attributes=["x"], text="none")
+            assert tl.Treebank(found).strings() == ["(a (@x 1) (b (@x 4)) c)"]
+            assert found[0].place == (Place(1) if library is etree else None)
+        assert tl.Treebank(xml_trees(given_, each="b", attributes=False)).strings() == ["(b (#text two))"]
+    with pytest.raises(FormatError, match="no elements 'q' here"):
+        xml_trees(document, each="q")
+
+
+def test_markup_is_no_tree_in_brackets() -> None:
+    with pytest.raises(FormatError, match=r"item 0:.*treelet.formats.xml_trees and html_trees read markup"):
+        tl.Treebank(["<a>b</a>"])
+
+
 # --- places -----------------------------------------------------------------------------------------------------------
 
 
@@ -268,6 +287,19 @@ def test_errors_name_the_place(text: str | bytes, line: int, column: int | None,
 def test_pages_that_cannot_be_read(text: str | bytes) -> None:
     with pytest.raises(FormatError, match=r"no elements here|these bytes are not UTF-8"):
         html_trees(text)
+
+
+@pytest.mark.parametrize("trees", [xml_trees, html_trees])
+@pytest.mark.parametrize("source", ["data.xml", "page.html", "page.htm.xz"])
+def test_names_of_files_are_no_sources(trees: Any, source: str, tmp_path: Path) -> None:
+    with pytest.raises(InputTypeError, match=r"looks like the name of a file: give pathlib.Path\(...\)"):
+        trees(source)
+    (tmp_path / source).write_bytes(lzma.compress(b"<p/>") if source.endswith(".xz") else b"<p/>")
+    assert len(trees(tmp_path / source, each="p")) == 1
+    with (tmp_path / source.removesuffix(".xz")).open("wb+") as stream:
+        stream.write(b"<p/>")
+        stream.seek(0)
+        assert len(trees(stream, each="p")) == 1
 
 
 def test_elements_that_are_not_there() -> None:

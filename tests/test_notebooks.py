@@ -20,7 +20,7 @@ from treelet.datasets import flights
 from treelet.explain import shared_fragments
 from treelet.explain.excerpts import excerpt
 from treelet.explain.formula import written
-from treelet.structures import DependencyBank, SequenceBank, TaggedBank
+from treelet.structures import DependencyBank, SequenceBank, Table, TaggedBank
 from treelet.testing import cases
 from treelet.testing.strategies import trees
 
@@ -182,6 +182,15 @@ def test_every_bank_shows_itself_and_what_is_missing() -> None:
         assert all(texts(svg) for svg in page.pictures)
 
 
+def test_tables_of_several_columns() -> None:
+    page = Page(shown(Table({"tree": BANK, "n": np.ones((60, 2)), "word": [EVIL] * 60}))[HTML])
+    assert page.tags.count("tr") == 1 + 5 + 1 + 2
+    assert len(page.pictures) == 7
+    assert "script" not in page.tags
+    assert EVIL in page.text
+    assert "Table: 60 rows" in page.text
+
+
 def test_tagged_words() -> None:
     page = Page(shown(TAGGED)[HTML])
     assert "script" not in page.tags
@@ -226,8 +235,15 @@ def test_formulas() -> None:
 def test_parameters_have_the_names_that_set_them() -> None:
     kernel = 0.5 * tl.SubsetTree(lam=0.3).normalized() + tl.On("n", tl.PartialTree())
     names = re.findall(r"<code>(\w+)</code> = ", shown(kernel)[HTML])
-    assert "k1__kernel__kernel__lam" in names
-    assert set(names) <= kernel.get_params().keys()
+    assert {"k1__lam", "k1__max_depth", "k2__lam", "k2__mu", "k1__factor"} <= set(names)
+    for name, value in {"k1__lam": 0.1, "k2__lam": 0.2, "k2__mu": 0.3, "k1__factor": 2.0}.items():
+        kernel.set_params(**{name: value})
+    assert kernel == 2.0 * tl.SubsetTree(lam=0.1).normalized() + tl.On("n", tl.PartialTree(lam=0.2, mu=0.3))
+    twice = tl.Polynomial(degree=2).polynomial(degree=3)  # the outer one takes the short name
+    assert {"kernel__degree", "degree"} <= set(re.findall(r"<code>(\w+)</code> = ", shown(twice)[HTML]))
+    named = tl.Sum(syntax=0.5 * tl.SubsetTree().normalized(), words=tl.On("n", tl.Linear()))
+    assert written(named) == "0.5 · normalized K<sub>syntax</sub>(x, y) + K<sub>words</sub>(x.n, y.n)"
+    assert "syntax__lam" in shown(named)[HTML]
 
 
 def test_models_keep_the_diagram_and_say_what_they_learnt() -> None:

@@ -422,3 +422,92 @@ def test_a_bank_can_be_kept_too(tmp_path: Path) -> None:
     (tmp_path / "torn.treelet").write_bytes(torn)
     with pytest.raises(tl.learn.ModelFileError, match="cut short"):
         tl.load(tmp_path / "torn.treelet")
+
+
+# --- the card -------------------------------------------------------------------------------------------------------
+
+CARD_TREES = ["(S (A a))", "(S (B b))", "(S (C c))", "(S (A b))"] * 3
+CARD_VALUES = [1, 2, 2, 1] * 3
+CARD_GROUPS = ["p"] * 6 + ["q"] * 6
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "task"),
+    [
+        (tl.KernelSVC(), {}, "classify"),
+        (tl.KernelSVR(), {}, "regress"),
+        (tl.RLS(), {}, "regress"),
+        (tl.RankSVM(), {"qid": CARD_GROUPS}, "rank"),
+        (tl.RankRLS(), {"qid": CARD_GROUPS}, "rank"),
+        (tl.VotedPerceptron(), {"qid": CARD_GROUPS}, "rank"),
+    ],
+)
+def test_every_model_has_a_card(model: Any, options: dict[str, Any], task: str, tmp_path: Path) -> None:
+    file, again = tmp_path / "m.treelet", tmp_path / "again.treelet"
+    model.fit(CARD_TREES, CARD_VALUES, **options)
+    tl.save(model, file, metrics={"figure": 0.5, "on": "test.tsv"})
+    card = tl.learn.card(file)
+    assert (card["treelet"], card["estimator"], card["task"]) == (tl.__version__, type(model).__name__, task)
+    assert card["kernel"] == repr(tl.SubsetTree().normalized())
+    assert card["training"]["examples"] == 12
+    assert card["sizes"]["distinct_subtrees"] > 0
+    assert card["metrics"] == {"figure": 0.5, "on": "test.tsv"}
+    assert card["training"].get("groups") == (2 if options else None)
+    if task == "classify":
+        assert card["training"]["classes"] == {"1": 6, "2": 6}
+    else:
+        assert card["training"]["values"] == {"least": 1, "most": 2}
+    tl.save(tl.load(file), again)
+    assert again.read_bytes() == file.read_bytes(), "nothing is lost on the way, and nothing tells when it was"
+
+
+def test_the_fingerprint_is_of_the_examples_alone(tmp_path: Path) -> None:
+    def of(X: Any, y: Any, **params: Any) -> str:
+        return str(tl.KernelSVC(**params).fit(X, y).training_["fingerprint"])
+
+    y = [str(value) for value in CARD_VALUES]
+    bank = tl.Treebank(CARD_TREES)
+    longer = tl.Treebank(["(Z z)", *CARD_TREES, "(Y y)"])
+    file = tmp_path / "a.tsv"
+    file.write_text("".join(f"{label}\t{tree}\n" for label, tree in zip(y, CARD_TREES, strict=True)))
+    expected = of(bank, y)
+    for same in (of(CARD_TREES, y), of(longer[1:-1], np.array(y)), of(*tl.read_examples(file)), of(bank, y, C=3)):
+        assert same == expected
+    assert expected == "sha256:00f0e2a4d68257c73012bc8227784910f3fae8a7ecb6cb0d333db5babfddcb6b", (
+        "it is the same on every machine"
+    )
+    assert of(bank[::-1], y[::-1]) != expected
+    assert of(bank, [*y[1:], "1"]) != expected
+    assert not hasattr(tl.KernelSVC("precomputed").fit(tl.SubsetTree()(bank), y), "training_")
+
+
+def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
+    file = tmp_path / "m.treelet"
+    model = tl.KernelSVC().fit(CARD_TREES, CARD_VALUES)
+    with pytest.raises(tl.errors.ParameterError, match="'metrics' parameter of save must be a dict"):
+        tl.save(model, file, metrics={"a": object()})  # type: ignore[dict-item]
+    with pytest.raises(tl.errors.ParameterError, match="'metrics'"):
+        tl.save(model, file, metrics={"a": float("nan")})
+    tl.save(model, file)
+    content = file.read_bytes()
+    length = PREFIX.unpack_from(content)[4]
+    header = json.loads(content[PREFIX.size : PREFIX.size + length])
+    for card in (None, 3, {"training": [1], "metrics": "x"}):
+        header["card"] = card
+        if card is None:
+            del header["card"]
+        text = json.dumps(header).encode()
+        text += b" " * (length - len(text)) if len(text) <= length else b" " * (-(PREFIX.size + len(text)) % 8)
+        total = len(content) - length + len(text)
+        prefix = PREFIX.pack(*PREFIX.unpack_from(content)[:3], total, len(text))
+        file.write_bytes(signed(prefix + text + content[PREFIX.size + length :]))
+        assert tl.load(file).predict(CARD_TREES).tolist() == model.predict(CARD_TREES).tolist()
+        assert not hasattr(tl.load(file), "training_")
+        if not isinstance(card, dict):
+            assert "before models had cards" in tl.learn.card(file)["note"]
+            assert tl.learn.card(file)["estimator"] == "KernelSVC"
+    tl.save(tl.load(file), file)
+    assert tl.learn.card(file)["training"] is None
+    file.write_text("(A a)")
+    with pytest.raises(tl.learn.ModelFileError, match="no treelet model"):
+        tl.learn.card(file)

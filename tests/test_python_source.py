@@ -10,13 +10,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import fail, succeed
-from treelet.errors import FormatError, ParameterError
+from treelet.errors import FileError, FormatError, InputTypeError, ParameterError
 from treelet.formats import Located, Place, python_trees
 from treelet.formats.nodes import value_label
 
@@ -266,6 +267,8 @@ def test_fragments_lead_back_to_their_lines() -> None:
     for fragment in tl.shared_fragments(one, other, tl.PartialTree()):
         assert one.find(fragment.tree, gaps=True)
     assert Located("a", (Located("b"), Located("c"))).find(tl.Tree("a", ["c"])) == []
+    with pytest.raises(InputTypeError, match=r"a fragment is a Tree, as of Tree.parse, got str"):
+        one.find("(Constant)")
     assert len(Located("a", (Located("b"), Located("c"))).find(tl.Tree("a", ["c"]), gaps=True)) == 1
 
 
@@ -290,6 +293,11 @@ def test_commands(tmp_path: Path) -> None:
     path, bad = tmp_path / "f.py", tmp_path / "bad.py"
     path.write_text("def f(a):\n    return a\n")
     succeed("gram", path, "-o", tmp_path / "K.npy")
+    path.write_text("def f(a):\n    'doc'\n    return a\n\ndef g(b):\n    return b\n")
+    options = "python:each=function,identifiers=anonymous,docstrings=false"
+    succeed("gram", path, "-o", tmp_path / "K.npy", "--format", options, "--normalize")
+    np.testing.assert_allclose(np.load(tmp_path / "K.npy"), np.ones((2, 2)))
+    assert "must be 'module'" in fail("gram", path, "-o", tmp_path / "K.npy", "--format", "python:each=line")
     bad.write_text("x = 1\ny = = 2\n")
     assert f"{bad}:2:5: this is no Python" in fail("gram", bad, "-o", tmp_path / "K.npy")
 
@@ -318,6 +326,18 @@ def test_errors_name_the_place(source: str | bytes, line: int | None, column: in
     assert caught.value.line == line
     if column is not None:
         assert caught.value.column == column
+
+
+@pytest.mark.parametrize("source", ["program.py", "some/program.py.gz"])
+def test_names_of_files_are_no_sources(source: str) -> None:
+    with pytest.raises(InputTypeError, match=r"looks like the name of a file: give pathlib.Path\(...\)"):
+        python_trees(source)
+    with pytest.raises(FileError, match="cannot be opened"):
+        python_trees(Path("there-is-no.py"))
+    for other in (5, None, ["x = 1"]):
+        with pytest.raises(InputTypeError, match="a text, bytes, a path or an open file is needed"):
+            python_trees(other)  # type: ignore[arg-type]
+    assert tree("program.py\n") == "(Expr (value (Attribute (value (Name (id program))) (attr py))))"
 
 
 def test_deep_trees_made_by_hand() -> None:

@@ -6,14 +6,16 @@ import bz2
 import gzip
 import io
 import lzma
+import warnings
 from pathlib import Path
 
 import pytest
 
 import treelet as tl
 from conftest import fail, succeed
-from treelet.errors import FormatError, ParameterError
+from treelet.errors import FormatError, ParameterError, TreeletWarning
 from treelet.formats import FORMATS, Document, Format, Source, read_document, register
+from treelet.formats.files import CHUNK
 from treelet.structures import Treebank
 
 CONTENTS = {
@@ -57,10 +59,11 @@ def test_a_format_is_known_by_its_content(tmp_path: Path, name: str, format: str
 
 @pytest.mark.parametrize("format", CONTENTS)
 def test_nothing_of_a_stream_is_lost(format: str) -> None:
-    data = CONTENTS[format].encode() * 30_000  # more than a chunk
+    times = CHUNK // len(CONTENTS[format]) + 1  # more than is read at once
+    data = CONTENTS[format].encode() * times
     for stream in (io.BytesIO(data), Once(data), io.StringIO(data.decode())):
         document = read_document(stream)
-        assert (document.format, len(document)) == (format, 60_000)
+        assert (document.format, len(document)) == (format, 2 * times)
 
 
 def test_content_tells_on_the_command_line(tmp_path: Path) -> None:
@@ -302,3 +305,117 @@ def test_csv(tmp_path: Path) -> None:
     succeed("convert", tmp_path / "x.tsv", path)
     assert path.read_text() == '"a,""b""","(S (A a) (, ,))"\n'
     assert tl.read_examples(path)[1] == ['a,"b"']
+
+
+# --- what is wrong is left out ----------------------------------------------------------------------------------
+
+BAD = {
+    "brackets": "( (S (A a)) )\n(S (B ( ))\n   (C c))\n(D\n  (E e)) (F f)\n",
+    "lines": "(S (A a))\n(S (B ( )))\n(D (E e))\n(F f)\n(G g\n",
+    "tsv": "1\t(S (A a))\n2\t(S (B ( )))\n3\t(D (E e))\n4\t(F f)\n5\n6\t\n",
+    "csv": '1,(S (A a))\n2,(S (B ( )))\n3,"(D (E e))"\n4,(F f)\n5\n',
+    "svmlight_tk": "1 |BT| (S (A a)) |ET| 1:1\n2 |BT| (X x) |BT| (S (B ( ))) |ET| 1:2\n3 |BT| (D (E e)) |ET|\n"
+    "4 |BT| (F f) |ET| 2:1\n5 |BT| (G g) |ET| x\n",
+    "kelp": "1 |BT:tree| (S (A a)) |ET| |BV:v| a:1 |EV|\n2 |BV:w| b:1 |EV| |BT:tree| (S x) |ET| |BT:u| ( ) |ET|\n"
+    "3 |BT:tree| (D (E e)) |ET|\n4 |BT:tree| (F f) |ET| |BV:v| a:2 |EV|\n5 |BT:tree| (G g) |ET| |BV:v| a:x |EV|\n",
+}
+
+
+@pytest.mark.parametrize("format", BAD)
+def test_a_bad_tree_is_left_out_with_all_that_belongs_to_it(format: str) -> None:
+    with pytest.raises(FormatError):
+        read_document(io.StringIO(BAD[format]), format)
+    with pytest.warns(
+        TreeletWarning, match=r"^[123] of [4567] (trees|examples) (was|were) left out: <stream>:2:"
+    ) as told:
+        document = read_document(io.StringIO(BAD[format]), format, on_error="skip")
+    assert len(told) == 1
+    assert list(document.trees) == ["tree"]
+    trees = Treebank.from_columns(document.trees["tree"])
+    assert trees.strings() == ["(S (A a))", "(D (E e))", "(F f)"]
+    assert document.labels == (["1", "3", "4"] if format not in ("brackets", "lines") else None)
+    if format == "svmlight_tk":
+        assert document.vectors == {"vector": [{1: 1.0}, {}, {2: 1.0}]}
+    if format == "kelp":
+        assert document.vectors == {"v": [{"a": 1.0}, {}, {"a": 2.0}]}
+    assert document.strings == {}
+
+
+def test_nothing_is_said_where_nothing_is_wrong() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in CONTENTS.values():
+            read_document(io.StringIO(text), on_error="skip")
+    with pytest.raises(ParameterError, match=r"'on_error' parameter must be 'raise' or 'skip'\. Got 'ignore' instead"):
+        tl.read_trees(io.StringIO("(S x)"), on_error="ignore")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "places"),
+    [
+        ("(S (A a)\n(S (B b))\n(S (C c))\n", ["(S (B b))", "(S (C c))"], ["1:1"]),
+        ("(S (A a)\n (S (B b))\n(S (C c)\n\n(S (D d))\n", ["(S (D d))"], ["1:1", "3:1"]),
+        ("hello (S (A é)) world (B b)\nthere\n", ["(S (A é))", "(B b)"], ["1:1", "1:17", "2:1"]),
+        ("(S (A a)))\n(S (B b))\n", ["(S (A a))", "(S (B b))"], ["1:10"]),
+        ("() (S (B b))\n((A a) (B b)) (C c)", ["(S (B b))", "(C c)"], ["1:1", "2:1"]),
+        ("(S (A\n( )\n) )\n(S (B b))", ["(S (B b))"], ["2:1"]),  # its own lines are no trees
+        ("(S (é ( )) (B b)) (C c)\n(D (", ["(C c)"], ["1:7", "2:1"]),
+    ],
+)
+def test_where_brackets_go_on(text: str, kept: list[str], places: list[str]) -> None:
+    with pytest.warns(TreeletWarning) as told:
+        assert tl.read_trees(io.StringIO(text), "brackets", on_error="skip").strings() == kept
+    message = str(told[0].message)
+    assert message.startswith(f"{len(places)} of {len(places) + len(kept)} ")
+    assert [part.split(": ")[0] for part in message.split("<stream>:")[1:]] == places
+
+
+def test_many_errors_take_no_longer_than_they_should() -> None:
+    text = "(S (A a)\n" * 20_000 + "(S (B b))\n" + "(S ( ))\n" * 20_000  # each of them once, or this would not end
+    with pytest.warns(TreeletWarning, match="40,000 of 40,001 trees were left out: .*; ..."):
+        assert tl.read_trees(io.StringIO(text), on_error="skip").strings() == ["(S (B b))"]
+
+
+def test_bytes_that_are_no_text_are_left_out() -> None:
+    with pytest.warns(TreeletWarning, match=r"1 of 3 examples was left out: <stream>:2:6: these bytes are not UTF-8"):
+        _, labels = tl.read_examples(io.BytesIO(b"a\t(A a)\nb\t(B \xff)\nc\t(C c)\n"), on_error="skip")
+    assert labels == ["a", "c"]
+    conllu = b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\t\xff\t_\tX\t_\t_\t1\tx\t_\t_\n\n1\tb\t_\tX\t_\t_\t0\troot\t_\t_\n"
+    with pytest.warns(TreeletWarning, match=r"1 of 2 sentences was left out: <stream>:2:3: these bytes"):
+        bank = tl.structures.read_conllu(io.BytesIO(conllu), on_error="skip")
+    assert [parse.words for parse in bank if parse] == [("b",)]  # no sentence of half its words
+
+
+def test_what_is_no_tree_is_left_out_too(tmp_path: Path) -> None:
+    with pytest.warns(TreeletWarning, match=r"1 of 3 sentences was left out: <stream>:3: there are 1 columns"):
+        tagged = tl.read_tagged(io.StringIO("a X\n\nb\nc Y\n\nd Z\n"), on_error="skip")
+    assert list(map(str, tagged)) == ["a/X", "d/Z"]
+    with pytest.warns(TreeletWarning, match=r"1 of 2 sentences was left out: <stream>:2:5: 'c' is not word/tag"):
+        tagged = tl.read_tagged(io.StringIO("a/X\nb/Y c\n"), "slashes", on_error="skip")
+    assert list(map(str, tagged)) == ["a/X"]
+    forest = tl.Forest.from_tree(tl.Tree.parse("(S (A a))")).to_json()
+    with pytest.warns(TreeletWarning, match=r"1 of 2 forests was left out: <stream>:1: a forest in JSON"):
+        assert len(tl.structures.read_forests(io.StringIO("{}\n" + forest), on_error="skip")) == 1
+    good = '{"tree": "(S (NP (N Mary)) (VP (V slept)))", "predicate": 1, "arguments": [["ARG0", 0, 1]]}\n'
+    text = '{"tree": "(S (A a))"}\n' + good + good.replace('"predicate": 1', '"predicate": 9')
+    with pytest.warns(TreeletWarning, match=r"2 of 3 lines were left out: <stream>:1: 'predicate' missing.*:3: "):
+        assert len(tl.structures.read_instances(io.StringIO(text), "roles", on_error="skip")) == 1
+    lists = tmp_path / "lists.jsonl"
+    lists.write_text(
+        '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a)"]]}\n'
+        '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a))"]]}\n{}\n'
+    )
+    with pytest.warns(TreeletWarning, match=r"2 of 3 sentences were left out: .*candidate 1: this '\('"):
+        parses, documents = tl.tasks.CandidateParses.read(lists, on_error="skip")
+    assert (len(parses), documents) == (1, ["2"])
+
+
+def test_the_public_question_bank(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = data_dir / "questionbank" / "4000qs.mrg.xz"
+    with pytest.raises(FormatError, match=r"4000qs\.mrg\.xz:496:27: empty brackets"):
+        tl.read_trees(path)
+    with pytest.warns(TreeletWarning, match=r"^6 of 4,000 trees were left out: .*:496:27: .*:571:104: .*:777:38: "):
+        assert len(tl.read_trees(path, on_error="skip")) == 3994
+    monkeypatch.setenv("TREELET_DATA", str(data_dir))
+    with pytest.warns(TreeletWarning, match="6 of 4,000 trees"):
+        assert len(tl.datasets.question_bank()) == 3994

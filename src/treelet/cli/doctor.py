@@ -7,26 +7,41 @@ import os
 import platform
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from treelet.cli.options import JsonOption
+from treelet.cli.overwriting import READ
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "typer", "rich", "pandas", "matplotlib", "nltk", "lxml", "hypothesis")
 
 HINTS = {"Link Grammar": "apt install link-grammar"}
 
+SHOWN = 30  # classes
 APPLE = "(NP (D the) (N apple))"
 BANK = "(PP (IN in) (DT the) (NN bank))"
 CAT = "(VP (V brought) (NP (D a) (N cat)))"
 
 
-def command(json: JsonOption = False) -> None:
-    """Say what is installed and check known values.
+def command(
+    model: Annotated[
+        str | None, typer.Argument(metavar="[MODEL]", help="A model's file: print its card instead."), READ
+    ] = None,
+    *,
+    json: JsonOption = False,
+) -> None:
+    """Say what is installed and check known values; or print the card of a model.
 
-    The exit code is 1 if a kernel does not give the value it should.
+    The exit code is 1 if a kernel does not give the value it should. A card says what a model is and what it was trained
+    on: kernel, fingerprint of the examples, labels, sizes, measures, version.
     """
+    if model is not None:
+        from treelet.learn.persist import card
+
+        found = card(model)
+        print(json_format.dumps({"file": model, **found}) if json else _card_text(model, found))
+        return
     report: dict[str, Any] = {
         "versions": _versions(),
         "machine": _machine(),
@@ -116,6 +131,28 @@ def _value(kernel: Any, tree: str) -> float:
 def _rooted(kernel: Any) -> float:
     """Partial trees with the whole root: those of the tree less those of its children, as no label occurs twice."""
     return _value(kernel, CAT) - _value(kernel, "(V brought)") - _value(kernel, "(NP (D a) (N cat))")
+
+
+def _card_text(file: str, card: dict[str, Any]) -> str:
+    """The card in lines. What a file says is not trusted: whatever is not printable is left out."""
+    training = card.get("training") or {}
+    lines: list[tuple[str, Any]] = [("model", file), ("written by", f"treelet {card.get('treelet')}")]
+    parameters = _named(card.get("parameters"), "{}={}")
+    task = f" ({card['task']})" if card.get("task") else ""
+    lines.append(("estimator", f"{card.get('estimator')}{task}{': ' + parameters if parameters else ''}"))
+    lines.append(("kernel", card.get("kernel")))
+    lines.append(("examples", training.get("examples")))
+    lines.append(("fingerprint", training.get("fingerprint")))
+    lines += [(name, _named(training.get(name), "{} {}")) for name in ("classes", "values")]
+    lines += [("groups", training.get("groups")), ("sizes", _named(card.get("sizes"), "{} {}").replace("_", " "))]
+    lines += [("metrics", _named(card.get("metrics"), "{} {}")), ("note", card.get("note"))]
+    text = "\n".join(f"{name:<14}{value}" for name, value in lines if value not in (None, ""))
+    return "".join(letter for letter in text if letter == "\n" or letter.isprintable())
+
+
+def _named(values: Any, form: str) -> str:
+    found = [form.format(name, value) for name, value in values.items()] if isinstance(values, dict) else []
+    return ", ".join(found[:SHOWN]) + (f", and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
 
 
 def _text(report: dict[str, Any]) -> str:

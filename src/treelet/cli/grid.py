@@ -113,6 +113,12 @@ class Search:
             "complete": self.complete,
         }
 
+    def measured(self) -> dict[str, Any]:
+        """The figure of the choice, and what it was measured on: for the model's card."""
+        row, scale = self.best_row, 0.01 if self.shown.percent else 1
+        where = f"{len(row.by_fold)}-fold cross-validation on the training examples"
+        return {self.metric: round(scale * self.shown.shown(row.score), 12), "measured by": where}
+
     def figure(self, score: float) -> str:
         return f"{self.shown.shown(score):.{2 if self.shown.percent else 4}f}"
 

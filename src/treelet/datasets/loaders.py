@@ -10,8 +10,8 @@ from pathlib import Path
 
 from treelet.errors import FileError
 from treelet.formats.base import read_document
-from treelet.formats.files import PACKED, open_source
-from treelet.structures import Treebank
+from treelet.formats.files import PACKED
+from treelet.structures import Treebank, read_trees
 
 ORIGINS = {
     "qc_trees": "the TREC questions of Li & Roth (2002), 5,452 + 500, parsed; the questions are at "
@@ -28,8 +28,6 @@ ORIGINS = {
     "conll2000": "tags and chunks of CoNLL-2000 (nltk.download('conll2000'))",
     "lg_parse_ranking": "sentences of the CRAFT corpus with gold dependencies and Link Grammar's parses, one JSON object a sentence",
 }
-
-MENDED = {"( )": "", "( -LRB-)": "(-LRB- -LRB-)", "( -RRB-)": "(-RRB- -RRB-)", "(? ?)": "(. ?)"}
 
 
 def data_folder() -> Path:
@@ -69,26 +67,15 @@ def questions(part: str = "train") -> tuple[Treebank, list[str]]:
 
 def wsj_sample() -> tuple[Treebank, list[str]]:
     """The Wall Street Journal sample of the Penn Treebank, 3,914 trees without traces and function tags, and each one's file."""
-    trees, documents = [], []
-    with open_source(corpus("ptb_sample", "wsj_sample.clean.tsv")) as source:
-        for _, line in source.text_lines():
-            document, _, tree = line.split("\t")
-            trees.append(tree)
-            documents.append(document)
-    return Treebank(trees), documents
+    document = read_document(corpus("ptb_sample", "wsj_sample.clean.tsv"), "tsv", label_column=0)
+    return Treebank.from_columns(document.trees["tree"]), document.labels or []
 
 
 def question_bank() -> Treebank:
     """QuestionBank, 4,000 trees.
 
-    What is broken in the file is mended: empty brackets go, and the bracket words that lost their tag get it back.
-    The final question mark has the tag "?" in about half of the trees and "." in the others; here it is always ".".
+    Trees with empty brackets in them are left out, six in the released file, and a warning says so. The final question
+    mark has the tag "?" in about half of the trees and "." in the others; here it is always ".".
     """
-    trees = []
-    with open_source(corpus("questionbank", "4000qs.mrg")) as source:
-        for _, line in source.text_lines():
-            mended = line
-            for wrong, right in MENDED.items():
-                mended = mended.replace(wrong, right)
-            trees.append(mended)
-    return Treebank(trees)
+    bank = read_trees(corpus("questionbank", "4000qs.mrg"), on_error="skip")
+    return Treebank([tree.replace("(? ?)", "(. ?)") for tree in bank.strings()])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from html import escape
 
 from treelet.kernels import Constant, Gaussian, Kernel, Normalized, On, PolynomialOf, Product, Scale, Sum
+
+_PLACES = re.compile(r"(?:^|_)k\d+(?:_|$)|^$")  # names by place, as of k1 + k2
 
 Named = tuple[str, Kernel]
 """How the names of a kernel's parameters begin, seen from the outermost one; and the kernel."""
@@ -30,10 +34,38 @@ def parts_of(kernel: Kernel) -> tuple[list[Named], list[Named]]:
 
 
 def symbols_of(leaves: list[Named]) -> list[str]:
-    """What stands for each kernel in a formula, in HTML: a number, or its name where there is only one."""
+    """What stands for each kernel in a formula, in HTML: the name it was given, or a number; its kind where there is only one."""
     if len(leaves) == 1:
         return [type(leaves[0][1]).__name__]
-    return [f"K<sub>{number}</sub>" for number in range(1, len(leaves) + 1)]
+    names = [short(path).removesuffix("__") for path, _ in leaves]
+    given = [name if names.count(name) == 1 and not _PLACES.search(name) else "" for name in names]
+    return [f"K<sub>{escape(name) or number}</sub>" for number, name in enumerate(given, 1)]
+
+
+def short(name: str) -> str:
+    """A parameter's name without the kernels around it, which pass it on.
+
+    >>> short("syntax__kernel__kernel__lam"), short("kernel__lam")
+    ('syntax__lam', 'lam')
+    """
+    return "__".join(part for part in name.split("__") if part != "kernel")
+
+
+def parameters(parts: list[Named]) -> dict[int, dict[str, object]]:
+    """The parameters of some parts, by the number of the part and the shortest name that `set_params` takes for it."""
+    found = {
+        number: {
+            f"{path}{name}": value
+            for name, value in kernel.get_params(deep=False).items()
+            if not name.endswith("_bounds") and not isinstance(value, Kernel)
+        }
+        for number, (path, kernel) in enumerate(parts)
+    }
+    times = Counter(short(name) for values in found.values() for name in values)
+    return {
+        number: {short(name) if times[short(name)] == 1 else name: value for name, value in values.items()}
+        for number, values in found.items()
+    }
 
 
 def written(kernel: Kernel) -> str:

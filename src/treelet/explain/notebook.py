@@ -7,6 +7,7 @@ their own, and tables take the page's colours, so that both can be read on dark 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable
 from functools import singledispatch
 from html import escape
@@ -15,10 +16,10 @@ from typing import Any
 from treelet.explain.arcs import dependency_svg
 from treelet.explain.drawing import Drawing
 from treelet.explain.excerpts import MORE, WORDS, excerpt, first_words, nodes_text
-from treelet.explain.formula import parts_of, symbols_of, written
+from treelet.explain.formula import parameters, parts_of, symbols_of, written
 from treelet.explain.svg import captioned_svg, forest_svg
 from treelet.kernels import Kernel, On
-from treelet.structures import Dependencies, Forest, Tagged, Tree
+from treelet.structures import Dependencies, Forest, Table, Tagged, Tree
 from treelet.structures.bank import Bank
 
 FIRST, LAST = 5, 2  # rows of a bank
@@ -30,6 +31,8 @@ FOREST = 160  # nodes and edges of a forest that is drawn whole
 LEFT = "text-align:left; vertical-align:top"
 RIGHT = "text-align:right; vertical-align:top"
 FAINT = "opacity:.7"
+_TITLE = re.compile(rb"<title>[^<]*</title>\n")
+_GAP = ["", f'<span style="{FAINT}">{MORE}</span>']
 
 
 # --- pictures -----------------------------------------------------------------------------------------------------
@@ -70,7 +73,8 @@ def image(drawing: Drawing | None, scale: float = 1.0) -> str:
     """A picture inside a page. As an image it is safe, also where a page's inline SVG is taken out."""
     if drawing is None:
         return ""
-    data = base64.b64encode(drawing.content(".svg")).decode("ascii")
+    untitled = _TITLE.sub(b"", drawing.content(".svg"))  # an image has no tips
+    data = base64.b64encode(untitled).decode("ascii")
     style = f"width:{scale * drawing.width:.0f}px; max-width:100%; height:auto"
     return f'<img alt="" style="{style}" src="data:image/svg+xml;base64,{data}">'
 
@@ -98,11 +102,25 @@ def _(tagged: Tagged) -> str:
 
 @table.register(Bank)
 def _(bank: Bank[Any]) -> str:
-    numbers = list(range(len(bank)))
-    if len(numbers) > FIRST + LAST + 1:
-        numbers = [*numbers[:FIRST], -1, *numbers[-LAST:]]
-    rows = [["", f'<span style="{FAINT}">{MORE}</span>', ""] if n < 0 else [str(n), *_row(bank[n])] for n in numbers]
+    rows = [_GAP if number is None else [str(number), *_row(bank[number])] for number in _some(len(bank))]
     return _table(f"{type(bank).__name__}: {bank.stats()}", ["", "", "size"], rows)
+
+
+@table.register
+def _(several: Table) -> str:
+    rows = []
+    for number in _some(len(several)):
+        row = {} if number is None else several[number]
+        cells = [_row(row[name])[0] if name in row else "" for name in several.names]
+        rows.append(_GAP if number is None else [str(number), *cells])
+    return _table(f"Table: {len(several):,} rows", ["", *map(str, several.names)], rows)
+
+
+def _some(length: int) -> list[int | None]:
+    """The first numbers and the last, and None between them; all of them if there are few."""
+    if length <= FIRST + LAST + 1:
+        return list(range(length))
+    return [*range(FIRST), None, *range(length - LAST, length)]
 
 
 def _row(item: object) -> list[str]:
@@ -118,7 +136,8 @@ def _row(item: object) -> list[str]:
         return [_opening(" ".join(item.words[:WORDS]), picture(item)), f"{len(item):,} words"]
     if isinstance(item, Tagged):
         return [table(item) or "", f"{len(item):,} words"]
-    return [f"<code>{_text(str(item), LETTERS)}</code>", f"{len(item):,}" if hasattr(item, "__len__") else ""]
+    text = " ".join(str(item).split())
+    return [f"<code>{_text(text, LETTERS)}</code>", f"{len(item):,}" if hasattr(item, "__len__") else ""]
 
 
 def _opening(text: str, drawing: Drawing | None) -> str:
@@ -147,23 +166,21 @@ def fragment_table(fragments: Any) -> str:
 @table.register
 def _(kernel: Kernel) -> str:
     leaves, others = parts_of(kernel)
+    others = [other for other in others if not isinstance(other[1], On)]  # the formula has its column
+    values = parameters([*leaves, *others])
     rows = []
-    for symbol, leaf in zip(symbols_of(leaves), leaves, strict=True):
-        about = (type(leaf[1]).__doc__ or "").strip().partition("\n")[0]
-        name = "" if symbol == type(leaf[1]).__name__ else f"{type(leaf[1]).__name__}<br>"
-        rows.append([symbol, f"{name}<small>{_text(about)}</small>", "<br>".join(_parameters(*leaf))])
-    if around := [value for other in others if not isinstance(other[1], On) for value in _parameters(*other)]:
+    for number, (symbol, (_, leaf)) in enumerate(zip(symbols_of(leaves), leaves, strict=True)):
+        about = (type(leaf).__doc__ or "").strip().partition("\n")[0]
+        name = "" if symbol == type(leaf).__name__ else f"{type(leaf).__name__}<br>"
+        rows.append([symbol, f"{name}<small>{_text(about)}</small>", _values(values[number])])
+    around = [_values(values[number]) for number in range(len(leaves), len(values)) if values[number]]
+    if around:
         rows.append(["K", "<small>How they are put together.</small>", "<br>".join(around)])
     return _table(f"K(x, y) = {written(kernel)}", ["", "kernel", "parameters"], rows, html=True)
 
 
-def _parameters(path: str, kernel: Kernel) -> list[str]:
-    """A kernel's own parameters, by the names that set_params and a grid search take."""
-    return [
-        f"<code>{_text(path + name)}</code> = {_text(repr(value), 60)}"
-        for name, value in kernel.get_params(deep=False).items()
-        if not name.endswith("_bounds") and not isinstance(value, Kernel)
-    ]
+def _values(values: dict[str, object]) -> str:
+    return "<br>".join(f"<code>{_text(name)}</code> = {_text(repr(value), 60)}" for name, value in values.items())
 
 
 def model_table(estimator: Any) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from treelet.checks import wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
+from treelet.formats.format_options import option_values, split_options
 
 _NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
 
@@ -133,10 +135,11 @@ def _by_content(head: bytes, options: Collection[str] = (), but: Format | None =
 
 
 class Choice(NamedTuple):
-    """A format, and why this one: None if there is no doubt."""
+    """A format, and why this one: None if there is no doubt; and options that were given with its name."""
 
     format: Format
     why: str | None = None
+    given: Mapping[str, Any] = MappingProxyType({})
 
     def explained(self, error: FormatError, head: bytes) -> FormatError:
         """The error with what was guessed, and what would fit better."""
@@ -157,7 +160,9 @@ def choose_format(name: str | None, source: Source, options: Collection[str] = (
     else what the content looks like; else brackets. What is guessed must know the options.
     """
     if name is not None:
-        return Choice(find_format(name))
+        name, given = split_options(name)
+        chosen = find_format(name)
+        return Choice(chosen, given=option_values(given, chosen.options()))
     head = source.head()
     named, seen = _by_suffix(source), _by_content(head, options)
     if named is not None:
@@ -177,6 +182,7 @@ def read_document(
     format: str | None = None,
     *,
     encoding: str = "utf-8",
+    on_error: str = "raise",
     labels: bool = True,
     **options: Any,
 ) -> Document:
@@ -190,13 +196,17 @@ def read_document(
         A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
     encoding : str
         Of the file.
+    on_error : {"raise", "skip"}
+        What becomes of a tree or a row that is not as it should be: an error; or it is left out, with all that belongs
+        to it, and a warning says how many were, and where the first ones are.
     labels : bool
         Whether they are wanted: where not, a file that does not say which column they are in is read without them.
     **options
         Of the format.
     """
-    with open_source(file, encoding) as source:
+    with open_source(file, encoding, on_error) as source:
         choice = choose_format(format, source, options)
+        options = {**choice.given, **options}
         _check_options(choice.format, options)
         if not labels and "label_column" in choice.format.options():
             options.setdefault("label_column", None)
@@ -205,6 +215,7 @@ def read_document(
             document = choice.format.read(source, **options)
         except FormatError as error:
             raise choice.explained(error, head) from None
+        source.told(len(document), "examples" if document.labels is not None else "trees")
     document.format = choice.format.name
     if document.labels is not None:
         document.labels = [label_text(label) for label in document.labels]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from treelet import _core
 from treelet.checks import check_boolean, wrong
 from treelet.errors import FormatError
 from treelet.formats.base import Columns, Document, Format, register
-from treelet.formats.files import Source
+from treelet.formats.files import CHUNK, Source
 from treelet.formats.looks import end_of_tree, is_tree, opening_lines
 
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
@@ -54,12 +57,43 @@ class Reader:
         """Take bytes that hold exactly one tree and stand at the given place."""
         before = self._native.trees
         self._native.move_to(line, column)
-        self.feed(data)
-        self._finish_tree()
-        found = self._native.trees - before
-        if found != 1:
-            what = "no tree" if found == 0 else f"{found} trees"
-            raise FormatError(f"exactly one tree is needed here, there is {what}", self._source, line, column)
+        try:
+            self.feed(data)
+            self._finish_tree()
+            found = self._native.trees - before
+            if found != 1:
+                what = "no tree" if found == 0 else f"{found} trees"
+                raise FormatError(f"exactly one tree is needed here, there is {what}", self._source, line, column)
+        except FormatError:
+            self._native.abandon(before)
+            raise
+
+    def feed_all(self, source: Source) -> None:
+        """Take all bytes of a source; what is wrong in it is an error, or left out."""
+        if source.on_error == "raise":
+            for chunk in source.chunks():
+                self.feed(chunk)
+            return
+        text, at = _Text(b"".join(source.chunks())), 0
+        while at < len(text.data):
+            end = text.end(at)
+            with source.item():
+                self._native.move_to(*text.place(at))
+                try:
+                    for begin in range(at, end, CHUNK):
+                        self.feed(text.data[begin : min(begin + CHUNK, end)])
+                    self._finish_tree()
+                    at = end
+                except FormatError as error:
+                    opened = self._native.open_at
+                    start = opened if opened != (0, 0) else (error.line or 1, error.column or 1)
+                    at = text.after(text.offset(*start))
+                    self._native.abandon(self._native.trees)
+                    raise
+
+    def drop_last(self) -> None:
+        """Forget the last tree."""
+        self._native.abandon(self._native.trees - 1)
 
     def result(self) -> Columns:
         """All trees so far; nothing may be left open."""
@@ -75,6 +109,69 @@ class Reader:
     def _error(self, error: _core.InputError) -> FormatError:
         line, column, message = error.args
         return FormatError(message, self._source, line, column)
+
+
+class _Text:
+    """A text in which some trees are wrong: where lines begin, and where it goes on after a wrong tree."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._codes = np.frombuffer(data, np.uint8)
+        self._starts = np.concatenate([[0], np.flatnonzero(self._codes == ord("\n")) + 1])
+        depth = np.cumsum(_steps(self._codes), dtype=np.int32)
+        least = np.minimum.accumulate(depth[::-1])[::-1]  # from here on
+        self._depth = depth
+        self._closed = least < depth  # what opens here is closed somewhere
+        begins = self._starts[self._starts < len(data)]
+        begins = begins[self._codes[begins] == ord("(")]
+        self._open = begins[~self._closed[begins]]
+
+    def place(self, at: int) -> tuple[int, int]:
+        """The line and column of a byte, from 1."""
+        line = int(np.searchsorted(self._starts, at, "right"))
+        return line, 1 + int(_begins_character(self._codes[self._starts[line - 1] : at]).sum())
+
+    def offset(self, line: int, column: int) -> int:
+        """The byte at a line and column."""
+        start = int(self._starts[line - 1])
+        end = int(self._starts[line]) if line < len(self._starts) else len(self.data)
+        return start + int(np.flatnonzero(_begins_character(self._codes[start:end]))[column - 1])
+
+    def end(self, at: int) -> int:
+        """How far to read from a byte: to the next line that begins a tree which is never closed; from such a line, to
+        the next that begins a tree.
+        """
+        following = int(np.searchsorted(self._open, at))
+        if following < len(self._open) and self._open[following] == at:
+            return self._next_line(at)
+        return int(self._open[following]) if following < len(self._open) else len(self.data)
+
+    def _next_line(self, at: int) -> int:
+        found = self.data.find(b"\n(", at)
+        return len(self.data) if found < 0 else found + 1
+
+    def after(self, start: int) -> int:
+        """Where the next tree may begin: where the brackets that begin at `start` are closed; if they never are, at the
+        next line that begins with one; after text outside of brackets, at the next one.
+        """
+        if self.data[start : start + 1] != b"(":
+            return self.data.find(b"(", start + 1) % (len(self.data) + 1)
+        if not self._closed[start]:
+            return self._next_line(start)
+        outside, size = int(self._depth[start]) - 1, 1024
+        while not (closed := self._depth[start : start + size] == outside).any():
+            size *= 4
+        return start + int(closed.argmax()) + 1
+
+
+def _begins_character(codes: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    begins: NDArray[np.bool_] = np.not_equal(codes & 0xC0, 0x80)
+    return begins
+
+
+def _steps(codes: NDArray[np.uint8]) -> NDArray[np.int8]:
+    steps: NDArray[np.int8] = np.subtract(codes == ord("("), codes == ord(")"), dtype=np.int8)
+    return steps
 
 
 def read_brackets(
@@ -94,8 +191,7 @@ def read_brackets(
         A label for anonymous roots. By default ``( (S ...) )`` is the tree ``(S ...)``.
     """
     reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
-    for chunk in source.chunks():
-        reader.feed(chunk)
+    reader.feed_all(source)
     return Document(trees={"tree": reader.result()})
 
 
@@ -106,7 +202,8 @@ def read_lines(
     reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
     for number, line in enumerate(source.lines(), 1):
         if line.strip():
-            reader.feed_one(line, number)
+            with source.item():
+                reader.feed_one(line, number)
     return Document(trees={"tree": reader.result()})
 
 

@@ -63,19 +63,16 @@ def read_sentences(source: Source) -> Iterator[Sentence]:
         With the line: other than ten columns, words not numbered 1, 2, 3, ..., a head that is no number or outside the
         sentence, an empty field, comments without a sentence.
     """
-    rows: list[Row] = []
-    lines: list[str] = []
-    number = 0
-    for number, line in source.text_lines():
-        if line.strip():
-            if not line.startswith("#") and (row := _row(source, number, line, len(rows) + 1)) is not None:
-                rows.append(row)
-            lines.append(line)
-        elif lines:
-            yield _sentence(source, number, rows, lines)
-            rows, lines = [], []
-    if lines:
-        yield _sentence(source, number + 1, rows, lines)
+    for group in source.groups():
+        with source.item():
+            rows: list[Row] = []
+            lines: list[str] = []
+            for number, raw in group:
+                line = source.text(raw, number)
+                if not line.startswith("#") and (row := _row(source, number, line, len(rows) + 1)) is not None:
+                    rows.append(row)
+                lines.append(line)
+            yield _sentence(source, group[-1][0] + 1, rows, lines)
 
 
 def _row(source: Source, number: int, line: str, expected: int) -> Row | None:

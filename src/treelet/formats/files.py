@@ -16,18 +16,21 @@ import secrets
 import shutil
 import sys
 import tempfile
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from treelet.checks import wrong
-from treelet.errors import FileError, FormatError
+from treelet.checks import check_one_of, wrong
+from treelet.errors import FileError, FormatError, TreeletWarning
 
 PathLike = str | os.PathLike[str]
 CHUNK = 1 << 20
 HEAD = 1 << 16
+ON_ERROR = ("raise", "skip")
+SHOWN = 3  # places of what was left out
 PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 
@@ -44,11 +47,37 @@ def unpacked_name(file: PathLike) -> Path:
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-class Source:
-    """Bytes from a file, a stream or a string, with a name for error messages."""
+class Item:
+    """The reading of one item of a source; see `Source.item`. No generator: there may be millions of them."""
 
-    def __init__(self, stream: IO[bytes], name: str, encoding: str = "utf-8", *, decoded: bool = False) -> None:
-        self.stream, self.name = stream, name
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, FormatError) and self._source.on_error == "skip":
+            self._source.refuse(error)
+            return True
+        return False
+
+
+class Source:
+    """Bytes from a file, a stream or a string, with a name for error messages.
+
+    What is wrong with one item of a file (a tree, a row, a sentence) is an error, or the item is left out, as `on_error` says:
+    readers work on each within ``with source.item():``, and tell at the end how many there were (`told`).
+    """
+
+    def __init__(
+        self, stream: IO[bytes], name: str, encoding: str = "utf-8", on_error: str = "raise", *, decoded: bool = False
+    ) -> None:
+        check_one_of("on_error", on_error, ON_ERROR)
+        self.stream, self.name, self.on_error = stream, name, on_error
+        self._wrong: list[FormatError] = []  # the first few
+        self.left_out = 0
+        self._item = Item(self)
         try:
             "".encode(encoding)  # refuses unknown ones, and codecs that are not for text
             self.encoding = codecs.lookup(encoding).name
@@ -87,13 +116,54 @@ class Source:
         """Numbered lines as text."""
         for number, line in enumerate(self.lines(), 1):
             try:
-                yield number, line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise self.error(
-                    'these bytes are not UTF-8 text; if the file has another encoding, name it (encoding="latin-1")',
-                    number,
-                    len(line[: error.start].decode("utf-8")) + 1,
-                ) from None
+                text = self.text(line, number)
+            except FormatError as error:
+                self.refuse(error)
+            else:
+                yield number, text
+
+    def text(self, line: bytes, number: int) -> str:
+        """A line as text."""
+        try:
+            return line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self.error(
+                'these bytes are not UTF-8 text; if the file has another encoding, name it (encoding="latin-1")',
+                number,
+                len(line[: error.start].decode("utf-8")) + 1,
+            ) from None
+
+    def groups(self) -> Iterator[list[tuple[int, bytes]]]:
+        """The lines between blank ones, numbered; they are not yet text, so that one bad line spoils its group only."""
+        group: list[tuple[int, bytes]] = []
+        for number, line in enumerate(self.lines(), 1):
+            if line.strip():
+                group.append((number, line))
+            elif group:
+                yield group
+                group = []
+        if group:
+            yield group
+
+    def item(self) -> Item:
+        """Around the reading of one item: an error in it is raised, or the item is left out."""
+        return self._item
+
+    def refuse(self, error: FormatError) -> None:
+        """What is wrong with an item: it is raised, or the item is left out."""
+        if self.on_error == "raise":
+            raise error
+        self.left_out += 1
+        if len(self._wrong) < SHOWN:
+            self._wrong.append(error)
+
+    def told(self, kept: int, what: str) -> None:
+        """Warn of what was left out, beside so many that were kept."""
+        if self.left_out:
+            places = "; ".join(map(str, self._wrong)) + ("; ..." if self.left_out > len(self._wrong) else "")
+            verb = "was" if self.left_out == 1 else "were"
+            message = f"{self.left_out:,} of {kept + self.left_out:,} {what} {verb} left out: {places}"
+            warnings.warn(message, TreeletWarning, stacklevel=4)
 
     def error(self, message: str, line: int | None = None, column: int | None = None) -> FormatError:
         return FormatError(message, self.name, line, column)
@@ -123,26 +193,28 @@ class Source:
                 return
 
 
-def text_source(text: str | bytes, name: str = "<text>", encoding: str = "utf-8") -> Source:
+def text_source(text: str | bytes, name: str = "<text>", encoding: str = "utf-8", on_error: str = "raise") -> Source:
     """A text, or the bytes of one, as a source."""
     if isinstance(text, str):
-        return Source(io.BytesIO(text.encode("utf-8", "surrogatepass")), name, decoded=True)
-    return Source(io.BytesIO(text), name, encoding)
+        return Source(io.BytesIO(text.encode("utf-8", "surrogatepass")), name, on_error=on_error, decoded=True)
+    return Source(io.BytesIO(text), name, encoding, on_error)
 
 
 @contextmanager
-def open_source(file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8") -> Iterator[Source]:
+def open_source(
+    file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8", on_error: str = "raise"
+) -> Iterator[Source]:
     """A file by name (``.gz``, ``.xz``, ``.bz2`` are unpacked; ``-`` is the standard input) or an open stream."""
     if hasattr(file, "read"):
         name = str(getattr(file, "name", "<stream>"))
         sample = file.read(0)
         if isinstance(sample, str):
-            yield text_source(cast("IO[str]", file).read(), name)
+            yield text_source(cast("IO[str]", file).read(), name, on_error=on_error)
         else:
-            yield Source(cast("IO[bytes]", file), name, encoding)
+            yield Source(cast("IO[bytes]", file), name, encoding, on_error)
         return
     if file == "-":
-        yield Source(sys.stdin.buffer, "<stdin>", encoding)
+        yield Source(sys.stdin.buffer, "<stdin>", encoding, on_error)
         return
     path = Path(file)
     opener = PACKED.get(path.suffix.lower(), open)
@@ -151,7 +223,7 @@ def open_source(file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8") -
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise FileError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from error
     with stream:
-        yield Source(stream, str(path), encoding)
+        yield Source(stream, str(path), encoding, on_error)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------

@@ -157,9 +157,14 @@ def read_columns(source: Source) -> Iterator[tuple[int, ForestColumns]]:
     """The forests of a file, one a line that is not empty, each with the number of its line."""
     for number, line in source.text_lines():
         if line.strip():
-            try:
-                yield number, from_json(line)
-            except FormatError as error:
-                raise source.error(error.message, number) from None
-            except TreeError as error:
-                raise source.error(str(error), number) from None
+            with source.item():
+                yield number, _from_line(source, number, line)
+
+
+def _from_line(source: Source, number: int, line: str) -> ForestColumns:
+    try:
+        return from_json(line)
+    except FormatError as error:
+        raise source.error(error.message, number) from None
+    except TreeError as error:
+        raise source.error(str(error), number) from None

@@ -30,16 +30,21 @@ def read_records(source: Source, kind: str | None = None) -> Iterator[Record]:
     """The lines of a file that are not empty; by default all are of the kind of the first."""
     for number, line in source.text_lines():
         if line.strip():
-            fields = json_object(source, number, line)
-            kind = kind or ("roles" if "predicate" in fields else "relations")
-            missing = [name for name in NEEDED[kind] if name not in fields]
-            if missing:
-                names, needed = (" and ".join(map(repr, some)) for some in (missing, NEEDED[kind]))
-                raise source.error(f"{names} missing: for {kind} each line needs {needed}", number)
-            unknown = [name for name in fields if name not in FIELDS[kind]]
-            if unknown:
-                raise source.error(f"{unknown[0]!r} is no field of {kind}: these are {', '.join(FIELDS[kind])}", number)
-            yield Record(number, kind, fields)
+            with source.item():
+                fields = json_object(source, number, line)
+                kind = kind or ("roles" if "predicate" in fields else "relations")
+                _check_fields(source, number, kind, fields)
+                yield Record(number, kind, fields)
+
+
+def _check_fields(source: Source, number: int, kind: str, fields: dict[str, Any]) -> None:
+    missing = [name for name in NEEDED[kind] if name not in fields]
+    if missing:
+        names, needed = (" and ".join(map(repr, some)) for some in (missing, NEEDED[kind]))
+        raise source.error(f"{names} missing: for {kind} each line needs {needed}", number)
+    unknown = [name for name in fields if name not in FIELDS[kind]]
+    if unknown:
+        raise source.error(f"{unknown[0]!r} is no field of {kind}: these are {', '.join(FIELDS[kind])}", number)
 
 
 def json_object(source: Source, number: int, line: str) -> dict[str, Any]:

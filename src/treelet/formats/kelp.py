@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import IO, NamedTuple
 
 from treelet.errors import FormatError
@@ -21,6 +22,7 @@ from treelet.formats.svmlight_tk import (
     TOKEN,
     TreeColumn,
     Vector,
+    cancel,
     check_length,
     end_of_gap,
     number_text,
@@ -42,6 +44,15 @@ class _Part(NamedTuple):
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_Part]]:
+    """The labels of a line, and its parts."""
+    first = text.find("|")
+    head = text if first < 0 else text[:first]
+    if head.lstrip(SPACE).startswith("("):
+        raise source.error("a tree without a marker: write |BT:name| before it and |ET| after it", number, 1)
+    return " ".join(TOKEN.findall(head)), list(_parts(source, number, text, len(head)))
 
 
 def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_Part]:
@@ -85,6 +96,10 @@ def _read_tree(column: TreeColumn, row: int, part: _Part, source: Source, number
         ) from None
 
 
+def _read_vector(part: _Part, source: Source, number: int) -> Vector:
+    return (_read_sparse if part.kind == "BV" else _read_dense)(part, source, number)
+
+
 def _read_sparse(part: _Part, source: Source, number: int) -> Vector:
     vector: Vector = {}
     for token in TOKEN.finditer(part.text):
@@ -121,6 +136,9 @@ def read_kelp(
     drop_empty, drop_function_tags, root
         As for brackets.
     """
+    new_column = partial(
+        TreeColumn, source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root
+    )
     trees: dict[str, TreeColumn] = {}
     vectors: dict[str, list[Vector]] = {}
     strings: dict[str, list[str]] = {}
@@ -129,29 +147,31 @@ def read_kelp(
         if not text.strip(SPACE):
             continue
         row = len(labels)
-        first = text.find("|")
-        head = text if first < 0 else text[:first]
-        if head.lstrip(SPACE).startswith("("):
-            raise source.error("a tree without a marker: write |BT:name| before it and |ET| after it", number, 1)
-        labels.append(" ".join(TOKEN.findall(head)))
-        for part in _parts(source, number, text, len(head)):
-            if part.kind == "BT":
-                if part.name not in trees:
-                    trees[part.name] = TreeColumn(
-                        source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root
-                    )
-                _read_tree(trees[part.name], row, part, source, number)
-            elif part.kind == "BS":
-                texts = strings.setdefault(part.name, [])
-                texts.extend([""] * (row - len(texts)))
-                texts.append(part.text.removeprefix(" ").removesuffix(" "))
-            else:
-                values = vectors.setdefault(part.name, [])
+        with source.item():
+            label, parts = _taken_apart(source, number, text)
+            found = {part.name: _read_vector(part, source, number) for part in parts if part.kind in ("BV", "BDV")}
+            texts = {part.name: part.text.removeprefix(" ").removesuffix(" ") for part in parts if part.kind == "BS"}
+            bracketed = [part for part in parts if part.kind == "BT"]
+            columns = {part.name: trees.get(part.name) or new_column() for part in bracketed}
+            try:
+                for part in bracketed:
+                    _read_tree(columns[part.name], row, part, source, number)
+            except FormatError:
+                cancel(columns.values(), row)
+                raise
+            trees.update(columns)
+            for name, vector in found.items():
+                values = vectors.setdefault(name, [])
                 values.extend({} for _ in range(row - len(values)))
-                values.append((_read_sparse if part.kind == "BV" else _read_dense)(part, source, number))
+                values.append(vector)
+            for name, line in texts.items():
+                lines = strings.setdefault(name, [])
+                lines.extend([""] * (row - len(lines)))
+                lines.append(line)
+            labels.append(label)
     rows = len(labels)
     if rows == 0:  # an empty file holds no trees, rather than no column of trees
-        trees["tree"] = TreeColumn(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
+        trees["tree"] = new_column()
     return Document(
         trees={name: column.result(rows) for name, column in trees.items()},
         labels=labels,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from treelet.errors import InputTypeError
 from treelet.formats.adapters import walk
+from treelet.formats.files import Source, open_source, text_source, unpacked_name
 from treelet.formats.nodes import Adapter, Node, Place
 
 
@@ -58,6 +62,8 @@ class Located:
         gaps : bool
             Whether there may be others between the children, as in the fragments of `PartialTree`.
         """
+        if not hasattr(fragment, "label") or not hasattr(fragment, "children"):
+            raise InputTypeError(f"a fragment is a Tree, as of Tree.parse, got {type(fragment).__name__}")
         pattern = list(Located.nodes(fragment))
         nodes = list(self.nodes())
         begins: dict[int, set[int]] = {}  # of each part of the fragment, the nodes at which it does
@@ -96,3 +102,22 @@ def located(item: Node, adapter: Adapter, place: Place | None = None) -> Located
         for below in above.children:
             below.place = below.place or above.place
     return root
+
+
+@contextmanager
+def opened(source: Any, encoding: str, suffixes: Collection[str]) -> Iterator[Source]:
+    """What is to become trees: a text or its bytes, a path or an open file. A text that is the name of a file is refused."""
+    if isinstance(source, Source):
+        yield source
+    elif isinstance(source, (str, bytes)):
+        if isinstance(source, str) and "\n" not in source and unpacked_name(source).suffix.lower() in suffixes:
+            raise InputTypeError(
+                f"{source[:60]!r} is taken for the text itself, and looks like the name of a file: give pathlib.Path(...), or "
+                "read it with treelet.read_trees"
+            )
+        yield text_source(source, encoding=encoding)
+    elif isinstance(source, os.PathLike) or hasattr(source, "read"):
+        with open_source(source, encoding) as stream:
+            yield stream
+    else:
+        raise InputTypeError(f"a text, bytes, a path or an open file is needed, got {type(source).__name__}")

@@ -26,14 +26,15 @@ def read_nbest(source: Source, *, gold: bool = False) -> Iterator[NBest]:
     for number, line in source.text_lines():
         if not line.strip():
             continue
-        try:
-            fields = json.loads(line)
-            parses = [(str(item[-1]), float(item[0])) for item in fields["nbest"]]
-            if gold:
-                fields["gold"] = str(fields["gold"])
-        except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
-            right = '"gold": tree, ' if gold else ""
-            raise source.error(
-                f'a line is {{{right}"nbest": [[log probability, tree], ...]}} ({error})', number
-            ) from None
-        yield NBest(number, parses, fields)
+        with source.item():
+            try:
+                fields = json.loads(line)
+                parses = [(str(item[-1]), float(item[0])) for item in fields["nbest"]]
+                if gold:
+                    fields["gold"] = str(fields["gold"])
+            except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
+                right = '"gold": tree, ' if gold else ""
+                raise source.error(
+                    f'a line is {{{right}"nbest": [[log probability, tree], ...]}} ({error})', number
+                ) from None
+            yield NBest(number, parses, fields)

@@ -8,18 +8,18 @@ import re
 import sys
 import tokenize
 import warnings
-from contextlib import nullcontext
 from typing import IO, Any
 
 from treelet.checks import check_one_of
 from treelet.formats.adapters import flatten
 from treelet.formats.base import Document, Format, register
-from treelet.formats.files import PathLike, Source, open_source, text_source
-from treelet.formats.located import Located, located
+from treelet.formats.files import PathLike, Source
+from treelet.formats.located import Located, located, opened
 from treelet.formats.nodes import Place
 from treelet.formats.syntax_nodes import SyntaxAdapter, nodes_of
 
 Options = dict[str, Any]
+SUFFIXES = (".py",)
 EACH = {
     "module": ast.AST,
     "function": ast.FunctionDef | ast.AsyncFunctionDef,
@@ -111,11 +111,9 @@ def _given(source: Any, each: str, options: Options, encoding: str = "utf-8") ->
     SyntaxAdapter(**options)  # looks at them before anything is read
     lines: list[str] = []
     if not isinstance(source, ast.AST):
-        if isinstance(source, (str, bytes)):
-            source = text_source(source, encoding=encoding)
-        with nullcontext(source) if isinstance(source, Source) else open_source(source, encoding) as opened:
-            text = _decoded(opened)
-            source, lines = _parsed(text, opened), re.split("\r\n|\r|\n", text)
+        with opened(source, encoding, SUFFIXES) as stream:
+            text = _decoded(stream)
+            source, lines = _parsed(text, stream), re.split("\r\n|\r|\n", text)
     if each == "module":
         return [source], lines
     if each == "statement":
@@ -151,4 +149,4 @@ def _parsed(text: str, source: Source) -> ast.Module:
         raise source.error(f"this is no {version}: {error}") from None
 
 
-register(Format("python", "Python source, a tree a file, function, class or statement", read_python, None, (".py",)))
+register(Format("python", "Python source, a tree a file, function, class or statement", read_python, None, SUFFIXES))

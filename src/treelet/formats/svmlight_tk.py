@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import IO
 
 import numpy as np
@@ -50,12 +51,24 @@ class TreeColumn:
             self._reader.feed_one(tree.encode(), line, column + len(text) - len(tree))
             self._rows.append(row)
 
+    def cancel(self, row: int) -> None:
+        """Forget what this row, the last one, had."""
+        if self._rows and self._rows[-1] == row:
+            self._rows.pop()
+            self._reader.drop_last()
+
     def result(self, rows: int) -> Columns:
         """The column, so many rows long."""
         store, found = self._reader.result()
         roots = np.full(rows, -1, np.int32)
         roots[self._rows] = found
         return Columns(store, roots)
+
+
+def cancel(columns: Iterable[TreeColumn], row: int) -> None:
+    """If one of a row's trees is wrong, none is kept."""
+    for column in columns:
+        column.cancel(row)
 
 
 def parse_number(text: str, source: Source, line: int, column: int) -> float:
@@ -251,6 +264,9 @@ def read_svmlight_tk(
     drop_empty, drop_function_tags, root
         As for brackets.
     """
+    new_column = partial(
+        TreeColumn, source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root
+    )
     trees: list[TreeColumn] = []
     vectors: list[list[Vector]] = []
     labels: list[str] = []
@@ -258,21 +274,24 @@ def read_svmlight_tk(
         line, row = _Line(source, number, text), len(labels)
         if line.at_end():
             continue
-        labels.append(line.target())
-        for k, (tree, column) in enumerate(line.trees()):
-            if k == len(trees):
-                trees.append(
-                    TreeColumn(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
-                )
-            trees[k].add(row, tree, number, column)
-        for k, vector in enumerate(line.vectors()):
-            if k == len(vectors):
-                vectors.append([])
-            vectors[k].extend({} for _ in range(row - len(vectors[k])))
-            vectors[k].append(vector)
+        with source.item():
+            target, parts, features = line.target(), list(line.trees()), list(line.vectors())
+            columns = [*trees, *(new_column() for _ in range(len(parts) - len(trees)))]
+            try:
+                for tree_column, (tree, column) in zip(columns, parts, strict=False):
+                    tree_column.add(row, tree, number, column)
+            except FormatError:
+                cancel(columns, row)
+                raise
+            trees = columns
+            vectors += [[] for _ in range(len(features) - len(vectors))]
+            for k, vector in enumerate(features):
+                vectors[k].extend({} for _ in range(row - len(vectors[k])))
+                vectors[k].append(vector)
+            labels.append(target)
     rows = len(labels)
     if rows == 0:  # an empty file holds no trees, rather than no column of trees
-        trees = [TreeColumn(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)]
+        trees = [new_column()]
     return Document(
         trees={name: column.result(rows) for name, column in zip(_numbered("tree", len(trees)), trees, strict=True)},
         labels=labels,

@@ -222,12 +222,15 @@ def _read(
     guessed = None if isinstance(tree, str) or isinstance(label, str) else layout.header
     labels: list[str] = []
     for row in chain(first[1:] if layout.header else first, rows):
-        _check(source, row, layout, separator)
         if guessed is not None and any(name == cell for name, cell in zip(guessed.cells, row.cells, strict=False)):
-            _read_tree(guessed, layout, reader)  # it is an example like the others, after all: this raises an error
-        _read_tree(row, layout, reader)
-        if layout.label is not None:
-            labels.append(row.cells[layout.label].strip(" "))
+            with source.item():  # it is an example like the others, after all, and one that is wrong
+                wrong_one, guessed = guessed, None
+                _read_tree(wrong_one, layout, reader)
+        with source.item():
+            _check(source, row, layout, separator)
+            _read_tree(row, layout, reader)
+            if layout.label is not None:
+                labels.append(row.cells[layout.label].strip(" "))
     return Document(trees={"tree": reader.result()}, labels=None if layout.label is None else labels)
 
 

@@ -62,30 +62,33 @@ def parse_slashes(text: str, source: str = "<text>", line: int | None = None) ->
 def read_slashes(source: Source) -> Iterator[TaggedWords | None]:
     """A sequence a line; an empty line is a missing one."""
     for number, line in source.text_lines():
-        yield parse_slashes(line, source.name, number) if line.strip() else None
+        with source.item():
+            yield parse_slashes(line, source.name, number) if line.strip() else None
 
 
 def read_columns(source: Source, word: int = 0, tag: int = 1) -> Iterator[TaggedWords]:
     """A word a line, an empty line between sequences; `word` and `tag` say which columns, negative ones from the last."""
-    words: list[str] = []
-    tags: list[str] = []
-    for number, line in source.text_lines():
-        cells = line.split()
-        if cells and cells[0] != "-DOCSTART-":
-            for name, column in (("word", word), ("tag", tag)):
-                if not -len(cells) <= column < len(cells):
-                    raise source.error(
-                        f"there are {len(cells)} columns here, and no column {column} for {name}=", number
-                    )
-            if problem := tag_problem(cells[tag]):
-                raise source.error(f"a tag is {problem}", number)
-            words.append(cells[word])
-            tags.append(cells[tag])
-        elif words:
-            yield TaggedWords(tuple(words), tuple(tags))
-            words, tags = [], []
-    if words:
-        yield TaggedWords(tuple(words), tuple(tags))
+    for group in source.groups():
+        pairs: list[tuple[str, str]] = []
+        with source.item():
+            for number, line in group:
+                cells = source.text(line, number).split()
+                if cells and cells[0] != "-DOCSTART-":
+                    pairs.append(_pair(source, number, cells, word, tag))
+                elif pairs:
+                    yield TaggedWords(*zip(*pairs, strict=True))
+                    pairs = []
+            if pairs:
+                yield TaggedWords(*zip(*pairs, strict=True))
+
+
+def _pair(source: Source, number: int, cells: list[str], word: int, tag: int) -> tuple[str, str]:
+    for name, column in (("word", word), ("tag", tag)):
+        if not -len(cells) <= column < len(cells):
+            raise source.error(f"there are {len(cells)} columns here, and no column {column} for {name}=", number)
+    if problem := tag_problem(cells[tag]):
+        raise source.error(f"a tag is {problem}", number)
+    return cells[word], cells[tag]
 
 
 def column_lines(pairs: Iterable[tuple[str, str]]) -> str:

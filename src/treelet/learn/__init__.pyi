@@ -3,6 +3,7 @@
 from treelet.learn.model import CompressedModel as CompressedModel
 from treelet.learn.perceptron import VotedPerceptron as VotedPerceptron
 from treelet.learn.persist import ModelFileError as ModelFileError
+from treelet.learn.persist import card as card
 from treelet.learn.persist import load as load
 from treelet.learn.persist import save as save
 from treelet.learn.rank_rls import RankRLS as RankRLS

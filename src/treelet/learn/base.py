@@ -7,7 +7,7 @@ import inspect
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, wrong
@@ -16,6 +16,7 @@ from treelet.gram import gram, parse_memory
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.model import CompressedModel
+from treelet.learn.model_card import training
 from treelet.learn.precomputed import MatrixColumns, MatrixModel, given_square
 from treelet.learn.state import are_floats, whole_numbers
 from treelet.shown import learnt
@@ -165,6 +166,12 @@ class KernelLearner(KernelEstimator):
             if kernel is None
             else CompressedModel.of(kernel, data[self.support_], self.dual_coef_)
         )
+
+    def _remember(self, kernel: Kernel | None, data: Any, targets: Any, groups: Any = None) -> None:
+        """Keep what it was fitted to, for the card of the model's file; a matrix says nothing of examples."""
+        self.__dict__.pop("training_", None)
+        if kernel is not None:
+            self.training_ = training(data, targets, groups, classes=is_classifier(self))
 
     def _values(self, X: Any) -> Matrix:
         """What the model says of examples, examples x outputs."""

@@ -18,7 +18,7 @@ from treelet.learn.encoding import register
 from treelet.learn.growing import Growing, growing
 from treelet.learn.ranker import Ranker, beats, nothing_to_learn, signed_sums
 from treelet.learn.state import whole_numbers
-from treelet.learn.targets import Rows, checked_goodness, checked_groups
+from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 from treelet.learn.voting import VotingModel, group_blocks
 from treelet.work import progress_bar
 
@@ -197,6 +197,7 @@ class VotedPerceptron(Ranker, KernelLearner):
             self.model_ = VotingModel.of(kernel, data, self.support_, trace.updates, trace.survived)
         else:
             self._keep(kernel, data, support, coefficients[None, support])
+        self._remember(kernel, data, goodness, group_numbers(groups, n))
         self.update_counts_ = np.bincount(taken, minlength=n).astype(np.int64)
         self.updates_, self.survived_ = trace.updates, trace.survived
         self.n_updates_, self.n_comparisons_ = len(trace.steps), trace.comparisons

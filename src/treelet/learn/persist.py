@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from treelet.formats.files import PathLike, open_whole
 from treelet.kernels.base import Kernel
 from treelet.learn.deciding import KEPT, TASKS, NoPredictorError, SavedClassifier, SavedPredictor
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
+from treelet.learn.model_card import attach, card_in, card_of
 
 MAGIC = b"treelet\0"
 VERSION = 1
@@ -33,7 +34,7 @@ class ModelFileError(FileError):
     """A file is no model, or not a whole one, or one that this version cannot read."""
 
 
-def save(model: Any, path: PathLike) -> None:
+def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None) -> None:
     """Write a fitted model to a file, which appears whole or not at all.
 
     Parameters
@@ -42,6 +43,8 @@ def save(model: Any, path: PathLike) -> None:
         `KernelSVC`, `VotedPerceptron`, `RankSVM`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a bank.
     path : path
         By custom it ends in ``.treelet``.
+    metrics : dict, optional
+        How good it is, for the model's `card`: numbers or texts by name, such as ``{"accuracy": 0.91, "on": "test.tsv"}``.
 
     Examples
     --------
@@ -60,6 +63,7 @@ def save(model: Any, path: PathLike) -> None:
         )
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}
+    header["card"] = card_of(model, metrics)
     header |= {"banks": encoder.banks, "vectors": encoder.vectors, "arrays": encoder.places}
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
     text += b" " * (-(PREFIX.size + len(text)) % 8)
@@ -94,7 +98,46 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
         if not isinstance(cls, type) or not issubclass(cls, Kernel):
             raise wrong("kernels", "classes of kernels", cls, of="load")
         known[cls.__name__] = cls
-    return _decoded(path, known, Decoder.model)
+
+    def model(decoder: Decoder) -> Any:
+        found = decoder.model()
+        attach(found, decoder.header.get("card"))
+        return found
+
+    return _decoded(path, known, model)
+
+
+def card(path: PathLike) -> dict[str, Any]:
+    """What a model file says about its model, without loading it: kernel, training examples, sizes, measures.
+
+    Parameters
+    ----------
+    path : path
+        A file that `save` wrote.
+
+    Returns
+    -------
+    dict
+        ``treelet`` (the version that wrote it), ``estimator``, ``task``, ``kernel``, ``parameters``, ``training`` (``examples``,
+        ``fingerprint``, ``classes`` or ``values``), ``sizes``, ``metrics``. A file from before there were cards has a
+        ``note`` instead.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model, or not a whole one.
+
+    Examples
+    --------
+    >>> import tempfile, treelet as tl
+    >>> clf = tl.KernelSVC(tl.SubsetTree()).fit(["(NP (D a) (N dog))", "(VP (V sleep))"], ["thing", "deed"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tl.save(clf, folder + "/model.treelet", metrics={"accuracy": 0.5})
+    ...     found = tl.learn.card(folder + "/model.treelet")
+    >>> found["kernel"], found["training"]["classes"], found["metrics"]
+    ('SubsetTree(lam=0.4)', {'deed': 1, 'thing': 1}, {'accuracy': 0.5})
+    """
+    return _decoded(path, {}, lambda decoder: card_in(decoder.header))
 
 
 def load_predictor(path: PathLike, *, n_jobs: int | None = 1, progress: bool = False) -> SavedPredictor:

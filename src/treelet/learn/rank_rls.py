@@ -126,7 +126,9 @@ class RankRLS(Ranker, LeastSquares):
                 "alphas needs at least two groups with several candidates, since each is predicted by the others: "
                 "give alpha= instead"
             )
-        return self._fit(kernel, data, goodness[:, None], groups, True)
+        self._fit(kernel, data, goodness[:, None], groups, True)
+        self._remember(kernel, data, goodness, group_numbers(groups, len(data)))
+        return self
 
     def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
         turn = Turn(groups or [], len(y), self.weights == "pairs")

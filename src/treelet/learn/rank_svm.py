@@ -17,7 +17,7 @@ from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
 from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums
-from treelet.learn.targets import Rows, checked_goodness, checked_groups
+from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 from treelet.work import progress_bar
 
 SWEEPS = 10  # over the pairs of a group, each time it is its turn
@@ -146,6 +146,7 @@ class RankSVM(Ranker, KernelLearner):
         done = time.perf_counter()
         there = np.flatnonzero(solution.coefficients)
         self._keep(kernel, data, used[there], solution.coefficients[None, there])
+        self._remember(kernel, data, goodness, group_numbers(groups, n))
         self.n_pairs_ = sum(len(pairs.better) for pairs in contests)
         self.n_iter_, self.objective_, self.gap_ = solution.passes, solution.objective, solution.gap
         self.fit_seconds_ = {"gram": made - started, "solve": done - made, "compress": time.perf_counter() - done}

@@ -345,7 +345,9 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         kernel, data = self._kernel_and_data(X)
         values, single = checked_outputs(y, len(data))
         held = None if groups is None else checked_groups(groups, len(data), "groups")
-        return self._fit(kernel, data, values, held, single)
+        self._fit(kernel, data, values, held, single)
+        self._remember(kernel, data, values)
+        return self
 
     def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
         if basis is None:

@@ -158,6 +158,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             )
         self.__dict__.pop("platt_", None)
         K = self._fit(kernel, data, lambda K: self._solve(K, codes, weights))
+        self._remember(kernel, data, classes[codes])
         self.classes_, self.multi_class_ = classes, self.multi_class if len(classes) > 2 else "ovr"
         if self.probability:
             started = time.perf_counter()
@@ -315,6 +316,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         kernel, data = self._kernel_and_data(X)
         targets = checked_numbers(y, len(data))
         self._fit(kernel, data, lambda K: regression(K, targets, {**self._solver, "epsilon": self.epsilon}))
+        self._remember(kernel, data, targets)
         return self
 
     def predict(self, X: Any) -> Vector:

@@ -147,7 +147,12 @@ def _parse(tree: Tree) -> Dependencies:
 
 
 def read_conllu(
-    file: PathLike | IO[bytes] | IO[str], *, tag: str = "upos", keep: str | None = None, encoding: str = "utf-8"
+    file: PathLike | IO[bytes] | IO[str],
+    *,
+    tag: str = "upos",
+    keep: str | None = None,
+    encoding: str = "utf-8",
+    on_error: str = "raise",
 ) -> DependencyBank:
     r"""Read a file of CoNLL-U.
 
@@ -165,6 +170,9 @@ def read_conllu(
         writing gives the file back.
     encoding : str
         Of the text.
+    on_error : {"raise", "skip"}
+        What becomes of a sentence that is not as it should be: an error; or it is left out, and a warning says how many were,
+        and where the first ones are.
 
     Examples
     --------
@@ -178,7 +186,7 @@ def read_conllu(
     if keep not in KEEP:
         raise wrong("keep", f"one of {KEEP}", keep, of="read_conllu")
     found = []
-    with open_source(file, encoding) as source:
+    with open_source(file, encoding, on_error) as source:
         for sentence in read_sentences(source):
             kept = () if keep is None else sentence.lines
             if keep == "comments":
@@ -186,4 +194,5 @@ def read_conllu(
             parse = Dependencies.from_heads(**sentence_heads(sentence, tag)._asdict())
             object.__setattr__(parse, "_kept", kept)
             found.append(parse)
+        source.told(len(found), "sentences")
     return DependencyBank(found)

@@ -124,13 +124,37 @@ def _bank_from_json(lines: list[str]) -> ForestBank:
     return ForestBank.from_lines(lines)
 
 
-def read_forests(file: PathLike | IO[bytes] | IO[str]) -> ForestBank:
-    """Read forests that `ForestBank.write` wrote: one a line, as JSON."""
+def read_forests(
+    file: PathLike | IO[bytes] | IO[str], *, encoding: str = "utf-8", on_error: str = "raise"
+) -> ForestBank:
+    """Read forests that `ForestBank.write` wrote: one a line, as JSON.
+
+    Parameters
+    ----------
+    file : path or open file
+        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
+    encoding : str
+        Of the text.
+    on_error : {"raise", "skip"}
+        What becomes of a forest that is not as it should be: an error; or it is left out, and a warning says how many were,
+        and where the first ones are.
+
+    Examples
+    --------
+    >>> import io, treelet
+    >>> bank = treelet.structures.ForestBank([treelet.Forest.from_tree(treelet.Tree.parse("(S (A a))"))])
+    >>> out = io.StringIO()
+    >>> bank.write(out)
+    >>> len(treelet.structures.read_forests(io.StringIO(out.getvalue())))
+    1
+    """
     forests = []
-    with open_source(file) as source:
+    with open_source(file, encoding, on_error) as source:
         for number, columns in read_columns(source):
-            try:
-                forests.append(Forest.from_columns(columns))
-            except TreeError as error:
-                raise source.error(str(error), number) from None
+            with source.item():
+                try:
+                    forests.append(Forest.from_columns(columns))
+                except TreeError as error:
+                    raise source.error(str(error), number) from None
+        source.told(len(forests), "forests")
     return ForestBank(forests)

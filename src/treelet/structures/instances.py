@@ -251,12 +251,18 @@ def _check_texts(instance: Instance, name: str) -> None:
 
 
 @overload
-def read_instances(file: PathLike | IO[bytes] | IO[str], kind: Literal["roles"]) -> list[RoleInstance]: ...
+def read_instances(
+    file: PathLike | IO[bytes] | IO[str], kind: Literal["roles"], *, on_error: str = ...
+) -> list[RoleInstance]: ...
 @overload
-def read_instances(file: PathLike | IO[bytes] | IO[str], kind: Literal["relations"]) -> list[RelationInstance]: ...
+def read_instances(
+    file: PathLike | IO[bytes] | IO[str], kind: Literal["relations"], *, on_error: str = ...
+) -> list[RelationInstance]: ...
 @overload
-def read_instances(file: PathLike | IO[bytes] | IO[str], kind: None = None) -> Instances: ...
-def read_instances(file: PathLike | IO[bytes] | IO[str], kind: str | None = None) -> Instances:
+def read_instances(file: PathLike | IO[bytes] | IO[str], kind: None = None, *, on_error: str = ...) -> Instances: ...
+def read_instances(
+    file: PathLike | IO[bytes] | IO[str], kind: str | None = None, *, on_error: str = "raise"
+) -> Instances:
     """Read predicates with arguments, or pairs of entities: one JSON object a line.
 
     For roles and for relations::
@@ -274,6 +280,9 @@ def read_instances(file: PathLike | IO[bytes] | IO[str], kind: str | None = None
         ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
     kind : {"roles", "relations"}, optional
         What the file should hold; by default what its first line has.
+    on_error : {"raise", "skip"}
+        What becomes of a line that is not as it should be: an error; or it is left out, and a warning says how many were,
+        and where the first ones are.
 
     Returns
     -------
@@ -295,14 +304,16 @@ def read_instances(file: PathLike | IO[bytes] | IO[str], kind: str | None = None
     if kind is not None and kind not in FIELDS:
         raise wrong("kind", "'roles', 'relations' or None", kind)
     found: list[Any] = []
-    with open_source(file) as source:
+    with open_source(file, on_error=on_error) as source:
         for number, which, fields in read_records(source, kind):
             if isinstance(nbest := fields.get("nbest"), list):
                 fields["nbest"] = [parse[::-1] if isinstance(parse, list) else parse for parse in nbest]
-            try:
-                found.append(RoleInstance(**fields) if which == "roles" else RelationInstance(**fields))
-            except TreeletError as error:
-                raise source.error(str(error), number) from None
+            with source.item():
+                try:
+                    found.append(RoleInstance(**fields) if which == "roles" else RelationInstance(**fields))
+                except TreeletError as error:
+                    raise source.error(str(error), number) from None
+        source.told(len(found), "lines")
     return cast(Instances, found)
 
 

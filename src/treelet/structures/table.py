@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import read_document
 from treelet.formats.files import PathLike
+from treelet.shown import Tabled
 from treelet.structures.bank import Bank, is_missing, row_index
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import side_by_side
@@ -32,7 +33,7 @@ class _Absent(Enum):
 ABSENT = _Absent.ABSENT
 
 
-class Table:
+class Table(Tabled):
     """Named columns of one length: treebanks, arrays, sparse matrices, lists.
 
     What `On` works on, and what files with several parts a row become. Rows are taken by slices, integers and masks;
@@ -277,7 +278,8 @@ def read_examples(
     format : str, optional
         A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
     **options
-        Of the format.
+        ``on_error="skip"`` leaves out rows that are not as they should be, and warns, see
+        `treelet.formats.read_document`. And those of the format.
 
     Returns
     -------

@@ -155,6 +155,7 @@ def read_tagged(
     word: int = 0,
     tag: int = 1,
     encoding: str = "utf-8",
+    on_error: str = "raise",
 ) -> TaggedBank:
     r"""Read a file of tagged sequences.
 
@@ -170,6 +171,9 @@ def read_tagged(
         Which columns, counted from 0; negative ones from the last.
     encoding : str
         Of the text.
+    on_error : {"raise", "skip"}
+        What becomes of a sentence that is not as it should be: an error; or it is left out, and a warning says how many were,
+        and where the first ones are.
 
     Examples
     --------
@@ -182,6 +186,7 @@ def read_tagged(
     for name, column in (("word", word), ("tag", tag)):
         if not isinstance(column, int) or isinstance(column, bool):
             raise wrong(name, "an int", column, of="read_tagged")
-    with open_source(file, encoding) as source:
-        found = read_columns(source, word, tag) if format == "columns" else read_slashes(source)
+    with open_source(file, encoding, on_error) as source:
+        found = list(read_columns(source, word, tag) if format == "columns" else read_slashes(source))
+        source.told(len(found), "sentences")
         return TaggedBank([None if item is None else Tagged._trusted(*item) for item in found])

@@ -132,28 +132,26 @@ class CandidateParses:
         )
 
     @classmethod
-    def read(cls, file: PathLike) -> tuple[Self, list[str]]:
+    def read(cls, file: PathLike, *, on_error: str = "raise") -> tuple[Self, list[str]]:
         """Another parser's lists, and the document of each sentence.
 
         One JSON object a line: ``{"gold": tree, "nbest": [[log probability, ..., tree], ...], "doc": name}``; what
-        stands between the log probability and the tree is passed over, and ``doc`` may be missing.
+        stands between the log probability and the tree is passed over, and ``doc`` may be missing. ``on_error="skip"`` leaves out what is
+        not as it should be, and a warning says how many sentences were, and where the first ones are.
         """
         gold, trees, logp, qid, documents, lines = [], [], [], [], [], []
-        with open_source(file) as source:
+        with open_source(file, on_error=on_error) as source:
             for number, items, data in read_nbest(source, gold=True):
                 right = data["gold"]
-                if not items:
-                    raise source.error("this sentence has no candidates: leave it out", number)
-                words = LAST_WORDS.findall(right)
-                for place, (tree, _) in enumerate(items):
-                    if LAST_WORDS.findall(tree) != words:  # in haste; they may be equal all the same
-                        _check_words(source, number, place, right, tree)
-                gold.append(right)
-                lines.append(number)
-                logp += [score for _, score in items]
-                trees += [tree for tree, _ in items]
-                qid += [len(gold) - 1] * len(items)
-                documents.append(str(data.get("doc", number)))
+                with source.item():
+                    _check_list(source, number, right, [tree for tree, _ in items])
+                    gold.append(right)
+                    lines.append(number)
+                    logp += [score for _, score in items]
+                    trees += [tree for tree, _ in items]
+                    qid += [len(gold) - 1] * len(items)
+                    documents.append(str(data.get("doc", number)))
+            source.told(len(gold), "sentences")
             try:
                 return cls(Treebank(gold), Treebank(trees), np.array(logp), np.array(qid, np.int64)), documents
             except TreeletError:
@@ -247,6 +245,18 @@ class CandidateParses:
     def oracle_score(self) -> float:
         """The parse score of the best candidates: no choice can do better."""
         return oracle(self.counts, self.qid).parse_score
+
+
+def _check_list(source: Source, number: int, right: str, trees: list[str]) -> None:
+    """Whether there are candidates of the right words; and that they are trees, where others are read all the same."""
+    if not trees:
+        raise source.error("this sentence has no candidates: leave it out", number)
+    words, thorough = LAST_WORDS.findall(right), source.on_error == "skip"
+    if thorough:
+        _check_words(source, number, None, right, right)
+    for place, tree in enumerate(trees):
+        if thorough or LAST_WORDS.findall(tree) != words:  # in haste; they may be equal all the same
+            _check_words(source, number, place, right, tree)
 
 
 def _check_words(source: Source, line: int, place: int | None, gold: str, tree: str) -> None:

@@ -1,0 +1,45 @@
+"""Options of a format in writing, after its name: ``python:each=function,docstrings=false``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from treelet.errors import ParameterError
+
+
+def split_options(name: str) -> tuple[str, dict[str, str]]:
+    """A format's name, and the options that were written after it.
+
+    >>> split_options("tsv"), split_options("python:each=function,ctx=true")
+    (('tsv', {}), ('python', {'each': 'function', 'ctx': 'true'}))
+    """
+    if not isinstance(name, str) or ":" not in name:
+        return name, {}
+    name, _, rest = name.partition(":")
+    given: dict[str, str] = {}
+    for part in rest.split(","):
+        option, equals, value = part.partition("=")
+        if not (option and equals and value):
+            raise ParameterError(
+                f"options of a format are written {name}:option=value,option=value. Got {part!r} instead."
+            )
+        given[option.strip().replace("-", "_")] = value
+    return name, given
+
+
+def option_values(given: Mapping[str, str], known: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """The options as a format takes them: yes and no, whole numbers, lists of names with ``+`` between them, or texts."""
+    return {name: _value(text, known[name]) if name in known else text for name, text in given.items()}
+
+
+def _value(text: str, parameter: inspect.Parameter) -> Any:
+    kinds = str(parameter.annotation)
+    if "bool" in kinds and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if "None" in kinds and text.lower() == "none":
+        return None
+    if "int" in kinds and text.lstrip("+-").isdecimal():
+        return int(text)
+    return text.split("+") if "Collection" in kinds else text
