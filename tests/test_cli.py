@@ -450,3 +450,21 @@ def test_gram_of_one_of_several_trees_a_row(tmp_path: Path) -> None:
     assert "tree1, tree2" in fail("gram", tmp_path / "two.dat", "-o", "-")
     rows = succeed("gram", tmp_path / "two.dat", "-o", "-", "--column", "tree2", "--lam", "1").stdout.split()
     assert [float(cell) for cell in rows] == [1, 1, 1, 1]
+
+
+def completed(*words: str) -> list[str]:
+    """What a shell is told when the last word is to be completed."""
+    environment = {
+        "COMP_WORDS": " ".join(("treelet", *words)),
+        "COMP_CWORD": str(len(words)),
+        "_TREELET_COMPLETE": "complete_bash",
+    }
+    return process(env=os.environ | environment).stdout.split()
+
+
+def test_a_shell_completes_commands_options_and_values() -> None:
+    assert completed("ev") == ["evaluate"]
+    assert completed("gram", "x.mrg", "--kernel", "s") == ["st", "sst"]
+    assert completed("train", "x.tsv", "--metric", "bal") == ["balanced-accuracy"]
+    assert "--normalize" in completed("gram", "x.mrg", "--n")
+    assert "--install-completion" in succeed("--help").stdout

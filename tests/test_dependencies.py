@@ -350,8 +350,8 @@ def test_spacy() -> None:
     assert Dependencies.from_spacy(span) == Dependencies.from_heads(
         ["loud", "dogs"], ["ADJ", "NOUN"], [2, 0], ["amod", "obj"]
     )
-    with pytest.raises(InputTypeError, match="spaCy"):
-        Dependencies.from_spacy(["dogs"])
+    with pytest.raises(InputTypeError, match="spaCy Doc or Span is needed, got str"):
+        Dependencies.from_spacy("dogs")
 
 
 def test_spacy_without_a_parse() -> None:

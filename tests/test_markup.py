@@ -185,6 +185,24 @@ def test_bad_options(trees: Any, options: dict[str, Any]) -> None:
         trees(PAGE, **options)
 
 
+@pytest.mark.parametrize("library", [ElementTree, etree])
+def test_elements_with_options(library: Any) -> None:
+    document = library.parse(io.BytesIO(PAGE.encode()))
+    for given_ in (document, document.getroot()):
+        for trees in (xml_trees, html_trees):
+            found = trees(given_, attributes=["x"], text="none")
+            assert tl.Treebank(found).strings() == ["(a (@x 1) (b (@x 4)) c)"]
+            assert found[0].place == (Place(1) if library is etree else None)
+        assert tl.Treebank(xml_trees(given_, each="b", attributes=False)).strings() == ["(b (#text two))"]
+    with pytest.raises(FormatError, match="no elements 'q' here"):
+        xml_trees(document, each="q")
+
+
+def test_markup_is_no_tree_in_brackets() -> None:
+    with pytest.raises(FormatError, match=r"item 0:.*treelet.formats.xml_trees and html_trees read markup"):
+        tl.Treebank(["<a>b</a>"])
+
+
 # --- places -----------------------------------------------------------------------------------------------------------
 
 

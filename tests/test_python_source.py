@@ -267,6 +267,8 @@ def test_fragments_lead_back_to_their_lines() -> None:
     for fragment in tl.shared_fragments(one, other, tl.PartialTree()):
         assert one.find(fragment.tree, gaps=True)
     assert Located("a", (Located("b"), Located("c"))).find(tl.Tree("a", ["c"])) == []
+    with pytest.raises(InputTypeError, match=r"a fragment is a Tree, as of Tree.parse, got str"):
+        one.find("(Constant)")
     assert len(Located("a", (Located("b"), Located("c"))).find(tl.Tree("a", ["c"]), gaps=True)) == 1
 
 

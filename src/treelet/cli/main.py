@@ -101,7 +101,6 @@ app = typer.Typer(
     cls=Commands,
     help="Compare trees by the pieces they share.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,  # rich's help takes longer to import than everything else together
     pretty_exceptions_enable=False,
 )

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli.compare import read_argument
+from treelet.cli.completing import among
 from treelet.cli.options import (
+    KERNELS,
     FormatOption,
     JobsOption,
     JsonOption,
@@ -39,7 +41,9 @@ def command(
     ] = None,
     *,
     k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many neighbours of each.")] = 5,
-    kernel: Annotated[str, typer.Option(metavar="NAME", help="st, sst or pt, always normalised.")] = "sst",
+    kernel: Annotated[
+        str, typer.Option(metavar="NAME", autocompletion=among(*KERNELS), help="st, sst or pt, always normalised.")
+    ] = "sst",
     lam: LamOption = None,
     mu: MuOption = None,
     max_depth: MaxDepthOption = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treelet.cli.completing import among
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -22,7 +23,14 @@ KERNELS = {
 OPTION_NAMES = {"lam": "--lam", "mu": "--mu", "max_depth": "--max-depth", "leaves": "--no-leaves"}
 
 KernelOption = Annotated[
-    str, typer.Option("--kernel", "-k", metavar="NAME", help="st (subtrees), sst (subset trees) or pt (partial trees).")
+    str,
+    typer.Option(
+        "--kernel",
+        "-k",
+        metavar="NAME",
+        help="st (subtrees), sst (subset trees) or pt (partial trees).",
+        autocompletion=among(*KERNELS),
+    ),
 ]
 LamOption = Annotated[
     float | None,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treelet.cli import files
+from treelet.cli.completing import among
 from treelet.cli.options import FormatOption, JobsOption, ProgressOption, one_of
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.errors import ParameterError, TreeError
@@ -90,7 +91,11 @@ def command(
     ] = None,
     parent: Annotated[
         str | None,
-        typer.Option(metavar="WHICH", help="Treebank: tell labels apart by the one above: off, phrases, tags."),
+        typer.Option(
+            metavar="WHICH",
+            autocompletion=among(*PARENTS),
+            help="Treebank: tell labels apart by the one above: off, phrases, tags.",
+        ),
     ] = None,
     min_count: Annotated[
         int | None, typer.Option(metavar="N", help="Treebank: words seen at most so often are rare.  [default: 1]")

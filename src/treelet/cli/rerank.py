@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import files
+from treelet.cli.completing import among
 from treelet.cli.options import FormatOption, JobsOption, JsonOption, ProgressOption, SeedOption, items, numbers, one_of
 from treelet.cli.overwriting import READ, WRITTEN, Written
 from treelet.cli.parse import PARENTS
@@ -77,7 +78,11 @@ def command(
     ] = None,
     parent: Annotated[
         str | None,
-        typer.Option(metavar="WHICH", help="Grammar: tell labels apart by the one above: off, phrases, tags."),
+        typer.Option(
+            metavar="WHICH",
+            autocompletion=among(*PARENTS),
+            help="Grammar: tell labels apart by the one above: off, phrases, tags.",
+        ),
     ] = None,
     max_words: Annotated[int, typer.Option(metavar="N", help="Leave out longer sentences.")] = 40,
     show: Annotated[int, typer.Option(metavar="N", help="Mended sentences to draw.")] = 3,

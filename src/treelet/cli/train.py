@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples, files, learning
+from treelet.cli.completing import among
 from treelet.cli.learning import METRICS, TASKS
 from treelet.cli.options import (
     KERNELS,
@@ -66,13 +67,25 @@ def command(
     ] = None,
     task: Annotated[
         str,
-        typer.Option(metavar="TASK", help="classify; regress (labels are numbers); rank (numbers, within queries)."),
+        typer.Option(
+            metavar="TASK",
+            autocompletion=among(*TASKS),
+            help="classify; regress (labels are numbers); rank (numbers, within queries).",
+        ),
     ] = "classify",
     multi_class: Annotated[
-        str, typer.Option(metavar="ovr|ovo", help="One machine a class, or one a pair of classes.")
+        str,
+        typer.Option(
+            metavar="ovr|ovo", autocompletion=among("ovr", "ovo"), help="One machine a class, or one a pair of classes."
+        ),
     ] = "ovr",
     class_weight: Annotated[
-        str | None, typer.Option(metavar="balanced", help="balanced: rare classes weigh as much as frequent ones.")
+        str | None,
+        typer.Option(
+            metavar="balanced",
+            autocompletion=among("balanced"),
+            help="balanced: rare classes weigh as much as frequent ones.",
+        ),
     ] = None,
     probability: Annotated[
         bool, typer.Option("--probability", help="For predict --probability; takes about five times as long.")
@@ -94,6 +107,7 @@ def command(
         typer.Option(
             "--metric",
             metavar="METRIC",
+            autocompletion=among(*(name for known in METRICS.values() for name in known)),
             help="To choose by: accuracy, macro-f1, balanced-accuracy; rmse, correlation, r2; tau.",
         ),
     ] = None,

@@ -28,11 +28,11 @@ def spacy_heads(tokens: Iterable[Any], tag: str) -> Heads:
     """A spaCy ``Doc`` or ``Span`` that has been parsed."""
     check_tag(tag)
     try:
-        tokens = list(tokens)
+        given = list(tokens)
         # spaCy makes a word its own head and its relation empty until a parser has been there.
-        if tokens and all(token.head.i == token.i and not token.dep_ for token in tokens):
+        if given and all(token.head.i == token.i and not token.dep_ for token in given):
             raise not_parsed("this Doc or Span", "use a pipeline with a parser, as spacy.load('en_core_web_sm')")
-        found = [token for token in tokens if not getattr(token, "is_space", False)]
+        found = [token for token in given if not getattr(token, "is_space", False)]
         place = {token.i: number for number, token in enumerate(found, 1)}
         heads = []
         for token in found:

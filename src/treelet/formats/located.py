@@ -62,6 +62,8 @@ class Located:
         gaps : bool
             Whether there may be others between the children, as in the fragments of `PartialTree`.
         """
+        if not hasattr(fragment, "label") or not hasattr(fragment, "children"):
+            raise InputTypeError(f"a fragment is a Tree, as of Tree.parse, got {type(fragment).__name__}")
         pattern = list(Located.nodes(fragment))
         nodes = list(self.nodes())
         begins: dict[int, set[int]] = {}  # of each part of the fragment, the nodes at which it does

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection
 from typing import IO, Any
 
 from treelet.checks import wrong
-from treelet.errors import TreeletError
-from treelet.formats.adapters import flatten
+from treelet.errors import FormatError, TreeletError
+from treelet.formats.adapters import adapter_for, flatten
 from treelet.formats.base import Document, Format, register
 from treelet.formats.files import PathLike, Source
 from treelet.formats.located import Located, located, opened
@@ -39,8 +39,9 @@ def xml_trees(
 
     Parameters
     ----------
-    source : str, bytes, path or open file
-        A string is the text itself, and a ``pathlib.Path`` a file.
+    source : str, bytes, path, open file, or element
+        A string is the text itself, and a ``pathlib.Path`` a file. Elements and documents of ``xml.etree`` or lxml are taken
+        as they are; only lxml's know their lines.
     each : str, optional
         The name of the elements that become trees, wherever they are; by default the whole is one tree.
     attributes : bool or list of str
@@ -132,16 +133,19 @@ def read_html(
 
 def _located(parse: Parse, source: Any, each: str | None, encoding: str, **options: Any) -> list[Located]:
     _check(each, options)
+    if isinstance(adapter_for(source), MarkupAdapter):
+        adapter = MarkupAdapter(**options)
+        return [located(element, adapter) for element in _chosen(adapter.root(source), each, FormatError)]
     with opened(source, encoding, (*XML, *HTML)) as stream:
         root, places = parse(stream)
         adapter = MarkupAdapter(**options, places=places)
-        return [located(element, adapter) for element in _chosen(stream, root, each)]
+        return [located(element, adapter) for element in _chosen(root, each, stream.error)]
 
 
 def _document(parse: Parse, source: Source, each: str | None, **options: Any) -> Document:
     _check(each, options)
     adapter = MarkupAdapter(**options)
-    chosen = _chosen(source, parse(source)[0], each)
+    chosen = _chosen(parse(source)[0], each, source.error)
     return Document(trees={"tree": flatten(chosen, None, lambda _: adapter)})
 
 
@@ -151,14 +155,14 @@ def _check(each: object, options: dict[str, Any]) -> None:
     MarkupAdapter(**options)
 
 
-def _chosen(source: Source, root: Any, each: str | None) -> list[Any]:
+def _chosen(root: Any, each: str | None, error: Callable[[str], FormatError]) -> list[Any]:
     if each is None:
         return [root]
     found = list(root.iter(each))
     if not found:
         names = Counter(element.tag for element in root.iter() if isinstance(element.tag, str))
         most = ", ".join(name for name, _ in names.most_common(8))
-        raise source.error(f"there are no elements {each!r} here; the most frequent ones are {most}")
+        raise error(f"there are no elements {each!r} here; the most frequent ones are {most}")
     return found
 
 

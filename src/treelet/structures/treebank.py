@@ -95,7 +95,7 @@ def _read_in(trees: Iterable[object]) -> Columns:
         try:
             reader.feed_one(cast(str, items[number]).encode("utf-8", "surrogatepass"))
         except FormatError as error:
-            hint = _file_hint(cast(str, items[number]))
+            hint = _hint(cast(str, items[number]))
             raise FormatError(error.message + hint, f"item {number}", error.line, error.column) from None
     store, read = reader.result()
     roots = np.full(len(items), -1, np.int32)
@@ -107,8 +107,10 @@ def _read_in(trees: Iterable[object]) -> Columns:
     return Columns(store, roots)
 
 
-def _file_hint(text: str) -> str:
-    """What to say of a text without brackets that is, or looks like, the name of a file."""
+def _hint(text: str) -> str:
+    """What to say of a text that is markup, or is or looks like the name of a file."""
+    if text.lstrip().startswith("<"):
+        return "; treelet.formats.xml_trees and html_trees read markup"
     suffixes = {suffix for known in FORMATS.values() for suffix in known.suffixes}
     if "(" in text or not (unpacked_name(text).suffix.lower() in suffixes or os.path.isfile(text)):
         return ""
