@@ -104,7 +104,10 @@ def test_large_trees_are_cut_and_say_so() -> None:
         assert len(svg) < 50_000
         assert any(said in text for text in texts(svg) if text.startswith("cut: "))
         assert "…" in texts(svg)
-    assert "more than 100,000 nodes" in excerpt(endless).note
+    assert "more than 100,000 nodes" in shown(endless)[SVG]
+    for tree in (deep, wide, endless):  # a notebook keeps the text, too
+        assert shown(tree)["text/plain"].startswith("<Tree: (")
+        assert len(shown(tree)["text/plain"]) < 1_000
 
 
 def test_a_cut_tree_is_the_upper_part() -> None:
@@ -149,6 +152,8 @@ def test_large_forests_and_parses_are_cut() -> None:
         svg = shown(parse)[SVG]
         assert len(svg) < 50_000
         assert "cut: the first 30 of 3,000 words" in texts(svg)
+        assert shown(parse)["text/plain"].startswith("<Dependencies: w0 w1 ")
+        assert shown(parse)["text/plain"].endswith(" w29 …, 3,000 words>")
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------

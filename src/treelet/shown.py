@@ -20,6 +20,12 @@ class Drawn:
         drawing = picture(self)
         return None if drawing is None else str(drawing)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The text that goes with the picture; a notebook keeps it, so that it must not be as large as the object."""
+        from treelet.explain.notebook import line
+
+        printer.text(line(self))
+
 
 class Tabled:
     """Something that notebooks show as a table."""

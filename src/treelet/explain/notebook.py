@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from functools import singledispatch
 from html import escape
+from itertools import islice
 from typing import Any
 
 from treelet.explain.arcs import dependency_svg
@@ -26,6 +27,7 @@ FIRST, LAST = 5, 2  # rows of a bank
 FRAGMENTS, SCALE = 10, 0.75  # of a list, and how large they are drawn
 LETTERS = 90  # of a text in a table
 CLASSES = 20
+TEXT = 1_000  # nodes or words of what is also given as text
 FOREST = 160  # nodes and edges of a forest that is drawn whole
 
 LEFT = "text-align:left; vertical-align:top"
@@ -67,6 +69,16 @@ def _(parse: Dependencies) -> Drawing | None:
     small = first_words(parse)
     note = f"cut: the first {WORDS} of {len(parse):,} words" if small is not parse else ""
     return dependency_svg(small, caption=note)
+
+
+def line(thing: object) -> str:
+    """The text beside a picture: what Python prints, unless that is very long."""
+    if isinstance(thing, Tree) and sum(1 for _ in islice(thing.nodes(), TEXT + 1)) > TEXT:
+        small, note = excerpt(thing)
+        return f"<Tree: {small}, {note}>"
+    if isinstance(thing, Dependencies) and len(thing) > TEXT:
+        return f"<Dependencies: {' '.join(thing.words[:WORDS])} {MORE}, {len(thing):,} words>"
+    return repr(thing)
 
 
 def image(drawing: Drawing | None, scale: float = 1.0) -> str:

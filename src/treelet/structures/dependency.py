@@ -274,6 +274,8 @@ class Dependencies(Drawn):
             f"{lemmas})"
         )
 
+    _repr_pretty_ = Drawn._repr_pretty_  # IPython takes it only from where __repr__ is
+
 
 def restored(
     words: tuple[str, ...],

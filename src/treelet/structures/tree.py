@@ -209,6 +209,8 @@ class Tree(Drawn):
     def __repr__(self) -> str:
         return f"Tree.parse({str(self)!r})"
 
+    _repr_pretty_ = Drawn._repr_pretty_  # IPython takes it only from where __repr__ is
+
     def pretty(self) -> str:
         """The tree drawn with lines, for a terminal.
 
