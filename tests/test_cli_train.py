@@ -283,3 +283,19 @@ def test_doctor_prints_the_card(classes: Path) -> None:
         assert part in text
     assert "this is no treelet model" in fail("doctor", classes)
     assert "cannot be read" in fail("doctor", classes.with_name("nothing"))
+
+
+def test_queries_of_svm_light(tmp_path: Path, ranks: Path) -> None:
+    file, model = tmp_path / "ranks.dat", tmp_path / "m.treelet"
+    lines = [f"{size} qid:{k // 4} |BT| {tree} |ET| 1:2 |EV|\n" for k, (size, tree) in enumerate(trees(60))]
+    file.write_text("".join(lines))
+    assert report("train", file, "-o", model, "--task", "rank")["queries"] == 15
+    assert report("evaluate", model, file)["queries"] == 15
+    assert (
+        report("train", ranks, "-o", tmp_path / "n", "--task", "rank")["support_examples"]
+        == tl.load(model).support_.size
+    )
+    file.write_text("".join(lines[:5]) + "1 |BT| (A a) |ET|\n")
+    assert f"{file}:6:1: this line has no qid:N, others do" in fail("train", file, "-o", model, "--task", "rank")
+    file.write_text("1 |BT| (A a) |ET|\n2 qid:1 |BT| (A a) |ET|\n")
+    assert f"{file}:2:1: only this line has a qid:N" in fail("train", file, "-o", model, "--task", "rank")

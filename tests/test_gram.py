@@ -248,3 +248,13 @@ def test_long_work_can_be_interrupted(n_jobs: int) -> None:
             assert process.communicate(timeout=60)[0] == "interrupted\n"
         finally:
             process.kill()
+
+
+def test_what_does_not_fit_names_bytes_and_ways_out() -> None:
+    many = tl.Treebank(["(A a)"])[np.zeros(10**7, np.int64)]
+    for work in (lambda: tl.gram(tl.SubsetTree(), many), lambda: tl.KernelSVC().fit(many, np.arange(10**7) % 2)):
+        with pytest.raises(
+            tl.errors.NotEnoughMemoryError, match=r"takes 800,000,000,000,000 bytes.*fewer examples.*float32.*out="
+        ):
+            work()
+    assert issubclass(tl.errors.NotEnoughMemoryError, MemoryError)

@@ -53,6 +53,10 @@ class KernelOverflowError(TreeletError, ValueError, OverflowError):
     """A kernel value does not fit a float64."""
 
 
+class NotEnoughMemoryError(TreeletError, MemoryError):
+    """A result does not fit into the memory that there is."""
+
+
 class TreeletWarning(UserWarning):
     """Base of all warnings that treelet gives: the result may not be what was meant. On the command line, one line."""
 

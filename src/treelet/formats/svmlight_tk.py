@@ -31,6 +31,7 @@ _MARKER = re.compile(r"\|(BT|ET|BV|EV|STD)\|")
 _ANY_MARKER = re.compile(rf"\|[^|{SPACE}()]*\|")
 _TARGET = re.compile(rf"(?:(?!{_MARKER.pattern})[^{SPACE}])+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_QUERY = re.compile(rf"qid:([0-9]+)(?=[{SPACE}|]|$)")
 _FEATURE = re.compile(rf"[0-9]+:{_NUMBER.pattern}")
 
 
@@ -149,6 +150,15 @@ class _Line:
         self.at = found.end()
         return found[0]
 
+    def query(self) -> str:
+        """The number after ``qid:``, which may follow the target; else nothing."""
+        self.skip_space()
+        found = _QUERY.match(self.text, self.at)
+        if found is None:
+            return ""
+        self.at = found.end()
+        return found[1]
+
     def trees(self) -> Iterator[tuple[str, int]]:
         """The text of each tree with the column it starts in."""
         if self.at_end():
@@ -255,7 +265,7 @@ def read_svmlight_tk(
     Either part may be missing: ``1 1:0.3 7:1`` is a vector only. The older ``1 (S ...) |STD| 1:0.3`` is read too.
     The columns are ``tree`` and ``vector``, or ``tree1``, ``tree2``, ... where a line has several. A line with fewer
     than others has missing trees (as has ``|BT| |BT| (tree)``) and empty vectors. The line's end closes what ``|EV|``
-    does not.
+    does not. A query, ``1 qid:3 |BT| ...``, as for ranking, is a column of texts called ``qid``; all lines have one, or none.
 
     Parameters
     ----------
@@ -270,12 +280,15 @@ def read_svmlight_tk(
     trees: list[TreeColumn] = []
     vectors: list[list[Vector]] = []
     labels: list[str] = []
+    queries: list[str] = []
     for number, text in source.text_lines():
         line, row = _Line(source, number, text), len(labels)
         if line.at_end():
             continue
         with source.item():
-            target, parts, features = line.target(), list(line.trees()), list(line.vectors())
+            target, query, parts, features = line.target(), line.query(), list(line.trees()), list(line.vectors())
+            if queries and bool(query) != bool(queries[0]):
+                raise line.error("this line has no qid:N, others do" if queries[0] else "only this line has a qid:N", 0)
             columns = [*trees, *(new_column() for _ in range(len(parts) - len(trees)))]
             try:
                 for tree_column, (tree, column) in zip(columns, parts, strict=False):
@@ -289,6 +302,7 @@ def read_svmlight_tk(
                 vectors[k].extend({} for _ in range(row - len(vectors[k])))
                 vectors[k].append(vector)
             labels.append(target)
+            queries.append(query)
     rows = len(labels)
     if rows == 0:  # an empty file holds no trees, rather than no column of trees
         trees = [new_column()]
@@ -299,6 +313,7 @@ def read_svmlight_tk(
             name: values + [{} for _ in range(rows - len(values))]
             for name, values in zip(_numbered("vector", len(vectors)), vectors, strict=True)
         },
+        strings={"qid": queries} if any(queries) else {},
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from treelet.checks import wrong
-from treelet.errors import FileError, KernelOverflowError, ParameterError
+from treelet.errors import FileError, KernelOverflowError, NotEnoughMemoryError, ParameterError
 from treelet.formats.files import PathLike, whole_file
 from treelet.kernels.base import Matrix, Pairwise
 from treelet.kernels.values import examples, first_place
@@ -38,13 +38,15 @@ def checked_dtype(dtype: DTypeLike, out: Any = None) -> np.dtype[Any]:
 def allocated(shape: Shape, dtype: np.dtype[Any], budget: int | None) -> Values:
     """New memory, if it may take so much."""
     needed = dtype.itemsize * shape[0] * shape[1]
+    what = f"the result, {shape[0]} x {shape[1]}, takes {needed:,} bytes, more than"
+    half = " dtype='float32' takes half of it;" if dtype == DTYPES[0] else ""
+    ways = f"{half} a file needs none of it: out='K.npy', or an array of yours"
     if budget is not None and needed > budget:
-        half = " dtype='float32' takes half of it;" if dtype == DTYPES[0] else ""
-        raise ParameterError(
-            f"the result, {shape[0]} x {shape[1]}, takes {needed:,} bytes, more than the {budget:,} of memory=:{half} "
-            "a file needs none of it: out='K.npy', or an array of yours"
-        )
-    return np.empty(shape, dtype)
+        raise ParameterError(f"{what} the {budget:,} of memory=:{ways}")
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError):  # ValueError: more than any machine can address
+        raise NotEnoughMemoryError(f"{what} there is memory for: take fewer examples;{ways}") from None
 
 
 def checked_place(out: Any, shape: Shape, given: Any) -> Values:
