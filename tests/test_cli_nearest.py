@@ -56,4 +56,4 @@ def test_mistakes_are_said(bank: Path) -> None:
     assert "QUERY:1:1" in fail("nearest", bank, "(S (A a)")
     assert "--top must be at least 0" in fail("nearest", bank, "--top", -1)
     assert "only one of BANK and QUERY" in fail("nearest", "-", "-")
-    assert "choose one of st, sst, pt" in fail("nearest", bank, "--kernel", "rbf")
+    assert "--kernel must be st, sst or pt" in fail("nearest", bank, "--kernel", "rbf")

@@ -19,6 +19,9 @@ from treelet.cli.wording import shown_name
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 NO_FILES = {
+    "COLUMN",
+    "NAME=VALUE",
+    "WHAT",
     "TASK",
     "METRIC",
     "FORMAT",

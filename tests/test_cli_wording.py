@@ -20,7 +20,7 @@ from treelet.errors import ParameterError, TreeletWarning
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 TREES = "x\t(S (A a) (B b))\ny\t(S (C c))\nx\t(S (A a))\ny\t(S (C c) (B b))\n"
-PYTHON = re.compile(r"parameter|\bn_jobs|random_state|max_depth|\b\w+=(?!\d)|\bNone\b|TreeletError|\w\(\)")
+PYTHON = re.compile(r"parameter|\bn_jobs|random_state|max_depth|\b[a-z_]+=(?!\d|[A-Z]{2})|\bNone\b|TreeletError|\w\(\)")
 """What nobody says on a command line."""
 
 

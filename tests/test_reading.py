@@ -484,3 +484,15 @@ def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
     assert "--option root says again what --root says" in fail(
         "convert", path, "-", *latin, "--root", "A", "--option", "root=B"
     )
+
+
+def test_a_class_for_every_example_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("".join(f"q{k}\t(S (A a{k}))\n" for k in range(12)))
+    result = succeed("train", path, "-o", tmp_path / "m.treelet")
+    assert (
+        "treelet: warning: there are 12 classes among 12 examples: nearly every class has one example" in result.stderr
+    )
+    X, y = tl.read_examples(path)
+    with pytest.warns(TreeletWarning, match="12 classes among 12 examples"):
+        tl.KernelSVC(tl.SubsetTree()).fit(X, y)

@@ -17,9 +17,9 @@ from treelet.cli.options import (
     JsonOption,
     KernelOption,
     LamOption,
+    LeavesOption,
     MaxDepthOption,
     MuOption,
-    NoLeavesOption,
     ProgressOption,
     kernel_from_options,
 )
@@ -44,7 +44,7 @@ def command(
     lam: LamOption = None,
     mu: MuOption = None,
     max_depth: MaxDepthOption = None,
-    no_leaves: NoLeavesOption = False,
+    leaves: LeavesOption = None,
     normalize: Annotated[
         bool, typer.Option("--normalize", help="K(x,y) / sqrt(K(x,x) K(y,y)); never overflows.")
     ] = False,
@@ -67,7 +67,7 @@ def command(
 
     Example: treelet gram trees.mrg -o K.npy --kernel sst --lam 0.4 --normalize --jobs 2
     """
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, no_leaves=no_leaves, normalize=normalize)
+    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves, normalize=normalize)
     files.check_output(output)
     if json and output == "-":
         raise ParameterError("--json and -o - both want the standard output: name a file for one of them")

@@ -14,9 +14,9 @@ from treelet.cli.options import (
     JobsOption,
     JsonOption,
     LamOption,
+    LeavesOption,
     MaxDepthOption,
     MuOption,
-    NoLeavesOption,
     ProgressOption,
     kernel_from_options,
 )
@@ -48,7 +48,7 @@ def command(
     lam: LamOption = None,
     mu: MuOption = None,
     max_depth: MaxDepthOption = None,
-    no_leaves: NoLeavesOption = False,
+    leaves: LeavesOption = None,
     top: Annotated[
         int, typer.Option(metavar="N", help="How many shared fragments of each pair to show, widest first.")
     ] = 1,
@@ -66,7 +66,7 @@ def command(
         raise ParameterError(f"--top must be at least 0, got {top}")
     if bank == query == "-":
         raise ParameterError("only one of BANK and QUERY can be the standard input")
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, no_leaves=no_leaves)
+    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
 
     from treelet.gram import nearest
     from treelet.structures import Treebank, read_trees

@@ -80,7 +80,7 @@ class Format:
         The names of files that suggest it.
     holds : tuple of str, optional
         What it can hold beside one column of trees: some of ``"labels"``, ``"vectors"``, ``"strings"``, ``"trees"`` (more
-        columns of them). What it cannot hold is not written without a word, see `write_document`. By default
+        columns of them), and the names of columns of text that it has a place for. What it cannot hold is not written without a word, see `write_document`. By default
         all of them.
     looks : callable, optional
         Given the first bytes of a file, as UTF-8: why they look like this format (``"it begins with '('"``), or None.
@@ -302,7 +302,7 @@ def write_document(
     dropped = [drop] if isinstance(drop, str) else list(drop)
     for part in dropped:
         check_one_of("drop", part, PARTS, of="write_document")
-    for part, what in _beside(document).items():
+    for part, what in _beside(document, chosen.holds).items():
         if part not in chosen.holds and part not in dropped:
             others = [name for name, other in FORMATS.items() if other.write and part in other.holds]
             raise ParameterError(
@@ -315,13 +315,14 @@ def write_document(
         chosen.write(document, stream)
 
 
-def _beside(document: Document) -> dict[str, str]:
-    """What a document holds beside one column of trees, in words."""
+def _beside(document: Document, known: Collection[str]) -> dict[str, str]:
+    """What a document holds beside one column of trees and columns of text that are known, in words."""
     more = list(document.trees)[1:]
+    texts = [name for name in document.strings if name not in known]
     found = {
         "labels": "labels" if document.labels is not None and any(document.labels) else "",
         "vectors": f"the feature vectors {', '.join(document.vectors)}" if document.vectors else "",
-        "strings": f"the texts {', '.join(document.strings)}" if document.strings else "",
+        "strings": f"the texts {', '.join(texts)}" if texts else "",
         "trees": f"more than one tree a row ({', '.join(more)})" if more else "",
     }
     return {part: what for part, what in found.items() if what}

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_number, check_one_of
-from treelet.errors import ParameterError, UnseenLabelWarning
+from treelet.errors import ParameterError, TreeletWarning, UnseenLabelWarning
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.available import available
 from treelet.learn.deciding import Decides, Unseen
@@ -176,12 +176,21 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
     def _classes(self, y: Any, n: int) -> tuple[NDArray[Any], Codes]:
         labels = checked_targets(y, n)
         try:
-            check_classification_targets(labels)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "The number of unique classes")  # said below, and of fewer examples
+                check_classification_targets(labels)
             classes, codes = np.unique(labels, return_inverse=True)
         except (TypeError, ValueError) as error:
             raise ParameterError(f"y does not hold classes: {error}") from error
         if len(classes) < 2:
             raise ParameterError(f"y holds one class only, {classes.tolist()[0]!r}: a classifier needs at least two")
+        if len(labels) > 10 and 2 * len(classes) > len(labels):
+            warnings.warn(
+                f"there are {len(classes):,} classes among {len(labels):,} examples: nearly every class has one example. "
+                "Are these the labels, or numbers that a regressor should learn?",
+                TreeletWarning,
+                stacklevel=4,
+            )
         return classes, codes
 
     def _weights(self, classes: NDArray[Any], codes: Codes, sample_weight: Any) -> Vector:
