@@ -397,6 +397,17 @@ def test_kernel_matrix() -> None:
     np.testing.assert_allclose(step.fit(TREES).transform(TREES), K, rtol=1e-12)
 
 
+@pytest.mark.parametrize("columns", [False, True])
+def test_a_kernel_matrix_keeps_its_examples(columns: bool) -> None:
+    values = np.arange(6.0).reshape(3, 2)
+    kernel, X = (tl.On("x", tl.Linear()), {"x": values}) if columns else (tl.Linear(), values)
+    step = tl.KernelMatrix(kernel).fit(X)
+    new = {"x": np.ones((1, 2))} if columns else np.ones((1, 2))
+    before = step.transform(new)
+    values[:] = 0
+    np.testing.assert_array_equal(step.transform(new), before)
+
+
 def test_kernel_matrix_before_svc() -> None:
     model = make_pipeline(tl.KernelMatrix(KERNEL), SVC(kernel="precomputed"))
     assert model.fit(TREES, LABELS).score(MORE, MORE_LABELS) > 0.9
@@ -449,6 +460,7 @@ FOUR = TREES[:4]
         (FOUR, [["a", "b"]] * 4, "one dimension"),
         (FOUR, None, "fit needs y"),
         ([], [], "X is empty"),
+        ([None, np.nan, None, None], [0, 1, 0, 1], "nothing to learn from: the kernel is 0 for all 4 examples"),
     ],
 )
 def test_bad_data(X: Any, y: Any, message: str) -> None:
@@ -496,6 +508,16 @@ def test_other_errors() -> None:
         tl.KernelSVR().fit(TREES, LABELS)
     with pytest.raises(tl.errors.ParameterError, match="'epsilon'"):
         tl.KernelSVR(epsilon=-1).fit(TREES, range(60))
+
+
+def test_distances_are_no_kernel_values() -> None:
+    """They are symmetric and finite, and a machine that learns from them is worse than a guess."""
+    kernel = KERNEL.normalized()
+    with pytest.raises(
+        tl.errors.ParameterError, match=r"as distances have it.*: give kernel\(X\), not kernel.distance"
+    ):
+        tl.KernelSVC("precomputed").fit(kernel.distance()(TREES), LABELS)
+    tl.KernelSVC("precomputed").fit(np.zeros((4, 4)), [0, 1, 0, 1])  # says nothing, but is one
 
 
 def test_names_of_parameters_reach_through_wrappers() -> None:

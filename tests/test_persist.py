@@ -461,6 +461,16 @@ def test_every_model_has_a_card(model: Any, options: dict[str, Any], task: str, 
     assert again.read_bytes() == file.read_bytes(), "nothing is lost on the way, and nothing tells when it was"
 
 
+@pytest.mark.parametrize("model", [tl.KernelSVC(), tl.KernelMatrix(), tl.RLS()], ids=repr)
+def test_a_file_tells_of_the_kernel_of_the_fit(model: Any, tmp_path: Path) -> None:
+    kernel, file = tl.SubsetTree(lam=0.4), tmp_path / "m.treelet"
+    model.set_params(kernel=kernel).fit(CARD_TREES, CARD_VALUES)
+    kernel.set_params(lam=0.9)
+    tl.save(model, file)
+    assert tl.learn.card(file)["kernel"] == "SubsetTree(lam=0.4)"
+    assert tl.load(file).kernel == tl.SubsetTree(lam=0.4)
+
+
 def test_the_fingerprint_is_of_the_examples_alone(tmp_path: Path) -> None:
     def of(X: Any, y: Any, **params: Any) -> str:
         return str(tl.KernelSVC(**params).fit(X, y).training_["fingerprint"])

@@ -226,6 +226,8 @@ def test_everything_that_holds_trees_is_taken() -> None:
         (DOG, "list"),
         (tl.Tree.parse(DOG), "list"),
         (5, "collection"),
+        ({DOG, CAT}, "in an order is needed, got a set, which has none: give a list"),
+        (frozenset([DOG]), "got a frozenset"),
         ([DOG, 5], "item 1"),
         ([DOG, "(NP"], "item 1"),
         ([DOG, CAT + DOG], "2 trees"),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.kernels.tuning import WIDTHS, Bounds, Tunable
+from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
 from treelet.shown import Tabled
 
 if TYPE_CHECKING:
@@ -298,6 +298,8 @@ class Kernel(Tunable, Tabled, Pairwise):
         return PolynomialOf(self, degree, coef0)
 
     def __add__(self, other: Kernel | float) -> Sum:
+        if from_sklearn(other):
+            return NotImplemented  # theirs adds ours
         from treelet.kernels.algebra import Sum, as_kernel
 
         return Sum(self, as_kernel(other))
@@ -310,6 +312,8 @@ class Kernel(Tunable, Tabled, Pairwise):
         return Sum(as_kernel(other), self)
 
     def __mul__(self, other: Kernel | float) -> Product | Scale:
+        if from_sklearn(other):
+            return NotImplemented
         from treelet.kernels.algebra import Product, Scale
 
         return Product(self, other) if isinstance(other, Kernel) else Scale(other, self)

@@ -16,7 +16,7 @@ from treelet.gram import gram, parse_memory
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.model import CompressedModel
-from treelet.learn.model_card import training
+from treelet.learn.model_card import fitted_kernel, training
 from treelet.learn.precomputed import MatrixColumns, MatrixModel, given_square
 from treelet.learn.state import are_floats, whole_numbers
 from treelet.shown import learnt
@@ -89,6 +89,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        if params["kernel"] is not None:  # what is done to it after a fit does not touch the fit, nor its file
+            params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}
 
     @classmethod
@@ -144,9 +146,16 @@ class KernelLearner(KernelEstimator):
 
     def _matrix(self, kernel: Kernel | None, data: Any, rows: Any = None) -> Matrix:
         """Kernel values of the examples, or of some of them, with themselves; it may be the matrix that was given."""
-        if kernel is not None:
-            return gram(kernel, data if rows is None else data[rows], n_jobs=self.n_jobs, progress=self.progress)
-        K: Matrix = data if rows is None else data[np.ix_(rows, rows)]
+        K: Matrix
+        if kernel is None:
+            K = data if rows is None else data[np.ix_(rows, rows)]
+            return K
+        chosen = data if rows is None else data[rows]
+        K = gram(kernel, chosen, n_jobs=self.n_jobs, progress=self.progress)
+        if not K.diagonal().any():
+            raise ParameterError(
+                f"there is nothing to learn from: the kernel is 0 for all {len(chosen):,} examples. Are all of them missing?"
+            )
         return K
 
     def _check_memory(self, what: str, needed: int, advice: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -58,7 +59,8 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
     def fit(self, X: Any, y: Any = None) -> Self:
         """Remember the training examples."""
         kernel = self._own_kernel()
-        self.X_fit_ = self._examples(kernel, X)
+        examples = self._examples(kernel, X)
+        self.X_fit_ = examples[np.arange(len(examples))]  # a copy: an array of the caller's may change after the fit
         self.kernel_ = kernel
         return self
 

@@ -95,6 +95,8 @@ def listed(
     if isinstance(items, (str, bytes, os.PathLike, *one)):
         hint = f", or read a file with treelet.{reader}" if reader and isinstance(items, (str, os.PathLike)) else ""
         raise InputTypeError(f"a collection of {what} is needed, got one {name}: put it in a list{hint}")
+    if isinstance(items, (set, frozenset)):
+        raise InputTypeError(f"a collection of {what} in an order is needed, got a {name}, which has none: give a list")
     if isinstance(items, Bank) and not isinstance(items, banks):
         hint = f": make trees of it with treelet.{items._as_trees}" if items._as_trees and what == "trees" else ""
         raise InputTypeError(f"a collection of {what} is needed, got a {name}{hint}")
