@@ -6,6 +6,7 @@ import gc
 import pickle
 import subprocess
 import sys
+import warnings
 import weakref
 from itertools import combinations
 from pathlib import Path
@@ -663,3 +664,22 @@ def test_self_values_of_training_examples_are_computed_once(monkeypatch: pytest.
     before = kernel.diag(bank := tl.Treebank(TREES))
     kernel.vectors = {"w1": [1.0, 0.1], "w2": [0.0, 0.2]}
     assert (kernel.diag(bank) != before).any(), "other vectors have other values"
+
+
+def test_trees_too_large_for_their_kernel_are_said():
+    from treelet.learn.machine import FEW
+
+    rng = np.random.default_rng(0)
+
+    def large() -> str:  # a chain: fragments of all depths
+        words = "".join(f"(A (B {rng.integers(3)}) " for _ in range(60))
+        return words + "(C c)" + ")" * 60
+
+    X, y = [large() for _ in range(FEW)], ["a", "b"] * (FEW // 2)
+    with pytest.warns(tl.errors.TreeletWarning, match="hardly any training example is like another"):
+        tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tl.KernelSVC(tl.SubsetTree(lam=0.1).normalized()).fit(X, y)
+        tl.KernelSVC(tl.SubsetTree(max_depth=2).normalized()).fit(X, y)
+        tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X[:4], y[:4])

@@ -49,6 +49,8 @@ class Document:
         Named columns of plain text.
     format : str or None
         The name of the format that it was read in.
+    lines : list of int or None
+        Where each tree begins, in formats whose trees stand for something else: source code and markup.
     """
 
     trees: dict[str, Columns] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Document:
     vectors: dict[str, list[dict[str | int, float]]] = field(default_factory=dict)
     strings: dict[str, list[str]] = field(default_factory=dict)
     format: str | None = None
+    lines: list[int] | None = None
 
     def __len__(self) -> int:
         if self.labels is not None:
@@ -120,9 +123,12 @@ def register(format: Format) -> Format:
 def find_format(name: str | None, file: object = None) -> Format:
     """The format called `name`, or the one that the file's name suggests (brackets, if none does)."""
     if name is not None:
-        if name not in FORMATS:
-            raise wrong("format", f"one of {sorted(FORMATS)}", name)
-        return FORMATS[name]
+        known = FORMATS.get(name) or FORMATS.get(str(name).lower())
+        if known is None:
+            error = wrong("format", f"one of {sorted(FORMATS)}", name)
+            meant = next((one.name for one in FORMATS.values() if f".{name}".lower() in one.suffixes), None)
+            raise ParameterError(f"{error} Files of that suffix are {meant!r}.") if meant else error
+        return known
     return _by_suffix(file) or FORMATS["brackets"]
 
 

@@ -147,9 +147,13 @@ def _located(parse: Parse, source: Any, each: str | None, encoding: str, **optio
 def _document(parse: Parse, source: Source, each: str | None, **options: Any) -> Document:
     _check(each, options)
     each, options = _as_written(parse, each, options)
-    adapter = MarkupAdapter(**options)
-    chosen = _chosen(parse(source)[0], each, source.error)
-    return Document(trees={"tree": flatten(chosen, None, lambda _: adapter)})
+    root, places = parse(source)
+    adapter = MarkupAdapter(**options, places=places)
+    chosen = _chosen(root, each, source.error)
+    found = [adapter.place(element) for element in chosen]
+    lines = [place.line for place in found if place is not None]
+    trees = {"tree": flatten(chosen, None, lambda _: adapter)}
+    return Document(trees=trees, lines=lines if len(lines) == len(chosen) else None)
 
 
 def _check(each: object, options: dict[str, Any]) -> None:

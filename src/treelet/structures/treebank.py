@@ -146,7 +146,11 @@ def read_trees(
     >>> print(bank[0])
     (S (VP (VB Go)))
     """
-    document = read_document(file, format, labels=False, **options)
+    return bank_of(read_document(file, format, labels=False, **options), column)
+
+
+def bank_of(document: Document, column: str | None = None) -> Treebank:
+    """The trees of a document: its only ones, or those of a column."""
     names = list(document.trees)
     if column is None and len(names) == 1:
         column = names[0]
