@@ -57,3 +57,21 @@ def test_mistakes_are_said(bank: Path) -> None:
     assert "--top must be at least 0" in fail("nearest", bank, "--top", -1)
     assert "only one of BANK and QUERY" in fail("nearest", "-", "-")
     assert "--kernel must be st, sst or pt" in fail("nearest", bank, "--kernel", "rbf")
+
+
+def test_as_many_neighbours_as_there_are(tmp_path: Path) -> None:
+    few = tmp_path / "few.mrg"
+    few.write_text("(S (A a))\n(S (A a) (B b))\n(S (B b))\n")
+    assert len(json.loads(run("nearest", few, "--json").stdout)["queries"][0]["nearest"]) == 2
+    assert len(json.loads(run("nearest", few, "(S (A c))", "--json").stdout)["queries"][0]["nearest"]) == 3
+    few.write_text("(S (A a))\n")
+    assert "nothing to look in: one tree only" in fail("nearest", few)
+    few.write_text("")
+    assert "nothing to look in: no tree" in fail("nearest", few, "(S (A a))")
+
+
+def test_trees_of_another_kind_are_said(bank: Path) -> None:
+    result = run("nearest", bank, "(Module (body (Pass x)))", "-k", 1)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("treelet: warning: 1 of 1 trees share nothing with any tree of BANK")
+    assert run("nearest", bank, "-k", 1).stderr == ""

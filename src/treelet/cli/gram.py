@@ -24,7 +24,7 @@ from treelet.cli.options import (
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, reads, warn_if_empty
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -81,6 +81,9 @@ def command(
     with files.whole_file(Path(output)) if output != "-" else nullcontext() as temporary:
         rows = read_trees(file, **reading.arguments(column=column))
         others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
+        for name, bank in ((file, rows), (columns, others)):
+            if name is not None and bank is not None:
+                warn_if_empty(name, len(bank))
         read = time.perf_counter()
         shape = len(rows), len(rows if others is None else others)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,13 +23,14 @@ from treelet.cli.options import (
 )
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, reads
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, TreeletWarning
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
     from treelet.structures import Tree, Treebank
 
 WIDTH = 100  # letters of a tree's words that are shown
+DEFAULT_K = 5
 LISTED = 200  # shared fragments, of which the widest are shown
 
 
@@ -41,7 +43,12 @@ def command(
         READ,
     ] = None,
     *,
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many neighbours of each.")] = 5,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k", "-k", metavar="N", help=f"How many neighbours of each. By default {DEFAULT_K}, if there are."
+        ),
+    ] = None,
     kernel: Annotated[
         str, typer.Option(metavar="NAME", autocompletion=among(*KERNELS), help="st, sst or pt, always normalised.")
     ] = "sst",
@@ -72,13 +79,23 @@ def command(
     from treelet.structures import Treebank, read_trees
 
     trees = read_trees(bank, **reading.arguments())
+    if len(trees) <= (query is None):
+        raise ParameterError(f"{bank}: there is nothing to look in: {'no tree' if not len(trees) else 'one tree only'}")
     queries = None
     if query is not None:
         is_tree = query.lstrip().startswith("(")
         queries = (
             Treebank([read_argument(query, "QUERY", reading)]) if is_tree else read_trees(query, **reading.arguments())
         )
+    if k is None:
+        k = min(DEFAULT_K, len(trees) - (query is None))
     values, rows = nearest(chosen.normalized(), trees, queries, k, n_jobs=n_jobs, memory=memory, progress=progress)
+    if unlike := int((values[:, 0] == 0).sum()):
+        warnings.warn(
+            f"{unlike:,} of {len(values):,} trees share nothing with any tree of BANK: are they of the same kind, read in the same way?",
+            TreeletWarning,
+            stacklevel=2,
+        )
     found = _found(chosen, trees if queries is None else queries, trees, values.tolist(), rows.tolist(), top)
     if json:
         print(json_format.dumps({"kernel": repr(chosen.normalized()), "queries": found}))

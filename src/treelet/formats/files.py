@@ -214,6 +214,8 @@ def open_source(
             yield Source(cast("IO[bytes]", file), name, encoding, on_error)
         return
     if file == "-":
+        if sys.stdin is None:
+            raise FileError("<stdin>: cannot be read (the standard input is closed)")
         yield Source(sys.stdin.buffer, "<stdin>", encoding, on_error)
         return
     path = Path(file)
@@ -235,10 +237,12 @@ def whole_file(file: PathLike) -> Iterator[Path]:
 
     Links are followed. What is no regular file (a pipe, a device) stays what it is: the temporary file is poured into it.
     """
-    target = Path(file).resolve()
+    target = Path(file)
+    special = target.exists() and not target.is_file() and not target.is_dir()
+    if not special:  # the shell's >(command) is a link to what has no name
+        target = target.resolve()
     if target.is_dir():
         raise FileError(f"{target}: is a folder")
-    special = target.exists() and not target.is_file()
     folder = Path(tempfile.gettempdir()) if special else target.parent
     # Known before it is made, so that it always goes away.
     temporary = folder / f".{target.name}.{secrets.token_hex(6)}"
