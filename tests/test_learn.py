@@ -480,7 +480,7 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
         ({"class_weight": {"verb": 2}}, "from the classes"),
         ({"class_weight": {"deed": -1}}, "positive numbers"),
         ({"kernel": "rbf"}, "must be a kernel, 'precomputed' or None. Got 'rbf'"),
-        ({"kernel": tl.SubsetTree}, "must be a kernel, 'precomputed' or None"),
+        ({"kernel": tl.SubsetTree}, r"must be a kernel, 'precomputed' or None, such as SubsetTree\(\), with brackets"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"probability": "yes"}, "'probability' parameter"),
         ({"tol": 0}, "'tol' parameter"),
@@ -499,8 +499,8 @@ def test_other_errors() -> None:
         tl.KernelMatrix().transform(TREES)
     with pytest.raises(tl.errors.ParameterError, match="fitted without probabilities"):
         tl.KernelSVC().fit(TREES, LABELS).set_params(probability=True).predict_proba(TREES)
-    with pytest.raises(tl.errors.ParameterError, match="at least two examples of each class"):
-        tl.KernelSVC(probability=True).fit(TREES[:3], LABELS[:3])
+    with pytest.raises(tl.errors.ParameterError, match=r"two examples of each class.* one only of \['rare'\]"):
+        tl.KernelSVC(probability=True).fit(TREES, [*LABELS[:-1], "rare"])
     with pytest.raises(tl.errors.FormatError):
         tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
     with pytest.raises(tl.errors.ParameterError, match="sample_weight"):
@@ -530,6 +530,17 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
         assert "SubsetTree(lam=0.3)" in repr(clone(machine).kernel)
     with pytest.raises(tl.errors.ParameterError, match="no parameter 'nonsense'"):
         tl.SubsetTree().normalized().set_params(nonsense=1)
+    named = tl.Sum(syntax=tl.On("tree", tl.SubsetTree().normalized()), length=tl.On("length", tl.Linear()))
+    machine = tl.KernelSVC(named)
+    with pytest.raises(tl.errors.ParameterError, match=r"no parameter 'lamda'; .* within it \['lam', 'max_depth'"):
+        machine.set_params(kernel__syntax__lamda=0.2)
+    with pytest.raises(tl.errors.ParameterError, match=r"no parameter 'factor'; .*made with one: 1.0 \* kernel"):
+        machine.set_params(kernel__length__factor=0.1)
+    for unsaid in (tl.KernelSVC(), tl.KernelSVC(tl.SubsetTree())):
+        with pytest.raises(tl.errors.ParameterError, match="no parameter 'lam', its kernel has: kernel__lam"):
+            unsaid.set_params(lam=0.2)
+    with pytest.raises(ValueError, match="nonsense"):
+        machine.set_params(nonsense=0.2)
     kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
     with pytest.raises(tl.errors.ParameterError, match="sigma"):
         kernel.set_params(kernel__lam=0.9, sigma=-1)

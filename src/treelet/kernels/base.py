@@ -147,7 +147,14 @@ class Kernel(Tunable, Tabled, Pairwise):
     def _no_parameter(self, name: str, there: dict[str, Any]) -> ParameterError:
         inner = [key for key, value in there.items() if isinstance(value, Kernel) and value._takes(name)]
         hint = f". Say whose it is: {' or '.join(f'{key}__{name}' for key in inner)}" if inner else ""
-        return ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {list(there)}{hint}")
+        if name == "factor" and not inner:
+            hint = ". It has a factor if it is made with one: 1.0 * kernel"
+        more, around = [], there.get("kernel")
+        while isinstance(around, Kernel):
+            more += [own for own in around._parameter_names() if own not in more and own not in there]
+            around = getattr(around, "kernel", None)
+        within = f", and within it {more}" if more else ""
+        return ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {list(there)}{within}{hint}")
 
     def _takes(self, name: str) -> bool:
         """Whether the parameter is this kernel's, or that of the one kernel it is around."""

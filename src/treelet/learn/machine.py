@@ -71,7 +71,7 @@ class KernelMachine(KernelLearner):
         started = time.perf_counter()
         if kernel is not None:
             what = f"the matrix of {len(data):,} training examples"
-            self._check_memory(what, 8 * len(data) ** 2, "train on fewer examples")
+            self._check_memory(what, 8 * len(data) ** 2)
         K = self._matrix(kernel, data)
         if kernel is not None:
             warn_if_alone(K)

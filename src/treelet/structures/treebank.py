@@ -108,7 +108,9 @@ def _read_in(trees: Iterable[object]) -> Columns:
 
 
 def _hint(text: str) -> str:
-    """What to say of a text that is markup, or is or looks like the name of a file."""
+    """What to say of a text that stands for a missing tree, is markup, or is or looks like the name of a file."""
+    if text.strip().lower() in ("", "nan", "none", "<na>", "nat", "null"):
+        return "; a missing tree is None, or NaN as a number, and no text"
     if text.lstrip().startswith("<"):
         return "; treelet.formats.xml_trees and html_trees read markup"
     suffixes = {suffix for known in FORMATS.values() for suffix in known.suffixes}
