@@ -40,6 +40,7 @@ def bank(tmp_path: Path) -> Path:
         ([], tl.SubsetTree(lam=0.4)),
         (["--kernel", "sst", "--lam", "0.7", "--max-depth", "2"], tl.SubsetTree(lam=0.7, max_depth=2)),
         (["--kernel", "st"], tl.Subtree()),
+        (["--leaves"], tl.SubsetTree(leaves=True)),
         (["-k", "pt", "--lam", "0.5", "--mu", "0.3", "--no-leaves"], tl.PartialTree(lam=0.5, mu=0.3, leaves=False)),
         (["--normalize", "--jobs", "2", "--memory", "1MiB"], tl.SubsetTree(lam=0.4).normalized()),
     ],
@@ -101,7 +102,9 @@ def test_gram_format_and_progress(bank: Path) -> None:
 def test_gram_of_nothing(bank: Path) -> None:
     bank.write_text("")
     output = bank.with_name("K.npy")
-    succeed("gram", bank, "-o", output)
+    assert succeed("gram", bank, "-o", output).stderr.startswith(
+        f"treelet: warning: {bank}: there are no trees in it\n"
+    )
     assert np.load(output).shape == (0, 0)
 
 
@@ -135,7 +138,7 @@ def test_malformed_tree_says_where(bank: Path) -> None:
         (["--lam", "nan"], "Got nan"),
         (["--mu", "0.5"], "--mu is for the kernel pt, not for sst"),
         (["--kernel", "pt", "--max-depth", "2"], "--max-depth is for the kernel sst, not for pt"),
-        (["--no-leaves"], "--no-leaves is for the kernel pt, not for sst"),
+        (["-k", "st", "--no-leaves"], "--leaves is for the kernel sst or pt, not for st"),
         (["--jobs", "0"], "error: --jobs must be a whole number other than 0"),
         (["--memory", "much"], "error: --memory must be a positive number of bytes"),
         (["--format", "yaml"], "error: --format must be "),
@@ -488,3 +491,39 @@ def test_a_shell_completes_commands_options_and_values() -> None:
     assert completed("train", "x.tsv", "--metric", "bal") == ["balanced-accuracy"]
     assert "--normalize" in completed("gram", "x.mrg", "--n")
     assert "--install-completion" in succeed("--help").stdout
+
+
+SHELL = pytest.mark.skipif(not Path("/dev/full").exists() or not Path("/bin/bash").exists(), reason="needs bash, Linux")
+
+
+def shell(command: str, *args: object) -> subprocess.CompletedProcess[str]:
+    """A line of bash, in which "$@" is the command and its arguments."""
+    line = ["/bin/bash", "-c", command, "bash", sys.executable, "-m", "treelet", *map(str, args)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+
+
+@SHELL
+@pytest.mark.parametrize("options", [["--help"], ["gram", "--help"], ["gram", "BANK", "-o", "-"]])
+def test_an_output_that_is_full_is_one_line(bank: Path, options: list[str]) -> None:
+    done = shell('"$@" > /dev/full', *(bank if option == "BANK" else option for option in options))
+    assert done.returncode == 2
+    assert done.stderr == "treelet: error: the standard output cannot be written (No space left on device)\n"
+
+
+@SHELL
+def test_streams_that_are_closed(bank: Path) -> None:
+    done = shell('"$@" >&-', "gram", bank, "-o", "-")
+    assert done.returncode == 2
+    assert done.stderr.startswith("treelet: error: the standard output is closed: ")
+    done = shell('"$@" <&-', "gram", "-", "-o", "-")
+    assert done.returncode == 2
+    assert done.stderr == "treelet: error: <stdin>: cannot be read (the standard input is closed)\n"
+    done = shell('"$@" 2>&-', "gram", bank.with_name("missing.mrg"), "-o", "-")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@SHELL
+def test_the_shells_process_substitution_is_written_to(bank: Path) -> None:
+    done = shell('"$@" >(sed s/^/got:/) --to lines | cat', "convert", bank)
+    assert "cannot be written" not in done.stderr
+    assert "got:(" in done.stdout

@@ -403,9 +403,20 @@ def test_predict_nothing(train: Path) -> None:
     model, empty = train.with_name("m.treelet"), train.with_name("empty.tsv")
     succeed("train", train, "-o", model)
     empty.write_text("")
-    assert succeed("predict", model, empty) == ""
-    assert succeed("predict", model, empty, "--scores") == "label\tperson\tplace\ttime\n"
+    for options, told in ([], ""), (["--scores"], "label\tperson\tplace\ttime\n"):
+        result = run("predict", model, empty, *options)
+        assert (result.exit_code, result.stdout) == (0, told)
+        assert result.stderr == f"treelet: warning: {empty}: there are no trees in it\n"
     assert "no examples" in fail("evaluate", model, empty)
+
+
+def test_trees_that_the_model_knows_nothing_of_are_said(train: Path, tmp_path: Path) -> None:
+    model, other = train.with_name("m.treelet"), tmp_path / "other.py"
+    succeed("train", train, "-o", model)
+    other.write_text("import os\nos.getcwd()\n")
+    result = run("predict", model, other)
+    assert result.exit_code == 0
+    assert "warning: 1 of 1 examples share nothing with the model" in result.stderr
 
 
 # --- evaluate -----------------------------------------------------------------------------------------------------

@@ -56,4 +56,38 @@ def test_mistakes_are_said(bank: Path) -> None:
     assert "QUERY:1:1" in fail("nearest", bank, "(S (A a)")
     assert "--top must be at least 0" in fail("nearest", bank, "--top", -1)
     assert "only one of BANK and QUERY" in fail("nearest", "-", "-")
-    assert "choose one of st, sst, pt" in fail("nearest", bank, "--kernel", "rbf")
+    assert "--kernel must be st, sst or pt" in fail("nearest", bank, "--kernel", "rbf")
+
+
+def test_as_many_neighbours_as_there_are(tmp_path: Path) -> None:
+    few = tmp_path / "few.mrg"
+    few.write_text("(S (A a))\n(S (A a) (B b))\n(S (B b))\n")
+    assert len(json.loads(run("nearest", few, "--json").stdout)["queries"][0]["nearest"]) == 2
+    assert len(json.loads(run("nearest", few, "(S (A c))", "--json").stdout)["queries"][0]["nearest"]) == 3
+    few.write_text("(S (A a))\n")
+    assert "nothing to look in: one tree only" in fail("nearest", few)
+    few.write_text("")
+    assert "nothing to look in: no tree" in fail("nearest", few, "(S (A a))")
+
+
+def test_trees_of_another_kind_are_said(bank: Path) -> None:
+    result = run("nearest", bank, "(Module (body (Pass x)))", "-k", 1)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("treelet: warning: 1 of 1 trees share nothing with any tree of BANK")
+    assert run("nearest", bank, "-k", 1).stderr == ""
+
+
+def test_source_code_is_led_back_to_its_lines(tmp_path: Path) -> None:
+    source = tmp_path / "a.py"
+    source.write_text("import os\n\ndef f(x):\n    return x + 1\n\n@g\ndef h(y):\n    return y + 1\n")
+    options = ["--format", "python:each=function,identifiers=anonymous"]
+    (first, second) = json.loads(run("nearest", source, *options, "--json").stdout)["queries"]
+    assert (first["place"], first["nearest"][0]["place"]) == (f"{source}:3", f"{source}:7")
+    assert second["nearest"][0]["place"] == f"{source}:3"
+    assert run("nearest", source, *options).stdout.startswith(f"1. {source}:3: $0 $1")
+    page = tmp_path / "a.html"
+    page.write_text("<ul>\n<li>a b\n<li>a c\n</ul>")
+    assert f"2. {page}:3: a c" in run("nearest", page, "--format", "html:each=li").stdout
+    (query,) = json.loads(run("nearest", source, "(FunctionDef (name f))", *options, "--json").stdout)["queries"]
+    assert "place" not in query
+    assert query["nearest"][0]["place"].startswith(f"{source}:")

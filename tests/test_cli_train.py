@@ -302,3 +302,31 @@ def test_queries_of_svm_light(tmp_path: Path, ranks: Path) -> None:
     assert f"{file}:6:1: this line has no qid:N, others do" in fail("train", file, "-o", model, "--task", "rank")
     file.write_text("1 |BT| (A a) |ET|\n2 qid:1 |BT| (A a) |ET|\n")
     assert f"{file}:2:1: only this line has a qid:N" in fail("train", file, "-o", model, "--task", "rank")
+
+
+def test_queries_of_tables(tmp_path: Path, ranks: Path) -> None:
+    file, model = tmp_path / "ranks.tsv", tmp_path / "m.treelet"
+    rows = [f"{k // 4}\t{size}\t{tree}\n" for k, (size, tree) in enumerate(trees(60))]
+    file.write_text("sentence\tgood\ttree\n" + "".join(rows))
+    columns = ["--label-column", "good", "--option", "query_column=sentence"]
+    assert report("train", file, "-o", model, "--task", "rank", *columns)["queries"] == 15
+    known = report("train", ranks, "-o", tmp_path / "n", "--task", "rank")
+    assert known["support_examples"] == tl.load(model).support_.size
+    assert report("evaluate", model, file, *columns)["queries"] == 15
+    line = fail("train", file, "-o", model, "--task", "rank", "--label-column", "good")
+    assert "--option query_column=" in line
+    run("convert", file, tmp_path / "ranks.dat", "--option", "query_column=sentence")  # the label is what is left
+    again = tl.formats.read_document(tmp_path / "ranks.dat")
+    assert again.strings["qid"] == [str(k // 4) for k in range(60)]
+    assert again.labels == [str(size) for size, _ in trees(60)]
+
+
+def test_queries_are_kept_or_refused(tmp_path: Path) -> None:
+    file, other = tmp_path / "ranks.dat", tmp_path / "other.dat"
+    file.write_text("2 qid:7 |BT| (A a) |ET|\n1 qid:7 |BT| (A b) |ET|\n")
+    run("convert", file, other)
+    assert tl.formats.read_document(other).strings == {"qid": ["7", "7"]}
+    assert "no place for the texts qid" in fail("convert", file, tmp_path / "ranks.tsv")
+    (tmp_path / "named.tsv").write_text("a\t1\t(A a)\nb\t2\t(A b)\n")
+    line = fail("convert", tmp_path / "named.tsv", other, "--option", "query_column=0")
+    assert "the query 'a' is no number" in line

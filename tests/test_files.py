@@ -8,11 +8,14 @@ import io
 import lzma
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from treelet.errors import FileError
+import treelet as tl
+from conftest import succeed
+from treelet.errors import FileError, FormatError, InputTypeError
 from treelet.formats.files import open_source, open_target, open_whole, unpacked_name, whole_file
 
 TEXT = "one\ntwo ünïcode\n"
@@ -107,3 +110,21 @@ def test_names_without_what_says_how_they_are_packed() -> None:
         "a.json",
         "gz",
     ]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+def test_what_is_packed_is_unpacked_whatever_its_name(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "a.txt").write_bytes(pack(TEXT.encode()))
+    with open_source(tmp_path / "a.txt") as source:
+        assert b"".join(source.chunks()) == TEXT.encode()
+    assert succeed("convert", "-", "-", "--to", "lines", input=pack(b"(S (A a))")).stdout == "(S (A a))\n"
+
+
+def test_what_is_no_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputTypeError, match="a path or an open file is needed, got list: read files one at a time"):
+        tl.read_trees([tmp_path / "a.mrg"])  # type: ignore[arg-type]
+    with pytest.raises(FileError, match=r"Is a directory\); read its files one at a time"):
+        tl.read_trees(tmp_path)
+    (tmp_path / "wide.tsv").write_text("a\t(S x)\n", encoding="utf-16")
+    with pytest.raises(FormatError, match='encoding="utf-16"'):
+        tl.read_trees(tmp_path / "wide.tsv")

@@ -251,7 +251,7 @@ def test_large_values_do_not_overflow_when_normalised():
 
 def test_repr_and_parameters():
     assert eval(repr(tl.ForestKernel(lam=0.3)), {"ForestKernel": tl.ForestKernel}) == tl.ForestKernel(lam=0.3)
-    assert tl.ForestKernel().get_params() == {"lam": 0.4, "lam_bounds": (1e-3, 1)}
+    assert tl.ForestKernel().get_params() == {"lam": 0.4, "leaves": False, "lam_bounds": (1e-3, 1)}
     tl.testing.check_kernel(tl.ForestKernel(lam=0.4), ["(S (A x))", "(S (B x) (A y))", "(B x)"])
 
 

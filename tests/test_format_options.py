@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
 import treelet as tl
+from conftest import fail
+from treelet.errors import ParameterError
 
 
 @pytest.mark.parametrize(
@@ -43,3 +46,22 @@ def test_options_that_are_none(format: str, message: str) -> None:
 
 def test_options_by_name_count_more_than_those_after_the_format() -> None:
     assert tl.read_trees(io.StringIO("<a x='1'/>"), "xml:attributes=true", attributes=False).strings() == ["(a)"]
+
+
+def test_a_format_in_any_case_and_by_its_suffix() -> None:
+    assert (
+        tl.read_trees(io.StringIO("x = 1"), "Python").strings()
+        == tl.read_trees(io.StringIO("x = 1"), "python").strings()
+    )
+    with pytest.raises(ParameterError, match=r"Got 'py' instead\. Files of that suffix are 'python'"):
+        tl.read_trees(io.StringIO("x = 1"), "py")
+
+
+def test_options_of_a_format_in_the_commands_words(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1")
+    message = fail("gram", tmp_path / "a.py", "-o", "-", "--format", "python:each=functions")
+    assert message.startswith(
+        "treelet: error: each in --format must be 'module', 'function', 'class' or 'statement'. Got"
+    )
+    message = fail("gram", tmp_path / "a.py", "-o", "-", "--option", "docstrings=no")
+    assert message == "treelet: error: docstrings in --option must be true or false. Got 'no' instead.\n"

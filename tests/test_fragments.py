@@ -163,5 +163,7 @@ def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.Monkey
 def test_refuses_what_has_no_fragments() -> None:
     with pytest.raises(tl.errors.InputTypeError, match="Subtree, SubsetTree and PartialTree"):
         shared_fragments("(A a)", "(A a)", tl.SubsetTree() + 1)
+    with pytest.raises(tl.errors.InputTypeError, match="not for Smoothed"):  # words that are alike are no fragments
+        shared_fragments("(N cat)", "(N dog)", tl.Smoothed({"cat": [1, 0], "dog": [0.9, 0.1]}))
     with pytest.raises(tl.errors.ParameterError, match="'limit'"):
         shared_fragments("(A a)", "(A a)", tl.SubsetTree(), limit=0)

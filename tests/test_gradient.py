@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 import treelet as tl
+from conftest import run_python
 
 
 def test_theta_names_the_parameters_in_order() -> None:
@@ -63,6 +65,27 @@ def test_gaussian_process_regressor() -> None:
     model = GaussianProcessRegressor(kernel=tl.PartialTree(lam=0.5, mu=0.5).normalized(), alpha=0.01, random_state=0)
     model.fit(texts[:30], y[:30].astype(float))
     assert ((model.predict(texts[30:]) > 0.5) == y[30:]).all()
+
+
+def test_gaussian_processes_take_kernels_that_were_there_before_them() -> None:
+    run_python(
+        "import sys, treelet as tl; kernel = tl.SubsetTree().normalized(); assert 'sklearn' not in sys.modules\n"
+        "from sklearn.gaussian_process import GaussianProcessRegressor\n"
+        "GaussianProcessRegressor(kernel, alpha=0.1, optimizer=None).fit(['(A a)', '(B b)'], [0, 1])"
+    )
+
+
+def test_kernels_of_scikit_learn_beside_ours() -> None:
+    texts, y = labelled_trees()
+    own, noise = tl.SubsetTree(lam=0.4).normalized(), WhiteKernel(0.5)
+    expected = own(texts[:9])
+    for both in (own + noise, noise + own):
+        np.testing.assert_allclose(both(texts[:9]), expected + 0.5 * np.eye(9))
+        assert GaussianProcessRegressor(both, optimizer=None).fit(texts[:30], y[:30]).score(texts[30:], y[30:]) > 0.5
+    for both in (own * ConstantKernel(2.0), ConstantKernel(2.0) * own):
+        np.testing.assert_allclose(both(texts[:9]), 2 * expected)
+    with pytest.raises(tl.errors.InputTypeError, match="a kernel or a number"):
+        own + "noise"  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("how", ["constructor", "set_params"])

@@ -252,9 +252,20 @@ def test_long_work_can_be_interrupted(n_jobs: int) -> None:
 
 def test_what_does_not_fit_names_bytes_and_ways_out() -> None:
     many = tl.Treebank(["(A a)"])[np.zeros(10**7, np.int64)]
-    for work in (lambda: tl.gram(tl.SubsetTree(), many), lambda: tl.KernelSVC().fit(many, np.arange(10**7) % 2)):
+    for work in (lambda: tl.gram(tl.SubsetTree(), many), lambda: tl.SubsetTree()(many)):
         with pytest.raises(
-            tl.errors.NotEnoughMemoryError, match=r"takes 800,000,000,000,000 bytes.*fewer examples.*float32.*out="
+            tl.errors.NotEnoughMemoryError,
+            match=r"takes 800,000,000,000,000 bytes.*fewer examples; treelet.gram\(..., dtype='float32'\).*out=",
         ):
             work()
+    y = np.arange(10**7) % 2
+    for fit, way in (  # an estimator has neither dtype= nor out=
+        (lambda: tl.KernelSVC().fit(many, y), "train on fewer examples"),
+        (lambda: tl.RLS(memory=None).fit(many, y), "give a smaller basis="),
+        (lambda: tl.KernelMatrix().fit(many).transform(many), "treelet.gram(..., out='K.npy')"),
+    ):
+        with pytest.raises(tl.errors.NotEnoughMemoryError, match="takes 800,000,000,000,000 bytes") as error:
+            fit()
+        assert way in str(error.value)
+        assert "dtype=" not in str(error.value)
     assert issubclass(tl.errors.NotEnoughMemoryError, MemoryError)

@@ -6,6 +6,7 @@ import gc
 import pickle
 import subprocess
 import sys
+import warnings
 import weakref
 from itertools import combinations
 from pathlib import Path
@@ -397,6 +398,17 @@ def test_kernel_matrix() -> None:
     np.testing.assert_allclose(step.fit(TREES).transform(TREES), K, rtol=1e-12)
 
 
+@pytest.mark.parametrize("columns", [False, True])
+def test_a_kernel_matrix_keeps_its_examples(columns: bool) -> None:
+    values = np.arange(6.0).reshape(3, 2)
+    kernel, X = (tl.On("x", tl.Linear()), {"x": values}) if columns else (tl.Linear(), values)
+    step = tl.KernelMatrix(kernel).fit(X)
+    new = {"x": np.ones((1, 2))} if columns else np.ones((1, 2))
+    before = step.transform(new)
+    values[:] = 0
+    np.testing.assert_array_equal(step.transform(new), before)
+
+
 def test_kernel_matrix_before_svc() -> None:
     model = make_pipeline(tl.KernelMatrix(KERNEL), SVC(kernel="precomputed"))
     assert model.fit(TREES, LABELS).score(MORE, MORE_LABELS) > 0.9
@@ -449,6 +461,7 @@ FOUR = TREES[:4]
         (FOUR, [["a", "b"]] * 4, "one dimension"),
         (FOUR, None, "fit needs y"),
         ([], [], "X is empty"),
+        ([None, np.nan, None, None], [0, 1, 0, 1], "nothing to learn from: the kernel is 0 for all 4 examples"),
     ],
 )
 def test_bad_data(X: Any, y: Any, message: str) -> None:
@@ -467,7 +480,7 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
         ({"class_weight": {"verb": 2}}, "from the classes"),
         ({"class_weight": {"deed": -1}}, "positive numbers"),
         ({"kernel": "rbf"}, "must be a kernel, 'precomputed' or None. Got 'rbf'"),
-        ({"kernel": tl.SubsetTree}, "must be a kernel, 'precomputed' or None"),
+        ({"kernel": tl.SubsetTree}, r"must be a kernel, 'precomputed' or None, such as SubsetTree\(\), with brackets"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"probability": "yes"}, "'probability' parameter"),
         ({"tol": 0}, "'tol' parameter"),
@@ -486,8 +499,8 @@ def test_other_errors() -> None:
         tl.KernelMatrix().transform(TREES)
     with pytest.raises(tl.errors.ParameterError, match="fitted without probabilities"):
         tl.KernelSVC().fit(TREES, LABELS).set_params(probability=True).predict_proba(TREES)
-    with pytest.raises(tl.errors.ParameterError, match="at least two examples of each class"):
-        tl.KernelSVC(probability=True).fit(TREES[:3], LABELS[:3])
+    with pytest.raises(tl.errors.ParameterError, match=r"two examples of each class.* one only of \['rare'\]"):
+        tl.KernelSVC(probability=True).fit(TREES, [*LABELS[:-1], "rare"])
     with pytest.raises(tl.errors.FormatError):
         tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
     with pytest.raises(tl.errors.ParameterError, match="sample_weight"):
@@ -496,6 +509,16 @@ def test_other_errors() -> None:
         tl.KernelSVR().fit(TREES, LABELS)
     with pytest.raises(tl.errors.ParameterError, match="'epsilon'"):
         tl.KernelSVR(epsilon=-1).fit(TREES, range(60))
+
+
+def test_distances_are_no_kernel_values() -> None:
+    """They are symmetric and finite, and a machine that learns from them is worse than a guess."""
+    kernel = KERNEL.normalized()
+    with pytest.raises(
+        tl.errors.ParameterError, match=r"as distances have it.*: give kernel\(X\), not kernel.distance"
+    ):
+        tl.KernelSVC("precomputed").fit(kernel.distance()(TREES), LABELS)
+    tl.KernelSVC("precomputed").fit(np.zeros((4, 4)), [0, 1, 0, 1])  # says nothing, but is one
 
 
 def test_names_of_parameters_reach_through_wrappers() -> None:
@@ -507,6 +530,17 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
         assert "SubsetTree(lam=0.3)" in repr(clone(machine).kernel)
     with pytest.raises(tl.errors.ParameterError, match="no parameter 'nonsense'"):
         tl.SubsetTree().normalized().set_params(nonsense=1)
+    named = tl.Sum(syntax=tl.On("tree", tl.SubsetTree().normalized()), length=tl.On("length", tl.Linear()))
+    machine = tl.KernelSVC(named)
+    with pytest.raises(tl.errors.ParameterError, match=r"no parameter 'lamda'; .* within it \['lam', 'max_depth'"):
+        machine.set_params(kernel__syntax__lamda=0.2)
+    with pytest.raises(tl.errors.ParameterError, match=r"no parameter 'factor'; .*made with one: 1.0 \* kernel"):
+        machine.set_params(kernel__length__factor=0.1)
+    for unsaid in (tl.KernelSVC(), tl.KernelSVC(tl.SubsetTree())):
+        with pytest.raises(tl.errors.ParameterError, match="no parameter 'lam', its kernel has: kernel__lam"):
+            unsaid.set_params(lam=0.2)
+    with pytest.raises(ValueError, match="nonsense"):
+        machine.set_params(nonsense=0.2)
     kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
     with pytest.raises(tl.errors.ParameterError, match="sigma"):
         kernel.set_params(kernel__lam=0.9, sigma=-1)
@@ -641,3 +675,22 @@ def test_self_values_of_training_examples_are_computed_once(monkeypatch: pytest.
     before = kernel.diag(bank := tl.Treebank(TREES))
     kernel.vectors = {"w1": [1.0, 0.1], "w2": [0.0, 0.2]}
     assert (kernel.diag(bank) != before).any(), "other vectors have other values"
+
+
+def test_trees_too_large_for_their_kernel_are_said():
+    from treelet.learn.machine import FEW
+
+    rng = np.random.default_rng(0)
+
+    def large() -> str:  # a chain: fragments of all depths
+        words = "".join(f"(A (B {rng.integers(3)}) " for _ in range(60))
+        return words + "(C c)" + ")" * 60
+
+    X, y = [large() for _ in range(FEW)], ["a", "b"] * (FEW // 2)
+    with pytest.warns(tl.errors.TreeletWarning, match="hardly any training example is like another"):
+        tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tl.KernelSVC(tl.SubsetTree(lam=0.1).normalized()).fit(X, y)
+        tl.KernelSVC(tl.SubsetTree(max_depth=2).normalized()).fit(X, y)
+        tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X[:4], y[:4])

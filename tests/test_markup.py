@@ -369,3 +369,12 @@ def test_commands(tmp_path: Path) -> None:
 def test_comments_are_no_trees() -> None:
     with pytest.raises(InputTypeError, match="item 0 is a"):
         tl.Treebank([etree.Comment("x")])
+
+
+def test_names_in_pages_are_the_same_in_large_letters(tmp_path: Path) -> None:
+    page = "<DIV Class=a Id=b>one<SCRIPT>x</SCRIPT></DIV>"
+    options = {"each": "DIV", "attributes": ["CLASS"], "drop": ["Script"]}
+    assert tl.Treebank(html_trees(page, **options)).strings() == ["(div (@class a) (#text one))"]
+    (tmp_path / "a.html").write_text(page)
+    assert tl.read_trees(tmp_path / "a.html", **options).strings() == ["(div (@class a) (#text one))"]
+    assert tl.Treebank(xml_trees("<A B='1'><a b='2'/></A>", attributes=["b"])).strings() == ["(A (a (@b 2)))"]

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 import treelet as tl
 from conftest import binary, round_trip, signed
@@ -195,8 +197,17 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
 
     with pytest.raises(NotFittedError):
         tl.save(tl.KernelSVC(), tmp_path / "m")
-    with pytest.raises(tl.errors.InputTypeError, match="a list cannot be saved"):
+    with pytest.raises(tl.errors.InputTypeError, match=r"a list cannot be saved; .* RLS, RankRLS, RankSVM, Voted"):
         tl.save([], tmp_path / "m")
+    search = GridSearchCV(tl.KernelSVC(), {"C": [1]}, cv=2).fit(TREES, LABELS)
+    for wrong, instead in (
+        (search, "save its best_estimator_"),
+        (make_pipeline(tl.KernelSVC()), "keep it with joblib"),
+        (KERNEL, "repr"),
+        ("m", "the model comes first"),
+    ):
+        with pytest.raises(tl.errors.InputTypeError, match=f"cannot be saved.*{instead}"):
+            tl.save(wrong, tmp_path / "m")
     clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
     clf.cache_size = object()
     with pytest.raises(tl.errors.InputTypeError, match="a object cannot be saved"):
@@ -459,6 +470,16 @@ def test_every_model_has_a_card(model: Any, options: dict[str, Any], task: str, 
         assert card["training"]["values"] == {"least": 1, "most": 2}
     tl.save(tl.load(file), again)
     assert again.read_bytes() == file.read_bytes(), "nothing is lost on the way, and nothing tells when it was"
+
+
+@pytest.mark.parametrize("model", [tl.KernelSVC(), tl.KernelMatrix(), tl.RLS()], ids=repr)
+def test_a_file_tells_of_the_kernel_of_the_fit(model: Any, tmp_path: Path) -> None:
+    kernel, file = tl.SubsetTree(lam=0.4), tmp_path / "m.treelet"
+    model.set_params(kernel=kernel).fit(CARD_TREES, CARD_VALUES)
+    kernel.set_params(lam=0.9)
+    tl.save(model, file)
+    assert tl.learn.card(file)["kernel"] == "SubsetTree(lam=0.4)"
+    assert tl.load(file).kernel == tl.SubsetTree(lam=0.4)
 
 
 def test_the_fingerprint_is_of_the_examples_alone(tmp_path: Path) -> None:

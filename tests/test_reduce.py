@@ -82,3 +82,14 @@ def test_what_is_wrong_is_said():
     with pytest.raises(tl.TreeletError, match="nearest needs a kernel first, got list"):
         tl.nearest(["(A a)"], kernel)
     assert tl.nearest(kernel, ["(A a)"], [], 1)[1].shape == (0, 1)
+
+
+def test_all_where_there_are_fewer_than_usual():
+    bank = ["(S (A a))", "(S (B b))", "(S (A a) (B b))"]
+    kernel = tl.SubsetTree().normalized()
+    assert tl.nearest(kernel, bank)[1].shape == (3, 2)
+    assert tl.nearest(kernel, bank, bank[:1])[1].shape == (1, 3)
+    with pytest.raises(tl.TreeletError, match="nothing to look in: nearest needs two examples or more, or Q, got 1"):
+        tl.nearest(kernel, bank[:1])
+    with pytest.raises(tl.TreeletError, match="nothing to look in: nearest needs examples in X, got 0"):
+        tl.nearest(kernel, [], bank)

@@ -255,6 +255,22 @@ def test_one_column_is_a_column(kernel: tl.kernels.Kernel, cells: list[Any]) -> 
             tl.KernelSVC(kernel).fit(several, labels)
 
 
+def test_very_many_names_are_not_all_said() -> None:
+    wide = pd.DataFrame(np.zeros((2, 3000)))
+    for work in (
+        lambda: tl.SubsetTree()(wide),
+        lambda: tl.SubsetTree()(dict(enumerate(["(A x)"] * 3000))),
+        lambda: tl.On("tree", tl.SubsetTree())(wide),
+        lambda: tl.On("tree", tl.SubsetTree())(
+            [{**dict.fromkeys(range(3000)), "tree": "(A x)"}, dict.fromkeys(range(3000))]
+        ),
+    ):
+        with pytest.raises(tl.TreeletError, match=r"18, 19, \.\.\.\], 3,000 in all") as error:
+            work()
+        assert len(str(error.value)) < 400
+    assert repr(tl.structures.Table.from_any(wide)).endswith("19, ...], 3,000 in all>")
+
+
 def test_rows_with_names_are_told_of_on() -> None:
     for kernel in (tl.SubsetTree(), tl.ForestKernel(), tl.Bag(tl.SubsetTree())):
         with pytest.raises(

@@ -7,7 +7,7 @@ name.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,16 @@ def in_words(texts: list[str]) -> str:
     """
     *most, last = texts
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def some_of(names: Iterable[object], most: int = 20) -> str:
+    """A list of names, the first of very many.
+
+    >>> some_of(["a", "b"]), some_of(range(3000), 3)
+    ("['a', 'b']", '[0, 1, 2, ...], 3,000 in all')
+    """
+    every = list(names)
+    return repr(every) if len(every) <= most else f"{repr(every[:most])[:-1]}, ...], {len(every):,} in all"
 
 
 def check_number(owner: object, name: str, low: float, high: float, *, low_included: bool = False) -> None:

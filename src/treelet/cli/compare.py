@@ -12,9 +12,9 @@ from treelet.cli.options import (
     JsonOption,
     KernelOption,
     LamOption,
+    LeavesOption,
     MaxDepthOption,
     MuOption,
-    NoLeavesOption,
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ
@@ -39,7 +39,7 @@ def command(
     lam: LamOption = None,
     mu: MuOption = None,
     max_depth: MaxDepthOption = None,
-    no_leaves: NoLeavesOption = False,
+    leaves: LeavesOption = None,
     top: Annotated[int, typer.Option(metavar="N", help="How many shared fragments to show.")] = 20,
     reading: Reading,
     json: JsonOption = False,
@@ -50,7 +50,7 @@ def command(
     """
     if top < 0:
         raise ParameterError(f"--top must be at least 0, got {top}")
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, no_leaves=no_leaves)
+    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
     trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
 
     from treelet.explain import shared_fragments

@@ -17,14 +17,14 @@ from treelet.cli.options import (
     JsonOption,
     KernelOption,
     LamOption,
+    LeavesOption,
     MaxDepthOption,
     MuOption,
-    NoLeavesOption,
     ProgressOption,
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, reads, warn_if_empty
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def command(
     lam: LamOption = None,
     mu: MuOption = None,
     max_depth: MaxDepthOption = None,
-    no_leaves: NoLeavesOption = False,
+    leaves: LeavesOption = None,
     normalize: Annotated[
         bool, typer.Option("--normalize", help="K(x,y) / sqrt(K(x,x) K(y,y)); never overflows.")
     ] = False,
@@ -67,7 +67,7 @@ def command(
 
     Example: treelet gram trees.mrg -o K.npy --kernel sst --lam 0.4 --normalize --jobs 2
     """
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, no_leaves=no_leaves, normalize=normalize)
+    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves, normalize=normalize)
     files.check_output(output)
     if json and output == "-":
         raise ParameterError("--json and -o - both want the standard output: name a file for one of them")
@@ -81,6 +81,9 @@ def command(
     with files.whole_file(Path(output)) if output != "-" else nullcontext() as temporary:
         rows = read_trees(file, **reading.arguments(column=column))
         others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
+        for name, bank in ((file, rows), (columns, others)):
+            if name is not None and bank is not None:
+                warn_if_empty(name, len(bank))
         read = time.perf_counter()
         shape = len(rows), len(rows if others is None else others)
 

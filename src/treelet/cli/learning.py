@@ -99,7 +99,7 @@ def queries_of(found: Examples, name: str) -> list[str]:
         there = f"the file has the texts {', '.join(found.strings)}" if found.strings else "the file has none"
         raise ParameterError(
             f"{found.file}: ranking needs the query of each example, a column of texts called {name!r} (--query names "
-            f"another; SVM-Light-TK has qid:N, KeLP |BS:{name}|); {there}"
+            f"another; SVM-Light-TK has qid:N, KeLP |BS:{name}|, for tables there is --option query_column=); {there}"
         )
     return found.strings[name]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ from treelet.cli.wording import in_command_words
 from treelet.errors import TreeletError
 
 FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 class Told:
@@ -87,6 +89,8 @@ def _one_line(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{error.filename}: {error.strerror}"
+    elif isinstance(error, OSError) and error.errno in UNWRITABLE:  # files are written under their names
+        text = f"the standard output cannot be written ({error.strerror})"
     return " ".join(text.split())
 
 
@@ -129,10 +133,22 @@ def main() -> None:
 
 def start(app: typer.Typer, name: str) -> None:
     """Run a command line and exit."""
+    if sys.stderr is None:  # closed, and then print() would take the standard output instead
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.exit(_say(f"{name}: error: the standard output is closed: send it to a file, or to {os.devnull}"))
     for stream in (sys.stdout, sys.stderr):
         encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
         if encoding not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8")  # as all files are that treelet writes
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # unwinds, so that nothing half-written stays
-    app(prog_name=name)
+    try:
+        app(prog_name=name)
+    except OSError as error:  # outside of any command, as the help is
+        sys.exit(_say(f"{name}: error: {_one_line(error)}"))
+
+
+def _say(message: str) -> int:
+    print(message, file=sys.stderr)
+    return FAILED

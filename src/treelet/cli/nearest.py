@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,21 +15,22 @@ from treelet.cli.options import (
     JobsOption,
     JsonOption,
     LamOption,
+    LeavesOption,
     MaxDepthOption,
     MuOption,
-    NoLeavesOption,
     ProgressOption,
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, reads
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, TreeletWarning
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
     from treelet.structures import Tree, Treebank
 
 WIDTH = 100  # letters of a tree's words that are shown
+DEFAULT_K = 5
 LISTED = 200  # shared fragments, of which the widest are shown
 
 
@@ -41,14 +43,19 @@ def command(
         READ,
     ] = None,
     *,
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="How many neighbours of each.")] = 5,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k", "-k", metavar="N", help=f"How many neighbours of each. By default {DEFAULT_K}, if there are."
+        ),
+    ] = None,
     kernel: Annotated[
         str, typer.Option(metavar="NAME", autocompletion=among(*KERNELS), help="st, sst or pt, always normalised.")
     ] = "sst",
     lam: LamOption = None,
     mu: MuOption = None,
     max_depth: MaxDepthOption = None,
-    no_leaves: NoLeavesOption = False,
+    leaves: LeavesOption = None,
     top: Annotated[
         int, typer.Option(metavar="N", help="How many shared fragments of each pair to show, widest first.")
     ] = 1,
@@ -60,30 +67,53 @@ def command(
 ) -> None:
     """Show the trees that are most like given ones.
 
-    Trees are counted from 1. Example: treelet nearest bank.mrg "(NP (D the) (N apple))" -k 3
+    Trees are counted from 1; those of source code and markup also have the line where they begin. Example: treelet nearest bank.mrg "(NP (D the) (N apple))" -k 3
     """
     if top < 0:
         raise ParameterError(f"--top must be at least 0, got {top}")
     if bank == query == "-":
         raise ParameterError("only one of BANK and QUERY can be the standard input")
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, no_leaves=no_leaves)
+    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
 
     from treelet.gram import nearest
-    from treelet.structures import Treebank, read_trees
+    from treelet.structures import Treebank
 
-    trees = read_trees(bank, **reading.arguments())
-    queries = None
-    if query is not None:
-        is_tree = query.lstrip().startswith("(")
-        queries = (
-            Treebank([read_argument(query, "QUERY", reading)]) if is_tree else read_trees(query, **reading.arguments())
-        )
+    trees, places = _read(bank, reading)
+    if len(trees) <= (query is None):
+        raise ParameterError(f"{bank}: there is nothing to look in: {'no tree' if not len(trees) else 'one tree only'}")
+    queries, asked = None, places
+    if query is not None and query.lstrip().startswith("("):
+        queries, asked = Treebank([read_argument(query, "QUERY", reading)]), None
+    elif query is not None:
+        queries, asked = _read(query, reading)
+    if k is None:
+        k = min(DEFAULT_K, len(trees) - (query is None))
     values, rows = nearest(chosen.normalized(), trees, queries, k, n_jobs=n_jobs, memory=memory, progress=progress)
+    if unlike := int((values[:, 0] == 0).sum()):
+        warnings.warn(
+            f"{unlike:,} of {len(values):,} trees share nothing with any tree of BANK: are they of the same kind, read in the same way?",
+            TreeletWarning,
+            stacklevel=2,
+        )
     found = _found(chosen, trees if queries is None else queries, trees, values.tolist(), rows.tolist(), top)
+    for one in found:
+        for item, where in [(one, asked), *((neighbour, places) for neighbour in one["nearest"])]:
+            if where is not None:
+                item["place"] = where[item["number"] - 1]
     if json:
         print(json_format.dumps({"kernel": repr(chosen.normalized()), "queries": found}))
         return
     print("\n\n".join(map(_text, found)))
+
+
+def _read(file: str, reading: Reading) -> tuple[Treebank, list[str] | None]:
+    """The trees of a file, and where each begins, if they stand for source code or markup."""
+    from treelet.formats import read_document
+    from treelet.structures.treebank import bank_of
+
+    document = read_document(file, labels=False, **reading.arguments())
+    name = "<stdin>" if file == "-" else file
+    return bank_of(document), None if document.lines is None else [f"{name}:{line}" for line in document.lines]
 
 
 def _found(
@@ -106,11 +136,15 @@ def _found(
 
 
 def _text(query: dict[str, Any]) -> str:
-    lines = [f"{query['number']}. {_words(query['tree'])}"]
+    lines = [f"{query['number']}. {_shown(query)}"]
     for neighbour in query["nearest"]:
-        lines.append(f"   {neighbour['value']:.4f}  {neighbour['number']}. {_words(neighbour['tree'])}")
+        lines.append(f"   {neighbour['value']:.4f}  {neighbour['number']}. {_shown(neighbour)}")
         lines += [f"             {fragment}" for fragment in neighbour["shared"]]
     return "\n".join(lines)
+
+
+def _shown(item: dict[str, Any]) -> str:
+    return f"{item['place']}: {_words(item['tree'])}" if "place" in item else _words(item["tree"])
 
 
 def _words(text: str) -> str:

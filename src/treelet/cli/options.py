@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 KERNELS = {
     "st": ("Subtree", ("lam",)),
-    "sst": ("SubsetTree", ("lam", "max_depth")),
+    "sst": ("SubsetTree", ("lam", "max_depth", "leaves")),
     "pt": ("PartialTree", ("lam", "mu", "leaves")),
 }
-OPTION_NAMES = {"lam": "--lam", "mu": "--mu", "max_depth": "--max-depth", "leaves": "--no-leaves"}
+OPTION_NAMES = {"lam": "--lam", "mu": "--mu", "max_depth": "--max-depth", "leaves": "--leaves"}
 
 KernelOption = Annotated[
     str,
@@ -46,7 +46,14 @@ MusOption = Annotated[
     str | None, typer.Option("--mu", metavar="LIST", help="pt: decay a level, in (0, 1]; or several.  [default: 0.4]")
 ]
 MaxDepthOption = Annotated[int | None, typer.Option(metavar="N", help="sst: only fragments of at most this depth.")]
-NoLeavesOption = Annotated[bool, typer.Option("--no-leaves", help="pt: equal words count for nothing on their own.")]
+LeavesOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--leaves/--no-leaves",
+        help="Whether equal words count on their own: by default for pt, not for sst.",
+        show_default=False,
+    ),
+]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")]
 ProgressOption = Annotated[
     bool,
@@ -103,7 +110,7 @@ def kernel_from_options(
     lam: float | None = None,
     mu: float | None = None,
     max_depth: int | None = None,
-    no_leaves: bool = False,
+    leaves: bool | None = None,
     normalize: bool = False,
 ) -> Kernel:
     """The kernel that the options of a command describe; what is not given has the kernel's own default.
@@ -115,7 +122,7 @@ def kernel_from_options(
     """
     name = one_of("--kernel", name, tuple(KERNELS))
     class_name, known = KERNELS[name]
-    given: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": False if no_leaves else None}
+    given: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}
     given = {key: value for key, value in given.items() if value is not None}
     for key in given:
         if key not in known:

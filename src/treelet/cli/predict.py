@@ -12,7 +12,7 @@ import typer
 from treelet.cli import examples
 from treelet.cli.options import JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, reads, warn_if_empty
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def command(
             raise ParameterError(
                 f"{model}: --{'scores' if scores else 'probability'} is for classifiers; this model says a number anyway"
             )
-        data = examples.for_model(predictor, examples.read(file, reading, labels=False))
+        found = examples.read(file, reading, labels=False)
+        warn_if_empty(file, len(found))
+        data = examples.for_model(predictor, found)
         told = predicted(predictor, data, "probability" if probability else "scores" if scores else None)
         result: dict[str, Any] = {"model": model, "file": file, "examples": len(next(iter(told.values())))}
         if predictor.task == "classify":

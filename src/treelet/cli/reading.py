@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, get_type_hints
@@ -15,7 +16,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from treelet.cli.completing import formats
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, TreeletWarning
 
 FormatOption = Annotated[
     str | None,
@@ -75,6 +76,13 @@ class Reading:
         named += [(f"--{name.replace('_', '-')}", True) for name in self.options if name in OPTIONS]
         named += [("--option", True) for name in self.options if name not in OPTIONS]
         return [name for name, used in named if used]
+
+
+def warn_if_empty(file: str, n: int) -> None:
+    """Say that there was nothing to work on: whoever wrote the file may have failed."""
+    if not n:
+        shown = "<stdin>" if file == "-" else file
+        warnings.warn(f"{shown}: there are no trees in it", TreeletWarning, stacklevel=3)
 
 
 def reads(command: Callable[..., None]) -> Callable[..., None]:

@@ -19,9 +19,9 @@ from treelet.cli.options import (
     JsonOption,
     KernelOption,
     LamsOption,
+    LeavesOption,
     MaxDepthOption,
     MusOption,
-    NoLeavesOption,
     ProgressOption,
     SeedOption,
     kernel_from_options,
@@ -49,7 +49,7 @@ def command(
     lam: LamsOption = None,
     mu: MusOption = None,
     max_depth: MaxDepthOption = None,
-    no_leaves: NoLeavesOption = False,
+    leaves: LeavesOption = None,
     no_normalize: Annotated[
         bool, typer.Option("--no-normalize", help="The plain kernel. By default K(x,y) / sqrt(K(x,x) K(y,y)).")
     ] = False,
@@ -130,7 +130,7 @@ def command(
     """
     task = one_of("--task", task, TASKS)
     tried = _tried(kernel, lam, mu, C, grid)
-    given: dict[str, Any] = {"max_depth": max_depth, "no_leaves": no_leaves, "normalize": not no_normalize}
+    given: dict[str, Any] = {"max_depth": max_depth, "leaves": leaves, "normalize": not no_normalize}
     for name, value in ((name, value) for name, values in tried.items() if name != "C" for value in values):
         kernel_from_options(kernel, **{**given, name: value})  # complains before anything is read
     kernel_from_options(kernel, **given)

@@ -67,7 +67,13 @@ def _told(match: re.Match[str], options: dict[str, str], ctx: Any) -> str:
         if isinstance(ctx.params.get(parameter.name), str) and repr(ctx.params[parameter.name]) == match["got"]
     ]
     if named is None and not alike:
-        return match[0]
+        written = next(
+            (f"--{name}" for name in ("option", "format") if f"{match['name']}=" in str(ctx.params.get(name))), None
+        )
+        if written is None:
+            return match[0]
+        wanted = match["rest"].replace("True or False", "true or false")
+        return f"{match['name']} in {written} must be {wanted}Got {match['got']} instead"
     shown = named if named in alike or not alike else alike[0]
     return f"{shown} must be {match['rest']}Got {match['got']} instead"
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError, ParameterError
-from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
+from treelet.kernels import Kernel, PartialTree, Smoothed, SubsetTree, Subtree
 from treelet.kernels.base import overflow
 from treelet.structures import Tree, Treebank
 
@@ -103,7 +103,7 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     (True, 1.25)
     """
     check_integer("limit", limit)
-    if not isinstance(kernel, (Subtree, SubsetTree, PartialTree)):
+    if not isinstance(kernel, (Subtree, SubsetTree, PartialTree)) or isinstance(kernel, Smoothed):
         raise InputTypeError(f"fragments are listed for Subtree, SubsetTree and PartialTree, not for {kernel!r}")
     kernel.validate()
     if isinstance(kernel, PartialTree) and kernel.terminal_factor != 1:

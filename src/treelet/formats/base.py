@@ -49,6 +49,8 @@ class Document:
         Named columns of plain text.
     format : str or None
         The name of the format that it was read in.
+    lines : list of int or None
+        Where each tree begins, in formats whose trees stand for something else: source code and markup.
     """
 
     trees: dict[str, Columns] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Document:
     vectors: dict[str, list[dict[str | int, float]]] = field(default_factory=dict)
     strings: dict[str, list[str]] = field(default_factory=dict)
     format: str | None = None
+    lines: list[int] | None = None
 
     def __len__(self) -> int:
         if self.labels is not None:
@@ -80,7 +83,7 @@ class Format:
         The names of files that suggest it.
     holds : tuple of str, optional
         What it can hold beside one column of trees: some of ``"labels"``, ``"vectors"``, ``"strings"``, ``"trees"`` (more
-        columns of them). What it cannot hold is not written without a word, see `write_document`. By default
+        columns of them), and the names of columns of text that it has a place for. What it cannot hold is not written without a word, see `write_document`. By default
         all of them.
     looks : callable, optional
         Given the first bytes of a file, as UTF-8: why they look like this format (``"it begins with '('"``), or None.
@@ -120,9 +123,12 @@ def register(format: Format) -> Format:
 def find_format(name: str | None, file: object = None) -> Format:
     """The format called `name`, or the one that the file's name suggests (brackets, if none does)."""
     if name is not None:
-        if name not in FORMATS:
-            raise wrong("format", f"one of {sorted(FORMATS)}", name)
-        return FORMATS[name]
+        known = FORMATS.get(name) or FORMATS.get(str(name).lower())
+        if known is None:
+            error = wrong("format", f"one of {sorted(FORMATS)}", name)
+            meant = next((one.name for one in FORMATS.values() if f".{name}".lower() in one.suffixes), None)
+            raise ParameterError(f"{error} Files of that suffix are {meant!r}.") if meant else error
+        return known
     return _by_suffix(file) or FORMATS["brackets"]
 
 
@@ -302,7 +308,7 @@ def write_document(
     dropped = [drop] if isinstance(drop, str) else list(drop)
     for part in dropped:
         check_one_of("drop", part, PARTS, of="write_document")
-    for part, what in _beside(document).items():
+    for part, what in _beside(document, chosen.holds).items():
         if part not in chosen.holds and part not in dropped:
             others = [name for name, other in FORMATS.items() if other.write and part in other.holds]
             raise ParameterError(
@@ -315,13 +321,14 @@ def write_document(
         chosen.write(document, stream)
 
 
-def _beside(document: Document) -> dict[str, str]:
-    """What a document holds beside one column of trees, in words."""
+def _beside(document: Document, known: Collection[str]) -> dict[str, str]:
+    """What a document holds beside one column of trees and columns of text that are known, in words."""
     more = list(document.trees)[1:]
+    texts = [name for name in document.strings if name not in known]
     found = {
         "labels": "labels" if document.labels is not None and any(document.labels) else "",
         "vectors": f"the feature vectors {', '.join(document.vectors)}" if document.vectors else "",
-        "strings": f"the texts {', '.join(document.strings)}" if document.strings else "",
+        "strings": f"the texts {', '.join(texts)}" if texts else "",
         "trees": f"more than one tree a row ({', '.join(more)})" if more else "",
     }
     return {part: what for part, what in found.items() if what}

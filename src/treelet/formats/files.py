@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from treelet.checks import check_one_of, wrong
-from treelet.errors import FileError, FormatError, TreeletWarning
+from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
 
 PathLike = str | os.PathLike[str]
 CHUNK = 1 << 20
 HEAD = 1 << 16
 ON_ERROR = ("raise", "skip")
 SHOWN = 3  # places of what was left out
+MAGIC = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
 PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 
@@ -127,8 +128,10 @@ class Source:
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError as error:
+            wide = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
             raise self.error(
-                'these bytes are not UTF-8 text; if the file has another encoding, name it (encoding="latin-1")',
+                "these bytes are not UTF-8 text; if the file has another encoding, name it "
+                f'(encoding="{"utf-16" if wide else "latin-1"}")',
                 number,
                 len(line[: error.start].decode("utf-8")) + 1,
             ) from None
@@ -214,16 +217,34 @@ def open_source(
             yield Source(cast("IO[bytes]", file), name, encoding, on_error)
         return
     if file == "-":
-        yield Source(sys.stdin.buffer, "<stdin>", encoding, on_error)
+        if sys.stdin is None:
+            raise FileError("<stdin>: cannot be read (the standard input is closed)")
+        yield Source(_unpacked(sys.stdin.buffer), "<stdin>", encoding, on_error)
         return
+    if not isinstance(file, str | os.PathLike):
+        raise InputTypeError(f"a path or an open file is needed, got {type(file).__name__}: read files one at a time")
     path = Path(file)
     opener = PACKED.get(path.suffix.lower(), open)
     try:
         stream = opener(path, "rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise FileError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from error
+        hint = "; read its files one at a time" if isinstance(error, IsADirectoryError) else ""
+        raise FileError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}){hint}") from error
     with stream:
-        yield Source(stream, str(path), encoding, on_error)
+        yield Source(_unpacked(stream) if opener is open else stream, str(path), encoding, on_error)
+
+
+def _unpacked(stream: IO[bytes]) -> IO[bytes]:
+    """What is packed under a name that does not say so, or comes from a pipe, is known by its first bytes."""
+    head = b""
+    if isinstance(stream, io.BufferedReader):
+        head = stream.peek(8)[:8]
+    elif stream.seekable():  # a stand-in for the standard input
+        begin = stream.tell()
+        head = stream.read(8)
+        stream.seek(begin)
+    suffix = next((suffix for suffix, magic in MAGIC.items() if head.startswith(magic)), None)
+    return cast("IO[bytes]", PACKED[suffix](stream, "rb")) if suffix else stream
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
@@ -235,10 +256,12 @@ def whole_file(file: PathLike) -> Iterator[Path]:
 
     Links are followed. What is no regular file (a pipe, a device) stays what it is: the temporary file is poured into it.
     """
-    target = Path(file).resolve()
+    target = Path(file)
+    special = target.exists() and not target.is_file() and not target.is_dir()
+    if not special:  # the shell's >(command) is a link to what has no name
+        target = target.resolve()
     if target.is_dir():
         raise FileError(f"{target}: is a folder")
-    special = target.exists() and not target.is_file()
     folder = Path(tempfile.gettempdir()) if special else target.parent
     # Known before it is made, so that it always goes away.
     temporary = folder / f".{target.name}.{secrets.token_hex(6)}"

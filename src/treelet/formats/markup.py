@@ -90,7 +90,8 @@ def html_trees(
     Parameters
     ----------
     source, each, attributes, text, drop, encoding
-        As for `xml_trees`. ``drop=["script", "style"]`` leaves out what is not shown.
+        As for `xml_trees`. ``drop=["script", "style"]`` leaves out what is not shown. Names in large or small letters are
+        the same in a page, and become small ones.
 
     Returns
     -------
@@ -138,21 +139,36 @@ def _located(parse: Parse, source: Any, each: str | None, encoding: str, **optio
         return [located(element, adapter) for element in _chosen(adapter.root(source), each, FormatError)]
     with opened(source, encoding, (*XML, *HTML)) as stream:
         root, places = parse(stream)
+        each, options = _as_written(parse, each, options)
         adapter = MarkupAdapter(**options, places=places)
         return [located(element, adapter) for element in _chosen(root, each, stream.error)]
 
 
 def _document(parse: Parse, source: Source, each: str | None, **options: Any) -> Document:
     _check(each, options)
-    adapter = MarkupAdapter(**options)
-    chosen = _chosen(parse(source)[0], each, source.error)
-    return Document(trees={"tree": flatten(chosen, None, lambda _: adapter)})
+    each, options = _as_written(parse, each, options)
+    root, places = parse(source)
+    adapter = MarkupAdapter(**options, places=places)
+    chosen = _chosen(root, each, source.error)
+    found = [adapter.place(element) for element in chosen]
+    lines = [place.line for place in found if place is not None]
+    trees = {"tree": flatten(chosen, None, lambda _: adapter)}
+    return Document(trees=trees, lines=lines if len(lines) == len(chosen) else None)
 
 
 def _check(each: object, options: dict[str, Any]) -> None:
     if each is not None and not isinstance(each, str):
         raise wrong("each", "None or the name of elements", each)
     MarkupAdapter(**options)
+
+
+def _as_written(parse: Parse, each: str | None, options: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """The names as the parser gives them: in HTML ``DIV`` is ``div``, whoever wrote it."""
+    if parse is not _html:
+        return each, options
+    named = ((name, options[name]) for name in ("attributes", "drop"))
+    small = {name: [one.lower() for one in names] for name, names in named if not isinstance(names, bool)}
+    return None if each is None else each.lower(), {**options, **small}
 
 
 def _chosen(root: Any, each: str | None, error: Callable[[str], FormatError]) -> list[Any]:

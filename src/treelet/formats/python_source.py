@@ -102,7 +102,8 @@ def read_python(
     """Python source; the options are those of `python_trees`."""
     options: Options = {"constants": constants, "identifiers": identifiers, "docstrings": docstrings, "ctx": ctx}
     roots, _ = _given(source, each, options)
-    return Document(trees={"tree": flatten(roots, None, lambda root: SyntaxAdapter(**options, root=root))})
+    trees = flatten(roots, None, lambda root: SyntaxAdapter(**options, root=root))
+    return Document(trees={"tree": trees}, lines=[getattr(root, "lineno", 1) for root in roots])
 
 
 def _given(source: Any, each: str, options: Options, encoding: str = "utf-8") -> tuple[list[ast.AST], list[str]]:

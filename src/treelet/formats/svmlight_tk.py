@@ -349,7 +349,7 @@ def _vector_text(vector: Vector, place: str) -> str:
 
 
 def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
-    """One example a line; no labels: the target 0. Names of columns and columns of text are not kept.
+    """One example a line; no labels: the target 0. Names of columns are not kept, nor columns of text but ``qid``, of numbers.
 
     A tree with ``|BT|``, ``|ET|``, ``|BV|``, ``|EV|`` or ``|STD|`` in a label cannot be written, nor a label that is no
     single word; that is an error.
@@ -361,11 +361,13 @@ def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
     for name, values in document.vectors.items():
         check_length(name, len(values), rows)
     texts = [bracketed(columns) for columns in document.trees.values()]
-    vectors = list(document.vectors.values())
+    vectors, queries = list(document.vectors.values()), document.strings.get("qid")
     plain = not texts and len(vectors) == 1 and any(vectors[0])
     for row in range(rows):
         place = f"row {row}"
         parts = [_target_text(labels[row], place)]
+        if queries is not None:
+            parts.append(_query_text(queries[row], place))
         for trees in texts:
             parts += ["|BT|", _tree_text(next(trees), place)]
         if texts:
@@ -375,6 +377,14 @@ def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
         if vectors and not plain:
             parts.append("|EV|")
         write_line(" ".join(part for part in parts if part), stream, place)
+
+
+def _query_text(query: str, place: str) -> str:
+    if not _QUERY.fullmatch(f"qid:{query}"):
+        raise FormatError(
+            f"{place}: the query {query!r} is no number, and svmlight_tk has no others: use kelp", "<output>"
+        )
+    return f"qid:{query}"
 
 
 def _looks_like_svmlight_tk(head: bytes) -> str | None:
@@ -399,6 +409,6 @@ register(
         write_svmlight_tk,
         (".dat", ".svm", ".svmlight"),
         _looks_like_svmlight_tk,
-        ("labels", "vectors", "trees"),
+        ("labels", "vectors", "trees", "qid"),
     )
 )

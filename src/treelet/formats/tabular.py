@@ -43,11 +43,24 @@ class Row(NamedTuple):
         return max(self.text.find(self.cells[place], before), 0) + 1
 
 
+class Wanted(NamedTuple):
+    """Which columns were asked for."""
+
+    tree_column: Column | Find
+    label_column: Column | Find | None
+    query_column: Column | None
+
+    def by_name(self) -> bool:
+        """Whether one was asked for by its name in a header."""
+        return any(isinstance(column, str) for column in self)
+
+
 class Layout(NamedTuple):
     """Which column is which, the header if the first line is one, and how many columns every row must have."""
 
     tree: int
     label: int | None
+    query: int | None = None
     header: Row | None = None
     width: int | None = None
 
@@ -93,19 +106,19 @@ def _starts_tree(cell: str) -> bool:
 class _Finder:
     """Finds the columns by the first rows."""
 
-    def __init__(self, source: Source, rows: list[Row], tree: Column | Find, label: Column | Find | None) -> None:
-        for name, value in (("label_column", label), ("tree_column", tree)):
-            optional = value is FIND or (value is None and name == "label_column")
+    def __init__(self, source: Source, rows: list[Row], wanted: Wanted) -> None:
+        for name, value in zip(Wanted._fields, wanted, strict=True):
+            optional = (value is FIND and name != "query_column") or (value is None and name != "tree_column")
             if not (optional or is_integer(value) or isinstance(value, str)):
                 raise wrong(name, "the number of a column or its name in the header", value)
-        self.source, self.tree, self.label = source, tree, label
+        self.source, self.wanted = source, wanted
         self.header = rows[0] if self._has_header(rows) else None
         self.rows = rows[1:] if self.header else rows
         self.first = (rows[1:] or rows)[0] if self.header else rows[0]
 
     def _has_header(self, rows: list[Row]) -> bool:
         """A column was called by its name; or there is no bracket in the first row, and a tree in the second."""
-        if isinstance(self.tree, str) or isinstance(self.label, str):
+        if self.wanted.by_name():
             return True
         if "(" in rows[0].text or not all(cell.strip() for cell in rows[0].cells) or len(rows) == 1:
             return False
@@ -113,12 +126,16 @@ class _Finder:
 
     def layout(self) -> Layout:
         """Which column is which."""
-        tree = self._find_tree() if self.tree is FIND else self._number("tree_column", self.tree)
-        label: int | None = None
-        if self.label is not None:
-            label = self._find_label(tree) if self.label is FIND else self._number("label_column", self.label)
-        found = FIND in (self.tree, self.label) and len(self.first.cells) > 1
-        return Layout(tree, label, self.header, len(self.first.cells) if found else None)
+        wanted, label, query = self.wanted, None, None
+        if wanted.query_column is not None:
+            query = self._number("query_column", wanted.query_column)
+        tree = self._find_tree() if wanted.tree_column is FIND else self._number("tree_column", wanted.tree_column)
+        if wanted.label_column is FIND:
+            label = self._find_label([tree] if query is None else [tree, query])
+        elif wanted.label_column is not None:
+            label = self._number("label_column", wanted.label_column)
+        found = FIND in wanted and len(self.first.cells) > 1
+        return Layout(tree, label, query, self.header, len(self.first.cells) if found else None)
 
     def _number(self, name: str, column: Column) -> int:
         if not isinstance(column, str):
@@ -142,8 +159,9 @@ class _Finder:
         what = "several columns have trees" if found else "no column has trees, which begin with '('"
         raise self.source.error(f"{what}: say which with tree_column= ({self._listed()})", self.first.line)
 
-    def _find_label(self, tree: int) -> int | None:
-        others = [place for place in range(len(self.first.cells)) if place != tree % len(self.first.cells)]
+    def _find_label(self, taken: list[int]) -> int | None:
+        n = len(self.first.cells)
+        others = sorted(set(range(n)) - {place % n for place in taken})
         if len(others) > 1 and self.header:
             named = [k for k in others if self.header.cells[k].strip().lower() in LABEL_NAMES]
             others = named if len(named) == 1 else others
@@ -171,6 +189,7 @@ def read_tsv(
     *,
     label_column: int | str | Find | None = FIND,
     tree_column: int | str | Find = FIND,
+    query_column: int | str | None = None,
     drop_empty: bool = False,
     drop_function_tags: bool = False,
     root: str | None = None,
@@ -186,11 +205,13 @@ def read_tsv(
         header. ``label_column=None``: there are no labels. By default the tree is in the column that begins with a
         bracket, and the label in the other one; of several others, in the one that a header calls ``label``,
         ``class``, ``target``, ``category`` or ``y``.
+    query_column : int or str, optional
+        The column that says which query or sentence an example belongs to, for rankers: a column of texts called ``qid``.
     drop_empty, drop_function_tags, root
         As for brackets.
     """
     reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
-    return _read(source, _tab_rows(source), reader, tree_column, label_column, "tab")
+    return _read(source, _tab_rows(source), reader, Wanted(tree_column, label_column, query_column), "tab")
 
 
 def read_csv(
@@ -198,29 +219,24 @@ def read_csv(
     *,
     label_column: int | str | Find | None = FIND,
     tree_column: int | str | Find = FIND,
+    query_column: int | str | None = None,
     drop_empty: bool = False,
     drop_function_tags: bool = False,
     root: str | None = None,
 ) -> Document:
     """As `read_tsv`, with commas between the columns; what has commas in it stands in double quotes."""
     reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
-    return _read(source, _comma_rows(source), reader, tree_column, label_column, "comma")
+    return _read(source, _comma_rows(source), reader, Wanted(tree_column, label_column, query_column), "comma")
 
 
-def _read(
-    source: Source,
-    rows: Iterator[Row],
-    reader: Reader,
-    tree: Column | Find,
-    label: Column | Find | None,
-    separator: str,
-) -> Document:
+def _read(source: Source, rows: Iterator[Row], reader: Reader, wanted: Wanted, separator: str) -> Document:
     first = list(islice(rows, SHOWN))
     if not first:
-        return Document(trees={"tree": reader.result()}, labels=None if label is None else [])
-    layout = _Finder(source, first, tree, label).layout()
-    guessed = None if isinstance(tree, str) or isinstance(label, str) else layout.header
+        return Document(trees={"tree": reader.result()}, labels=None if wanted.label_column is None else [])
+    layout = _Finder(source, first, wanted).layout()
+    guessed = None if wanted.by_name() else layout.header
     labels: list[str] = []
+    queries: list[str] = []
     for row in chain(first[1:] if layout.header else first, rows):
         if guessed is not None and any(name == cell for name, cell in zip(guessed.cells, row.cells, strict=False)):
             with source.item():  # it is an example like the others, after all, and one that is wrong
@@ -231,7 +247,13 @@ def _read(
             _read_tree(row, layout, reader)
             if layout.label is not None:
                 labels.append(row.cells[layout.label].strip(" "))
-    return Document(trees={"tree": reader.result()}, labels=None if layout.label is None else labels)
+            if layout.query is not None:
+                queries.append(row.cells[layout.query].strip(" "))
+    return Document(
+        trees={"tree": reader.result()},
+        labels=None if layout.label is None else labels,
+        strings={} if layout.query is None else {"qid": queries},
+    )
 
 
 def _read_tree(row: Row, layout: Layout, reader: Reader) -> None:
@@ -241,7 +263,7 @@ def _read_tree(row: Row, layout: Layout, reader: Reader) -> None:
 
 def _check(source: Source, row: Row, layout: Layout, separator: str) -> None:
     n = len(row.cells)
-    needed = [layout.tree] if layout.label is None else [layout.tree, layout.label]
+    needed = [place for place in (layout.tree, layout.label, layout.query) if place is not None]
     if all(-n <= place < n for place in needed) and layout.width in (None, n):
         return
     want = f"label<{separator.upper()}>tree" if layout.width in (None, 2) else f"{layout.width} of them, as before"

@@ -39,7 +39,7 @@ def allocated(shape: Shape, dtype: np.dtype[Any], budget: int | None) -> Values:
     """New memory, if it may take so much."""
     needed = dtype.itemsize * shape[0] * shape[1]
     what = f"the result, {shape[0]} x {shape[1]}, takes {needed:,} bytes, more than"
-    half = " dtype='float32' takes half of it;" if dtype == DTYPES[0] else ""
+    half = " treelet.gram(..., dtype='float32') takes half of it;" if dtype == DTYPES[0] else ""
     ways = f"{half} a file needs none of it: out='K.npy', or an array of yours"
     if budget is not None and needed > budget:
         raise ParameterError(f"{what} the {budget:,} of memory=:{ways}")

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_integer, wrong
-from treelet.errors import InputTypeError
+from treelet.errors import InputTypeError, ParameterError
 from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory, row_strips
 from treelet.kernels.base import Kernel, Matrix
 from treelet.work import count_threads, progress_bar, run
 
+DEFAULT_K = 10
 Take = Callable[[Tile, Tile, Matrix], None]
 """What becomes of a tile: its rows, its columns, its values, which may be overwritten."""
 
@@ -22,7 +23,7 @@ def nearest(
     kernel: Kernel,
     X: Any,
     Q: Any | None = None,
-    k: int = 10,
+    k: int | None = None,
     *,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
@@ -38,8 +39,8 @@ def nearest(
         Where neighbours are looked for.
     Q : collection, optional
         Whose neighbours: one row of the result each. Without it the neighbours of X within X, each but itself.
-    k : int
-        How many. At most as many as there are.
+    k : int, optional
+        How many. At most as many as there are; by default 10, or all where there are fewer.
     n_jobs : int
         Threads; -1 for one a core. The result does not depend on it.
     memory : int or str, optional
@@ -69,6 +70,11 @@ def nearest(
     X = kernel.coerce(X)
     rows = X if Q is None else kernel.coerce(Q)
     there = len(X) - (Q is None)
+    if there < 1:
+        needed = "two examples or more, or Q" if Q is None else "examples in X"
+        raise ParameterError(f"there is nothing to look in: nearest needs {needed}, got {len(X)} in X")
+    if k is None:
+        k = min(DEFAULT_K, there)
     check_integer("k", k)
     if k > there:
         but = " (each but itself)" if Q is None else ""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.kernels.tuning import WIDTHS, Bounds, Tunable
+from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
 from treelet.shown import Tabled
 
 if TYPE_CHECKING:
@@ -147,7 +147,14 @@ class Kernel(Tunable, Tabled, Pairwise):
     def _no_parameter(self, name: str, there: dict[str, Any]) -> ParameterError:
         inner = [key for key, value in there.items() if isinstance(value, Kernel) and value._takes(name)]
         hint = f". Say whose it is: {' or '.join(f'{key}__{name}' for key in inner)}" if inner else ""
-        return ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {list(there)}{hint}")
+        if name == "factor" and not inner:
+            hint = ". It has a factor if it is made with one: 1.0 * kernel"
+        more, around = [], there.get("kernel")
+        while isinstance(around, Kernel):
+            more += [own for own in around._parameter_names() if own not in more and own not in there]
+            around = getattr(around, "kernel", None)
+        within = f", and within it {more}" if more else ""
+        return ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {list(there)}{within}{hint}")
 
     def _takes(self, name: str) -> bool:
         """Whether the parameter is this kernel's, or that of the one kernel it is around."""
@@ -298,6 +305,8 @@ class Kernel(Tunable, Tabled, Pairwise):
         return PolynomialOf(self, degree, coef0)
 
     def __add__(self, other: Kernel | float) -> Sum:
+        if from_sklearn(other):
+            return NotImplemented  # theirs adds ours
         from treelet.kernels.algebra import Sum, as_kernel
 
         return Sum(self, as_kernel(other))
@@ -310,6 +319,8 @@ class Kernel(Tunable, Tabled, Pairwise):
         return Sum(as_kernel(other), self)
 
     def __mul__(self, other: Kernel | float) -> Product | Scale:
+        if from_sklearn(other):
+            return NotImplemented
         from treelet.kernels.algebra import Product, Scale
 
         return Product(self, other) if isinstance(other, Kernel) else Scale(other, self)

@@ -39,11 +39,17 @@ class Hyperparameter(NamedTuple):
 def introduce_to_sklearn() -> None:
     """Let scikit-learn's Gaussian processes, which ask for a subclass of their kernels, take ours for one.
 
-    Done whenever a kernel is made, if they are loaded by then; nothing is loaded for it.
+    Nothing is loaded for it.
     """
     kernels = sys.modules.get("sklearn.gaussian_process.kernels")
     if kernels is not None:
         kernels.Kernel.register(Tunable)
+
+
+def from_sklearn(kernel: object) -> bool:
+    """Whether it is a kernel of scikit-learn's own, which knows how to be added to and multiplied by ours."""
+    kernels = sys.modules.get("sklearn.gaussian_process.kernels")
+    return kernels is not None and isinstance(kernel, kernels.Kernel) and not isinstance(kernel, Tunable)
 
 
 class Tunable:
@@ -54,9 +60,11 @@ class Tunable:
 
     requires_vector_input = False
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    @property  # type: ignore[misc]  # nobody sets it
+    def __class__(self) -> type[Self]:
+        """What isinstance() asks for: by then scikit-learn's kernels are loaded, whenever ours were made."""
         introduce_to_sklearn()
-        return super().__new__(cls)
+        return type(self)
 
     @abstractmethod
     def __call__(self, X: Any) -> Any:

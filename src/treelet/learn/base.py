@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, wrong
-from treelet.errors import ParameterError
+from treelet.errors import NotEnoughMemoryError, ParameterError
 from treelet.gram import gram, parse_memory
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.model import CompressedModel
-from treelet.learn.model_card import training
+from treelet.learn.model_card import fitted_kernel, training
 from treelet.learn.precomputed import MatrixColumns, MatrixModel, given_square
 from treelet.learn.state import are_floats, whole_numbers
 from treelet.shown import learnt
@@ -32,6 +32,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     """An estimator with a ``kernel``, whose examples are whatever that kernel takes."""
 
     kernel: Kernel | str | None
+    n_jobs: int | None
+    progress: bool
     _kernels = "a kernel or None"
     """What `kernel` may be."""
 
@@ -42,12 +44,19 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Set parameters, also the kernel's: ``kernel__lam=0.4``."""
         if getattr(self, "kernel", None) is None and any(name.startswith("kernel__") for name in params):
             self.kernel = default_kernel()
+        kernel, own = default_kernel() if self.kernel is None else self.kernel, self.get_params(deep=False)
+        for name in params:
+            first = name.partition("__")[0]
+            if first not in own and isinstance(kernel, Kernel) and kernel._takes(first):
+                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}, its kernel has: kernel__{name}")
         super().set_params(**params)
         return self
 
     def _own_kernel(self) -> Kernel:
         """A checked copy of the kernel: what is done to the parameters after a fit does not touch the fit."""
         kernel = default_kernel() if self.kernel is None else self.kernel
+        if isinstance(kernel, type) and issubclass(kernel, Kernel):
+            raise self._refuse("kernel", f"{self._kernels}, such as {kernel.__name__}(), with brackets")
         if not isinstance(kernel, Kernel):
             raise self._refuse("kernel", self._kernels)
         kernel.validate()
@@ -58,6 +67,19 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if len(data) == 0:
             raise self._no_examples()
         return data
+
+    _smaller = "train on fewer examples"
+    """What to do where there is not enough memory."""
+
+    def _gram(self, kernel: Kernel, X: Any, Y: Any = None) -> Matrix:
+        """Kernel values of examples in the kernel's form."""
+        try:
+            return gram(kernel, X, Y, n_jobs=self.n_jobs, progress=self.progress)
+        except NotEnoughMemoryError:  # gram's ways out are not an estimator's
+            n, m = len(X), len(X if Y is None else Y)
+            raise NotEnoughMemoryError(
+                f"the matrix of {n:,} x {m:,} kernel values takes {8 * n * m:,} bytes, more than there is memory for: {self._smaller}"
+            ) from None
 
     def _no_examples(self) -> ParameterError:
         return ParameterError(f"{type(self).__name__} cannot be fitted to no examples: X is empty")
@@ -89,6 +111,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
         params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        if params["kernel"] is not None:  # what is done to it after a fit does not touch the fit, nor its file
+            params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}
 
     @classmethod
@@ -120,8 +144,6 @@ class KernelLearner(KernelEstimator):
     examples x training examples.
     """
 
-    n_jobs: int | None
-    progress: bool
     _kernels = "a kernel, 'precomputed' or None"
     _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "fit_seconds_")
     _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
@@ -144,17 +166,24 @@ class KernelLearner(KernelEstimator):
 
     def _matrix(self, kernel: Kernel | None, data: Any, rows: Any = None) -> Matrix:
         """Kernel values of the examples, or of some of them, with themselves; it may be the matrix that was given."""
-        if kernel is not None:
-            return gram(kernel, data if rows is None else data[rows], n_jobs=self.n_jobs, progress=self.progress)
-        K: Matrix = data if rows is None else data[np.ix_(rows, rows)]
+        K: Matrix
+        if kernel is None:
+            K = data if rows is None else data[np.ix_(rows, rows)]
+            return K
+        chosen = data if rows is None else data[rows]
+        K = self._gram(kernel, chosen)
+        if not K.diagonal().any():
+            raise ParameterError(
+                f"there is nothing to learn from: the kernel is 0 for all {len(chosen):,} examples. Are all of them missing?"
+            )
         return K
 
-    def _check_memory(self, what: str, needed: int, advice: str) -> None:
+    def _check_memory(self, what: str, needed: int) -> None:
         """`memory` is as for `gram`: a number of bytes, a text, or None for as much as it takes."""
         budget = parse_memory(self.memory)  # those that ask have one
         if budget is not None and needed > budget:
             raise ParameterError(
-                f"{what} takes {needed:,} bytes, more than the {budget:,} of memory=: give more memory=, or {advice}"
+                f"{what} takes {needed:,} bytes, more than the {budget:,} of memory=: give more memory=, or {self._smaller}"
             )
 
     def _keep(self, kernel: Kernel | None, data: Any, support: Any, coefficients: Any) -> None:

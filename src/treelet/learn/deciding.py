@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import InputTypeError
+from treelet.errors import InputTypeError, TreeletWarning
 from treelet.kernels.base import Matrix
 from treelet.learn.model import CompressedModel
 from treelet.learn.platt import coupled, sigmoid
@@ -159,7 +160,16 @@ class SavedPredictor:
         check_intercepts(self.intercept_, self.model_.outputs)
 
     def _values(self, X: Any) -> Matrix:
-        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs, progress=self.progress) + self.intercept_
+        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs, progress=self.progress)
+        unknown = len(values) - np.count_nonzero(values.any(axis=1))
+        if unknown:
+            warnings.warn(
+                f"{unknown:,} of {len(values):,} examples share nothing with the model that would count, so that it says the same of "
+                "each: are they trees of the kind that it was trained on, read in the same way?",
+                TreeletWarning,
+                stacklevel=3,
+            )
+        values += self.intercept_
         return values
 
     def predict(self, X: Any) -> NDArray[Any]:

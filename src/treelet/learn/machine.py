@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from treelet.checks import check_boolean, check_number
+from treelet.errors import TreeletWarning
 from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.libsvm import Solution
 from treelet.learn.state import check_intercepts
+
+FEW = 20  # examples, of which nothing can be said
+LOOKED_AT = 200
+ALONE = 0.05  # the cosine of an example with the one most like it
+
+
+def warn_if_alone(K: Matrix) -> None:
+    """Warn where hardly any example is like another one, as large trees are under a kernel that counts large fragments."""
+    if len(K) < FEW:
+        return
+    rows = np.linspace(0, len(K) - 1, min(len(K), LOOKED_AT)).astype(int)
+    sizes = np.sqrt(np.abs(np.diag(K)))
+    sizes[sizes == 0] = np.inf  # what has nothing is like nothing
+    cosines = np.abs(K[rows]) / sizes[rows][:, None] / sizes
+    cosines[np.arange(len(rows)), rows] = 0
+    if np.median(cosines.max(axis=1)) < ALONE:
+        warnings.warn(
+            "hardly any training example is like another: under this kernel half of them have no cosine of "
+            f"{ALONE} or more with any, and the model can do little but remember them. Large trees need smaller "
+            "fragments: try a smaller lam=, a small max_depth=, or the kernel of subtrees",
+            TreeletWarning,
+            stacklevel=4,
+        )
 
 
 class KernelMachine(KernelLearner):
@@ -46,8 +71,10 @@ class KernelMachine(KernelLearner):
         started = time.perf_counter()
         if kernel is not None:
             what = f"the matrix of {len(data):,} training examples"
-            self._check_memory(what, 8 * len(data) ** 2, "train on fewer examples")
+            self._check_memory(what, 8 * len(data) ** 2)
         K = self._matrix(kernel, data)
+        if kernel is not None:
+            warn_if_alone(K)
         made = time.perf_counter()
         solution = solve(K)
         solved = time.perf_counter()

@@ -57,12 +57,18 @@ def training(data: Any, targets: Any, groups: Any = None, *, classes: bool = Fal
     return found
 
 
+def fitted_kernel(model: Any) -> Any:
+    """The kernel that a model was fitted with, whatever its parameters say by now; else what they say."""
+    given = getattr(model, "kernel", None)
+    found = getattr(model, "kernel_", None) or getattr(getattr(model, "model_", None), "kernel", None)
+    return found if isinstance(found, Kernel) and not isinstance(given, str) else given
+
+
 def card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
     """The card that goes into a model's file."""
     known = dict(getattr(model, "training_", None) or {})
     measured = {**known.pop("metrics", {}), **_checked(metrics)}
-    kernel = getattr(model, "kernel", None)
-    kernel = kernel if isinstance(kernel, Kernel) else getattr(getattr(model, "model_", None), "kernel", kernel)
+    kernel = fitted_kernel(model)
     stats = getattr(getattr(model, "model_", model), "stats", None)
     found = stats() if callable(stats) else None
     return {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -56,10 +57,14 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
     ['deed']
     """
     if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in BANKS.values():
-        estimators = sorted(name for name, cls in CLASSES.items() if hasattr(cls, "fit"))
+        others = {name for name, cls in CLASSES.items() if hasattr(cls, "fit")}
+        known = [
+            *sorted({*TASKS, "KernelMatrix"} | others),
+            "CompressedModel",
+            *(cls.__name__ for cls in BANKS.values()),
+        ]
         raise InputTypeError(
-            f"a {type(model).__name__} cannot be saved; what can: {', '.join(estimators)}, CompressedModel, "
-            + ", ".join(cls.__name__ for cls in BANKS.values())
+            f"a {type(model).__name__} cannot be saved{_instead_of(model)}; what can: {', '.join(known)}"
         )
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}
@@ -74,6 +79,17 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
             digest.update(piece)
             stream.write(piece)
         stream.write(digest.digest())
+
+
+def _instead_of(model: Any) -> str:
+    """What to do with something that is not for our files."""
+    if isinstance(model, (str, os.PathLike)):
+        return " (the model comes first, then the file)"
+    if hasattr(model, "best_estimator_"):
+        return ", save its best_estimator_"
+    if isinstance(model, Kernel):
+        return ", keep its text: repr(kernel) evaluates back"
+    return ", keep it with joblib" if hasattr(model, "get_params") else ""
 
 
 def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:

@@ -30,6 +30,11 @@ def given_square(X: Any) -> Matrix:
         if apart.any():
             row = begin + int(apart.any(axis=1).argmax())
             raise ParameterError(f"with kernel='precomputed' X must be symmetric, row {row} is not column {row}")
+    if size > 0 and not K.diagonal().any():
+        raise ParameterError(
+            "with kernel='precomputed' X must hold kernel values. Got 0 for each example with itself, as distances have it, "
+            "instead: give kernel(X), not kernel.distance()(X)."
+        )
     return K
 
 

@@ -92,6 +92,7 @@ class RankSVM(Ranker, KernelLearner):
     [0, 2]
     """
 
+    _smaller = "take fewer candidates a group; or use VotedPerceptron, which needs no matrix"
     _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "n_pairs_", "n_iter_", "objective_", "gap_")
 
     def __init__(
@@ -136,8 +137,7 @@ class RankSVM(Ranker, KernelLearner):
         if not contests:
             raise nothing_to_learn(len(groups))
         used = np.sort(np.concatenate([pairs.rows for pairs in contests]))
-        advice = "fewer candidates a group; or use VotedPerceptron, which needs no matrix"
-        self._check_memory(f"the matrix of {len(used):,} candidates", 8 * len(used) ** 2, advice)
+        self._check_memory(f"the matrix of {len(used):,} candidates", 8 * len(used) ** 2)
         started = time.perf_counter()
         K = self._matrix(kernel, data, None if len(used) == n else used)
         made = time.perf_counter()

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_number
 from treelet.errors import ParameterError
-from treelet.gram import gram, parse_memory
+from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
@@ -127,20 +127,18 @@ class LeastSquares(KernelLearner):
                 return rows
         raise self._refuse("basis", f"None, a number of examples from 1 to {n}, or distinct rows of them")
 
+    _smaller = "give a smaller basis= of examples that make up the function"
+
     def _columns(self, kernel: Kernel | None, data: Any, basis: Rows | None, largest: int) -> Matrix:
         """Kernel values of the examples with themselves or with the basis, ours to overwrite."""
         n = len(data)
         needed = 32 * n * n if basis is None else 8 * len(basis) * (5 * n + 4 * len(basis))
-        self._check_memory(
-            f"a fit to {n:,} examples",
-            needed + 40 * largest * largest,
-            "a smaller basis= of examples that make up the function",
-        )
+        self._check_memory(f"a fit to {n:,} examples", needed + 40 * largest * largest)
         if kernel is None:
             return np.array(data if basis is None else data[:, basis], order="C")
         if basis is None:
             return self._matrix(kernel, data)
-        return gram(kernel, data, data[basis], n_jobs=self.n_jobs, progress=self.progress)
+        return self._gram(kernel, data, data[basis])
 
     # --- after the fit ------------------------------------------------------------------------------------------
 

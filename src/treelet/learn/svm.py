@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_boolean, check_number, check_one_of
+from treelet.checks import check_boolean, check_number, check_one_of, some_of
 from treelet.errors import ParameterError, TreeletWarning, UnseenLabelWarning
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.available import available
@@ -152,9 +152,11 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         kernel, data = self._kernel_and_data(X)
         classes, codes = self._classes(y, len(data))
         weights = self._weights(classes, codes, sample_weight)
-        if self.probability and np.bincount(codes).min() < 2:
+        single = classes[np.bincount(codes) < 2].tolist()
+        if self.probability and single:
             raise ParameterError(
-                "probability=True needs at least two examples of each class, to fit on some and score others"
+                "probability=True needs at least two examples of each class, to fit on some and score others; "
+                f"there is one only of {some_of(single)}"
             )
         self.__dict__.pop("platt_", None)
         K = self._fit(kernel, data, lambda K: self._solve(K, codes, weights))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.gram import gram
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelEstimator
 from treelet.learn.encoding import register
@@ -49,6 +49,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
     """
 
     _fitted: ClassVar[tuple[str, ...]] = ("X_fit_", "kernel_")
+    _smaller = "take fewer examples; treelet.gram(..., out='K.npy') makes such a matrix in a file"
 
     def __init__(self, kernel: Kernel | None = None, *, n_jobs: int | None = 1, progress: bool = False) -> None:
         self.kernel = kernel
@@ -58,19 +59,20 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
     def fit(self, X: Any, y: Any = None) -> Self:
         """Remember the training examples."""
         kernel = self._own_kernel()
-        self.X_fit_ = self._examples(kernel, X)
+        examples = self._examples(kernel, X)
+        self.X_fit_ = examples[np.arange(len(examples))]  # a copy: an array of the caller's may change after the fit
         self.kernel_ = kernel
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Matrix:
         """The matrix of the training examples, of which only half is computed."""
         self.fit(X, y)
-        return gram(self.kernel_, self.X_fit_, n_jobs=self.n_jobs, progress=self.progress)
+        return self._gram(self.kernel_, self.X_fit_)
 
     def transform(self, X: Any) -> Matrix:
         """The matrix of examples x training examples."""
         check_is_fitted(self)
-        return gram(self.kernel_, X, self.X_fit_, n_jobs=self.n_jobs, progress=self.progress)
+        return self._gram(self.kernel_, self.kernel_.coerce(X), self.X_fit_)
 
     @property
     def _n_features_out(self) -> int:

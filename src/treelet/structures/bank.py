@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.checks import some_of
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.shown import Tabled
@@ -79,7 +80,7 @@ def one_column(items: Any, what: str) -> Any:
     if len(names) == 1 and not isinstance(items, Mapping):
         return getattr(items, "column", items.__getitem__)(names[0])
     raise InputTypeError(
-        f"a collection of {what} is needed, got a {type(items).__name__} with the columns {names}: give one of them, or say "
+        f"a collection of {what} is needed, got a {type(items).__name__} with the columns {some_of(names)}: give one of them, or say "
         'which to the kernel: On("column", kernel)'
     )
 
@@ -95,6 +96,8 @@ def listed(
     if isinstance(items, (str, bytes, os.PathLike, *one)):
         hint = f", or read a file with treelet.{reader}" if reader and isinstance(items, (str, os.PathLike)) else ""
         raise InputTypeError(f"a collection of {what} is needed, got one {name}: put it in a list{hint}")
+    if isinstance(items, (set, frozenset)):
+        raise InputTypeError(f"a collection of {what} in an order is needed, got a {name}, which has none: give a list")
     if isinstance(items, Bank) and not isinstance(items, banks):
         hint = f": make trees of it with treelet.{items._as_trees}" if items._as_trees and what == "trees" else ""
         raise InputTypeError(f"a collection of {what} is needed, got a {name}{hint}")
@@ -105,7 +108,7 @@ def listed(
         raise InputTypeError(f"a collection of {what} is needed, got {name}") from None
     if found and "trees" in what and isinstance(found[0], Mapping):
         raise InputTypeError(
-            f"a collection of {what} is needed, got dicts with {list(found[0])}: say to the kernel which part it compares: "
+            f"a collection of {what} is needed, got dicts with {some_of(found[0])}: say to the kernel which part it compares: "
             'On("column", kernel)'
         )
     return [None if is_missing(item) else item for item in found]

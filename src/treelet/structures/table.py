@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import IO, Any, cast
@@ -9,6 +10,7 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import some_of
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import read_document
 from treelet.formats.files import PathLike
@@ -108,8 +110,9 @@ class Table(Tabled):
     @classmethod
     def _of_frame(cls, frame: Any) -> Table:
         names = list(frame.columns)
-        if len(set(names)) < len(names):
-            raise ParameterError(f"a column name occurs twice in {names}")
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise ParameterError(f"every column needs a name of its own; what occurs twice: {some_of(twice)}")
         table = cls({name: frame[name] for name in names})
         if not names:
             table._length = len(frame)
@@ -180,11 +183,11 @@ class Table(Tabled):
         if column is ABSENT:
             prefixed = any(str(there).endswith(f"__{name}") for there in self.names)
             hint = f". Names stay as they are with {_KEEP}" if prefixed else ""
-            raise ParameterError(f"there is no column {name!r}; there are {self.names}{hint}")
+            raise ParameterError(f"there is no column {name!r}; there are {some_of(self.names)}{hint}")
         if isinstance(column, list):
             for row, value in enumerate(column):
                 if value is ABSENT:
-                    raise ParameterError(f"row {row} has no {name!r}; it has {list(self._row(row))}")
+                    raise ParameterError(f"row {row} has no {name!r}; it has {some_of(self._row(row))}")
         return column
 
     def coerced(self, name: Names, coerce: Callable[[Any], Any]) -> Any:
@@ -213,7 +216,7 @@ class Table(Tabled):
         return made
 
     def __repr__(self) -> str:
-        return f"<Table: {len(self)} rows of {self.names}>"
+        return f"<Table: {len(self)} rows of {some_of(self.names)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._columns, self._forms, self._length)

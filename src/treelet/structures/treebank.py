@@ -108,7 +108,9 @@ def _read_in(trees: Iterable[object]) -> Columns:
 
 
 def _hint(text: str) -> str:
-    """What to say of a text that is markup, or is or looks like the name of a file."""
+    """What to say of a text that stands for a missing tree, is markup, or is or looks like the name of a file."""
+    if text.strip().lower() in ("", "nan", "none", "<na>", "nat", "null"):
+        return "; a missing tree is None, or NaN as a number, and no text"
     if text.lstrip().startswith("<"):
         return "; treelet.formats.xml_trees and html_trees read markup"
     suffixes = {suffix for known in FORMATS.values() for suffix in known.suffixes}
@@ -146,7 +148,11 @@ def read_trees(
     >>> print(bank[0])
     (S (VP (VB Go)))
     """
-    document = read_document(file, format, labels=False, **options)
+    return bank_of(read_document(file, format, labels=False, **options), column)
+
+
+def bank_of(document: Document, column: str | None = None) -> Treebank:
+    """The trees of a document: its only ones, or those of a column."""
     names = list(document.trees)
     if column is None and len(names) == 1:
         column = names[0]
