@@ -694,3 +694,13 @@ def test_trees_too_large_for_their_kernel_are_said():
         tl.KernelSVC(tl.SubsetTree(lam=0.1).normalized()).fit(X, y)
         tl.KernelSVC(tl.SubsetTree(max_depth=2).normalized()).fit(X, y)
         tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X[:4], y[:4])
+
+
+def test_examples_that_a_model_knows_nothing_of_are_said():
+    model = tl.KernelSVC().fit(["(S (A a))", "(S (B b))", "(S (B c))"], ["x", "y", "y"])
+    with pytest.warns(tl.errors.TreeletWarning, match="1 of 2 examples share nothing with the model"):
+        model.predict(["(S (A a))", "(Module (Pass x))"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(["(S (A a))"])
+        model.predict([])
