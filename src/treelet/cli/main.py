@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 import treelet
 from treelet.cli import compare, convert, doctor, evaluate, gram, nearest, parse, predict, rerank, train
 from treelet.cli.overwriting import check_files
-from treelet.cli.wording import in_command_words
+from treelet.cli.wording import in_command_words, way_out
 from treelet.errors import TreeletError
 
 FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
@@ -42,7 +42,7 @@ class Told:
         except KeyboardInterrupt as error:
             _stop(f"{name}: interrupted{f': {error}' if str(error) else ''}", INTERRUPTED)
         except (TreeletError, OSError) as error:
-            _stop(f"{name}: error: {in_command_words(_one_line(error), ctx)}", FAILED, ctx)
+            _stop(f"{name}: error: {in_command_words(_one_line(error), ctx)}{way_out(error, ctx)}", FAILED, ctx)
         except MemoryError as error:
             _stop(f"{name}: error: {in_command_words(_no_memory(error), ctx)}", FAILED, ctx)
         except Exception as error:
