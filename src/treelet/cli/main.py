@@ -138,9 +138,10 @@ def start(app: typer.Typer, name: str) -> None:
     if sys.stdout is None:
         sys.exit(_say(f"{name}: error: the standard output is closed: send it to a file, or to {os.devnull}"))
     for stream in (sys.stdout, sys.stderr):
-        encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
-        if encoding not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8")  # as all files are that treelet writes
+        if hasattr(stream, "reconfigure"):  # as all files are that treelet writes; names of files may be other bytes
+            stream.reconfigure(
+                encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace"
+            )
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # unwinds, so that nothing half-written stays
     try:
