@@ -294,7 +294,10 @@ def test_several_trees_a_line(tmp_path: Path) -> None:
     succeed("train", train, "-o", model)
     test.write_text("person |BT| (S (N x)) |ET|\nplace |BT| (S (N x)) |ET|\n")
     X = tl.structures.Table({"tree1": ["(S (N x))"] * 2, "tree2": [None] * 2})
-    assert succeed("predict", model, test).splitlines() == tl.load(model).predict(X).tolist()
+    result = run("predict", model, test)
+    assert (result.exit_code, result.stdout.splitlines()) == (0, tl.load(model).predict(X).tolist())
+    warned = f"treelet: warning: {test}: no line has tree2, which the model was trained on: taken as missing\n"
+    assert result.stderr == warned
 
 
 def test_kelp(tmp_path: Path) -> None:

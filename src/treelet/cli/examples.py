@@ -150,5 +150,11 @@ def _numbered_alike(there: dict[Any, Any], wanted: list[Any], examples: Examples
             there = {first if name == kind else name: column for name, column in there.items()}
         if first in there:
             numbered = [name for name in wanted if isinstance(name, str) and re.fullmatch(kind + "[0-9]+", name)]
+            if lacking := [name for name in numbered if name not in there]:
+                warnings.warn(
+                    f"{examples.file}: no line has {', '.join(lacking)}, which the model was trained on: taken as missing",
+                    TreeletWarning,
+                    stacklevel=3,
+                )
             there = {**{name: nothing() for name in numbered}, **there}
     return there
