@@ -234,6 +234,17 @@ def svmlight(path: Path, n: int, seed: int, positive: str = "+1") -> Path:
     return path
 
 
+def test_a_model_takes_the_same_vectors_from_either_format(tmp_path: Path) -> None:
+    train, model = svmlight(tmp_path / "train.dat", 40, 1), tmp_path / "m.treelet"
+    kelp, back = tmp_path / "train.klp", tmp_path / "back.dat"
+    assert run("convert", train, kelp).exit_code == run("convert", kelp, back).exit_code == 0
+    succeed("train", train, "-o", model, "--vectors", "1")
+    scores = succeed("predict", model, train, "--scores")
+    assert "|BV:vector| 1:" in kelp.read_text()
+    assert succeed("predict", model, kelp, "--scores") == scores
+    assert succeed("predict", model, back, "--scores") == scores
+
+
 def test_svm_light_tk_files_unchanged(tmp_path: Path) -> None:
     train = svmlight(tmp_path / "train.dat", 40, 1)
     test = svmlight(tmp_path / "test.dat", 20, 2, positive="1.0")

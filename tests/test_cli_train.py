@@ -291,6 +291,9 @@ def test_queries_of_svm_light(tmp_path: Path, ranks: Path) -> None:
     file.write_text("".join(lines))
     assert report("train", file, "-o", model, "--task", "rank")["queries"] == 15
     assert report("evaluate", model, file)["queries"] == 15
+    unused = "not used  the queries qid: --task rank learns an order within them"
+    assert unused in run("train", file, "-o", tmp_path / "c").stdout.splitlines()
+    assert unused not in run("train", file, "-o", tmp_path / "c", "--task", "rank").stdout
     assert (
         report("train", ranks, "-o", tmp_path / "n", "--task", "rank")["support_examples"]
         == tl.load(model).support_.size

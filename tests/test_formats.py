@@ -170,12 +170,14 @@ def test_kelp_documents_come_back(data: st.DataObject) -> None:
 
     word = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters=" \t\n\r\v\f|"), min_size=1)
     text = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\n"))
-    sparse = st.dictionaries(word, numbers, max_size=4)
+    sparse = st.dictionaries(
+        word.filter(lambda name: not name.isdecimal()) | st.integers(3, 10**17), numbers, max_size=4
+    )
     dense = st.lists(numbers, min_size=2, max_size=2).map(lambda pair: dict(enumerate(pair, 1)))
     document = Document(
         trees={"a b": Treebank(column(st.none() | writable, Tree("x"))).columns},
         labels=data.draw(st.lists(st.sampled_from(["", "a", "a b", "#", "猫:1"]), min_size=rows, max_size=rows)),
-        vectors={"sparse": column(sparse, {"1": 1.0}), "dense:猫": column(dense | st.just({}), {1: 0.1, 2: 0.0})},
+        vectors={"sparse": column(sparse, {"01": 1.0}), "dense:猫": column(dense | st.just({}), {1: 0.1, 2: 0.0})},
         strings={"note": column(text.filter(lambda t: "|ES|" not in f" {t} |ES"), " two  spaces ")},
     )
     assert content(read_all(written(document, "kelp"), "kelp")) == content(document)
@@ -698,6 +700,15 @@ def test_kelp_lines() -> None:
         {"bow": [{"a": 1.0, "b:c": -0.5}, {}, {}, {}], "d": [{}, {1: 0.1, 2: 0.2, 3: 3.0}, {}, {}]},
         {"note": ["", "some |BT:x| text ", "", ""]},
     )
+
+
+def test_kelp_features_that_are_numbers_are_those_of_svm_light() -> None:
+    document = read_all("a |BT:t| (A a) |ET| |BV:v| 2:0.5 07:1 0:2 7:3 x1:4 |EV|", "kelp")
+    assert document.vectors["v"] == [{2: 0.5, "07": 1.0, "0": 2.0, 7: 3.0, "x1": 4.0}]
+    text = written(read_all("1 |BT| (A a) |ET| 2:0.5 7:3 |EV|", "svmlight_tk"), "kelp")
+    assert read_all(text, "kelp").vectors["vector"] == [{2: 0.5, 7: 3.0}]
+    with pytest.raises(FormatError, match=r"'cat' cannot be written.*choose kelp"):
+        written(read_all("a |BV:v| cat:1 |EV|", "kelp"), "svmlight_tk")
 
 
 @pytest.mark.parametrize(

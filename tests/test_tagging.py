@@ -282,3 +282,26 @@ def test_reading_columns() -> None:
         tl.structures.TaggedBank(["a/X", None]).write(io.StringIO(), "columns")
     with pytest.raises(tl.errors.FileError, match="cannot be opened"):
         tl.read_tagged("nowhere.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# text = go\n1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n", "<stream>:1: this looks like CoNLL-U: .*read_conllu"),
+        ("1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n", "<stream>:1: this looks like CoNLL-U: .*read_conllu"),
+        (
+            '{"text": "go home", "tags": ["V", "N"]}\n',
+            r"<stream>:1: this looks like JSON Lines: .*Tagged\(words, tags\)",
+        ),
+        ("go/V home/N\n", "<stream>:1: this looks like word/tag, .*format='slashes'"),
+    ],
+)
+def test_files_that_are_no_columns_of_words_and_tags(text: str, message: str) -> None:
+    with pytest.raises(tl.errors.FormatError, match=message):
+        tl.read_tagged(io.StringIO(text))
+
+
+def test_what_looks_like_something_else_and_is_columns() -> None:
+    text = "1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n"
+    assert tl.read_tagged(io.StringIO(text), word=1, tag=3)[0] == tl.Tagged(["go"], ["VERB"])
+    assert tl.read_tagged(io.StringIO("{ (\na/b N\n"))[0] == tl.Tagged(["{", "a/b"], ["(", "N"])

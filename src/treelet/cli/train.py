@@ -170,9 +170,18 @@ def command(
         save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
     seconds["total"] = time.perf_counter() - begin
-    unused = list(found.vectors) if vectors is None else []
-    report = Report(task, found, queries, machine, search, seconds, output, size, unused)
+    report = Report(task, found, queries, machine, search, seconds, output, size, _unused(found, vectors, task))
     print(json_format.dumps(report.as_dict()) if json else report.text())
+
+
+def _unused(found: examples.Examples, vectors: float | None, task: str) -> list[str]:
+    """What a user may think was learnt from, and was not."""
+    lines = []
+    if found.vectors and vectors is None:
+        lines.append(f"the feature vectors {', '.join(found.vectors)}: --vectors 1 adds them")
+    if "qid" in found.strings and task != "rank":
+        lines.append("the queries qid: --task rank learns an order within them")
+    return lines
 
 
 # --- options ------------------------------------------------------------------------------------------------------

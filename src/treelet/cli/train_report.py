@@ -27,6 +27,7 @@ class Report:
     output: str
     size: int
     unused: list[str]
+    """What the file has and the machine does not see: what it is, and how to use it."""
 
     def learnt(self) -> dict[str, Any]:
         """What the examples say: classes and how many have each, or values; queries."""
@@ -88,6 +89,4 @@ class Report:
             f"seconds   {self.seconds['total']:.2f} ({times})",
             f"file      {self.output}, {self.size:,} bytes",
         ]
-        if self.unused:
-            lines.append(f"not used  the feature vectors {', '.join(self.unused)}: --vectors 1 adds them")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"not used  {what}" for what in self.unused)])

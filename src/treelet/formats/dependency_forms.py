@@ -161,7 +161,8 @@ def read_conllu_trees(
     return Document(trees={"tree": form_columns(parses, form, **options)})
 
 
-def _looks_like_conllu(head: bytes) -> str | None:
+def looks_like_conllu(head: bytes) -> str | None:
+    """Why the first bytes of a file look like CoNLL-U, or None."""
     first = next(iter(opening_lines(head)), "")
     if re.match(r"#\s*(sent_id|text|newdoc|newpar|global\.columns)\b", first):
         return f"it begins with {first.split('=')[0].strip()!r}"
@@ -178,6 +179,6 @@ register(
         read_conllu_trees,
         None,
         (".conllu", ".conll"),
-        _looks_like_conllu,
+        looks_like_conllu,
     )
 )

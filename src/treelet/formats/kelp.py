@@ -32,6 +32,7 @@ from treelet.formats.svmlight_tk import (
 
 _CLOSING = {"BT": "|ET|", "BV": "|EV|", "BDV": "|EDV|", "BS": "|ES|"}
 _OPENING = re.compile(r"\|(BT|BV|BDV|BS):([^|\n]+)\|")
+_INDEX = re.compile(r"[1-9][0-9]{0,17}")
 _NUMBER_IN_LIST = re.compile(f"[^,{SPACE}]+")
 
 
@@ -107,9 +108,11 @@ def _read_sparse(part: _Part, source: Source, number: int) -> Vector:
         name, colon, value = token[0].rpartition(":")
         if not colon or not name:
             raise source.error(f"{token[0]!r} is no feature: write name:value", number, column)
-        if name in vector:
+        # A feature that SVM-Light-TK could have is the same feature here, whichever of the two a file is written in.
+        feature = int(name) if _INDEX.fullmatch(name) else name
+        if feature in vector:
             raise source.error(f"the feature {name!r} occurs twice in this vector: keep one of the two", number, column)
-        vector[name] = parse_number(value, source, number, column + len(name) + 1)
+        vector[feature] = parse_number(value, source, number, column + len(name) + 1)
     return vector
 
 
@@ -125,8 +128,8 @@ def read_kelp(
 ) -> Document:
     """``labels |BT:name| (tree) |ET| |BV:name| word:1 |EV| |BDV:name| 0.1,0.2 |EDV| |BS:name| text |ES|``.
 
-    Several labels are kept as one string with spaces between them. Feature names of sparse vectors are strings, also
-    where they look like numbers; a dense vector is numbered from 1. A name that is missing on some lines gives a
+    Several labels are kept as one string with spaces between them. Feature names of sparse vectors are strings, but for
+    whole numbers from 1 up, which are ints as in SVM-Light-TK; a dense vector is numbered from 1. A name that is missing on some lines gives a
     missing tree, an empty vector or an empty text there. One space at each end of a text belongs to the markers.
 
     Parameters

@@ -342,7 +342,7 @@ def _vector_text(vector: Vector, place: str) -> str:
         if isinstance(index, str) or not 1 <= index <= LARGEST_INDEX:
             raise FormatError(
                 f"the feature {index!r} cannot be written: SVM-Light's are whole numbers from 1 up; number them, or "
-                'write names with format="kelp"',
+                "choose kelp, which has names",
                 place,
             )
     return " ".join(f"{int(index)}:{number_text(value, place)}" for index, value in sorted(vector.items()))

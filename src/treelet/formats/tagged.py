@@ -5,13 +5,16 @@ Only the layout is known here; `treelet.structures.Tagged` wraps it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from treelet.checks import check_one_of
 from treelet.errors import FormatError
+from treelet.formats.dependency_forms import looks_like_conllu
 from treelet.formats.files import Source
+from treelet.formats.looks import opening_lines
 
 FORMATS = ("columns", "slashes")
 
@@ -68,6 +71,7 @@ def read_slashes(source: Source) -> Iterator[TaggedWords | None]:
 
 def read_columns(source: Source, word: int = 0, tag: int = 1) -> Iterator[TaggedWords]:
     """A word a line, an empty line between sequences; `word` and `tag` say which columns, negative ones from the last."""
+    _check_columns(source, word)
     for group in source.groups():
         pairs: list[tuple[str, str]] = []
         with source.item():
@@ -80,6 +84,29 @@ def read_columns(source: Source, word: int = 0, tag: int = 1) -> Iterator[Tagged
                     pairs = []
             if pairs:
                 yield TaggedWords(*zip(*pairs, strict=True))
+
+
+def _check_columns(source: Source, word: int) -> None:
+    """Refuse what has lines of blanks and words, too, but means something else by them."""
+    first = next(iter(opening_lines(source.head())), "")
+    if looks_like_conllu(source.head()) and (word == 0 or first.startswith("#")):  # numbers, or comments, as words
+        raise source.error(
+            "this looks like CoNLL-U: treelet.structures.read_conllu reads it, and its parses have words and tags", 1
+        )
+    if first.lstrip().startswith(("{", "[")) and _is_json(first):
+        raise source.error(
+            "this looks like JSON Lines: make a treelet.Tagged(words, tags) of each line, by json.loads", 1
+        )
+    cells = first.split()
+    if cells and all("/" in cell.strip("/") for cell in cells):
+        raise source.error("this looks like word/tag, a sentence a line: read it with format='slashes'", 1)
+
+
+def _is_json(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict | list)
+    except ValueError:
+        return False
 
 
 def _pair(source: Source, number: int, cells: list[str], word: int, tag: int) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import InputTypeError, TreeletWarning
+from treelet.errors import InputTypeError
 from treelet.kernels.base import Matrix
-from treelet.learn.model import CompressedModel
+from treelet.learn.model import CompressedModel, warn_of_strangers
 from treelet.learn.platt import coupled, sigmoid
 from treelet.learn.state import check_intercepts
 
@@ -161,14 +160,8 @@ class SavedPredictor:
 
     def _values(self, X: Any) -> Matrix:
         values: Matrix = self.model_.score(X, n_jobs=self.n_jobs, progress=self.progress)
-        unknown = len(values) - np.count_nonzero(values.any(axis=1))
-        if unknown:
-            warnings.warn(
-                f"{unknown:,} of {len(values):,} examples share nothing with the model that would count, so that it says the same of "
-                "each: are they trees of the kind that it was trained on, read in the same way?",
-                TreeletWarning,
-                stacklevel=3,
-            )
+        if self.task != "rank":  # where 0 is a score as any other
+            warn_of_strangers(values)
         values += self.intercept_
         return values
 

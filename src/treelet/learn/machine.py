@@ -15,6 +15,7 @@ from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.libsvm import Solution
+from treelet.learn.model import CompressedModel, warn_of_strangers
 from treelet.learn.state import check_intercepts
 
 FEW = 20  # examples, of which nothing can be said
@@ -89,7 +90,10 @@ class KernelMachine(KernelLearner):
         return K
 
     def _values(self, X: Any) -> Matrix:
-        return super()._values(X) + self.intercept_
+        values = super()._values(X)
+        if isinstance(self.model_, CompressedModel):
+            warn_of_strangers(values)
+        return values + self.intercept_
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()

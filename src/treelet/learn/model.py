@@ -9,6 +9,7 @@ match between it and the graph, however many trees went in.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from treelet.errors import InputTypeError, KernelOverflowError, ParameterError
+from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
@@ -26,6 +27,18 @@ from treelet.work import Advance, count_threads, progress_bar, run
 
 ROOT_LARGE = LARGE / 2  # of the logarithm of a root
 STEP = 200  # examples from one sign of progress to the next
+
+
+def warn_of_strangers(values: Matrix) -> None:
+    """Warn of examples whose values are all 0: a machine then says the same of each, whatever they are."""
+    unknown = len(values) - np.count_nonzero(values.any(axis=1))
+    if unknown:
+        warnings.warn(
+            f"{unknown:,} of {len(values):,} examples share nothing with the model that would count, so that it says the same of "
+            "each: are they of the kind that it was trained on, read in the same way?",
+            TreeletWarning,
+            stacklevel=5,
+        )
 
 
 @dataclass(frozen=True)
