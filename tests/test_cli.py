@@ -527,3 +527,15 @@ def test_the_shells_process_substitution_is_written_to(bank: Path) -> None:
     done = shell('"$@" >(sed s/^/got:/) --to lines | cat', "convert", bank)
     assert "cannot be written" not in done.stderr
     assert "got:(" in done.stdout
+
+
+@SHELL
+def test_names_of_files_that_are_no_text(bank: Path) -> None:
+    for encoding in ("utf-8:strict", "ascii"):
+        line = f'cd "{bank.parent}"; PYTHONIOENCODING={encoding} "$@" $\'no\\xff.mrg\' -o -'
+        done = shell(line, "gram")
+        assert done.returncode == 2
+        assert done.stderr == "treelet: error: no\\udcff.mrg: cannot be opened (No such file or directory)\n"
+    done = shell(f'cd "{bank.parent}"; echo "x = 1" > $\'a\\xff.py\'; echo "y = 1" >> $\'a\\xff.py\'; '
+                 'PYTHONIOENCODING=utf-8:strict "$@" --format python:each=statement $\'a\\xff.py\' | cat -v', "nearest")  # fmt: skip
+    assert done.stdout.startswith("1. aM-^?.py:1: x 1"), done.stderr

@@ -194,6 +194,9 @@ def test_errors_of_files(tmp_path: Path) -> None:
     assert "cannot be made a folder" in fail("-o", file)
     file.write_text('{"gold": 1')
     assert f"{file}:1: a line is" in fail("--nbest", file)
+    assert f"{file}:1:1: text outside brackets" in fail(file)
+    file.write_text('{"gold": "(S a)", "nbest": [[-1, "(S a)"]]}\n')
+    assert f"{file}: these are lists of parses, not trees: --nbest {file} takes them" in fail(file)
     model = tmp_path / "m.treelet"
     fail("--save", model, "--sizes", "1000,200,336")
     assert not model.exists()

@@ -152,6 +152,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
         (["--lam", "0.2,3"], "--lam must be a number in (0, 1]. Got 3.0 instead."),
         (["--C", "1,0"], "--C must be a number above 0, got 0"),
         (["--cv", "1"], "--cv must be at least 2, got 1"),
+        (["--cv", "60"], "--cv must be at most "),
         (["--metric", "accuracy"], "--metric is what --grid, --cv or several values"),
         (["--grid", "--metric", "accurcy"], "(did you mean accuracy?)"),
         (["--grid", "--metric", "rmse"], "--metric must be accuracy, macro-f1 or balanced-accuracy"),

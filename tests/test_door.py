@@ -118,3 +118,14 @@ def test_a_users_lines_have_types(tmp_path: Path) -> None:
     errors = [line for line in said if ": error: " in line]
     first = lines.splitlines().index(WRONG[0]) + 1
     assert {int(line.split(":")[1]) for line in errors} == set(range(first, first + len(WRONG))), said
+
+
+def test_a_name_that_is_elsewhere_is_said() -> None:
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'DependencyBank': it is treelet\.structures\.DependencyBank$"
+    ):
+        tl.DependencyBank
+    with pytest.raises(AttributeError, match=r"no attribute 'python_trees': it is treelet\.formats\.python_trees$"):
+        tl.python_trees
+    with pytest.raises(AttributeError, match=r"no attribute 'nowhere'$"):
+        tl.nowhere

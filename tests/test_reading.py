@@ -443,7 +443,8 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
     path.write_text("yes\t(S (A a))\nno\t(S ( ))\nno\t(S (B b))\n")
     warning = f"treelet: warning: 1 of 3 examples was left out: {path}:2:7: empty brackets"
-    assert f"{path}:2:7: empty brackets" in fail("train", path, "-o", model)
+    line = f"treelet: error: {path}:2:7: empty brackets '()': a tree needs a label (--skip-bad leaves it out)"
+    assert fail("train", path, "-o", model).strip() == line
     for command in (("train", path, "-o", model), ("evaluate", model, path)):
         assert warning in succeed(*command, "--skip-bad").stderr
     for command in (
@@ -455,6 +456,13 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
         result = succeed(*command, "--skip-bad")
         assert " of 3 " in result.stderr
     path.write_text("(S ( ))\n(S (A a))\n")
+    bank = path.with_suffix(".mrg")
+    bank.write_text("(S (A a))\n(S ( ))\n")
+    assert f"{bank}:2:4: empty brackets '()': a tree needs a label (--skip-bad leaves it out)" in fail("rerank", bank)
+    bank.write_text("(S (A a))\n(S (B b)\n")
+    assert "1 ')' missing at the end of the input (--skip-bad leaves it out)" in fail("rerank", bank)
+    assert "leaves it out" not in fail("compare", "(S ( ))", "(S (A a))")  # it is all there is
+    assert "leaves it out" not in fail("gram", tmp_path / "m.treelet", "-o", "-")
     assert "1 of 2 trees was left out" in succeed("compare", path, "(S (A a))", "--skip-bad").stderr
     assert "1 of 2 trees was left out" in succeed("parse", "--treebank", path, "--text", "a", "--skip-bad").stderr
     assert "--skip-bad is for --treebank" in fail("parse", "--grammar", path, "--text", "a", "--skip-bad")

@@ -32,7 +32,11 @@ class FormatError(TreeletError, ValueError):
         The file, or what stands for it.
     line, column : int or None
         Where, counted from 1.
+    one_of_many : bool
+        It is one item of a file (a tree, a row) that is wrong: ``on_error="skip"`` leaves it out.
     """
+
+    one_of_many = False
 
     def __init__(
         self, message: str, source: str = "<text>", line: int | None = None, column: int | None = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treelet.cli.learning import METRICS, Metric
+from treelet.errors import ParameterError
 from treelet.work import progress_bar
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def search_grid(
     data: Any,
     targets: Sequence[Any],
     queries: Sequence[str] | None,
-    folds: int,
+    folds: int | None,
     seed: int,
     memory: str | None,
     progress: bool,
@@ -194,8 +195,10 @@ def search_grid(
         Says the kind of machine and its other parameters.
     data, targets, queries
         The training examples.
-    folds, seed : int
-        How many, and how they are drawn.
+    folds : int, optional
+        How many; by default 5, or fewer where there are not as many examples.
+    seed : int
+        How they are drawn.
     memory : str, optional
         As for `gram`.
     progress : bool
@@ -252,11 +255,15 @@ def search_grid(
     return search(found.refused)
 
 
-def _folds(task: str, folds: int, targets: Sequence[Any], seed: int) -> Any:
+def _folds(task: str, given: int | None, targets: Sequence[Any], seed: int) -> Any:
     """How examples are split: by classes, at random, or by whole queries."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    if task == "classify":
-        most = max(Counter(targets).values())
-        return StratifiedKFold(max(2, min(folds, most)), shuffle=True, random_state=seed)
-    return folds if task == "rank" else KFold(max(2, min(folds, len(targets))), shuffle=True, random_state=seed)
+    if task == "rank":
+        return FOLDS if given is None else given
+    most = max(Counter(targets).values()) if task == "classify" else len(targets)
+    if given is not None and given > max(2, most):
+        of = "the examples of the largest class" if task == "classify" else "the number of examples"
+        raise ParameterError(f"--cv must be at most {most}, {of}, got {given}")
+    splitter = StratifiedKFold if task == "classify" else KFold
+    return splitter(max(2, min(given or FOLDS, most)), shuffle=True, random_state=seed)

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 import treelet
 from treelet.cli import compare, convert, doctor, evaluate, gram, nearest, parse, predict, rerank, train
 from treelet.cli.overwriting import check_files
-from treelet.cli.wording import in_command_words
+from treelet.cli.wording import in_command_words, way_out
 from treelet.errors import TreeletError
 
 FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
@@ -42,7 +42,7 @@ class Told:
         except KeyboardInterrupt as error:
             _stop(f"{name}: interrupted{f': {error}' if str(error) else ''}", INTERRUPTED)
         except (TreeletError, OSError) as error:
-            _stop(f"{name}: error: {in_command_words(_one_line(error), ctx)}", FAILED, ctx)
+            _stop(f"{name}: error: {in_command_words(_one_line(error), ctx)}{way_out(error, ctx)}", FAILED, ctx)
         except MemoryError as error:
             _stop(f"{name}: error: {in_command_words(_no_memory(error), ctx)}", FAILED, ctx)
         except Exception as error:
@@ -138,9 +138,10 @@ def start(app: typer.Typer, name: str) -> None:
     if sys.stdout is None:
         sys.exit(_say(f"{name}: error: the standard output is closed: send it to a file, or to {os.devnull}"))
     for stream in (sys.stdout, sys.stderr):
-        encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
-        if encoding not in ("utf-8", "utf8") and hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8")  # as all files are that treelet writes
+        if hasattr(stream, "reconfigure"):  # as all files are that treelet writes; names of files may be other bytes
+            stream.reconfigure(
+                encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace"
+            )
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # unwinds, so that nothing half-written stays
     try:

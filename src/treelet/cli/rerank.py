@@ -18,7 +18,7 @@ from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOpti
 from treelet.cli.overwriting import READ, WRITTEN, Written
 from treelet.cli.parse import PARENTS
 from treelet.cli.reading import Reading, reads
-from treelet.errors import FileError, ParameterError
+from treelet.errors import FileError, FormatError, ParameterError
 
 if TYPE_CHECKING:
     from treelet.tasks.rerank_job import Mended, Outcome, Parts
@@ -240,8 +240,23 @@ def _treebank(
         return parts_of_treebank(flights(sum(FLIGHTS)), sizes or FLIGHTS, **options)
     from treelet.structures import read_trees
 
-    bank = read_trees(file, **reading.arguments(drop_empty=drop_empty, drop_function_tags=drop_function_tags))
+    try:
+        bank = read_trees(file, **reading.arguments(drop_empty=drop_empty, drop_function_tags=drop_function_tags))
+    except FormatError:
+        if _is_of_lists(file):
+            raise FormatError(f"these are lists of parses, not trees: --nbest {file} takes them", file) from None
+        raise
     return parts_of_treebank(bank, sizes, **options)
+
+
+def _is_of_lists(file: str) -> bool:
+    from treelet.formats.files import open_source
+    from treelet.formats.nbest import looks_like_nbest
+
+    if file == "-":  # it has been read
+        return False
+    with open_source(file) as source:
+        return looks_like_nbest(source.head())
 
 
 def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict[str, Any]) -> Parts:

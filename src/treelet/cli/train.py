@@ -160,7 +160,7 @@ def command(
         if searching:
             search = _searched(
                 tried, json, task=task, metric=metric, made=made, machine=machine, data=data, targets=targets,
-                queries=queries, folds=5 if cv is None else cv, seed=random_state, memory=memory, progress=progress,
+                queries=queries, folds=cv, seed=random_state, memory=memory, progress=progress,
             )  # fmt: skip
             chosen, seconds["grid"] = dict(search.best), search.seconds
         machine.set_params(C=chosen.pop("C"), kernel=made(**chosen))

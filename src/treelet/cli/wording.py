@@ -58,6 +58,14 @@ def in_command_words(text: str, ctx: Any) -> str:
     return text
 
 
+def way_out(error: Exception, ctx: Any) -> str:
+    """What a message ends with where one item of a file that was named is wrong: how to do without it."""
+    if not getattr(error, "one_of_many", False) or ctx.params.get("skip_bad", True):
+        return ""
+    named = getattr(error, "source", None) in ["<stdin>", *_texts(ctx.params)]
+    return f" ({options_of(ctx.command)['skip_bad']} leaves it out)" if named else ""
+
+
 def _told(match: re.Match[str], options: dict[str, str], ctx: Any) -> str:
     """What is wrong with an option: the one of the parameter's name, or, where that has another value, the one with this text."""
     named = options.get(match["name"])

@@ -72,7 +72,10 @@ class Reader:
         """Take all bytes of a source; what is wrong in it is an error, or left out."""
         if source.on_error == "raise":
             for chunk in source.chunks():
-                self.feed(chunk)
+                with source.item():
+                    self.feed(chunk)
+            with source.item():
+                self._finish_tree()
             return
         text, at = _Text(b"".join(source.chunks())), 0
         while at < len(text.data):

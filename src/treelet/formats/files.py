@@ -58,9 +58,11 @@ class Item:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, FormatError) and self._source.on_error == "skip":
-            self._source.refuse(error)
-            return True
+        if isinstance(error, FormatError):
+            if self._source.on_error == "skip":
+                self._source.refuse(error)
+                return True
+            error.one_of_many = True
         return False
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from treelet.formats.files import Source
+from treelet.formats.looks import opening_lines
 
 
 class NBest(NamedTuple):
@@ -19,6 +20,16 @@ class NBest(NamedTuple):
     line: int
     parses: list[tuple[str, float]]
     fields: dict[str, Any]
+
+
+def looks_like_nbest(head: bytes) -> bool:
+    """Whether the first bytes of a file are such lists.
+
+    >>> looks_like_nbest(b'{"nbest": [[-1, "(S x)"]]}'), looks_like_nbest(b'(S ({"nbest" x))')
+    (True, False)
+    """
+    first = "".join(opening_lines(head)[:1])
+    return first.lstrip().startswith("{") and '"nbest"' in first
 
 
 def read_nbest(source: Source, *, gold: bool = False) -> Iterator[NBest]:

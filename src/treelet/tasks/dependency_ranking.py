@@ -112,6 +112,9 @@ class ParseLists:
                 found.append(ParsedSentence(text, truth, parses, goodness, tuple(linkage.rank for linkage in linkages)))
         return cls(found), results
 
+    def __repr__(self) -> str:
+        return f"<ParseLists: {len(self.sentences):,} sentences, {len(self.parses):,} parses>"
+
     def __len__(self) -> int:
         return len(self.sentences)
 
