@@ -243,6 +243,12 @@ def test_a_model_takes_the_same_vectors_from_either_format(tmp_path: Path) -> No
     assert "|BV:vector| 1:" in kelp.read_text()
     assert succeed("predict", model, kelp, "--scores") == scores
     assert succeed("predict", model, back, "--scores") == scores
+    other = tmp_path / "other.dat"
+    other.write_text("1 |BT| (S (N a) (V saw)) |ET| 11:1 |EV|\n-1 |BT| (S (N a) (V was)) |ET| 12:1 15:2 |EV|\n")
+    warned = f"treelet: warning: {other}: none of the features of vector was seen in training"
+    for result in (run("predict", model, other), run("evaluate", model, other)):
+        assert (result.exit_code, result.stderr.startswith(warned)) == (0, True)
+        assert result.stderr.endswith("there are 11, 12, 15 here, there were 2, 9, 1\n")
 
 
 def test_svm_light_tk_files_unchanged(tmp_path: Path) -> None:

@@ -132,9 +132,13 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
         result = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8", "--C", "1,10")
         computed.clear()
         told = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8", "--json")
+        computed[:] = computed[:2]  # the next one is interrupted, too: the first of its search
+        early = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8")
     finally:
         signal.signal(signal.SIGINT, before)
-    assert result.exit_code == told.exit_code == 130
+    assert result.exit_code == told.exit_code == early.exit_code == 130
+    assert early.stderr == "treelet: interrupted: before the first setting was done; no model was written\n"
+    assert early.stdout == ""
     assert os.listdir(classes.parent) == ["classes.tsv"]
     line = "treelet: interrupted: 4 of 8 settings were tried, the best of them --lam 0."
     assert result.stderr.startswith(line)

@@ -368,3 +368,13 @@ def test_nothing_is_run_or_warned_about(recwarn: pytest.WarningsRecorder) -> Non
     python_trees("import os; os.environ['TREELET_WAS_RUN'] = '\\d'")
     assert "TREELET_WAS_RUN" not in os.environ
     assert not recwarn.list
+
+
+@pytest.mark.parametrize("text", ["def f(x): return x", "import os", "from a.b import c", "@x\nclass A: pass"])
+def test_source_code_given_as_a_tree_is_told_its_reader(text: str) -> None:
+    with pytest.raises(
+        FormatError, match=r"text outside brackets.*; treelet\.formats\.python_trees reads source code$"
+    ):
+        tl.Treebank([text])
+    with pytest.raises(FormatError, match="give what is after the tab"):
+        tl.Treebank(["good\t(S (A a))"])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from treelet.errors import FormatError, ParameterError
+from treelet.errors import FormatError, ParameterError, TreeletWarning
 
 if TYPE_CHECKING:
     from treelet.cli.reading import Reading
     from treelet.kernels import Kernel
     from treelet.learn.deciding import SavedPredictor
     from treelet.structures import Treebank
+
+SHOWN = 5  # features
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,36 @@ def for_model(model: SavedPredictor, examples: Examples) -> Any:
         raise ParameterError(
             f"{examples.file}: the model needs the column {', '.join(missing)}; the file has {examples.columns()}"
         )
+    _warn_of_new_features(model, there, examples.file)
     return Table({name: there[name] for name in wanted})
+
+
+def _warn_of_new_features(model: SavedPredictor, there: dict[Any, Any], file: str) -> None:
+    """Vectors of a file with not one of the features that a model knows are as good as empty: most likely a mistake."""
+    from treelet.structures import Vectors
+
+    for term in getattr(model.model_, "terms", ()):
+        known, path = getattr(term, "examples", None), term.part.place.path
+        if (
+            not isinstance(known, Vectors)
+            or known.names is None
+            or len(path) != 1
+            or isinstance(there[path[0]], Vectors)
+        ):
+            continue
+        here = dict.fromkeys(feature for vector in there[path[0]] for feature in vector)
+        if here and here.keys().isdisjoint(known.names):
+            warnings.warn(
+                f"{file}: none of the features of {path[0]} was seen in training, so that they count for nothing: "
+                f"there are {_some(here)} here, there were {_some(known.names)}",
+                TreeletWarning,
+                stacklevel=3,
+            )
+
+
+def _some(features: Iterable[Any]) -> str:
+    named = [repr(feature) for feature in features]
+    return ", ".join(named[:SHOWN]) + (f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else "")
 
 
 def _columns(kernel: Kernel) -> Iterator[str | int]:

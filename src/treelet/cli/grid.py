@@ -251,7 +251,7 @@ def search_grid(
     except KeyboardInterrupt:
         if rows:
             raise Stopped(search()) from None
-        raise
+        raise KeyboardInterrupt("before the first setting was done; no model was written") from None
     return search(found.refused)
 
 

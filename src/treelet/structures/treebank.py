@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import IO, Any, cast
 
@@ -84,6 +85,9 @@ class Treebank(Bank[Tree | None]):
         return list(bracketed(self.compact().columns))
 
 
+_SOURCE = re.compile(r"\s*(@\w|(async\s+def|def|class|import)\s+\w|from\s+[\w.]+\s+import\s)")
+
+
 def _read_in(trees: Iterable[object]) -> Columns:
     one = (type(trees),) if adapter_for(trees) is not None else ()
     items = listed(trees, "trees", one, "read_trees")
@@ -108,11 +112,15 @@ def _read_in(trees: Iterable[object]) -> Columns:
 
 
 def _hint(text: str) -> str:
-    """What to say of a text that stands for a missing tree, is markup, or is or looks like the name of a file."""
+    """What to say of a text that stands for a missing tree, is markup, source code or a line, or looks like the name of a file."""
     if text.strip().lower() in ("", "nan", "none", "<na>", "nat", "null"):
         return "; a missing tree is None, or NaN as a number, and no text"
     if text.lstrip().startswith("<"):
         return "; treelet.formats.xml_trees and html_trees read markup"
+    if _SOURCE.match(text):
+        return "; treelet.formats.python_trees reads source code"
+    if "\t(" in text:
+        return "; of label<TAB>tree give what is after the tab, or read them with treelet.read_examples"
     suffixes = {suffix for known in FORMATS.values() for suffix in known.suffixes}
     if "(" in text or not (unpacked_name(text).suffix.lower() in suffixes or os.path.isfile(text)):
         return ""
