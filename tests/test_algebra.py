@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -529,6 +530,25 @@ def test_vectors_that_are_none(data: Any, kind: type[Exception], message: str) -
     with pytest.raises(kind, match=message) as error:
         tl.Linear()(data)
     assert isinstance(error.value, tl.TreeletError)
+
+
+def test_columns_of_frames_are_matched_by_name(tmp_path: Path) -> None:
+    """Whoever trains on a frame may have its columns in another order later."""
+    frame = pd.DataFrame({"a": [1.0, 2.0, 0.0, 4.0], "b": [5.0, 3.0, 1.0, 0.0]})
+    turned = frame[["b", "a"]]
+    K = tl.Linear()(frame.to_numpy())
+    for X, Y in ((frame, turned), (turned, frame), (frame, frame.to_numpy()), (frame, frame.to_dict("records"))):
+        np.testing.assert_array_equal(tl.Linear()(X, Y), K)
+    for kernel in (tl.Linear(), tl.Polynomial(2, 1.0), tl.Linear().gaussian(3.0)):
+        model = tl.KernelSVR(kernel).fit(frame, [1, 2, 3, 4])
+        expected = model.predict(frame)
+        np.testing.assert_allclose(model.predict(turned), expected, rtol=1e-12)
+        np.testing.assert_allclose(model.predict(frame.to_numpy()), expected, rtol=1e-12)
+        tl.save(model, tmp_path / "m")
+        np.testing.assert_allclose(tl.load(tmp_path / "m").predict(turned), expected, rtol=1e-12)
+        for other in (frame.rename(columns={"a": "c"}), frame.assign(c=1)):
+            with pytest.raises(tl.errors.ParameterError, match=r"same columns; only in one of the two: .*'c'"):
+                model.predict(other)
 
 
 def test_vectors_that_do_not_fit_each_other() -> None:

@@ -461,7 +461,6 @@ FOUR = TREES[:4]
         (FOUR, [["a", "b"]] * 4, "one dimension"),
         (FOUR, None, "fit needs y"),
         ([], [], "X is empty"),
-        ([None, np.nan, None, None], [0, 1, 0, 1], "nothing to learn from: the kernel is 0 for all 4 examples"),
     ],
 )
 def test_bad_data(X: Any, y: Any, message: str) -> None:
@@ -509,6 +508,24 @@ def test_other_errors() -> None:
         tl.KernelSVR().fit(TREES, LABELS)
     with pytest.raises(tl.errors.ParameterError, match="'epsilon'"):
         tl.KernelSVR(epsilon=-1).fit(TREES, range(60))
+
+
+def test_a_fit_to_nothing_is_warned_of() -> None:
+    with pytest.warns(tl.errors.TreeletWarning) as caught:
+        tl.KernelSVC(KERNEL).fit([None, np.nan] * 20, [0, 1] * 20)
+    (warning,) = caught
+    assert str(warning.message).startswith("there is nothing to learn from: the kernel is 0 for all 40 examples")
+
+
+@pytest.mark.parametrize("model", [tl.KernelSVC(), tl.KernelMatrix(), tl.RLS()], ids=repr)
+def test_columns_that_no_kernel_looks_at_may_hold_anything(model: Any, tmp_path: Path) -> None:
+    frame = FRAME.assign(day=pd.Timestamp("2020-01-01"), thing=object())
+    model = clone(model).set_params(kernel=tl.On("tree", tl.SubsetTree())).fit(frame, CLASSES)
+    tl.save(model, tmp_path / "m")
+    values, again = (
+        getattr(one, "predict", getattr(one, "transform", None)) for one in (model, tl.load(tmp_path / "m"))
+    )
+    np.testing.assert_array_equal(again(frame), values(frame[["tree"]]))
 
 
 def test_distances_are_no_kernel_values() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, wrong
-from treelet.errors import NotEnoughMemoryError, ParameterError
+from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.gram import gram, parse_memory
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel, Matrix
@@ -19,6 +20,7 @@ from treelet.learn.model import CompressedModel
 from treelet.learn.model_card import fitted_kernel, training
 from treelet.learn.precomputed import MatrixColumns, MatrixModel, given_square
 from treelet.learn.state import are_floats, whole_numbers
+from treelet.learn.summands import kept
 from treelet.shown import learnt
 from treelet.work import count_threads
 
@@ -173,8 +175,10 @@ class KernelLearner(KernelEstimator):
         chosen = data if rows is None else data[rows]
         K = self._gram(kernel, chosen)
         if not K.diagonal().any():
-            raise ParameterError(
-                f"there is nothing to learn from: the kernel is 0 for all {len(chosen):,} examples. Are all of them missing?"
+            warnings.warn(
+                f"there is nothing to learn from: the kernel is 0 for all {len(chosen):,} examples. Are all of them missing?",
+                TreeletWarning,
+                stacklevel=4,
             )
         return K
 
@@ -200,7 +204,7 @@ class KernelLearner(KernelEstimator):
         """Keep what it was fitted to, for the card of the model's file; a matrix says nothing of examples."""
         self.__dict__.pop("training_", None)
         if kernel is not None:
-            self.training_ = training(data, targets, groups, classes=is_classifier(self))
+            self.training_ = training(kept(kernel, data), targets, groups, classes=is_classifier(self))
 
     def _values(self, X: Any) -> Matrix:
         """What the model says of examples, examples x outputs."""

@@ -284,7 +284,7 @@ def _vectors(values: Any, names: Any) -> Vectors:
         return made
     if not isinstance(names, tuple) or not all(isinstance(name, str | int) for name in names):
         raise ValueError("features have no names")
-    if len(set(names)) != made.shape[1] or len(names) != made.shape[1] or not made.is_sparse:
+    if len(set(names)) != made.shape[1] or len(names) != made.shape[1]:
         raise ValueError("features and their names do not fit")
     return Vectors._of(made.values, names)
 

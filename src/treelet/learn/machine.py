@@ -25,7 +25,7 @@ ALONE = 0.05  # the cosine of an example with the one most like it
 
 def warn_if_alone(K: Matrix) -> None:
     """Warn where hardly any example is like another one, as large trees are under a kernel that counts large fragments."""
-    if len(K) < FEW:
+    if len(K) < FEW or not K.diagonal().any():  # of which `KernelLearner` warns
         return
     rows = np.linspace(0, len(K) - 1, min(len(K), LOOKED_AT)).astype(int)
     sizes = np.sqrt(np.abs(np.diag(K)))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelEstimator
 from treelet.learn.encoding import register
+from treelet.learn.summands import kept
 
 
 @register
@@ -60,7 +61,8 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
         """Remember the training examples."""
         kernel = self._own_kernel()
         examples = self._examples(kernel, X)
-        self.X_fit_ = examples[np.arange(len(examples))]  # a copy: an array of the caller's may change after the fit
+        copied = examples[np.arange(len(examples))]  # an array of the caller's may change after the fit
+        self.X_fit_ = kept(kernel, copied)
         self.kernel_ = kernel
         return self
 

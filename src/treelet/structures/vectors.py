@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import some_of
 from treelet.errors import InputTypeError, ParameterError
 from treelet.structures.bank import row_index
 
@@ -19,9 +20,10 @@ class Vectors:
 
     Parameters
     ----------
-    rows : array, sparse matrix, list of lists or list of dicts
+    rows : array, DataFrame, sparse matrix, list of lists or list of dicts
         Finite numbers of any type. Dicts are ``{feature: value}``, features being strings or ints; a feature that is
-        not there is 0, and vectors are matched by these names.
+        not there is 0, and vectors are matched by these names. So are those of two DataFrames, which must have the same
+        columns, in any order.
 
     Examples
     --------
@@ -37,7 +39,7 @@ class Vectors:
     values: Any
     """The matrix: a float64 array, or a scipy CSR array."""
     names: tuple[str | int, ...] | None
-    """What each column stands for, if the vectors came as dicts."""
+    """What each column stands for, if the vectors came as dicts, or in a DataFrame whose columns are texts."""
 
     def __init__(self, rows: Any) -> None:
         self.values, self.names = _matrix(rows)
@@ -79,12 +81,13 @@ class Vectors:
         """The two matrices with one meaning to each column; features of `other` alone are left out."""
         mine, theirs = self.values, other.values
         if len(self) and len(other):
-            if (self.names is None) != (other.names is None):
+            if self.names is not None and other.names is not None:
+                if self.names is not other.names and self.names != other.names:
+                    theirs = (_renumbered if self.is_sparse or other.is_sparse else _reordered)(other, self)
+            elif any(vectors.names is not None and vectors.is_sparse for vectors in (self, other)):
                 raise ParameterError(
                     "feature vectors by name (dicts) cannot be compared with ones by position (an array or a matrix)"
                 )
-            if self.names is not None and self.names is not other.names:
-                theirs = _renumbered(other, self)
             elif mine.shape[1] != theirs.shape[1]:
                 raise ParameterError(
                     f"vectors of {mine.shape[1]} features cannot be compared with vectors of {theirs.shape[1]}"
@@ -101,13 +104,23 @@ class Vectors:
 def _renumbered(vectors: Vectors, by: Vectors) -> Any:
     from scipy.sparse import csr_array
 
+    values = csr_array(vectors.values)
     places = {name: place for place, name in enumerate(by.names or ())}
-    column = np.array([places.get(name, -1) for name in vectors.names or ()], np.int64)[vectors.values.indices]
+    column = np.array([places.get(name, -1) for name in vectors.names or ()], np.int64)[values.indices]
     kept = column >= 0
-    start = np.concatenate([[0], np.cumsum(kept)])[vectors.values.indptr]
-    matrix = csr_array((vectors.values.data[kept], column[kept], start), shape=(len(vectors), by.shape[1]))
+    start = np.concatenate([[0], np.cumsum(kept)])[values.indptr]
+    matrix = csr_array((values.data[kept], column[kept], start), shape=(len(vectors), by.shape[1]))
     matrix.sort_indices()
     return matrix
+
+
+def _reordered(vectors: Vectors, by: Vectors) -> Any:
+    """A DataFrame's numbers with the columns in another one's order."""
+    places = {name: place for place, name in enumerate(vectors.names or ())}
+    wanted = dict.fromkeys(by.names or ())
+    if alone := [name for name in {**wanted, **places} if (name in wanted) != (name in places)]:
+        raise ParameterError(f"feature vectors must have the same columns; only in one of the two: {some_of(alone)}")
+    return vectors.values[:, [places[name] for name in wanted]]
 
 
 def as_vectors(rows: Any) -> Vectors:
@@ -128,7 +141,7 @@ def side_by_side(columns: Mapping[Any, Any]) -> Any:
             vectors = as_vectors(_as_rows(column))
         except (InputTypeError, ParameterError) as error:
             raise type(error)(f"column {name!r}: {error}") from None
-        if vectors.names is not None:
+        if vectors.names is not None and vectors.is_sparse:
             raise InputTypeError(f"column {name!r} holds dicts: only numbers can stand side by side with other columns")
         parts.append(vectors)
     if any(part.is_sparse for part in parts):
@@ -181,10 +194,13 @@ def bag_of_words(texts: Iterable[str | Iterable[str]]) -> list[dict[str, float]]
 def _matrix(rows: Any) -> tuple[Any, tuple[str | int, ...] | None]:
     if hasattr(rows, "tocsr"):
         return _sparse(rows), None
+    names: tuple[str | int, ...] | None = None
     if hasattr(rows, "columns") and hasattr(rows, "to_numpy"):  # a DataFrame of numbers
+        called = tuple(rows.columns)
+        names = called if len(set(called)) == len(called) and all(isinstance(name, str) for name in called) else None
         rows = np.asarray(rows)
     if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf":
-        return _dense(rows), None
+        return _dense(rows), names
     if isinstance(rows, np.ndarray) and (rows.dtype.kind != "O" or rows.ndim not in (1, 2)):
         raise InputTypeError(
             f"feature vectors must be numbers, got an array of {rows.dtype} with {rows.ndim} dimensions"
@@ -195,7 +211,7 @@ def _matrix(rows: Any) -> tuple[Any, tuple[str | int, ...] | None]:
         )
     if any(isinstance(row, Mapping) for row in rows):
         return _named(rows)
-    return _stacked(rows), None
+    return _stacked(rows), names
 
 
 def _dense(rows: NDArray[Any]) -> NDArray[np.float64]:
