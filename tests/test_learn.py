@@ -720,4 +720,5 @@ def test_examples_that_a_model_knows_nothing_of_are_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.predict(["(S (A a))"])
+        model.predict(["(S (A a))", None, float("nan")])  # of what is missing there is nothing to say
         model.predict([])

@@ -89,7 +89,8 @@ def command(
     if k is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
     values, rows = nearest(chosen.normalized(), trees, queries, k, n_jobs=n_jobs, memory=memory, progress=progress)
-    if unlike := int((values[:, 0] == 0).sum()):
+    there = chosen.self_values(trees if queries is None else queries) > 0  # missing trees are near to nothing
+    if unlike := int((there & (values[:, 0] == 0)).sum()):
         warnings.warn(
             f"{unlike:,} of {len(values):,} trees share nothing with any tree of BANK: are they of the same kind, read in the same way?",
             TreeletWarning,

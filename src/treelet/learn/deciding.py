@@ -161,7 +161,7 @@ class SavedPredictor:
     def _values(self, X: Any) -> Matrix:
         values: Matrix = self.model_.score(X, n_jobs=self.n_jobs, progress=self.progress)
         if self.task != "rank":  # where 0 is a score as any other
-            warn_of_strangers(values)
+            warn_of_strangers(self.model_.kernel, X, values)
         values += self.intercept_
         return values
 

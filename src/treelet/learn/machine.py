@@ -92,7 +92,7 @@ class KernelMachine(KernelLearner):
     def _values(self, X: Any) -> Matrix:
         values = super()._values(X)
         if isinstance(self.model_, CompressedModel):
-            warn_of_strangers(values)
+            warn_of_strangers(self.model_.kernel, X, values)
         return values + self.intercept_
 
     def _check_fitted_state(self) -> None:

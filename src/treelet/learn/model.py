@@ -29,16 +29,21 @@ ROOT_LARGE = LARGE / 2  # of the logarithm of a root
 STEP = 200  # examples from one sign of progress to the next
 
 
-def warn_of_strangers(values: Matrix) -> None:
-    """Warn of examples whose values are all 0: a machine then says the same of each, whatever they are."""
-    unknown = len(values) - np.count_nonzero(values.any(axis=1))
-    if unknown:
-        warnings.warn(
-            f"{unknown:,} of {len(values):,} examples share nothing with the model that would count, so that it says the same of "
-            "each: are they of the kind that it was trained on, read in the same way?",
-            TreeletWarning,
-            stacklevel=5,
-        )
+def warn_of_strangers(kernel: Kernel, X: Any, values: Matrix) -> None:
+    """Warn of examples whose values are all 0: a machine then says the same of each, whatever they are.
+
+    Missing examples are not meant: of these there is nothing to say.
+    """
+    rows = np.flatnonzero(~values.any(axis=1))
+    if len(rows):
+        unknown = np.count_nonzero(kernel.self_values(kernel.coerce(X)[rows]))
+        if unknown:
+            warnings.warn(
+                f"{unknown:,} of {len(values):,} examples share nothing with the model that would count, so that it says the same "
+                "of each: are they of the kind that it was trained on, read in the same way?",
+                TreeletWarning,
+                stacklevel=5,
+            )
 
 
 @dataclass(frozen=True)
