@@ -131,8 +131,8 @@ def _found(
             shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
             widest = sorted(shared, key=lambda one: -len(one.tree.productions()))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
-            neighbours.append({"number": row + 1, "value": value, "tree": str(tree or ""), "shared": fragments})
-        found.append({"number": number + 1, "tree": str(query or ""), "nearest": neighbours})
+            neighbours.append({"number": row + 1, "value": value, **_said(tree), "shared": fragments})
+        found.append({"number": number + 1, **_said(query), "nearest": neighbours})
     return found
 
 
@@ -144,13 +144,11 @@ def _text(query: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _said(tree: Tree | None) -> dict[str, str]:
+    return {"tree": "", "words": ""} if tree is None else {"tree": str(tree), "words": " ".join(tree.words())}
+
+
 def _shown(item: dict[str, Any]) -> str:
-    return f"{item['place']}: {_words(item['tree'])}" if "place" in item else _words(item["tree"])
-
-
-def _words(text: str) -> str:
-    from treelet.structures import Tree
-
-    tree: Tree | None = Tree.parse(text) if text else None
-    words = " ".join(tree.words()) if tree is not None else "(no tree)"
-    return words if len(words) <= WIDTH else f"{words[: WIDTH - 4]} ..."
+    words = item["words"] if item["tree"] else "(no tree)"
+    cut = words if len(words) <= WIDTH else f"{words[: WIDTH - 4]} ..."
+    return f"{item['place']}: {cut}" if "place" in item else cut

@@ -72,7 +72,7 @@ def wsj_sample() -> tuple[Treebank, list[str]]:
 
 
 def question_bank() -> Treebank:
-    """QuestionBank, 4,000 trees.
+    """QuestionBank, 3,994 of its 4,000 trees.
 
     Trees with empty brackets in them are left out, six in the released file, and a warning says so. The final question
     mark has the tag "?" in about half of the trees and "." in the others; here it is always ".".

@@ -8,6 +8,7 @@ where they differ: `value_label` can be read back.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ class Part(NamedTuple):
     children: tuple[Node, ...] = ()
 
 
-class Adapter:
+class Adapter(ABC):
     """How to walk objects of some kind as trees."""
 
     shares = False
@@ -67,13 +68,13 @@ class Adapter:
         """Where to begin."""
         return item
 
+    @abstractmethod
     def label(self, node: Node) -> str:
         """What stands at a node."""
-        raise NotImplementedError
 
+    @abstractmethod
     def children(self, node: Node) -> Iterable[Node]:
         """The nodes below it, in order."""
-        raise NotImplementedError
 
     def place(self, node: Node) -> Place | None:
         """Where it stands; None if that is not known better than of the node above."""
