@@ -243,6 +243,8 @@ def test_probabilities(tmp_path: Path, options: list[str]) -> None:
     file, model = tmp_path / "a.tsv", tmp_path / "m.treelet"
     names = ["one", "two", "three"] if options else ["one", "two"]
     file.write_text("".join(f"{names[size % len(names)]}\t{tree}\n" for size, tree in trees(60)))
+    assert report("train", file, "-o", model, "--probability", "--seed", 3, *options)["probability"] is True
+    assert tl.load(model).random_state == 3  # of the folds that probabilities come from
     assert report("train", file, "-o", model, "--probability", *options)["probability"] is True
     lines = [line.split("\t") for line in run("predict", model, file, "--probability").stdout.splitlines()]
     assert lines[0] == ["label", *sorted(names)]

@@ -137,7 +137,7 @@ def command(
     _check(vectors, normalize_vectors, random_state, cv, output)
     searching = grid or cv is not None or any(len(values) > 1 for values in tried.values())
     metric = _metric(task, scoring, searching)
-    machine_options = _machine_options(task, multi_class, class_weight, probability, epsilon, qid)
+    machine_options = _machine_options(task, multi_class, class_weight, probability, epsilon, qid, random_state)
     begin = time.perf_counter()
     with files.whole_file(Path(output)) as temporary:
         from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
@@ -217,6 +217,7 @@ def _machine_options(
     probability: bool,
     epsilon: float | None,
     query: str | None,
+    seed: int,
 ) -> dict[str, Any]:
     """What the estimator of a task is made with."""
     classify = {
@@ -235,7 +236,7 @@ def _machine_options(
     if task == "classify":
         weight = None if class_weight is None else one_of("--class-weight", class_weight, ("balanced",))
         kind = one_of("--multi-class", multi_class, ("ovr", "ovo"))
-        return {"multi_class": kind, "class_weight": weight, "probability": probability, "random_state": 0}
+        return {"multi_class": kind, "class_weight": weight, "probability": probability, "random_state": seed}
     if task == "rank":
         return {"pairs": "all"}
     return {} if epsilon is None else {"epsilon": epsilon}
