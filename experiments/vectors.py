@@ -100,7 +100,7 @@ def trained(
     Examples
     --------
     >>> texts = [(a, b, f"x{k}") for k in range(9) for a, b in [("the", "cat"), ("the", "dog"), ("my", "car")]]
-    >>> vectors, made = trained(texts, dimensions=2)
+    >>> vectors, made = trained(texts, dimensions=4)
     >>> made["words"], vectors.similarity("cat", "dog") > vectors.similarity("cat", "car")
     (5, True)
     """
