@@ -11,6 +11,9 @@ Setting = tuple[Any, ...]
 def climbed(score: Callable[[Setting], float], start: Setting, scales: Sequence[Sequence[Any]]) -> Setting:
     """From a setting, step by step on one scale after the other to neighbours that are better, until there is none.
 
+    The scores are asked for more than once: keep them. The same scales for two systems give both the same chances; a top that is
+    not the only one may be missed.
+
     >>> climbed(lambda at: -abs(at[0] - 3) - abs(at[1] - 1), (1, 1), [(1, 2, 3, 4), (0, 1, 2)])
     (3, 1)
     """

@@ -6,7 +6,7 @@ then each row is tested once on the official test sentences, and in five splits 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from experiments import plain
 from experiments.climbing import climb
-from experiments.differences import bootstrap_row, holm, mcnemar_row, part, spread
+from experiments.differences import holm, mcnemar_row, part, spread
 from experiments.forest_relations_data import ALIKE, Labels, Rows, Sentences, kernel_of
 from experiments.running import Say
 from treelet.gram import gram
@@ -287,8 +287,10 @@ class Compared:
         sides = [counts(self.gold, self.predicted[name], self.names) for name in (a, b)]
         row = mcnemar_row(a, self.predicted[a] == self.gold, b, self.predicted[b] == self.gold)
         row["accuracy"] = row.pop("difference")
-        drawn = bootstrap_row(paired_bootstrap(sides[0], sides[1], macro_f1, random_state=seed))
-        return row | {"p" if key == "p_bootstrap" else key: value for key, value in drawn.items()}
+        row |= _drawn(sides, macro_f1, seed)
+        if b == a.replace("forest", "tree") != a:
+            row |= {"precision": _drawn(sides, macro_precision, seed), "recall": _drawn(sides, macro_recall, seed)}
+        return row
 
     def items(self) -> dict[str, Any]:
         """Sentence by sentence: right or not, and which label, so that any measure can be had later."""
@@ -300,6 +302,11 @@ class Compared:
             "gold": [places[label] for label in self.gold.tolist()],
             "predicted": indexed,
         }
+
+
+def _drawn(sides: Sequence[Matrix], measure: Callable[[Matrix], Matrix], seed: int) -> dict[str, Any]:
+    found = paired_bootstrap(sides[0], sides[1], measure, random_state=seed)
+    return {"difference": found.difference, "interval": list(found.interval), "p": found.p_value}
 
 
 def pairs(predicted: Iterable[str]) -> list[tuple[str, str]]:
@@ -350,7 +357,21 @@ def counts(gold: Labels, found: Labels, names: Sequence[str]) -> Matrix:
 
 def macro_f1(sums: Matrix) -> Matrix:
     """The mean F1 in per cent, of sums of `counts`."""
+    return _macro(sums, (1, 2), 2)
+
+
+def macro_precision(sums: Matrix) -> Matrix:
+    """The mean precision in per cent, of sums of `counts`."""
+    return _macro(sums, (1,), 1)
+
+
+def macro_recall(sums: Matrix) -> Matrix:
+    """The mean recall in per cent, of sums of `counts`."""
+    return _macro(sums, (2,), 1)
+
+
+def _macro(sums: Matrix, below: tuple[int, ...], times: int) -> Matrix:
     by_relation = sums.reshape(*sums.shape[:-1], -1, 3)
-    whole = by_relation[..., 1] + by_relation[..., 2]
-    f1 = np.divide(200 * by_relation[..., 0], whole, out=np.zeros_like(whole), where=whole > 0)
-    return np.asarray(f1.mean(axis=-1))
+    whole = by_relation[..., below].sum(axis=-1)
+    shares = np.divide(100 * times * by_relation[..., 0], whole, out=np.zeros_like(whole), where=whole > 0)
+    return np.asarray(shares.mean(axis=-1))
