@@ -27,7 +27,7 @@ Matrix = NDArray[np.float64]
 PAPER = {"tree": (68.6, 59.3, 63.6), "forest": (70.3, 60.0, 64.7)}
 """P, R and F1 of Zhang, Zhang & Li (2010), five-fold cross-validation on ACE 2004, 23 subtypes."""
 
-USUAL: dict[str, Any] = {"parses": 10, "train": None, "test": None, "choosing": 2500, "splits": 5, "parsed": 4000}
+USUAL: dict[str, Any] = {"parses": 10, "train": None, "test": None, "choosing": 2000, "splits": 5, "parsed": 3000}
 QUICK: dict[str, Any] = {"parses": 3, "train": 600, "test": 300, "choosing": 300, "splits": 2, "parsed": 350}
 """Parses a sentence, training and test sentences, those to choose on, splits, training sentences that our own grammar parses."""
 FOLDS = 4
@@ -36,7 +36,7 @@ START: dict[str, Any] = {
     "source": "lists", "kind": "tree", "way": "alone", "lam": 0.4, "C": 3.0, "mark": "tags", "temperature": 1.0, "alpha": None, "leaves": False,
 }  # fmt: skip
 SCALES: dict[str, tuple[Any, ...]] = {
-    "lam": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9),
+    "lam": (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9),
     "mark": ("tags", "node"),
     "C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
 }

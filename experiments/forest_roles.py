@@ -35,7 +35,7 @@ QUICK: dict[str, Any] = {
 }  # fmt: skip
 """Predicates at most: to fit to and to choose on; of each fold; to learn from; smaller numbers of these; those to count candidates of."""
 SCALES: dict[str, tuple[Any, ...]] = {
-    "lam": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9),
+    "lam": (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9),
     "leaves": (False, True),
     "theta": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     "C": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0),

@@ -26,23 +26,31 @@ def masc() -> Treebank:
     )
 
 
-def treebanks(without: Collection[Words] = ()) -> tuple[list[Tree], int]:
+def craft() -> Treebank:
+    """A part of CRAFT."""
+    found = read_document(corpus("craft", "trees.clean.tsv"), "tsv", label_column=0, tree_column=2)
+    return Treebank.from_columns(found.trees["tree"])[::CRAFT_EVERY]
+
+
+def treebanks(without: Collection[Words] = (), limit: int | None = None) -> tuple[list[Tree], int]:
     """Trees of the Wall Street Journal sample, MASC, QuestionBank and a part of CRAFT, each sentence of them once.
 
-    Those with the words of sentences that are named stay away; how many did is told, too.
+    Those with the words of sentences that are named stay away; how many did is told, too. With `limit`, only so many.
     """
-    craft = read_document(corpus("craft", "trees.clean.tsv"), "tsv", label_column=0, tree_column=2).trees["tree"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TreeletWarning)  # six trees of QuestionBank cannot be read
-        banks = [wsj_sample()[0], masc(), question_bank(), Treebank.from_columns(craft)[::CRAFT_EVERY]]
     found: dict[Words, Tree] = {}
     left = 0
-    for tree in (tree for bank in banks for tree in bank if tree is not None):
-        words = tuple(tree.words())
-        left += words in without
-        if words not in without:
-            found.setdefault(words, tree)
-    return list(found.values()), left
+    for bank in (lambda: wsj_sample()[0], masc, question_bank, craft):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TreeletWarning)  # six trees of QuestionBank cannot be read
+            trees = [tree for tree in bank() if tree is not None]
+        for tree in trees:
+            words = tuple(tree.words())
+            left += words in without
+            if words not in without:
+                found.setdefault(words, tree)
+        if limit is not None and len(found) >= limit:
+            break
+    return list(found.values())[:limit], left
 
 
 def anywhere(grammar: PCFG, trees: Iterable[Tree]) -> PCFG:
@@ -66,7 +74,6 @@ def anywhere(grammar: PCFG, trees: Iterable[Tree]) -> PCFG:
 
 def grammars(sentences: Sequence[Words], trees: int | None = None) -> tuple[PCFG, PCFG, dict[str, int]]:
     """A grammar of sentences and one of phrases, from all treebanks without the sentences that are to be parsed."""
-    known, left = treebanks(set(sentences))
-    known = known[:trees]
+    known, left = treebanks(set(sentences), trees)
     grammar = PCFG.from_treebank(known, **GRAMMAR)
     return grammar, anywhere(grammar, known), {"trees": len(known), "twins": left}
