@@ -103,13 +103,13 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
             "parses": sizes["parses"],
         },
         "rows": tables,
-        "tests": tested(whole[0], whole[1:], pairs(predicted), seed),
+        "tests": comparisons(whole[0], whole[1:], pairs(predicted), seed),
         "curve": {"sizes": [*map(len, smaller), len(data.train)], **curve},
         "grammar": notes
         | {
             "train": len(own),
             "rows": [ours.row(name, chooser.told(name, own_settings.get(name, {}))) for name in at_own],
-            "tests": tested(ours, [], pairs(at_own), seed),
+            "tests": comparisons(ours, [], pairs(at_own), seed),
         },
         "tried": chooser.tried,
         "leaves": chooser.by_leaves,
@@ -320,7 +320,9 @@ def pairs(predicted: Iterable[str]) -> list[tuple[str, str]]:
     return [pair for pair in wanted if set(pair) <= set(names)]
 
 
-def tested(one: Compared, splits: Sequence[Compared], wanted: list[tuple[str, str]], seed: int) -> list[dict[str, Any]]:
+def comparisons(
+    one: Compared, splits: Sequence[Compared], wanted: list[tuple[str, str]], seed: int
+) -> list[dict[str, Any]]:
     """Tests on the official part, with Holm's correction for their number, and over the splits."""
     rows = [one.test(a, b, seed) for a, b in wanted]
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):

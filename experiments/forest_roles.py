@@ -42,7 +42,7 @@ SCALES: dict[str, tuple[Any, ...]] = {
 }
 FOREST_SCALES: dict[str, tuple[Any, ...]] = {
     "threshold": (0.02, 0.05, 0.1, 0.2, 0.3, 0.5),
-    "temperature": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
+    "temperature": (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
 }
 CHANCES = {"chance": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
 LOWEST = FOREST_SCALES["threshold"][0]
@@ -108,7 +108,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         },
         "parsers": found,
         "rows": {size: [scores(items_of(items, size), name) for name in items_of(items, size)[0]["systems"]] for size in ("train", "all")},
-        "tests": {size: [tested(items_of(items, size), works, size, a, b) for a, b in pairs(items_of(items, size)[0]["systems"])] for size in ("train", "all")},
+        "tests": {size: [comparison(items_of(items, size), works, size, a, b) for a, b in pairs(items_of(items, size)[0]["systems"])] for size in ("train", "all")},
         "paper": {"scores": PAPER, "unmatched": PAPER_UNMATCHED, "ratio": PAPER_RATIO},
         "items": items,
     }  # fmt: skip
@@ -331,7 +331,7 @@ def pairs(systems: Any) -> list[tuple[str, str]]:
     return [pair for pair in wanted if set(pair) <= set(systems)]
 
 
-def tested(items: Sequence[dict[str, Any]], works: dict[str, Work], size: str, a: str, b: str) -> dict[str, Any]:
+def comparison(items: Sequence[dict[str, Any]], works: dict[str, Work], size: str, a: str, b: str) -> dict[str, Any]:
     """Two systems: over the splits; over all predicates at once, sentences being drawn; and McNemar's test of right arguments."""
     found: dict[str, Any] = {key: across(items, a, b, key) for key in ("f1", "precision", "recall")}
     ids = [each for one in items for each in one["ids"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from treelet.datasets.loaders import corpus, question_bank, wsj_sample
@@ -39,7 +39,8 @@ def treebanks(without: Collection[Words] = (), limit: int | None = None) -> tupl
     """
     found: dict[Words, Tree] = {}
     left = 0
-    for bank in (lambda: wsj_sample()[0], masc, question_bank, craft):
+    banks: tuple[Callable[[], Treebank], ...] = (lambda: wsj_sample()[0], masc, question_bank, craft)
+    for bank in banks:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TreeletWarning)  # six trees of QuestionBank cannot be read
             trees = [tree for tree in bank() if tree is not None]
