@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -51,3 +52,18 @@ def thirds(docs: Sequence[str], shares: tuple[float, float], seed: int) -> tuple
     tests = int(shares[0] * len(names) + 1e-9)
     devs = tests + int(shares[1] * (len(names) - tests) + 1e-9)
     return order[devs:], order[tests:devs], order[:tests]
+
+
+def balanced_folds(docs: Sequence[str], names: Iterable[str], folds: int) -> dict[str, int]:
+    """A fold for each of some documents, such that folds have about as many items: the largest first, to the emptiest fold.
+
+    >>> balanced_folds(["a", "b", "b", "c", "d"], ["a", "b", "c", "d"], 2)
+    {'b': 0, 'a': 1, 'c': 1, 'd': 0}
+    """
+    counts = Counter(docs)
+    sizes = [0] * folds
+    fold = {}
+    for name in sorted(names, key=lambda name: -counts[name]):
+        fold[name] = sizes.index(min(sizes))
+        sizes[fold[name]] += counts[name]
+    return fold
