@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+Words = tuple[str, ...]
+
 
 def drawn_documents(docs: Sequence[str], limit: int, seed: int) -> tuple[list[str], list[str]]:
     """Documents drawn at random that have at most so many items together, and the others.
@@ -37,6 +39,16 @@ def rows_of(docs: Sequence[str], names: Iterable[str], wanted: int | None = None
     for row, name in enumerate(docs):
         places.setdefault(name, []).append(row)
     return np.array([row for name in names for row in places[name]][:wanted], np.intp)
+
+
+def without_twins(rows: Iterable[int], words: Sequence[Words], others: Iterable[Words]) -> NDArray[np.intp]:
+    """Items whose sentence has the words of none of some other sentences: those tested on, or those a parser has learnt from.
+
+    >>> without_twins([0, 1, 2], [("a", "b"), ("c",), ("d",)], others=[("c",), ("e",)]).tolist()
+    [0, 2]
+    """
+    seen = set(others)
+    return np.array([row for row in rows if words[row] not in seen], np.intp)
 
 
 def thirds(docs: Sequence[str], shares: tuple[float, float], seed: int) -> tuple[list[str], list[str], list[str]]:

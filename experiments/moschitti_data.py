@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.documents import balanced_folds, drawn_documents, rows_of
+from experiments.documents import balanced_folds, drawn_documents, rows_of, without_twins
 from treelet.cuts import TreeIndex, argument_tree, indicators, role_features
 from treelet.cuts.roles import ARGUMENT, PREDICATE
 from treelet.datasets.roles import propbank
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.spans import Span
-from treelet.tasks.rerank_parts import without_twins
 
 Rows = NDArray[np.intp]
+PAPER = "Moschitti (2006)"
 FORMS = {
     "pruned": "the paths to predicate and argument and all below the argument, both marked",
     "unmarked": "the same without marks",
@@ -77,9 +77,7 @@ def examples(corpus: str, *, parsed: bool = False) -> list[Example]:
             if is_argument(index, instance.predicate, argument.span):
                 role, lemma = argument.label.split("-")[0], roleset.rpartition(".")[0]
                 found.append(
-                    Example(
-                        index, instance.predicate, argument.span, lemma, role, doc, instance.sent or 0, automatic
-                    )
+                    Example(index, instance.predicate, argument.span, lemma, role, doc, instance.sent or 0, automatic)
                 )
     return found
 
@@ -112,14 +110,11 @@ def splits(found: Sequence[Example], *, choosing: int, folds: int, seed: int = 0
     fold = balanced_folds(docs, rest, folds)
     parts = []
     for number in range(folds):
-        tested = [name for name in rest if fold[name] == number]
-        learnt = [name for name in rest if fold[name] != number]
-        (train, test), _ = without_twins([rows_of(docs, learnt), rows_of(docs, tested)], words)
-        parts.append(Split(train, test))
-    if not drawn:
-        return np.array([], np.intp), parts
-    (chosen, _), _ = without_twins([rows_of(docs, drawn), rows_of(docs, rest)], words)
-    return chosen, parts
+        test = rows_of(docs, [name for name in rest if fold[name] == number])
+        learnt = rows_of(docs, [name for name in rest if fold[name] != number])
+        parts.append(Split(without_twins(learnt, words, (words[k] for k in test)), test))
+    tested = (words[k] for part in parts for k in part.test)
+    return without_twins(rows_of(docs, drawn), words, tested), parts
 
 
 def limited(split: Split, *, train: int | None, test: int | None, seed: int = 0) -> Split:

@@ -3,10 +3,11 @@
 // fast:   lists of nodes, sorted by production (ST, SST) or label (PT), are merged; only pairs of nodes that agree are
 //         worked on, by recursion with a table.
 // labels: the same with lists sorted by label for every kernel, as section 3.2 of the paper words it.
+// sorting: as fast, but lists are made and sorted anew for every pair of trees.
 // naive:  every pair of nodes is worked on, children before parents.
 //
-// The lists are made once a tree, before the clock runs. Numbers stand for labels and productions.
-// Usage: pair_kernels TREES OUT st|sst|pt fast|labels|naive LAM MU REPEATS BLOCKS
+// Else the lists are made once a tree, before the clock runs. Numbers stand for labels and productions.
+// Usage: pair_kernels TREES OUT st|sst|pt fast|labels|sorting|naive LAM MU REPEATS BLOCKS
 // TREES (int32): how many trees; for each: nodes, labels, productions (-1: no children), where its children begin in
 // the list of children (one more than nodes), that list. Children come before parents.
 // OUT (float64): how many pairs of nodes were worked on a pair of trees; the matrix of values; with BLOCKS > 0 the
@@ -27,7 +28,7 @@ using Keyed = std::vector<std::pair<std::int32_t, std::int32_t>>;
 using Clock = std::chrono::steady_clock;
 
 enum class Kind { st, sst, pt };
-enum class Method { fast, labels, naive };
+enum class Method { fast, labels, sorting, naive };
 
 struct Tree {
     Ids label, production, first, child;
@@ -40,19 +41,37 @@ struct Tree {
 
 static double LAM, MU;
 
-// The sum over subsequences of children, length by length; delta(c, d) is the value of two children.
+static void list_nodes(const Ids& keys, Keyed& list) {
+    list.clear();
+    for (int node = 0; node < static_cast<int>(keys.size()); ++node)
+        if (keys[node] >= 0) list.emplace_back(keys[node], node);
+    std::sort(list.begin(), list.end());
+}
+
+// The sum over subsequences of children, length by length; delta(c, d) is the value of two children, and may come back here.
 template <class Delta>
 double over_subsequences(const Tree& a, int x, const Tree& b, int y, Delta delta) {
-    static std::vector<double> met, before, sums;
+    static std::vector<double> values, before, sums;
+    static std::size_t top = 0;  // of the values that are in use
     const int n = a.children(x), m = b.children(y), width = m + 1;
-    met.assign(static_cast<std::size_t>(n) * m, 0.0);
-    bool any = false;
+    const std::size_t base = top;
+    top += static_cast<std::size_t>(n) * m;
+    if (values.size() < top) values.resize(2 * top);
+    int number = 0;
+    double total = 0;
     for (int k = 0; k < n; ++k)
-        for (int l = 0; l < m; ++l) any |= (met[k * m + l] = delta(a.begin(x)[k], b.begin(y)[l])) != 0;
-    if (!any) return 0;
+        for (int l = 0; l < m; ++l) {
+            const double value = delta(a.begin(x)[k], b.begin(y)[l]);
+            values[base + k * m + l] = value;
+            number += value != 0;
+            total += value;
+        }
+    top = base;
+    if (number < 2 || std::min(n, m) < 2) return total;  // one child each
+    const double* met = values.data() + base;
     before.assign(static_cast<std::size_t>(n + 1) * width, 1.0);
     sums.assign(static_cast<std::size_t>(n + 1) * width, 0.0);
-    double total = 0;
+    total = 0;
     for (int length = 1; length <= std::min(n, m); ++length) {
         double added = 0;
         for (int l = 0; l <= m; ++l) sums[l] = 0;
@@ -148,22 +167,20 @@ class Pairs {
     template <Kind kind>
     double remembered(const Tree& a, int x, const Tree& b, int y) {
         if (!agree<kind>(a, x, b, y)) return 0;
-        // PT's table of child values is in use while deeper ones are asked for, so these are worked out first.
         if (at(x, y) >= 0) return at(x, y);
-        if constexpr (kind == Kind::pt)
-            for (int k = 0; k < a.children(x); ++k)
-                for (int l = 0; l < b.children(y); ++l) remembered<kind>(a, a.begin(x)[k], b, b.begin(y)[l]);
-        const auto known = [&](int c, int d) {
-            if constexpr (kind == Kind::pt) return agree<kind>(a, c, b, d) ? at(c, d) : 0.0;
-            else return remembered<kind>(a, c, b, d);
-        };
-        return at(x, y) = from_children<kind>(a, x, b, y, known);
+        return at(x, y) = from_children<kind>(a, x, b, y, [&](int c, int d) { return remembered<kind>(a, c, b, d); });
     }
 };
 
 template <Kind kind>
 double value(Pairs& pairs, Method method, const Tree& a, const Tree& b) {
     if (method == Method::naive) return pairs.naive<kind>(a, b);
+    if (method == Method::sorting) {
+        static Keyed left, right;
+        list_nodes(kind == Kind::pt ? a.label : a.production, left);
+        list_nodes(kind == Kind::pt ? b.label : b.production, right);
+        return pairs.fast<kind>(a, b, left, right);
+    }
     if (kind == Kind::pt || method == Method::labels) return pairs.fast<kind>(a, b, a.by_label, b.by_label);
     return pairs.fast<kind>(a, b, a.by_production, b.by_production);
 }
@@ -222,19 +239,16 @@ int main(int count, char** given) {
         tree.production = read(in, nodes);
         tree.first = read(in, nodes + 1);
         tree.child = read(in, static_cast<std::size_t>(tree.first.back()));
-        for (int node = 0; node < tree.size(); ++node) {
-            tree.by_label.emplace_back(tree.label[node], node);
-            if (tree.production[node] >= 0) tree.by_production.emplace_back(tree.production[node], node);
-        }
-        std::sort(tree.by_label.begin(), tree.by_label.end());
-        std::sort(tree.by_production.begin(), tree.by_production.end());
+        list_nodes(tree.label, tree.by_label);
+        list_nodes(tree.production, tree.by_production);
     }
     if (!in) return std::fputs("the file of trees is too short\n", stderr), 2;
     LAM = std::atof(given[5]);
     MU = std::atof(given[6]);
-    const auto method = !std::strcmp(given[4], "naive")    ? Method::naive
-                        : !std::strcmp(given[4], "labels") ? Method::labels
-                                                           : Method::fast;
+    const auto method = !std::strcmp(given[4], "naive")     ? Method::naive
+                        : !std::strcmp(given[4], "labels")  ? Method::labels
+                        : !std::strcmp(given[4], "sorting") ? Method::sorting
+                                                            : Method::fast;
     const int repeats = std::atoi(given[7]), blocks = std::atoi(given[8]);
     std::ofstream out(given[2], std::ios::binary);
     if (!std::strcmp(given[3], "pt")) timed<Kind::pt>(trees, method, repeats, blocks, out);

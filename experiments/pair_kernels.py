@@ -21,8 +21,8 @@ Floats = NDArray[np.float64]
 SOURCE = Path(__file__).with_suffix(".cpp")
 COMPILER = "c++"
 OPTIONS = ("-std=c++20", "-O3", "-march=native")
-METHODS = ("fast", "labels", "naive")
-"""Pairs of nodes with one production (PT: one label), pairs with one label, all pairs."""
+METHODS = ("fast", "labels", "sorting", "naive")
+"""Pairs of nodes with one production (PT: one label); pairs with one label; the first with lists sorted anew each time; all pairs."""
 
 
 class Timed(NamedTuple):
@@ -57,9 +57,7 @@ def packed(trees: Sequence[Tree]) -> bytes:
     return np.array(numbers, np.int32).tobytes()
 
 
-def timed(
-    program: Path, kernel: Kernel, trees: Sequence[Tree], method: str, *, repeats: int, blocks: int = 0
-) -> Timed:
+def timed(program: Path, kernel: Kernel, trees: Sequence[Tree], method: str, *, repeats: int, blocks: int = 0) -> Timed:
     """Run the program.
 
     With `blocks`, all pairs are computed, and times are microseconds a pair, repeats x rows x blocks of columns. Without,
