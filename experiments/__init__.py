@@ -89,7 +89,7 @@ EXPERIMENTS = {
     "moschitti": Experiment(
         "moschitti",
         "roles of arguments with flat features, ST, SST and PT, on gold and automatic trees (Moschitti 2006)",
-        ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl"),
+        ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl", "questionbank"),
         20,
     ),
     "moschitti-time": Experiment(
