@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet.datasets import ParsedSentence
 from treelet.metrics import align_words
-from treelet.metrics.links import PUNCTUATION
+from treelet.metrics.links import PUNCTUATION, joined
 from treelet.structures import Dependencies, main_types
 
 Pairs = set[tuple[int, int]]
-Measured = list[tuple[float, ...]]
 
 GIVEN, MATCHABLE, CONVERTED, OWN_SCHEME = "as given", "matchable types", "converted heads", "own scheme"
 MEASURES = (GIVEN, MATCHABLE, CONVERTED, OWN_SCHEME)
+"""How good a parse is: the corpus's own figure; links of types, and right dependencies of relations, that match in at least half of the
+cases; all links against the right dependencies with Link Grammar's conventions; all links against those of the parse that is best so."""
 HALF = 0.5
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
 AUXILIARIES = ("aux", "auxpass")
@@ -58,19 +60,40 @@ def right_pairs(gold: Dependencies, without: Collection[str] = ()) -> Pairs:
     return {pair(head, word) for head, word, relation in dependents(gold) if relation not in without}
 
 
-def found_pairs(parse: Dependencies, gold: Dependencies) -> dict[tuple[int, int], set[str]]:
-    """The pairs of right words that a parse links, with the main types of the links; walls and punctuation do not count.
+@dataclass(frozen=True)
+class Linked:
+    """A parse over the right words.
 
-    A word of the parse that covers several right words stands for the last of them.
+    Attributes
+    ----------
+    types : dict
+        The pairs of right words that it links, with the main types of the links; walls and punctuation do not count.
+    together : list of int
+        For each right word the last one under the same word of the parse, which stands for it.
     """
-    place = align_words(parse.words, gold.words)
-    mark = [relation in PUNCTUATION for relation in gold.relations or ()]
-    found: dict[tuple[int, int], set[str]] = {}
-    for link in main_types(parse).links:
-        one, other = place[link.left], place[link.right]
-        if one is not None and other is not None and one != other and not mark[one] and not mark[other]:
-            found.setdefault(pair(one, other), set()).add(link.type)
-    return found
+
+    types: dict[tuple[int, int], set[str]]
+    together: list[int]
+
+    @classmethod
+    def of(cls, parse: Dependencies, gold: Dependencies) -> Linked:
+        place = align_words(parse.words, gold.words)
+        mark = [relation in PUNCTUATION for relation in gold.relations or ()]
+        found: dict[tuple[int, int], set[str]] = {}
+        for link in main_types(parse).links:
+            one, other = place[link.left], place[link.right]
+            if one is not None and other is not None and one != other and not mark[one] and not mark[other]:
+                found.setdefault(pair(one, other), set()).add(link.type)
+        return cls(found, joined(place, len(gold.words)))
+
+    def pairs(self, without: Collection[str] = ()) -> Pairs:
+        """What it links, but by links of some types only."""
+        return {two for two, types in self.types.items() if any(one not in without for one in types)}
+
+    def score(self, right: Pairs, without: Collection[str] = ()) -> float:
+        """F-score against pairs of right words."""
+        found = {pair(self.together[a], self.together[b]) for a, b in right}
+        return f_score({two for two in found if two[0] != two[1]}, self.pairs(without))
 
 
 def converted_pairs(gold: Dependencies) -> Pairs:
@@ -112,3 +135,70 @@ def converted_pairs(gold: Dependencies) -> Pairs:
             elif relation == "relcl":
                 found |= {pair(head, w) for w, _ in children.get(word, []) if tags and tags[w] in RELATIVES}
     return {two for two in found if two[0] != two[1]}
+
+
+# --- all measures ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Goodness:
+    """How good each parse is by each measure, parses of all sentences one after the other.
+
+    Attributes
+    ----------
+    values : ndarray of shape (parses, measures)
+    types, relations : list of dict
+        How often links of a type match in the best parses, and how often right dependencies of a relation are found there.
+    """
+
+    values: NDArray[np.float64]
+    types: list[dict[str, Any]]
+    relations: list[dict[str, Any]]
+
+
+def measured(sentences: Sequence[ParsedSentence], development: Collection[int]) -> Goodness:
+    """All measures; which types and relations can match is told from the sentences of `development` alone."""
+    golds = [_gold(sentence) for sentence in sentences]
+    linked = [[Linked.of(p, gold) for p in s.parses] for s, gold in zip(sentences, golds, strict=True)]
+    best = [one[int(np.argmax(s.goodness))] for one, s in zip(linked, sentences, strict=True)]
+    chosen = [(best[k], golds[k]) for k in sorted(development)]
+    types, relations = matches(chosen)
+    no_types = {row["name"] for row in types if row["share"] < HALF}
+    no_relations = {row["name"] for row in relations if row["share"] < HALF}
+    rows: list[list[float]] = []
+    for sentence, gold, parses in zip(sentences, golds, linked, strict=True):
+        some, all_ = right_pairs(gold, no_relations), converted_pairs(gold)
+        converted = [one.score(all_) for one in parses]
+        own = parses[int(np.argmax(converted))].pairs()
+        for given, one, value in zip(sentence.goodness, parses, converted, strict=True):
+            rows.append([given, one.score(some, no_types), value, f_score(own, one.pairs())])
+    return Goodness(np.array(rows), types, relations)
+
+
+def matches(best: Iterable[tuple[Linked, Dependencies]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """How often links of each main type are right, as given and with converted heads, and how often each relation is found."""
+    seen: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    right_converted: Counter[str] = Counter()
+    wanted: Counter[str] = Counter()
+    met: Counter[str] = Counter()
+    for parse, gold in best:
+        pairs, converted = right_pairs(gold), converted_pairs(gold)
+        for two, names in parse.types.items():
+            seen.update(names)
+            right.update(names if two in pairs else ())
+            right_converted.update(names if two in converted else ())
+        for head, word, relation in dependents(gold):
+            wanted[relation] += 1
+            met[relation] += pair(head, word) in parse.types
+    types = [
+        {"name": name, "links": n, "share": right[name] / n, "converted": right_converted[name] / n}
+        for name, n in seen.most_common()
+    ]
+    return types, [{"name": name, "links": n, "share": met[name] / n} for name, n in wanted.most_common()]
+
+
+def _gold(sentence: ParsedSentence) -> Dependencies:
+    if sentence.gold is None:
+        raise ValueError(f"no right parse of: {sentence.text}")
+    return sentence.gold

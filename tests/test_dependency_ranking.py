@@ -9,6 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import treelet as tl
 from experiments import locality
@@ -17,6 +20,7 @@ from treelet.cuts.link_features import FEATURES
 from treelet.datasets import ParsedSentence, link_parses
 from treelet.learn.matrices import SharedMatrices
 from treelet.metrics import align_words, link_f1
+from treelet.metrics.ranking import levelled
 from treelet.parsing import link_grammar_version
 from treelet.tasks import ParseLists, ParseRanker
 from treelet.tasks.dependency_ranking import default_kernels, trees, typewise
@@ -151,6 +155,31 @@ def test_cross_validation_is_that_of_refitting() -> None:
         model = tl.RLS(kernel, alpha=0.5).fit(inside.table(), inside.goodness)
         scores[fold[lists.qid] == k] = model.predict(outside.table())
     assert choice.tau == pytest.approx(np.nanmean(lists.tau(scores)), abs=1e-9)
+
+
+def test_rounding_is_no_order() -> None:
+    """Scores of parses that are alike differ by rounding only, whatever the threads: they are ties."""
+    lists = made_up(30, 4)
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 3, len(lists.parses)) / 3 + 0.2
+    rounded = scores * (1 + 1e-12 * rng.standard_normal(len(scores)))
+    np.testing.assert_array_equal(lists.tau(rounded), lists.tau(scores))
+    np.testing.assert_array_equal(lists.tau(scores), tl.metrics.kendall_tau_by_group(scores, lists.goodness, lists.qid))
+    assert (tl.metrics.kendall_tau_by_group(rounded, lists.goodness, lists.qid) != lists.tau(scores)).any()
+    apart = scores + 1e-5 * rng.random(len(scores))
+    np.testing.assert_array_equal(lists.tau(apart), tl.metrics.kendall_tau_by_group(apart, lists.goodness, lists.qid))
+
+
+@given(
+    arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(0, 6)), elements=st.integers(-4, 4).map(float)),
+    st.sampled_from([1e-12, 1e-9, 1e-3]),
+)
+def test_levels_are_the_order_of_values(values: np.ndarray, tolerance: float) -> None:
+    found = levelled(values, tolerance)
+    np.testing.assert_array_equal(
+        np.sign(found[:, :, None] - found[:, None]), np.sign(values[:, :, None] - values[:, None])
+    )
+    np.testing.assert_array_equal(levelled(values * (1 + tolerance / 3), tolerance), found)
 
 
 def test_lists() -> None:
