@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import treelet as tl
-from experiments import locality
-from experiments.running import run
 from treelet.cuts.link_features import FEATURES
 from treelet.datasets import ParsedSentence, link_parses
 from treelet.learn.matrices import SharedMatrices
@@ -243,31 +240,3 @@ def test_from_text_with_the_real_parser() -> None:
     assert lists.sentences[1].ranks[0] == 0
     with pytest.raises(tl.errors.ParameterError, match="2 sentences and 3"):
         ParseLists.from_text(gold, ["a", "b"])
-
-
-def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with lzma.open(data_dir / "lg_parse_ranking" / "craft1100_lg20.jsonl.xz", "rt", encoding="utf-8") as source:
-        lines = [next(source) for _ in range(30)]
-    (tmp_path / "lg_parse_ranking").mkdir()
-    with lzma.open(tmp_path / "lg_parse_ranking" / "craft1100_lg20.jsonl.xz", "wt", encoding="utf-8") as copy:
-        copy.writelines(lines)
-    monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    said: list[str] = []
-    results, page = run("locality", quick=True, say=said.append)
-    rows = {row["name"]: row for row in results["rows"]}
-    assert results["sentences"] == [15, 15]
-    assert list(rows)[:2] == [locality.OWN, locality.COUNTS]
-    assert {f"RLS + LC, {match}" for match in ("position", "exact", "count")} < rows.keys()
-    for name, row in rows.items():
-        assert -1 <= row["tau"] <= 1
-        assert (name == locality.COUNTS) == ("p_counts" not in row)
-    lists = ParseLists(link_parses())
-    order = np.random.default_rng(0).permutation(30)
-    test = lists[order[15:]].sample(20, 0)
-    assert rows[locality.OWN]["tau"] == pytest.approx(np.nanmean(test.tau(-test.ranks)))
-    assert all(row["plain"] > -1e-12 for row in results["semidefinite"] if row["certain"])
-    assert f"**{rows[locality.COUNTS]['tau']:.3f}**" in page
-    assert "**Quick run.**" in page
-    locality.picture(results, tmp_path / "x.png")
-    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-    assert said[0].startswith("15 sentences")
