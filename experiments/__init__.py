@@ -89,10 +89,14 @@ EXPERIMENTS = {
     "moschitti": Experiment(
         "moschitti",
         "roles of arguments with flat features, ST, SST and PT, on gold and automatic trees (Moschitti 2006)",
-        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
+        ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl"),
         20,
-        {},
-        ("full",),
+    ),
+    "moschitti-time": Experiment(
+        "moschitti_time",
+        "time of tree kernels against tree size, and time to learn, fast and naive (Moschitti 2006)",
+        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
+        5,
     ),
     "parsing": Experiment(
         "parsing",
