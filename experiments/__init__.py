@@ -81,7 +81,7 @@ EXPERIMENTS = {
     "forest-roles": Experiment(
         "forest_roles",
         "semantic roles from packed forests against best trees (Zhang, Zhang & Li 2010)",
-        ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl"),
+        ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl", "questionbank"),
         20,
     ),
     "locality": Experiment(
@@ -93,21 +93,36 @@ EXPERIMENTS = {
     "moschitti": Experiment(
         "moschitti",
         "roles of arguments with flat features, ST, SST and PT, on gold and automatic trees (Moschitti 2006)",
-        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
+        ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl", "questionbank"),
         20,
-        {},
-        ("full",),
+    ),
+    "moschitti-time": Experiment(
+        "moschitti_time",
+        "time of tree kernels against tree size, and time to learn, fast and naive (Moschitti 2006)",
+        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
+        5,
     ),
     "parsing": Experiment(
         "parsing",
         "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
         ("ptb_sample",),
-        3,
+        4,
     ),
     "questions": Experiment(
         "questions",
-        "question classification with SST, PT, forests, n-grams and bags of words (TREC questions)",
-        ("qc_trees",),
-        15,
+        "question classification with SST, PT, forests, similar words, n-grams and bags of words (TREC questions)",
+        (
+            "qc_trees",
+            "questionbank",
+            "ptb_sample",
+            "masc_srl",
+            "craft",
+            "semeval2010_t8",
+            "conll2000",
+            "conll04",
+            "ud_ewt",
+            "ud_atis",
+        ),
+        16,
     ),
 }

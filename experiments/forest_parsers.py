@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.forest_treebanks import GRAMMAR, masc
+from experiments.documents import balanced_folds, without_twins
+from experiments.forest_treebanks import GRAMMAR
+from experiments.moschitti_data import learnt_by_the_parser
 from treelet.datasets.loaders import wsj_sample
 from treelet.datasets.roles import propbank
 from treelet.parsing import PCFG
@@ -20,11 +22,10 @@ Key = tuple[str, int]
 
 
 def predicates(parses: int) -> tuple[list[RoleInstance], int]:
-    """All predicates, and how many are left out: those of sentences that MASC has, on which the parser of the lists was trained."""
-    known = {tuple(tree.words()) for tree in masc() if tree is not None}
+    """All predicates, and how many are left out: those of sentences from which the parser of the lists has learnt in other corpora."""
     given = propbank("wsj", nbest=parses)
-    kept = [one for one in given if tuple(one.words) not in known]
-    return kept, len(given) - len(kept)
+    kept = without_twins(range(len(given)), [tuple(one.words) for one in given], learnt_by_the_parser())
+    return [given[k] for k in kept], len(given) - len(kept)
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,12 @@ class Parts:
 
 def split(instances: Sequence[RoleInstance], folds: int, seed: int) -> Parts:
     """An eighth of the documents to fit to and a twelfth to choose settings on; the others in folds, each to test on once."""
-    names = sorted({str(one.doc) for one in instances})
+    docs = [str(one.doc) for one in instances]
+    names = sorted(set(docs))
     order = [names[k] for k in np.random.default_rng(seed).permutation(len(names))]
     fit, dev = len(names) // 8, len(names) // 8 + len(names) // 12
-    place = {name: 0 if k < fit else 1 if k < dev else 2 + (k - dev) % folds for k, name in enumerate(order)}
+    place = dict.fromkeys(order[:fit], 0) | dict.fromkeys(order[fit:dev], 1)
+    place |= {name: 2 + fold for name, fold in balanced_folds(docs, order[dev:], folds).items()}
     parts: list[list[RoleInstance]] = [[] for _ in range(folds + 2)]
     for one in instances:
         parts[place[str(one.doc)]].append(one)

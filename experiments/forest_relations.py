@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from experiments import plain
 from experiments.climbing import climb
 from experiments.differences import holm, mcnemar_row, part, spread
+from experiments.documents import without_twins
 from experiments.forest_relations_data import ALIKE, Labels, Rows, Sentences, kernel_of
 from experiments.running import Say
 from treelet.gram import gram
@@ -231,8 +232,7 @@ def split(data: Sentences, order: Rows, chosen_on: int, number: int) -> list[Par
     parts = []
     for k in range(number):
         test = np.sort(order[chosen_on:][k::number])
-        tested, rows = {words[row] for row in test}, set(test.tolist())
-        train = np.array([row for row in data.train.tolist() if row not in rows and words[row] not in tested], np.intp)
+        train = without_twins(np.setdiff1d(data.train, test).tolist(), words, (words[row] for row in test))
         parts.append(Part(f"split {k}", train, test))
     return parts
 

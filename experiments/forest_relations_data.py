@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.documents import without_twins
 from experiments.forest_treebanks import grammars
 from treelet.cuts import enclosed_forest, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
 from treelet.datasets.relations import semeval2010
@@ -85,9 +86,9 @@ class Sentences:
     ) -> Sentences:
         """The official parts, or some of them, without training sentences that have the words of test sentences."""
         tested = semeval2010("test", nbest=parses)[:test]
-        words = {tuple(one.words) for one in tested}
         given = semeval2010("train", nbest=parses)
-        kept = [one for one in given if tuple(one.words) not in words]
+        sides = [[tuple(one.words) for one in side] for side in (given, tested)]
+        kept = [given[k] for k in without_twins(range(len(given)), *sides)]
         if train is not None:
             kept = [kept[k] for k in sorted(rng.permutation(len(kept))[:train])]
         made = cls(kept, tested)

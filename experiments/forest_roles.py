@@ -16,6 +16,7 @@ import numpy as np
 from experiments import plain
 from experiments.climbing import climb
 from experiments.differences import across, mcnemar_row, part, summary
+from experiments.documents import without_twins
 from experiments.forest_coverage import covered
 from experiments.forest_examples import Decoded, Examples, Setting, answers, examples, frequent, text
 from experiments.forest_parsers import Parser, Parts, key_of, of_grammar, of_lists, predicates, some, split
@@ -119,16 +120,14 @@ class Split:
 
     def __init__(self, parts: Parts, number: int, train: int, seed: int) -> None:
         self.number, self.test = number, parts.folds[number]
-        everyone = {id(one): k for k, one in enumerate(parts.all)}
-        words = {tuple(one.words) for one in self.test}
-        others = [one for one in parts.all if tuple(one.words) not in words]
+        words = [tuple(one.words) for one in parts.all]
         tested = {id(one) for one in self.test}
-        others = [one for one in others if id(one) not in tested]
-        self.tests = [everyone[id(one)] for one in self.test]
+        self.tests = [k for k, one in enumerate(parts.all) if id(one) in tested]
+        others = [k for k, one in enumerate(parts.all) if id(one) not in tested]
+        others = without_twins(others, words, (words[k] for k in self.tests)).tolist()
         order = np.random.default_rng([seed, number]).permutation(len(others))
-        self.others = [everyone[id(one)] for one in others]
-        self.order = [self.others[k] for k in order]
-        self.train = {"train": self.learnt(train), "all": sorted(self.others)}
+        self.order = [others[k] for k in order]
+        self.train = {"train": self.learnt(train), "all": others}
 
     def learnt(self, size: int) -> list[int]:
         """So many predicates to learn from; more hold fewer."""

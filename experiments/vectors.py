@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.linalg import eigsh
 from sklearn.utils.extmath import randomized_svd
 
 from treelet.datasets.loaders import corpus
@@ -36,6 +38,7 @@ COLUMNS = {
 }
 """Corpora with a word a line, and in which column it is."""
 CORPORA = (*TREES, *COLUMNS)
+QUICK = ("qc_trees", "questionbank")
 
 _LEAF = re.compile(r"[( ]([^()\s]+)\)")
 _SPLIT = re.compile(r"[\s]+")
@@ -51,16 +54,17 @@ def folded(word: str) -> str:
     return re.sub(r"\d", "0", word.lower())
 
 
-def sentences() -> Iterator[Sentence]:
-    """The words of all corpora, sentence by sentence."""
-    for name, files in TREES.items():
+def sentences(names: Iterable[str] = CORPORA) -> Iterator[Sentence]:
+    """The words of corpora, sentence by sentence."""
+    for name in names:
+        files, column = COLUMNS.get(name) or (TREES[name], -1)
         for file in files:
             with open_source(corpus(name, file)) as source:
-                yield from (tuple(map(folded, _LEAF.findall(line))) for _, line in source.text_lines())
-    for name, (files, column) in COLUMNS.items():
-        for file in files:
-            with open_source(corpus(name, file)) as source:
-                yield from _columns((line for _, line in source.text_lines()), column)
+                lines = (line for _, line in source.text_lines())
+                if name in TREES:
+                    yield from (tuple(map(folded, _LEAF.findall(line))) for line in lines)
+                else:
+                    yield from _columns(lines, column)
 
 
 def _columns(lines: Iterable[str], column: int) -> Iterator[Sentence]:
@@ -130,11 +134,50 @@ def of_forms(vectors: WordVectors, words: Iterable[str]) -> WordVectors:
     return WordVectors(known, vectors.unit[[vectors.index[folded(word)] for word in known]])
 
 
+class Alike(WordVectors):
+    """Words that are alike by a power of the cosine, and by so much less that kernels over them stay positive semi-definite.
+
+    Where similarities up to a threshold count as none, those that are left may be those of no vectors: then the kernel's matrix has
+    negative eigenvalues, and a support vector machine learns nonsense from it. Here all similarities of different words are multiplied by the
+    largest number, `share`, with which the matrix of the words' similarities has none.
+
+    Parameters
+    ----------
+    vectors : WordVectors
+    threshold : float
+        That of the kernel, on the cosine.
+    exponent : float
+        What the cosine is raised to.
+
+    Examples
+    --------
+    >>> near = WordVectors(["a", "b", "c"], [[1, 0], [1, 1], [0, 1]])
+    >>> Alike(near, 0.5, 2).similar(["a", "b", "c"], 0.5)[2].round(2)
+    array([0.5, 0.5, 0.5, 0.5])
+    >>> round(Alike(near, 0.5, 0.5).share, 2)
+    0.84
+    """
+
+    def __init__(self, vectors: WordVectors, threshold: float, exponent: float) -> None:
+        self.index, self.unit = vectors.index, vectors.unit
+        self.exponent, self.share = exponent, 1.0
+        start, label, sigma = self.similar(list(self.index), threshold)
+        cut = sparse.csr_matrix((sigma, label, start), (len(self.index),) * 2)
+        lowest = float(eigsh(cut, k=1, which="SA", return_eigenvectors=False, tol=1e-4, v0=np.ones(len(self.index)))[0])
+        self.share = min(1.0, -0.999 / lowest) if lowest < 0 else 1.0
+
+    def similar(
+        self, labels: Sequence[str], threshold: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        start, label, sigma = super().similar(labels, threshold)
+        return start, label, self.share * sigma**self.exponent
+
+
 def _letters(sentence: Iterable[str]) -> str:
     return "".join(c for c in "".join(map(folded, sentence)) if c.isalnum())
 
 
-def _cooccurrences(codes: np.ndarray, sentence_of: np.ndarray, words: int) -> sparse.csr_matrix:
+def _cooccurrences(codes: NDArray[np.intp], sentence_of: NDArray[np.intp], words: int) -> sparse.csr_matrix:
     """How often words occur near each other, by 1 / distance; codes below 0 are words that are left out, but take room."""
     total = sparse.csr_matrix((words, words))
     for distance in range(1, WINDOW + 1):
