@@ -1,62 +1,109 @@
-"""The papers' experiments, each a module with its printed figures beside ours: ``python -m experiments``.
+"""The papers' experiments, a page each with the printed figures beside ours: ``python -m experiments``.
 
-They stand beside the package, not in it: they use its public parts as anyone would.
+They stand beside the package, not in it: they use its public parts as anyone would. An experiment is a module that
+measures (``run``) and one beside it that tells (``NAME_page``: ``page``, ``picture``, ``claims``), so that a page can be
+worded anew from what was measured.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class Experiment(NamedTuple):
-    """What an experiment shows, the corpora it needs (folders under ``TREELET_DATA``), and how long it takes.
+    """A page: what it shows, the corpora it needs (folders under ``TREELET_DATA``), and how long it takes.
 
     Attributes
     ----------
+    module : str
+        What measures.
     minutes : int
-        In its usual setting, on two cores; a quick run takes at most two.
+        CPU time in its usual setting; a quick run takes at most two.
+    given : mapping
+        What the module is told for this page.
     options : tuple of str
         What it can be told besides what all can.
     """
 
+    module: str
     what: str
     data: tuple[str, ...]
     minutes: int
+    given: Mapping[str, Any] = {}
     options: tuple[str, ...] = ()
 
 
+RERANKING = "reranking parses with the tree kernel and the voted perceptron (Collins & Duffy 2001)"
+
 EXPERIMENTS = {
     "collins-duffy": Experiment(
-        "reranking parses with the tree kernel and the voted perceptron (Collins & Duffy 2001)",
+        "collins_duffy",
+        f"{RERANKING}: generated questions, or your own trees or lists",
         (),
         10,
-        ("treebank", "nbest", "splits", "folder"),
+        {},
+        ("treebank", "nbest", "splits"),
+    ),
+    "collins-duffy-questionbank": Experiment(
+        "collins_duffy", f"{RERANKING}: QuestionBank", ("questionbank",), 10, {"treebank": "questionbank"}, ("splits",)
+    ),
+    "collins-duffy-wsj": Experiment(
+        "collins_duffy",
+        f"{RERANKING}: Wall Street Journal, plain grammar",
+        ("ptb_sample",),
+        10,
+        {"treebank": "wsj"},
+        ("splits",),
+    ),
+    "collins-duffy-wsj-markovised": Experiment(
+        "collins_duffy",
+        f"{RERANKING}: Wall Street Journal, annotated grammar",
+        ("ptb_sample",),
+        10,
+        {"treebank": "wsj-markovised"},
+        ("splits",),
+    ),
+    "collins-duffy-nbest": Experiment(
+        "collins_duffy",
+        f"{RERANKING}: the lists of a lexicalised parser",
+        ("wsj_nbest", "masc_srl"),
+        10,
+        {"treebank": "nbest"},
+        ("splits",),
     ),
     "forest": Experiment(
+        "forest",
         "relations and semantic roles from packed forests against best trees (Zhang, Zhang & Li 2010)",
         ("semeval2010_t8", "propbank_wsj_sample", "ptb_sample", "wsj_nbest"),
         18,
+        {},
         ("full",),
     ),
     "locality": Experiment(
+        "locality",
         "ranking dependency parses with the locality-convolution kernel (Tsivtsivadze et al. 2006)",
         ("lg_parse_ranking",),
-        17,
+        20,
     ),
     "moschitti": Experiment(
-        "roles of arguments with flat features, ST, SST and PT; time against tree size (Moschitti 2006)",
+        "moschitti",
+        "roles of arguments with flat features, ST, SST and PT, on gold and automatic trees (Moschitti 2006)",
         ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
-        23,
+        20,
+        {},
         ("full",),
     ),
     "parsing": Experiment(
+        "parsing",
         "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
         ("ptb_sample",),
         3,
     ),
     "questions": Experiment(
-        "question classification with SST, PT and bags of words (TREC questions)",
+        "questions",
+        "question classification with SST, PT, forests, n-grams and bags of words (TREC questions)",
         ("qc_trees",),
-        6,
+        15,
     ),
 }

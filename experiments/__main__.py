@@ -45,11 +45,22 @@ def command(
     ] = None,
     splits: Annotated[int | None, typer.Option(metavar="N", min=1, help="collins-duffy: random splits.")] = None,
     json: JsonOption = False,
+    pages: Annotated[
+        bool,
+        typer.Option("--pages", help="Word all pages and the index again, from what was measured before."),
+    ] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="WHY", help="Say why the changes since the pages were made cannot alter a figure."),
+    ] = None,
 ) -> None:
     """Run an experiment from the literature again.
 
     The corpora are looked for in the folder that TREELET_DATA names.
     """
+    if pages or explain:
+        again(explain)
+        return
     if name is None:
         print(listing())
         return
@@ -68,6 +79,16 @@ def command(
         splits=splits,
     )
     print(json_format.dumps(results) if json else page)
+
+
+def again(why: str | None) -> None:
+    """Write down why changes do not matter, if that is asked for, and all pages anew."""
+    from experiments import index, sources
+
+    if why:
+        files = sources.explain(index.pages(), why)
+        print(f"{len(files)} changed files explained" + "".join(f"\n  {path}" for path in files))
+    print("\n".join(f"written: {path.relative_to(sources.ROOT)}" for path in index.write_again()))
 
 
 def listing() -> str:

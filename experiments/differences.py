@@ -1,16 +1,24 @@
-"""Whether one system is better than another on the same items, as rows of tables."""
+"""Whether one system is better than another on the same items, in one split or over several, as rows of tables.
+
+What each system did on each item of each split is kept beside a page (``NAME.items.json.xz``), so that any two can be
+compared later: ``across(report.items("moschitti"), "SST", "PT")``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.metrics import BootstrapResult, mcnemar
+from treelet.metrics import BootstrapResult, BracketCounts, mcnemar, paired_bootstrap, paired_t_test
+from treelet.metrics.counts import MEASURES
 
 Right = NDArray[np.bool_] | Sequence[bool]
+Items = Sequence[Mapping[str, Any]]
+"""A mapping a split: ``part``, its name; ``train``, how many items it was learnt from; ``ids`` of its test items;
+``systems``, for each by name what it did on each: a number, or right, wanted and found constituents."""
 
 
 def mcnemar_row(a: str, right_a: Right, b: str, right_b: Right) -> dict[str, Any]:
@@ -35,3 +43,136 @@ def mcnemar_row(a: str, right_a: Right, b: str, right_b: Right) -> dict[str, Any
 def bootstrap_row(drawn: BootstrapResult) -> dict[str, Any]:
     """A difference, its interval, and p."""
     return {"difference": drawn.difference, "interval": list(drawn.interval), "p_bootstrap": drawn.p_value}
+
+
+# --- over splits ----------------------------------------------------------------------------------------------------
+
+
+def part(name: str, train: int, ids: Iterable[object], systems: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
+    """What the systems did on each item of one split, ready for JSON; the figures to six digits."""
+    kept: dict[str, Any] = {
+        "part": name,
+        "train": int(train),
+        "ids": [one if isinstance(one, int) else str(one) for one in ids],
+        "systems": {system: [_plain(value) for value in values] for system, values in systems.items()},
+    }
+    for system, values in kept["systems"].items():
+        if len(values) != len(kept["ids"]):
+            raise ValueError(f"{name}: {system} has {len(values)} values for {len(kept['ids'])} items")
+    return kept
+
+
+def _plain(value: Any) -> Any:
+    if np.ndim(value):
+        return [int(count) for count in value]
+    number = float(value)
+    if np.isnan(number):
+        return None
+    return int(number) if number.is_integer() else round(number, 6)
+
+
+def counted(counts: BracketCounts) -> list[list[int]]:
+    """Right, wanted and found constituents of each sentence, for `part`."""
+    return [[int(count) for count in row] for row in zip(*counts, strict=True)]
+
+
+def figure(values: Sequence[Any], measure: str = "accuracy") -> float:
+    """A measure over items; those without a value (None) are left out.
+
+    >>> figure([1, 0, None, 1], "mean"), figure([[2, 4, 2], [3, 3, 3]], "f1")
+    (0.6666666666666666, 83.33333333333333)
+    """
+    table = _table(values, measure)
+    return float(_measure(measure)(table.sum(axis=0)))
+
+
+def spread(values: Iterable[float]) -> dict[str, float]:
+    """Mean and standard deviation over splits; of one split no deviation is known."""
+    array = np.array(list(values), dtype=float)
+    return {"mean": float(array.mean()), "std": float(array.std(ddof=1)) if len(array) > 1 else 0.0}
+
+
+def summary(items: Items, system: str, measure: str = "accuracy") -> dict[str, float]:
+    """A system's figure, mean and standard deviation over splits."""
+    return spread(figure(one["systems"][system], measure) for one in items)
+
+
+def across(
+    items: Items, a: str, b: str, measure: str = "accuracy", groups: Callable[[Any], Hashable] | None = None
+) -> dict[str, Any]:
+    """Whether system a is better than system b, over all splits.
+
+    With several splits by the corrected resampled t-test of Nadeau & Bengio (2003) on the figures of the splits; with one, by a
+    paired bootstrap over its items.
+
+    Parameters
+    ----------
+    items : sequence of mapping
+        As `part` makes them.
+    a, b : str
+        Systems.
+    measure : str
+        "accuracy" (in percent) or "mean" of numbers; "f1", "precision", "recall" or "parse_score" of counts.
+    groups : callable, optional
+        From an item's id to what is drawn as one in a bootstrap: the sentence of a predicate, say.
+
+    Returns
+    -------
+    dict
+        ``a``, ``b``, ``difference``, ``interval``, ``p``; ``std`` over splits; ``splits``, the difference in each; ``wins`` ``of``
+        how many splits.
+    """
+    both = [[figure(one["systems"][name], measure) for name in (a, b)] for one in items]
+    differences = [first - second for first, second in both]
+    found: dict[str, Any] = {"a": a, "b": b, "measure": measure, **spread(differences)}
+    found["difference"] = found.pop("mean")
+    found |= {"splits": differences, "wins": sum(d > 0 for d in differences), "of": len(items)}
+    if len(items) > 1:
+        overlap = float(np.mean([len(one["ids"]) / one["train"] for one in items]))
+        test = paired_t_test(*zip(*both, strict=True), overlap=overlap)
+        return found | {"interval": list(test.interval), "p": test.p_value, "test": "t"}
+    one = items[0]
+    tables = [_table(one["systems"][name], measure) for name in (a, b)]
+    if groups is not None:
+        keys = {key: place for place, key in enumerate(dict.fromkeys(groups(each) for each in one["ids"]))}
+        of = [keys[groups(each)] for each in one["ids"]]
+        tables = [_summed(table, of, len(keys)) for table in tables]
+    drawn = paired_bootstrap(tables[0], tables[1], _measure(measure))
+    return found | {"interval": list(drawn.interval), "p": drawn.p_value, "test": "bootstrap"}
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """p-values for their number, by Holm (1979).
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p)), key=lambda k: p[k])
+    adjusted, most = [0.0] * len(p), 0.0
+    for rank, k in enumerate(order):
+        most = max(most, min(1.0, (len(p) - rank) * p[k]))
+        adjusted[k] = most
+    return adjusted
+
+
+def _table(values: Sequence[Any], measure: str) -> NDArray[np.float64]:
+    """One row an item: sum and number, or the counts that measures of constituents are made from."""
+    if measure in MEASURES:
+        matched, gold, proposed = np.array(values, np.int64).reshape(-1, 3).T
+        return BracketCounts(matched, gold, proposed).columns()
+    there = [value is not None for value in values]
+    numbers = [0.0 if value is None else float(value) for value in values]
+    return np.column_stack([numbers, there]).astype(np.float64)
+
+
+def _measure(name: str) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    if name in MEASURES:
+        return MEASURES[name]
+    scale = {"accuracy": 100.0, "mean": 1.0}[name]
+    return lambda sums: np.asarray(scale * sums[..., 0] / sums[..., 1])
+
+
+def _summed(table: NDArray[np.float64], of: Sequence[int], groups: int) -> NDArray[np.float64]:
+    summed = np.zeros((groups, table.shape[1]))
+    np.add.at(summed, list(of), table)
+    return summed

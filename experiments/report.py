@@ -1,8 +1,9 @@
-"""What every experiment leaves behind: a JSON object, a Markdown page, pictures, and what made them."""
+"""What every experiment leaves behind: a JSON object, scores item by item, a Markdown page, a picture, and what made them."""
 
 from __future__ import annotations
 
 import json
+import lzma
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,20 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import treelet
+from experiments.sources import RESULTS, ROOT, imported
 from treelet.formats.files import open_target, whole_file
 
 
-def provenance(command: str) -> dict[str, str]:
-    """Where a result comes from."""
-    folder = Path(treelet.__file__).parent
+def provenance(command: str) -> dict[str, Any]:
+    """Where a result comes from: the command, the commit (with a + if files differ from it), the date, and the code."""
+    commit = _git("rev-parse", "--short", "HEAD") or "unknown"
+    commit += "+" if _git("status", "--porcelain", "--", "src", "native", "experiments") else ""
+    made = {"command": command, "commit": commit, "date": date.today().isoformat(), "version": treelet.__version__}
+    return made | {"sources": imported()}
+
+
+def _git(*arguments: str) -> str:
     try:
-        run = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
-        )
-        commit = run.stdout.strip()
+        run = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        commit = "unknown"
-    return {"command": command, "commit": commit, "date": date.today().isoformat(), "version": treelet.__version__}
+        return ""
+    return run.stdout.strip()
 
 
 def made_by(results: dict[str, Any]) -> str:
@@ -55,15 +60,29 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequen
     return "\n".join(lines)
 
 
-def write(folder: Path, name: str, results: dict[str, Any], page: str) -> list[Path]:
-    """Write ``NAME.json`` and ``NAME.md``, each whole or not at all."""
+def write(folder: Path, name: str, results: dict[str, Any], page: str, items: Sequence[Any] = ()) -> list[Path]:
+    """Write ``NAME.json``, ``NAME.md`` and the scores item by item, each whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for suffix, text in (("json", json.dumps(results, indent=1) + "\n"), ("md", page)):
-        written.append(folder / f"{name}.{suffix}")
-        with open_target(written[-1]) as stream:
+    texts = {"json": json.dumps(results, indent=1) + "\n", "md": page}
+    if items:
+        texts["items.json.xz"] = json.dumps(items, separators=(",", ":")) + "\n"
+    for suffix, text in texts.items():
+        with open_target(folder / f"{name}.{suffix}") as stream:
             stream.write(text)
-    return written
+    return [folder / f"{name}.{suffix}" for suffix in texts]
+
+
+def read(name: str, folder: Path = RESULTS) -> dict[str, Any]:
+    """What an experiment found, as its page shows it."""
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def items(name: str, folder: Path = RESULTS) -> list[dict[str, Any]]:
+    """What each system did on each item of each split, for `differences.across`."""
+    with lzma.open(folder / f"{name}.items.json.xz", "rt", encoding="utf-8") as stream:
+        found: list[dict[str, Any]] = json.load(stream)
+    return found
 
 
 @contextmanager

@@ -7,31 +7,40 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from experiments import EXPERIMENTS, report
+from experiments.sources import digest
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
 
 Say = Callable[[str], None]
 
 
-def checked(name: str, options: dict[str, Any], out: Path | None) -> ModuleType:
-    """The module of an experiment, once its name, its options, its corpora and its pictures are known to work."""
+def checked(name: str, options: dict[str, Any], out: Path | None) -> tuple[ModuleType, ModuleType]:
+    """What measures and what tells, once the name, the options, the corpora and the pictures are known to work."""
     if name not in EXPERIMENTS:
         raise ParameterError(f"there is no experiment {name!r}: choose one of {', '.join(EXPERIMENTS)}")
+    experiment = EXPERIMENTS[name]
     for key in options:
-        if key not in EXPERIMENTS[name].options:
+        if key not in experiment.options:
             raise ParameterError(f"the experiment {name} has no option --{key}")
-    for needed in EXPERIMENTS[name].data:
+    for needed in experiment.data:
         corpus(needed)
     if out is not None:
         if find_spec("matplotlib") is None:
             raise ParameterError("pictures need matplotlib: pip install 'treelet[viz]', or leave --out away")
         out.mkdir(parents=True, exist_ok=True)
-    return import_module(f"experiments.{name.replace('-', '_')}")
+    return import_module(f"experiments.{experiment.module}"), telling(name)
+
+
+def telling(name: str) -> ModuleType:
+    """The module that makes the page, the picture and the claims of an experiment."""
+    module = f"experiments.{EXPERIMENTS[name].module}"
+    return import_module(f"{module}_page" if find_spec(f"{module}_page") else module)
 
 
 def run(
@@ -46,29 +55,35 @@ def run(
 ) -> tuple[dict[str, Any], str]:
     """Run an experiment; what it found, ready for JSON, and as a Markdown page.
 
-    With `out`, ``NAME.json``, ``NAME.md`` and ``NAME.png`` are written to that folder.
+    With `out`, ``NAME.json``, ``NAME.items.json.xz``, ``NAME.md`` and ``NAME.png`` are written to that folder.
     """
     options = {key: value for key, value in options.items() if value not in (None, False)}
     if quick and options.get("full"):
         raise ParameterError("either --quick or --full, not both")
-    experiment = checked(name, options, out)
-    folder = {"folder": out} if "folder" in EXPERIMENTS[name].options else {}
+    measuring, tells = checked(name, options, out)
     wall, cpu = time.perf_counter(), time.process_time()
-    found = experiment.run(quick=quick, n_jobs=n_jobs, seed=seed, say=say, **options, **folder)
+    given = dict(EXPERIMENTS[name].given)
+    if "folder" in signature(measuring.run).parameters:
+        given["folder"] = out
+    found = measuring.run(quick=quick, n_jobs=n_jobs, seed=seed, say=say, **given, **options)
+    items = found.pop("items", [])
+    stem = "-".join([name, *(Path(str(options[key])).name.split(".")[0] for key in ("treebank", "nbest") if key in options)])  # fmt: skip
     results = found | {
+        "experiment": name,
+        "stem": stem,
         "seconds": time.perf_counter() - wall,
-        "cpu_seconds": time.process_time() - cpu,
+        "cpu_seconds": time.process_time() - cpu + found.get("cpu_seconds_before", 0.0),
         "made_by": report.provenance(_command(name, quick, options)),
         "quick": quick,
         "full": bool(options.get("full")),
         "seed": seed,
     }
-    stem = "-".join([name, *(Path(str(options[key])).name.split(".")[0] for key in ("treebank", "nbest") if key in options)])  # fmt: skip
-    page = experiment.page(results).replace(f"({name}.png)", f"({stem}.png)")
+    results = json.loads(json.dumps(results))  # as a page sees it later
+    page = tells.page(results)
     if out is not None:
-        written = report.write(out, stem, results, page)
+        written = report.write(out, stem, results, page, items)
         picture = out / f"{stem}.png"
-        experiment.picture(results, picture)
+        tells.picture(results, picture)
         say(f"written: {', '.join(str(path) for path in (*written, picture))}")
     return results, page
 
@@ -80,11 +95,11 @@ def _command(name: str, quick: bool, options: dict[str, Any]) -> str:
 
 
 class Kept:
-    """Finished parts on disk, one a line, so that an interrupted run goes on where it was."""
+    """Finished parts on disk, one a line, so that an interrupted run goes on where it was, if the code is the same."""
 
     def __init__(self, folder: Path | None, name: str) -> None:
         self.done: dict[int, dict[str, Any]] = {}
-        self.file = None if folder is None else folder / f".{name}.partial"
+        self.file = None if folder is None else folder / f".{name}-{digest()}.partial"
         if self.file is not None and self.file.exists():
             for line in self.file.read_text(encoding="utf-8").splitlines():
                 try:

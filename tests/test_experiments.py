@@ -25,7 +25,7 @@ def test_the_list_says_what_each_needs(monkeypatch: pytest.MonkeyPatch, tmp_path
     for name, experiment in EXPERIMENTS.items():
         assert f"{name}: {experiment.what}" in listed
         assert all(data in listed for data in experiment.data)
-        importlib.import_module(f"experiments.{name.replace('-', '_')}")
+        importlib.import_module(f"experiments.{experiment.module}")
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     result = run_experiment("moschitti", "--quick")
     assert (result.exit_code, "propbank_wsj_sample" in result.stderr) == (2, True)
@@ -40,7 +40,7 @@ def test_what_pictures_need_is_said_before_anything_runs(monkeypatch: pytest.Mon
 
 
 def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from experiments import collins_duffy, report
+    from experiments import collins_duffy, collins_duffy_page, report
 
     def broken(*_: object) -> None:
         assert json.loads((tmp_path / "collins-duffy.json").read_text()) == {"all": "of it"}
@@ -48,9 +48,9 @@ def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tm
         raise OSError("no room")
 
     monkeypatch.setattr(collins_duffy, "run", lambda **_: {})
-    monkeypatch.setattr(collins_duffy, "page", lambda _: "page")
-    monkeypatch.setattr(collins_duffy, "picture", broken)
-    monkeypatch.setattr(report, "write", lambda out, stem, _, page: write(out, stem, {"all": "of it"}, page))
+    monkeypatch.setattr(collins_duffy_page, "page", lambda _: "page")
+    monkeypatch.setattr(collins_duffy_page, "picture", broken)
+    monkeypatch.setattr(report, "write", lambda out, stem, _, page, __: write(out, stem, {"all": "of it"}, page))
     with pytest.raises(OSError, match="no room"):
         run("collins-duffy", quick=True, out=tmp_path)
 

@@ -415,7 +415,35 @@ def test_t_test_by_hand() -> None:
     same = metrics.paired_t_test([1, 2], [1, 2])
     assert (same.statistic, same.p_value) == (0, 1)
     apart = metrics.paired_t_test([1, 2], [2, 3])
-    assert (apart.statistic, apart.p_value) == (-math.inf, 0)
+    assert (apart.statistic, apart.p_value, apart.interval) == (-math.inf, 0, (-1, -1))
+
+
+def test_t_test_of_random_splits() -> None:
+    from scipy.stats import t, ttest_rel
+
+    a, b = np.random.default_rng(1).normal(size=(2, 10))
+    plain, corrected = metrics.paired_t_test(a, b), metrics.paired_t_test(a, b, overlap=0.25)
+    low, high = ttest_rel(a, b).confidence_interval(0.95)
+    assert plain.interval == (pytest.approx(low), pytest.approx(high))
+    # Nadeau & Bengio: the variance of the mean is s²(1/10 + 1/4), not s²/10.
+    assert corrected.statistic == pytest.approx(plain.statistic * math.sqrt(0.1 / 0.35))
+    assert corrected.p_value == pytest.approx(2 * t.sf(abs(corrected.statistic), 9))
+    assert np.diff(corrected.interval) == pytest.approx(np.diff(plain.interval) * math.sqrt(3.5))
+    assert corrected.difference == plain.difference
+
+
+def test_corrected_t_test_is_not_too_sure_of_splits() -> None:
+    # 40 items, two systems that are as good as each other on the whole; 10 splits that each test on half of them:
+    # what they find hangs together, so that the plain test finds a difference far too often.
+    rng = np.random.default_rng(0)
+    found = np.zeros((200, 2))
+    for row in found:
+        items = rng.normal(size=40)
+        means = [items[rng.permutation(40)[:20]].mean() for _ in range(10)]
+        row[:] = [metrics.paired_t_test(means, np.zeros(10), overlap=o).p_value < 0.05 for o in (0.0, 1.0)]
+    plain, corrected = found.mean(axis=0)
+    assert plain > 0.3
+    assert corrected < 0.1
 
 
 def test_mcnemar_by_hand() -> None:
@@ -444,6 +472,8 @@ def test_what_cannot_be_compared() -> None:
         (lambda: metrics.paired_bootstrap(counts[:0], counts[:0]), "nothing to compare"),
         (lambda: metrics.paired_bootstrap([1], [math.nan]), "Item 0 is NaN"),
         (lambda: metrics.paired_t_test([1], [1]), "at least 2 pairs"),
+        (lambda: metrics.paired_t_test([1, 2], [1, 3], overlap=-1), "from 0 on. Got -1"),
+        (lambda: metrics.paired_t_test([1, 2], [1, 3], confidence=1), "between 0 and 1. Got 1"),
         (lambda: metrics.mcnemar([0.5], [1]), "True and False"),
     ]:
         with pytest.raises(tl.errors.ParameterError, match=message):

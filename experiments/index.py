@@ -1,0 +1,120 @@
+"""All pages at one glance: each claim of the papers, what we found, and whether it holds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from experiments import EXPERIMENTS, report
+from experiments.claims import RULES
+from experiments.running import telling
+from experiments.sources import RESULTS, explained
+from treelet.formats.files import open_target
+
+
+def pages(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
+    """What was found, for each experiment that has a page."""
+    return {name: report.read(name, folder) for name in EXPERIMENTS if (folder / f"{name}.json").exists()}
+
+
+def write_again(folder: Path = RESULTS) -> list[Path]:
+    """Word all pages, pictures and the index again, from what was measured before."""
+    written = []
+    found = pages(folder)
+    for name, results in found.items():
+        written.append(folder / f"{name}.md")
+        with open_target(written[-1]) as stream:
+            stream.write(telling(name).page(results))
+        if find_spec("matplotlib"):
+            written.append(folder / f"{name}.png")
+            telling(name).picture(results, written[-1])
+    written.append(folder / "index.md")
+    with open_target(written[-1]) as stream:
+        stream.write(index(found, folder))
+    return written
+
+
+def index(found: dict[str, dict[str, Any]], folder: Path = RESULTS) -> str:
+    """One row a claim."""
+    rows = []
+    verdicts: Counter[str] = Counter()
+    for name, results in found.items():
+        made = results["made_by"]
+        for claim in telling(name).claims(results):
+            verdicts[claim.verdict] += 1
+            rows.append(
+                (
+                    claim.paper,
+                    claim.says + (f" ({claim.note})" if claim.note else ""),
+                    claim.printed,
+                    claim.ours,
+                    claim.rule + (f" ± {claim.margin:g}" if claim.margin is not None else "")
+                    + (f" {claim.low:g} to {claim.high:g}" if claim.rule == "within" else ""),
+                    f"**{claim.verdict}**",
+                    f"[{name}]({name}.md)",
+                    f"`{made['command']}`",
+                    f"{results['cpu_seconds'] / 60:.0f}",
+                    f"`{made['commit']}`",
+                )
+            )  # fmt: skip
+    told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ("holds", "partly", "not"))
+    parts = [
+        "# What the papers claim, and what holds here",
+        f"Of {len(rows)} claims: {told}. Written by `python -m experiments --pages` from the JSON files beside it.",
+        "A verdict follows from the figures by rule:",
+        RULES,
+        "Everything was chosen on training parts, by cross-validation or on development data; a page that knew a test figure "
+        "before something was changed says so. Intervals are of 95 %, over splits (the corrected resampled t-test of Nadeau & "
+        "Bengio 2003) where there are several, else over items (paired bootstrap). What each system did on each item of "
+        "each split is in `NAME.items.json.xz`; `experiments.differences.across` compares any two.",
+        report.table(
+            ("paper", "claim", "its figure", "here", "rule", "verdict", "page", "command", "CPU minutes", "commit"),
+            rows,
+            right=(8,),
+        ),
+        "## Pages",
+        report.table(
+            ("page", "command", "date", "commit", "CPU minutes"),
+            [
+                (
+                    f"[{name}]({name}.md)",
+                    f"`{results['made_by']['command']}`",
+                    results["made_by"]["date"],
+                    f"`{results['made_by']['commit']}`",
+                    f"{results['cpu_seconds'] / 60:.0f}",
+                )
+                for name, results in found.items()
+            ],
+            right=(4,),
+        ),
+        *_others(folder),
+        *_changes(),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _others(folder: Path) -> list[str]:
+    """Benchmarks, which have pages too."""
+    rows = []
+    for path in sorted(folder.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        made = found.get("made_by") if isinstance(found, dict) else None
+        if made and path.stem not in EXPERIMENTS:
+            page = f"[{path.stem}]({path.stem}.md)" if path.with_suffix(".md").exists() else path.stem
+            rows.append((page, f"`{made['command']}`", made["date"], f"`{made['commit']}`"))
+    return ["Speed:", report.table(("page", "command", "date", "commit"), rows)] if rows else []
+
+
+def _changes() -> list[str]:
+    """What has changed in the code since, and why it cannot alter a figure."""
+    rows = [
+        (change["date"], change["why"], ", ".join(f"`{Path(path).name}`" for path in change["files"]))
+        for change in explained()
+    ]
+    if not rows:
+        return []
+    text = "Code that a page shows, changed after it was made in ways that cannot alter a figure:"
+    return ["## Changes since", text, report.table(("date", "why no figure changes", "files"), rows)]

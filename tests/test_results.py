@@ -1,0 +1,195 @@
+"""The committed pages: made by the code as it is, worded by it as it is, with what any paired test needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import run_experiment
+from experiments import EXPERIMENTS, claims, differences, report, sources
+from experiments.claims import Claim
+from experiments.index import index, pages
+from experiments.running import telling
+
+PAGES = pages()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_what_was_measured(name: str) -> None:
+    results = PAGES[name]
+    assert not results["quick"]
+    said = "run python -m experiments --pages"
+    assert (sources.RESULTS / f"{name}.md").read_text(encoding="utf-8") == telling(name).page(results), said
+
+
+def test_the_index_is_what_was_measured() -> None:
+    assert (sources.RESULTS / "index.md").read_text(encoding="utf-8") == index(PAGES), (
+        "run python -m experiments --pages"
+    )
+
+
+def test_no_page_is_older_than_the_code_it_shows() -> None:
+    stale = sources.stale(PAGES)
+    told = "\n".join(f"{name}: {', '.join(files)}" for name, files in stale.items())
+    assert not stale, (
+        f"{told}\nhave changed since these pages were made. Make them again (python -m experiments NAME -o docs/results), or, if no "
+        'figure can be altered by the change, say why: python -m experiments --explain "why"'
+    )
+
+
+def test_every_experiment_has_a_page() -> None:
+    assert set(PAGES) == set(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_scores_are_kept_item_by_item(name: str) -> None:
+    kept = report.items(name)
+    assert kept
+    for one in kept:
+        assert one["train"] > 0
+        assert len(one["ids"]) == len(set(map(str, one["ids"])))
+        assert all(len(values) == len(one["ids"]) for values in one["systems"].values())
+        assert set(one["systems"]) == set(kept[0]["systems"])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_minutes_are_those_of_the_last_run(name: str) -> None:
+    minutes = PAGES[name]["cpu_seconds"] / 60
+    assert abs(EXPERIMENTS[name].minutes - minutes) <= max(1, 0.2 * minutes)
+
+
+# --- fingerprints ---------------------------------------------------------------------------------------------------
+
+
+def test_a_fingerprint_is_of_code_alone(tmp_path: Path) -> None:
+    def of(text: str, name: str = "m.py") -> str:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return sources.fingerprint(tmp_path / name)
+
+    plain = of('def f(x):\n    return "# no comment" + x\n')
+    assert plain == of(
+        '"""Module.\n\nLong.\n"""\n\n\ndef f(x):  # says\n    """Does."""\n    return "# no comment" + x\n'
+    )
+    assert plain != of('def f(x):\n    return "# other" + x\n')
+    assert plain != of('def f(x):\n    return x + "# no comment"\n')
+    assert of("def f():\n    '''é'''; return 1\n") != of("def f():\n    '''é'''; return 2\n")
+    core = of('int f() { return 1; } // one\n/* two\n*/\nchar* s = "//x";\n', "m.hpp")
+    assert core == of('int f() { return 1; }\n\nchar* s = "//x";\n', "m.hpp")
+    assert core != of('int f() { return 1; }\nchar* s = "//y";\n', "m.hpp")
+    assert sources.fingerprint(tmp_path / "none.py") == sources.GONE
+
+
+def test_changes_without_a_reason_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "b.py").write_text("y = 1\n")
+    monkeypatch.setattr(sources, "ROOT", tmp_path)
+    monkeypatch.setattr(sources, "CHANGES", tmp_path / "changes.json")
+    shown = {path: sources.fingerprint(tmp_path / path) for path in ("a.py", "b.py")}
+    older = {"made_by": {"sources": shown}}
+    assert sources.stale({"p": older}) == {}
+    (tmp_path / "a.py").write_text("x = 2\n")
+    assert list(sources.stale({"p": older})["p"]) == ["a.py"]
+    assert sources.explain({"p": older}, "x is not used") == ["a.py"]
+    assert sources.stale({"p": older}) == {}
+    (tmp_path / "a.py").write_text("x = 3\n")
+    assert list(sources.stale({"p": older})["p"]) == ["a.py"], "one reason is not a reason for the next change"
+    sources.explain({"p": older}, "still not used")
+    assert sources.stale({"p": older}) == {}
+    # A page of another version of the file is not excused by what was said of this one.
+    other = {"made_by": {"sources": shown | {"a.py": "0" * 12}}}
+    assert list(sources.stale({"q": other})["q"]) == ["a.py"]
+    (tmp_path / "b.py").unlink()
+    assert sources.stale({"p": older})["p"]["b.py"][1] == sources.GONE
+
+
+def test_pages_and_commands_make_no_page_stale() -> None:
+    import experiments.moschitti  # noqa: F401
+    import treelet.cli.main  # noqa: F401
+
+    found = sources.imported()
+    assert {"experiments/moschitti.py", "src/treelet/kernels/__init__.py", "native/bindings.cpp"} <= set(found)
+    assert not [path for path in found if "_page" in path or "/cli/" in path or "report" in path]
+
+
+# --- verdicts -------------------------------------------------------------------------------------------------------
+
+
+def claim(rule: Any, *tests: tuple[float, tuple[float, float], float], **options: Any) -> str:
+    made = [{"difference": d, "interval": list(i), "p": p} for d, i, p in tests]
+    return Claim("paper", "says", "1", "2", rule, made, **options).verdict
+
+
+def test_verdicts_follow_the_rules() -> None:
+    sure, unsure, against = (2.0, (1.0, 3.0), 0.001), (1.0, (-1.0, 3.0), 0.3), (-2.0, (-3.0, -1.0), 0.001)
+    assert claim("greater", sure) == claim("greater", sure, sure) == "holds"
+    assert claim("greater", sure, unsure) == "partly"
+    assert claim("greater", unsure) == claim("greater", sure, against) == claim("greater", against) == "not"
+    assert claim("greater", (1.0, (0.1, 2.0), 0.03), (1.0, (0.1, 2.0), 0.04)) == "not", "Holm: two tests"
+    assert claim("alike", (0.1, (-0.5, 0.7), 0.8), margin=1) == "holds"
+    assert claim("alike", unsure, margin=1) == "partly"
+    assert claim("alike", sure, margin=1) == "not"
+    assert claim("within", sure, low=0.5, high=3.5) == "holds"
+    assert claim("within", sure, low=2, high=5) == "partly"
+    assert claim("within", sure, low=4, high=5) == "not"
+    for options in ({}, {"margin": None}):
+        with pytest.raises(ValueError, match="needs a"):
+            claim("alike", sure, **options)
+    with pytest.raises(ValueError, match="needs a test"):
+        claim("greater")
+    assert all(f"*{rule}*" in claims.RULES for rule in ("greater", "alike", "within"))
+
+
+def test_holm_by_hand() -> None:
+    assert differences.holm([0.01, 0.02, 0.9]) == pytest.approx([0.03, 0.04, 0.9])
+    assert differences.holm([0.6, 0.7]) == [1.0, 1.0]
+    assert differences.holm([]) == []
+
+
+# --- items ----------------------------------------------------------------------------------------------------------
+
+
+def test_differences_over_splits() -> None:
+    rng = np.random.default_rng(0)
+    items = [
+        differences.part(f"split {s}", 100, range(50), {"a": rng.random(50) < 0.8, "b": rng.random(50) < 0.5})
+        for s in range(5)
+    ]
+    found = differences.across(items, "a", "b")
+    by_hand = [100 * (np.mean(one["systems"]["a"]) - np.mean(one["systems"]["b"])) for one in items]
+    assert found["splits"] == pytest.approx(by_hand)
+    assert found["difference"] == pytest.approx(np.mean(by_hand))
+    assert found["std"] == pytest.approx(np.std(by_hand, ddof=1))
+    assert (found["test"], found["of"]) == ("t", 5)
+    low, high = found["interval"]
+    assert low < found["difference"] < high
+    back = differences.across(items, "b", "a")
+    assert (back["difference"], back["p"]) == (pytest.approx(-found["difference"]), pytest.approx(found["p"]))
+    one = differences.across(items[:1], "a", "b")
+    assert (one["test"], one["splits"]) == ("bootstrap", [one["difference"]])
+
+
+def test_counts_and_groups() -> None:
+    counts = {"a": [[2, 4, 2], [3, 3, 3], [0, 1, 2]], "b": [[1, 4, 2], [3, 3, 3], [1, 1, 2]]}
+    items = [differences.part("all", 9, ["s1/1", "s1/2", "s2/1"], counts)]
+    found = differences.across(items, "a", "b", "f1", groups=lambda one: one.split("/")[0])
+    assert found["difference"] == pytest.approx(200 * 5 / 15 - 200 * 5 / 15)
+    assert differences.summary(items, "a", "precision")["mean"] == pytest.approx(100 * 5 / 7)
+    with pytest.raises(ValueError, match="a has 2 values for 1 items"):
+        differences.part("bad", 1, ["x"], {"a": [1, 2]})
+
+
+def test_items_come_back(tmp_path: Path) -> None:
+    items = [differences.part("all", 9, ["x", "y"], {"tau": [0.12345678, float("nan")]})]
+    report.write(tmp_path, "page", {}, "", items)
+    assert report.items("page", tmp_path)[0]["systems"] == {"tau": [0.123457, None]}
+    assert differences.figure([0.5, None], "mean") == 0.5
+
+
+def test_pages_can_be_worded_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from experiments import index as index_module
+
+    monkeypatch.setattr(index_module, "write_again", lambda: [sources.ROOT / "docs/results/index.md"])
+    assert run_experiment("--pages").stdout == "written: docs/results/index.md\n"
