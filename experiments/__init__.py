@@ -67,8 +67,8 @@ EXPERIMENTS = {
     "collins-duffy-nbest": Experiment(
         "collins_duffy",
         f"{RERANKING}: the lists of a lexicalised parser",
-        ("wsj_nbest", "masc_srl"),
-        10,
+        ("wsj_nbest", "masc_srl", "questionbank", "qc_trees"),
+        20,
         {"treebank": "nbest"},
         ("splits",),
     ),
