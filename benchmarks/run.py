@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np  # noqa: E402
 
 import treelet as tl  # noqa: E402
+from experiments.report import provenance  # noqa: E402
 from treelet import _core  # noqa: E402
 
 KERNELS = {"st": tl.Subtree(lam=0.4), "sst": tl.SubsetTree(lam=0.4), "ptk": tl.PartialTree(lam=0.4, mu=0.4)}
@@ -178,7 +178,7 @@ def report(results: dict[str, Any]) -> str:
     lines = [
         "# Performance",
         "",
-        f"Written by `make bench` on {results['date']}, commit `{results['commit']}`, {results['machine']}.",
+        f"Written by `make bench` on {results['made_by']['date']}, commit `{results['made_by']['commit']}`, {results['machine']}.",
         f"Data: {results['data']}. CPU seconds of one thread, kernel parameters 0.4. The yardstick is a plain C++ program",
         "that computes the same kernels pair by pair (sorted productions, memo table; Moschitti 2006), built with",
         "`-O3 -march=native` and run in the same minute. treelet's time includes counting subtrees and building its index.",
@@ -249,11 +249,7 @@ def main() -> None:
         for name, value in other.items():
             print(f"  {name}: {value}")
         results = {
-            "date": date.today().isoformat(),
-            "commit": subprocess.run(
-                ["git", "rev-parse", "--short", "HEAD"], check=True, cwd=ROOT, capture_output=True, text=True
-            ).stdout.strip(),
-            "command": "make bench",
+            "made_by": provenance("make bench"),
             "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, gcc {_core.compiler}",
             "data": data,
             "by_n": by_n,

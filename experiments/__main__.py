@@ -24,7 +24,7 @@ def command(
     ] = None,
     *,
     quick: Annotated[bool, typer.Option("--quick", help="A small setting, to see that it works.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="moschitti, forest: all data there is; may take hours.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="forest: all data there is; may take hours.")] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Write NAME.json, NAME.md and NAME.png there."),
@@ -86,7 +86,7 @@ def again(why: str | None) -> None:
     from experiments import index, sources
 
     if why:
-        files = sources.explain(index.pages(), why)
+        files = sources.explain(index.pages() | index.benchmarks(), why)
         print(f"{len(files)} changed files explained" + "".join(f"\n  {path}" for path in files))
     print("\n".join(f"written: {path.relative_to(sources.ROOT)}" for path in index.write_again()))
 

@@ -79,8 +79,8 @@ def counted(counts: BracketCounts) -> list[list[int]]:
 def figure(values: Sequence[Any], measure: str = "accuracy") -> float:
     """A measure over items; those without a value (None) are left out.
 
-    >>> figure([1, 0, None, 1], "mean"), figure([[2, 4, 2], [3, 3, 3]], "f1")
-    (0.6666666666666666, 83.33333333333333)
+    >>> figure([1, 0, None, 0], "accuracy"), figure([[2, 4, 2], [3, 4, 3]], "recall")
+    (33.333333333333336, 62.5)
     """
     table = _table(values, measure)
     return float(_measure(measure)(table.sum(axis=0)))
@@ -144,7 +144,7 @@ def across(
 def holm(p: Sequence[float]) -> list[float]:
     """p-values for their number, by Holm (1979).
 
-    >>> holm([0.01, 0.04, 0.03])
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
     order = sorted(range(len(p)), key=lambda k: p[k])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+Words = tuple[str, ...]
 
 
 def drawn_documents(docs: Sequence[str], limit: int, seed: int) -> tuple[list[str], list[str]]:
@@ -38,6 +41,16 @@ def rows_of(docs: Sequence[str], names: Iterable[str], wanted: int | None = None
     return np.array([row for name in names for row in places[name]][:wanted], np.intp)
 
 
+def without_twins(rows: Iterable[int], words: Sequence[Words], others: Iterable[Words]) -> NDArray[np.intp]:
+    """Items whose sentence has the words of none of some other sentences: those tested on, or those a parser has learnt from.
+
+    >>> without_twins([0, 1, 2], [("a", "b"), ("c",), ("d",)], others=[("c",), ("e",)]).tolist()
+    [0, 2]
+    """
+    seen = set(others)
+    return np.array([row for row in rows if words[row] not in seen], np.intp)
+
+
 def thirds(docs: Sequence[str], shares: tuple[float, float], seed: int) -> tuple[list[str], list[str], list[str]]:
     """Documents at random in three: to fit to, to choose on, to test on.
 
@@ -51,3 +64,18 @@ def thirds(docs: Sequence[str], shares: tuple[float, float], seed: int) -> tuple
     tests = int(shares[0] * len(names) + 1e-9)
     devs = tests + int(shares[1] * (len(names) - tests) + 1e-9)
     return order[devs:], order[tests:devs], order[:tests]
+
+
+def balanced_folds(docs: Sequence[str], names: Iterable[str], folds: int) -> dict[str, int]:
+    """A fold for each of some documents, such that folds have about as many items: the largest first, to the emptiest fold.
+
+    >>> balanced_folds(["a", "b", "b", "c", "d"], ["a", "b", "c", "d"], 2)
+    {'b': 0, 'a': 1, 'c': 1, 'd': 0}
+    """
+    counts = Counter(docs)
+    sizes = [0] * folds
+    fold = {}
+    for name in sorted(names, key=lambda name: -counts[name]):
+        fold[name] = sizes.index(min(sizes))
+        sizes[fold[name]] += counts[name]
+    return fold

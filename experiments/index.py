@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,13 +10,19 @@ from typing import Any
 from experiments import EXPERIMENTS, report
 from experiments.claims import RULES
 from experiments.running import telling
-from experiments.sources import RESULTS, explained
+from experiments.sources import CHANGES, RESULTS, explained
 from treelet.formats.files import open_target
 
 
 def pages(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
     """What was found, for each experiment that has a page."""
     return {name: report.read(name, folder) for name in EXPERIMENTS if (folder / f"{name}.json").exists()}
+
+
+def benchmarks(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
+    """What was found, for each benchmark that has a page."""
+    names = [path.stem for path in sorted(folder.glob("*.json")) if path.stem not in (*EXPERIMENTS, CHANGES.stem)]
+    return {name: report.read(name, folder) for name in names}
 
 
 def write_again(folder: Path = RESULTS) -> list[Path]:
@@ -99,12 +104,10 @@ def index(found: dict[str, dict[str, Any]], folder: Path = RESULTS) -> str:
 def _others(folder: Path) -> list[str]:
     """Benchmarks, which have pages too."""
     rows = []
-    for path in sorted(folder.glob("*.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        made = found.get("made_by") if isinstance(found, dict) else None
-        if made and path.stem not in EXPERIMENTS:
-            page = f"[{path.stem}]({path.stem}.md)" if path.with_suffix(".md").exists() else path.stem
-            rows.append((page, f"`{made['command']}`", made["date"], f"`{made['commit']}`"))
+    for name, results in benchmarks(folder).items():
+        made = results["made_by"]
+        page = f"[{name}]({name}.md)" if (folder / f"{name}.md").exists() else "[performance](../performance.md)"
+        rows.append((page, f"`{made['command']}`", made["date"], f"`{made['commit']}`"))
     return ["Speed:", report.table(("page", "command", "date", "commit"), rows)] if rows else []
 
 

@@ -1,31 +1,58 @@
 """Ranking dependency parses with the locality-convolution kernel: Tsivtsivadze et al. (2006) again.
 
-Sentences of the CRAFT corpus with Link Grammar's parses of them. 500 sentences with at most 5 parses serve to choose all parameters
-(by cross-validation over sentences) and to train; 600 sentences with at most 20 parses are ranked once a row.
+Sentences of the CRAFT corpus with Link Grammar's parses of them. All settings are chosen by cross-validation on the sentences of some
+documents, which are never tested on. The other documents are split in halves, five times; each half is learnt from (5 parses a sentence)
+while the other is ranked (up to 20).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments import report
+from experiments.differences import across, figure, holm, part, spread
+from experiments.locality_curves import cell, curves
+from experiments.locality_data import Corpus, Rows, distinct, tabled
+from experiments.locality_goodness import MEASURES
+from experiments.locality_grid import COUNT as ANY
+from experiments.locality_grid import COUNTS as COUNTS_INNER
+from experiments.locality_grid import (
+    EXACT,
+    GRAMS,
+    POSITION,
+    Block,
+    Chooser,
+    Inner,
+    Setting,
+    Trial,
+    coefficients,
+    edges,
+    inners,
+)
+from experiments.locality_trials import by_choice, semidefinite, trials
 from experiments.running import Say
-from treelet.cuts import as_sequencebank
-from treelet.cuts.link_features import FEATURES
 from treelet.datasets import link_parses
 from treelet.kernels import Kernel, Locality, On, PartialTree
-from treelet.metrics import link_f1, paired_t_test
+from treelet.metrics import paired_t_test
 from treelet.structures import Table
-from treelet.tasks.dependency_ranking import ParseLists, ParseRanker, typewise
+from treelet.tasks.dependency_ranking import typewise
 
-TRAINING, IN_TRAINING, IN_TEST, REPEATS = 500, 5, 20, 2
+Matrix = NDArray[np.float64]
+
+DEVELOPMENT, HALVINGS, IN_TRAINING = 350, 5, 5
+OWN, COUNTS, GRAM_ROW = "Link Grammar's own order", "RLS, feature counts", "RLS, link n-grams"
+LC = {match: f"RLS + LC, {match}" for match in (POSITION, EXACT, ANY)}
+MIXED, BY_TYPE, TREES = "RLS + feature counts + LC", "RLS + LC, each type normalised", "RLS + PT, dependency trees"
+RANK_COUNTS, RANK_LC, RANK_MIXED = "RankRLS, feature counts", "RankRLS + LC", "RankRLS + feature counts + LC"
+PAPER_LC, PAPER_COUNTS = "the paper's setting: RLS + LC", "the paper's setting: RLS, feature counts"
+PAPER_WRAP: dict[str, Any] = {"types": "full", "normalised": False, "sigma": 155.0}
+PAPER_ALPHA = 2.0**-10
+SHARES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+DECAYS = [(lam, mu) for lam in (0.05, 0.1, 0.2, 0.4) for mu in (0.1, 0.2, 0.4, 0.6)]
 PUBLISHED = [
     ("Link Grammar's own order", "0.16"),
     ("RLS, features", "0.42"),
@@ -33,291 +60,297 @@ PUBLISHED = [
     ("RLS + LC, 600 sentences held out", "0.46"),
 ]
 """Mean tau_b in the paper, on another corpus (BioInfer's sentences) with another version of the parser."""
-ROUNDING = 2e-13  # 1,000 times the distance between doubles near 1
-OWN, COUNTS = "Link Grammar's own order", "RLS, feature counts"
 
 
-def both(kernel: Kernel) -> Kernel:
-    """The kernel on parses with full types of links, and on parses with main types, each normalised."""
-    return On("parse", kernel.normalized()) + On("main", kernel.normalized())
+@dataclass(frozen=True)
+class Job:
+    """What a system learns with: a strength of regularisation, a measure of goodness, and whether it learns ranks."""
+
+    system: str
+    alpha: float
+    measure: int = 0
+    ranks: bool = False
 
 
-def rows(quick: bool) -> dict[str, tuple[str, list[Kernel]]]:
-    """For each row of the table the learner and the kernels to choose from."""
-    counts = Locality(1, match="count")
+class Ranking:
+    """The sentences that are learnt from and ranked, in splits; what each system did on each."""
 
-    def wraps(inner: Kernel, widths: Sequence[float] = (155.0,)) -> list[Kernel]:
-        full, main = On("parse", inner), On("main", inner)
-        near = [] if quick else [both(inner).gaussian(2.0)]
-        return [*(full.gaussian(sigma) for sigma in widths), main.normalized(), both(inner), *near]
+    def __init__(self, corpus: Corpus, splits: Sequence[tuple[Rows, Rows]], n_jobs: int) -> None:
+        self.corpus, self.splits, self.n_jobs = corpus, splits, n_jobs
+        self.parses = corpus.parses(corpus.others)
+        self.pool = np.flatnonzero(corpus.turn[self.parses] < IN_TRAINING)  # those to learn from, among these
+        self.table = tabled(corpus.lists(self.parses))
+        self.qid = corpus.qid[self.parses]
+        self.goodness = corpus.goodness.values[self.parses]
+        self.taus: list[dict[str, Matrix]] = [{} for _ in splits]
 
-    sigmas = (155.0,) if quick else (80.0, 155.0, 300.0)
-    windows = (3,) if quick else (3, 5)
-    wider = [] if quick else [*wraps(Locality(3, 1.0)), *wraps(Locality(5))]
-    shares = (1.0,) if quick else (0.5, 1.0)
-    mixed: list[Kernel] = [
-        both(counts) + share * both(Locality(3, match=match)) for match in ("position", "exact") for share in shares
-    ]
-    alone = [On("parse", counts), On("parse", counts).normalized(), On("main", counts).normalized().gaussian(2.0)]
-    found: dict[str, tuple[str, list[Kernel]]] = {
-        COUNTS: ("rls", [*alone, *wraps(counts, (40.0,))]),
-        "RLS + LC, position": ("rls", [*wraps(Locality(3), sigmas), *wider]),
-        "RLS + LC, exact": ("rls", [k for w in windows for k in wraps(Locality(w, match="exact"))]),
-        "RLS + LC, count": ("rls", wraps(Locality(3, match="count"))),
-        "RLS + feature counts + LC": ("rls", mixed),
-        "RLS + LC, each type normalised": ("rls", [typewise(Locality(3, match="exact"))]),
-        "RankRLS, feature counts": ("rankrls", wraps(counts, (40.0,))[:3]),
-        "RankRLS + LC": ("rankrls", [*wraps(Locality(3))[:3], both(Locality(3, match="exact"))]),
-        "RankRLS + feature counts + LC": ("rankrls", mixed[-1:]),
-    }
-    decays = [(0.4, 0.4)] if quick else [(0.2, 0.4), (0.4, 0.2), (0.4, 0.4)]
-    trees: list[Kernel] = [On("tree", PartialTree(lam, mu)).normalized() for lam, mu in decays]
-    found["RLS + PT, dependency trees"] = ("rls", trees)
+    def block(self, kernel: Kernel) -> Block:
+        """Kernel values of all parses with those to learn from."""
+        return Block.of(kernel, self.table, self.pool, self.n_jobs)
+
+    def add(self, system: str, scores: Callable[[int, Rows], Matrix], measure: int = 0) -> None:
+        """Rank the test parses of each split by what a function says of them."""
+        for number, (_, test) in enumerate(self.splits):
+            rows = np.flatnonzero(np.isin(self.qid, test))
+            lists = self.corpus.lists(self.parses[rows], measure)
+            self.taus[number][system] = lists.tau(scores(number, rows))
+
+    def learn(self, values: Matrix, jobs: Sequence[Job]) -> None:
+        """Rank with what is learnt from each training half, for each job."""
+        pool_qid = self.qid[self.pool]
+        for job in jobs:
+
+            def scores(number: int, rows: Rows, job: Job = job) -> Matrix:
+                columns = np.flatnonzero(np.isin(pool_qid, self.splits[number][0]))
+                chosen = self.pool[columns]
+                K, y = values[np.ix_(chosen, columns)], self.goodness[chosen, job.measure]
+                return values[np.ix_(rows, columns)] @ coefficients(
+                    K, y, job.alpha, pool_qid[columns] if job.ranks else None
+                )
+
+            self.add(job.system, scores, job.measure)
+
+    def items(self) -> list[dict[str, Any]]:
+        """For each split, tau_b of each test sentence by each system."""
+        return [
+            part(f"split {number}", len(train), [self.corpus.ids[k] for k in test], taus)
+            for number, ((train, test), taus) in enumerate(zip(self.splits, self.taus, strict=True))
+        ]
+
+
+# --- choosing -------------------------------------------------------------------------------------------------------
+
+
+def searched(chooser: Chooser, table: Table, quick: bool, say: Say) -> dict[str, list[Trial]]:
+    """All settings of each row that has a grid, in cross-validation."""
+    families = {COUNTS: [COUNTS_INNER], GRAM_ROW: [Inner(GRAMS)]}
+    families |= {LC[match]: family for match, family in inners(quick).items()}
+    found = {}
+    for name, family in families.items():
+        found[name] = chooser.search(family, table, quick)
+        best = max(found[name], key=Trial.best)
+        say(f"{name}: {len(found[name])} settings, cross-validation {best.best():.4f}, {best.setting}")
     return found
+
+
+def chosen(tried: Sequence[Trial], measure: int = 0) -> tuple[Trial, Setting]:
+    """The setting that did best by a measure."""
+    best = max(tried, key=lambda trial: trial.best(measure))
+    if best.setting is None:
+        raise ValueError("this kernel has no grid")
+    return best, best.setting
+
+
+def blocks(inner: Inner, block: Callable[[Kernel], Block]) -> tuple[Block, Block]:
+    full, main = inner.columns()
+    return block(full), block(main)
+
+
+def row(name: str, tried: Sequence[Trial], settings: int | None = None, more: Mapping[str, Any] | None = None) -> dict[str, Any]:  # fmt: skip
+    """What was chosen for a row of the table."""
+    best = max(tried, key=Trial.best)
+    found: dict[str, Any] = {
+        "name": name,
+        "cross_validation": best.best(),
+        "alpha": best.alpha(),
+        "share": best.share(),
+    }
+    found |= {"tried": settings or len(tried), "strengths": len(best.taus), "edges": edges(best, tried)}
+    return found | (best.setting.described() if best.setting else {}) | dict(more or {})
+
+
+# --- the experiment -------------------------------------------------------------------------------------------------
 
 
 def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambda text: None) -> dict[str, Any]:
-    """The whole experiment; what it found, ready for JSON. With `quick`, 120 sentences and one setting a kernel."""
-    started, started_cpu = time.perf_counter(), time.process_time()
-    everything = ParseLists(link_parses())
-    order = np.random.default_rng(seed).permutation(len(everything))
-    if quick:
-        order = order[:120]
-    split = len(order) // 2 if quick else TRAINING
-    train = everything[order[:split]].sample(IN_TRAINING, seed)
-    test = everything[order[split:]].sample(IN_TEST, seed)
-    say(f"{len(train)} sentences with {len(train.parses)} parses to train, {len(test)} with {len(test.parses)} to test")
-    X, X_test = train.table(form="grct"), test.table(form="grct")
-    found: list[dict[str, Any]] = [_row(OWN, test.tau(-test.ranks), float(np.nanmean(train.tau(-train.ranks))))]
-    taus = {OWN: test.tau(-test.ranks)}
-    tried: list[dict[str, Any]] = []
-    for name, (learner, kernels) in rows(quick).items():
-        begin = time.perf_counter()
-        ranker = ParseRanker(kernels, learner=learner, form="grct", repeats=REPEATS, random_state=seed, n_jobs=n_jobs)
-        ranker.fit(train, table=X)
-        taus[name] = test.tau(ranker.scores(test, table=X_test))
-        row = _row(name, taus[name], ranker.choice_.tau)
-        row |= {"kernel": repr(ranker.choice_.kernel), "alpha": ranker.choice_.alpha, "tried": len(kernels)}
-        found.append(row | {"seconds": time.perf_counter() - begin})
-        tried += [
-            {"row": name, "kernel": repr(c.kernel), "alpha": c.alpha, "cross_validation": c.tau}
-            for c in ranker.choices_
-        ]
-        say(f"{name}: cross-validation {ranker.choice_.tau:.4f}, test {row['tau']:.4f}, {row['kernel'][:90]}")
-    for row in found:
-        for against, key in ((OWN, "p_own_order"), (COUNTS, "p_counts")):
-            there = ~np.isnan(taus[row["name"]]) & ~np.isnan(taus[against])
-            if row["name"] != against:
-                row[key] = float(paired_t_test(taus[row["name"]][there], taus[against][there]).p_value)
-    table_seconds, table_cpu = time.perf_counter() - started, time.process_time() - started_cpu
-    say("further trials ...")
+    """The whole experiment; what it found, ready for JSON. With `quick`, 120 sentences and few settings."""
+    everything = link_parses()
+    sentences = distinct(everything)[: 120 if quick else None]
+    corpus = Corpus.of(sentences, len(sentences) // 3 if quick else DEVELOPMENT, seed)
+    dev = corpus.parses(corpus.development, IN_TRAINING)
+    chooser = Chooser([corpus.lists(dev, k) for k in range(len(MEASURES))], 5 if quick else 10, seed, n_jobs)
+    table = tabled(chooser.lists[0])
+    say(f"settings chosen on {len(corpus.development)} sentences with {len(dev)} parses")
+    grid = searched(chooser, table, quick, say)
+    ranking = Ranking(corpus, corpus.halves(1 if quick else HALVINGS, seed), n_jobs)
+    say(f"{len(ranking.splits)} splits of {len(corpus.others)} sentences with {len(ranking.parses)} parses")
+    own_order(ranking)
+    rows = [{"name": OWN, "cross_validation": float(np.nanmean(chooser.lists[0].tau(-chooser.lists[0].ranks)))}]
+    rows += gridded(grid, ranking, say)
+    rows += combined(grid, chooser, table, ranking, quick, say)
+    two = {name: chosen(grid[name]) for name in (COUNTS, LC[POSITION])}
+    found, more = curves(corpus, ranking.splits, two, ranking.table, quick, say, n_jobs)
+    for number, taus in enumerate(more):
+        ranking.taus[number].update(taus)
+    kept = ranking.items()
+    ids = [corpus.ids[k] for k in corpus.development]
+    tried, trial_items = trials(chooser, table, chosen(grid[LC[POSITION]]), ids, quick, say)
+    choices, choice_items = by_choice(grid[LC[POSITION]], ids)
     return {
-        "rows": found,
-        "tried": tried,
-        "trials": trials(everything[order[:split]], test, X_test, seed=seed, n_jobs=n_jobs, quick=quick, say=say),
-        "semidefinite": semidefinite(train, quick=quick, say=say),
+        "rows": [tested(one, kept) for one in rows],
+        "tried": [trial_row(name, trial) for name, tried_ in grid.items() for trial in tried_],
+        "forms": [across(kept, LC[POSITION], LC[match], "mean") for match in (EXACT, ANY)],
+        "at_paper": across(kept, PAPER_LC, PAPER_COUNTS, "mean"),
+        "scheme": schemes(kept, corpus, grid),
+        "types": corpus.goodness.types,
+        "relations": corpus.goodness.relations,
+        "curves": found | {"tests": budget(kept, found)},
+        "choices": choices,
+        "trials": tried,
+        "semidefinite": semidefinite(chooser.lists[0], quick=quick, say=say),
         "published": [{"method": method, "tau": value} for method, value in PUBLISHED],
-        "sentences": [len(train), len(test)],
-        "parses": [len(train.parses), len(test.parses)],
-        "table_seconds": table_seconds,
-        "table_cpu_seconds": table_cpu,
+        "sentences": {"development": len(corpus.development), "others": len(corpus.others)},
+        "parses": {"development": len(dev), "pool": len(ranking.pool), "others": len(ranking.parses)},
+        "documents": len({s.document for s in sentences}),
+        "repeated": len(everything) - len(distinct(everything)),
+        "items": [*kept, trial_items, choice_items],
     }
 
 
-def _row(name: str, tau: NDArray[np.float64], cross_validation: float) -> dict[str, Any]:
-    there = tau[~np.isnan(tau)]
-    return {
-        "name": name,
-        "tau": float(there.mean()),
-        "error": float(there.std(ddof=1) / len(there) ** 0.5),
-        "cross_validation": float(cross_validation),
-        "sentences": len(there),
-    }
+def trial_row(name: str, trial: Trial) -> dict[str, Any]:
+    """A setting that was tried for a row of the table."""
+    told = trial.setting.described() if trial.setting else {}
+    return told | {"row": name, "cross_validation": trial.best(), "share": trial.share()}
 
 
-def trials(
-    lists: ParseLists, test: ParseLists, X_test: Table, *, seed: int, n_jobs: int, quick: bool, say: Say
+def own_order(ranking: Ranking) -> None:
+    """The parser's own order, by each measure."""
+    ranks = np.concatenate([sentence.ranks for sentence in ranking.corpus.sentences])[ranking.parses].astype(float)
+    for k, measure in enumerate(MEASURES):
+        ranking.add(under(OWN, measure) if k else OWN, lambda _, rows: -ranks[rows], k)
+
+
+def under(system: str, measure: str) -> str:
+    """The name of a system that learns and is judged by another measure of goodness."""
+    return f"{system} | {measure}"
+
+
+def gridded(grid: Mapping[str, Sequence[Trial]], ranking: Ranking, say: Say) -> list[dict[str, Any]]:
+    """Rank with the chosen setting of each row by each measure, and with the paper's."""
+    wanted: dict[Inner, list[tuple[Setting, Job]]] = {}
+    for name, tried in grid.items():
+        for k, measure in enumerate(MEASURES):
+            best, setting = chosen(tried, k)
+            job = Job(under(name, measure) if k else name, best.alpha(k), k)
+            wanted.setdefault(setting.inner, []).append((setting, job))
+    for name, inner in ((PAPER_LC, Inner(POSITION, 3, 0.5)), (PAPER_COUNTS, COUNTS_INNER)):
+        wanted.setdefault(inner, []).append((Setting(inner, **PAPER_WRAP), Job(name, PAPER_ALPHA)))
+    for inner, both in wanted.items():
+        full, main = blocks(inner, ranking.block)
+        for setting in dict.fromkeys(setting for setting, _ in both):
+            ranking.learn(setting.block(full, main).values, [job for other, job in both if other == setting])
+        say(f"ranked with {inner}")
+    rows = [row(name, tried) for name, tried in grid.items()]
+    for name, inner in ((PAPER_COUNTS, COUNTS_INNER), (PAPER_LC, Inner(POSITION, 3, 0.5))):
+        rows.append(Setting(inner, **PAPER_WRAP).described() | {"name": name, "alpha": PAPER_ALPHA, "tried": 1})
+    return rows
+
+
+def combined(
+    grid: Mapping[str, Sequence[Trial]], chooser: Chooser, table: Table, ranking: Ranking, quick: bool, say: Say
 ) -> list[dict[str, Any]]:
-    """What else might help, by cross-validation on the training sentences: windows and weights by type, goodness, parses.
+    """Rows whose kernels are made of chosen ones: sums, each type normalised, ranks learnt directly; and trees."""
+    local = max((LC[match] for match in LC), key=lambda name: chosen(grid[name])[0].best())
+    settings = {name: chosen(grid[name])[1] for name in (COUNTS, local)}
+    counts, lc = (s.block(*blocks(s.inner, lambda kernel: Block.of(kernel, table))) for s in settings.values())
+    scales = [1 / float(one.rows.mean()) for one in (counts, lc)]
+    mixed = {
+        share: counts.times(scales[0]) + lc.times(share * scales[1]) for share in (SHARES[2:5] if quick else SHARES)
+    }
+    trials_ = {share: chooser.trial(None, block) for share, block in mixed.items()}
+    share = max(trials_, key=lambda one: trials_[one].best())
+    at_edge = [f"share = {share:g}"] if share in (min(mixed), max(mixed)) else []
+    told = {"kernel": f"counts + {share:g} LC", "of": local, "chosen_share": share}
+    rows = [row(MIXED, [trials_[share]], len(mixed), told)]
+    rows[0]["edges"] += at_edge
+    rank = {RANK_COUNTS: counts, RANK_LC: lc, RANK_MIXED: mixed[share]}
+    kernels = dict(zip(rank, (*(repr(s.kernel()) for s in settings.values()), told["kernel"]), strict=True))
+    ranked = {name: chooser.trial(None, block, ranks=True) for name, block in rank.items()}
+    rows += [row(name, [trial], 1, {"kernel": kernels[name]}) for name, trial in ranked.items()]
+    del mixed, rank
+    counts, lc = (s.block(*blocks(s.inner, ranking.block)) for s in settings.values())
+    ranking.learn(counts.values, [Job(RANK_COUNTS, ranked[RANK_COUNTS].alpha(), ranks=True)])
+    ranking.learn(lc.values, [Job(RANK_LC, ranked[RANK_LC].alpha(), ranks=True)])
+    both = (counts.times(scales[0]) + lc.times(share * scales[1])).values
+    jobs = [Job(MIXED, trials_[share].alpha()), Job(RANK_MIXED, ranked[RANK_MIXED].alpha(), ranks=True)]
+    ranking.learn(both, jobs)
+    del counts, lc, both
+    say(f"counts + {share:g} of {local}: cross-validation {rows[0]['cross_validation']:.4f}")
+    inner = settings[local].inner
+    plain: dict[str, list[Kernel]] = {BY_TYPE: [typewise(Locality(inner.window, inner.theta, inner.match))]}
+    plain[TREES] = [On("tree", PartialTree(*decays)).normalized() for decays in (DECAYS[:1] if quick else DECAYS)]
+    for name, kernels_ in plain.items():
+        tried = [chooser.trial(None, Block.of(kernel, table)) for kernel in kernels_]
+        place = int(np.argmax([trial.best() for trial in tried]))
+        rows.append(row(name, [tried[place]], len(tried), {"kernel": repr(kernels_[place])}))
+        if name == TREES:
+            rows[-1]["edges"] += tree_edges(DECAYS[place])
+        ranking.learn(ranking.block(kernels_[place]).values, [Job(name, tried[place].alpha())])
+        say(f"{name}: cross-validation {rows[-1]['cross_validation']:.4f}")
+    return rows
 
-    With more parses, counts without and with the LC kernel are also tried on the test sentences.
-    """
-    few = lists.sample(IN_TRAINING, seed)
-    few_table = few.table()
-    counts, local = Locality(1, match="count"), Locality(3, match="exact")
+
+def tree_edges(decays: tuple[float, float]) -> list[str]:
+    """λ and μ of the partial tree kernel that are the smallest or the largest tried."""
+    ends = [(min(values), max(values)) for values in zip(*DECAYS, strict=True)]
+    return [f"{name} = {v:g}" for name, v, two in zip(("tree λ", "μ"), decays, ends, strict=True) if v in two]
+
+
+# --- what it shows --------------------------------------------------------------------------------------------------
+
+
+def tested(found: dict[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A row with its figures over splits, and against the parser's own order and the counts."""
+    name = found["name"]
+    found |= {"tau": interval(items, name)}
+    for against, key in ((OWN, "against_own"), (COUNTS, "against_counts")):
+        if name != against:
+            found[key] = across(items, name, against, "mean")
+    return found
+
+
+def interval(items: Sequence[Mapping[str, Any]], system: str) -> dict[str, Any]:
+    """A system's mean tau_b in each split, over them, and its interval."""
+    values = [figure(one["systems"][system], "mean") for one in items]
+    overlap = float(np.mean([len(one["ids"]) / one["train"] for one in items]))
+    test = paired_t_test(values, np.zeros(len(values)), overlap=overlap)
+    return {"splits": values, **spread(values), "interval": list(test.interval)}
+
+
+def schemes(
+    items: Sequence[Mapping[str, Any]], corpus: Corpus, grid: Mapping[str, Sequence[Trial]]
+) -> list[dict[str, Any]]:
+    """For each measure of goodness, what counts and LC kernels reach, and whether LC gains by it more than counts do."""
+    starts = np.searchsorted(corpus.qid, np.arange(len(corpus.sentences)))
     found: list[dict[str, Any]] = []
-
-    def add(what: str, kernels: Sequence[tuple[str, Kernel]], chosen: ParseLists) -> None:
-        ranker = ParseRanker([kernel for _, kernel in kernels], repeats=REPEATS, random_state=seed, n_jobs=n_jobs)
-        ranker.fit(chosen, table=few_table if chosen is few else None)
-        for (name, _), choice in zip(kernels, ranker.choices_, strict=True):
-            found.append({"what": what, "setting": name, "cross_validation": choice.tau, "alpha": choice.alpha})
-        say(
-            f"    {what}: "
-            + ", ".join(f"{f['setting']} {f['cross_validation']:.4f}" for f in found if f["what"] == what)
-        )
-
-    def whole(kernel: Locality) -> Kernel:
-        return On("parse", kernel).normalized()
-
-    two: list[tuple[str, Kernel]] = [
-        ("counts", both(counts)),
-        ("LC, exact", both(local)),
-        ("counts + LC, exact", both(counts) + both(local)),
-    ]
-    add("as in the table", [("counts, full types", whole(counts)), ("LC, exact, full types", whole(local)), *two], few)
-    by_type = [
-        (f"{name} 1", whole(Locality({other: 1 if other == name else 3 for other in FEATURES}, match="exact")))
-        for name in FEATURES
-    ]
-    add("window of one type, LC exact", by_type[:1] if quick else by_type, few)
-    weights = [(f"without {name}", whole(Locality(3, match="exact", weights={name: 0.0}))) for name in FEATURES]
-    add("all types but one, LC exact", weights[:1] if quick else weights, few)
-    own = [
-        replace(s, goodness=tuple(link_f1(parse, s.gold) for parse in s.parses))
-        for s in few.sentences
-        if s.gold is not None
-    ]
-    add("goodness by our own alignment", two, ParseLists(own))
-    more = lists.sample(2 * IN_TRAINING, seed)
-    more_table = more.table()
-    taus = []
-    for name, kernel in two[::2]:
-        ranker = ParseRanker([kernel], repeats=REPEATS, random_state=seed, n_jobs=n_jobs).fit(more, table=more_table)
-        taus.append(test.tau(ranker.scores(test, table=X_test)))
-        row = {"what": "ten parses a sentence", "setting": name, "cross_validation": ranker.choice_.tau}
-        found.append(row | {"alpha": ranker.choice_.alpha, "test": float(np.nanmean(taus[-1]))})
-        say(f"    ten parses a sentence, {name}: {ranker.choice_.tau:.4f}, test {found[-1]['test']:.4f}")
-    there = ~np.isnan(taus[0]) & ~np.isnan(taus[1])
-    found[-1]["p"] = float(paired_t_test(taus[1][there], taus[0][there]).p_value)
+    for k, measure in enumerate(MEASURES):
+        names = {name: under(name, measure) if k else name for name in (OWN, *grid)}
+        values = corpus.goodness.values[:, k]
+        one: dict[str, Any] = {"measure": measure, "mean": float(values.mean())}
+        one["best"] = float(np.maximum.reduceat(values, starts).mean())
+        one["rows"] = {name: interval(items, system) for name, system in names.items()}
+        one["chosen"] = {name: chosen(tried, k)[1].described() | {"share": chosen(tried, k)[0].share(k)} for name, tried in grid.items()}  # fmt: skip
+        one["lc_against_counts"] = {name: across(items, names[name], names[COUNTS], "mean") for name in LC.values()}
+        if k:
+            one["gain"] = {name: gain(one["lc_against_counts"][name], found[0]["lc_against_counts"][name], items) for name in LC.values()}  # fmt: skip
+        found.append(one)
     return found
 
 
-def semidefinite(lists: ParseLists, *, quick: bool, say: Say) -> list[dict[str, Any]]:
-    """Smallest eigenvalues, as a share of the largest, before and after the Gaussian wrap; and whether theory is certain."""
-    bank = as_sequencebank(lists.parses[: 100 if quick else 1000])
-    found = []
-    for match in ("position", "exact", "count"):
-        for window in (1, 3) if quick else (1, 3, 5, 7, 9):
-            for theta in (0.5, 1.0, 2.0, 5.0) if match == "position" and window > 1 else (0.5,):
-                kernel = Locality(window, theta, match)
-                K = kernel(bank)
-                sigma = float(np.sqrt(np.median(np.diag(K)[:, None] - 2 * K + np.diag(K))))
-                row: dict[str, Any] = {
-                    "match": match,
-                    "window": window,
-                    "theta": theta if match == "position" else None,
-                }
-                for name, matrix in (
-                    ("plain", K),
-                    ("gaussian", np.exp((2 * K - np.diag(K)[:, None] - np.diag(K)) / sigma**2)),
-                ):
-                    values = np.linalg.eigvalsh(matrix)
-                    row[name] = float(values[0] / values[-1])
-                found.append(row | {"certain": kernel.is_certain, "sigma": sigma})
-    say(
-        f"smallest eigenvalues: {min(r['plain'] for r in found):.2g} and {min(r['gaussian'] for r in found):.2g} of the largest"
-    )
-    return found
+def gain(here: Mapping[str, Any], there: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Whether a difference of two systems is greater by one measure than by another."""
+    overlap = float(np.mean([len(one["ids"]) / one["train"] for one in items]))
+    test = paired_t_test(here["splits"], there["splits"], overlap=overlap)
+    return {"difference": here["difference"] - there["difference"], "interval": list(test.interval), "p": test.p_value}
 
 
-# --- telling it -----------------------------------------------------------------------------------------------------
-
-
-def page(results: dict[str, Any]) -> str:
-    """The results as Markdown, the paper's figures beside ours."""
-    table = [
-        (
-            row["name"],
-            f"{row['cross_validation']:.3f}",
-            f"**{row['tau']:.3f}** ± {row['error']:.3f}",
-            report.p_value(row.get("p_own_order")),
-            report.p_value(row.get("p_counts")),
-            row.get("tried", ""),
-            f"`{_short(row['kernel'])}`, λ = {row['alpha']:g}" if "kernel" in row else "",
-        )
-        for row in results["rows"]
+def budget(items: Sequence[Mapping[str, Any]], found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The same number of parses: of many sentences, or many of a sentence; and more parses of the same sentences."""
+    tests = [
+        {"kind": kind} | across(items, cell(name, *one), cell(name, *other), "mean")
+        for kind, one, other in found["pairs"]
+        for name in found["systems"]
     ]
-    trials = [
-        (
-            t["what"],
-            t["setting"],
-            f"{t['cross_validation']:.4f}",
-            f"{t['test']:.4f}" if "test" in t else "",
-            report.p_value(t.get("p")),
-        )
-        for t in results["trials"]
-    ]
-    spectra = [
-        (
-            s["match"],
-            s["window"],
-            "" if s["theta"] is None else f"{s['theta']:g}",
-            f"{s['plain']:.1e}",
-            f"{s['gaussian']:.1e}",
-            "yes" if s["certain"] else "no",
-        )
-        for s in results["semidefinite"]
-    ]
-    train, test = results["sentences"]
-    in_train, in_test = results["parses"]
-    parts = [
-        "# Ranking dependency parses: the locality-convolution kernel",
-        f"{report.made_by(results)} Grid search and table alone: {results['table_seconds']:.0f} s "
-        f"({results['table_cpu_seconds']:.0f} s of CPU time).",
-        "Tsivtsivadze et al. (2006) ranked Link Grammar's parses of biomedical sentences. Here the sentences are of the CRAFT corpus, "
-        "parsed by Link Grammar 5.12, whose types of links have finer subscripts than those of the paper's version: so kernels see the "
-        "full types (`parse`), the main ones (`main`), or both, whichever does better in cross-validation. How good a parse is, is the F-score of its links against the gold dependencies. "
-        f"All parameters (kernel, window, θ, σ, λ) are chosen by 10-fold cross-validation, twice, over {train} sentences with at most "
-        f"{IN_TRAINING} parses ({in_train:,} parses); the {test} test sentences with at most {IN_TEST} parses ({in_test:,}) are ranked "
-        "once a row. Figures are Kendall's τ_b, averaged over the sentences whose parses differ in goodness, ± the standard error; "
-        "p is that of a two-sided paired t-test over test sentences." + (" **Quick run.**" if results["quick"] else ""),
-        report.table(
-            [
-                "method",
-                "cross-validation",
-                "test τ_b",
-                "p against own order",
-                "p against counts",
-                "settings tried",
-                "chosen",
-            ],
-            table,
-            right=(1, 2, 3, 4, 5),
-        ),
-        "![tau](locality.png)",
-        "In the paper, on another corpus and another version of the parser:",
-        report.table(["method", "τ_b"], [(r["method"], r["tau"]) for r in results["published"]], right=(1,)),
-        "## What else was tried",
-        "Mean τ_b in the same cross-validation on the training sentences, kernels normalised; with ten parses a sentence also on the test "
-        "sentences, and the p of counts with LC against counts alone.",
-        report.table(["what", "setting", "cross-validation", "test", "p"], trials, right=(2, 3, 4)),
-        "## Is the kernel positive semi-definite?",
-        "Smallest eigenvalue of the matrix of 1,000 training parses as a share of the largest, plain and inside the Gaussian "
-        '(σ² the median distance). "Certain" is `Locality.is_certain`: whether theory says that no eigenvalue can be negative, whatever '
-        "the examples.",
-        report.table(["match", "window", "θ", "plain", "Gaussian", "certain"], spectra, right=(1, 2, 3, 4)),
-        f"Rounding alone gives up to about {ROUNDING:.0e}, to either side.",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _short(kernel: str) -> str:
-    return kernel if len(kernel) <= 110 else f"{kernel[:60]} … {kernel[-40:]}"
-
-
-def picture(results: dict[str, Any], path: Path) -> None:
-    """tau_b of each row with its standard error; needs matplotlib."""
-    rows = results["rows"][::-1]
-    with report.drawn(path, figsize=(7, 0.8 + 0.4 * len(rows))) as (_, axes):
-        places = np.arange(len(rows))
-        axes.barh(places, [r["tau"] for r in rows], xerr=[r["error"] for r in rows], color="tab:blue", height=0.6)
-        axes.plot(
-            [r["cross_validation"] for r in rows], places, "o", color="black", markersize=4, label="cross-validation"
-        )
-        for value, text in ((0.16, "own order"), (0.42, "features"), (0.46, "LC")):
-            axes.axvline(value, color="tab:red", linewidth=0.8, linestyle=":")
-            axes.text(value, len(rows) - 0.4, text, color="tab:red", fontsize=7, ha="center", va="bottom")
-        axes.set_yticks(places, [r["name"] for r in rows], fontsize=8)
-        axes.set(xlabel="test τ_b (bars, ± standard error); dotted: the paper's, on its corpus", ylim=(-0.6, len(rows)))
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), fontsize=8, frameon=False)
+    for test, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
+        test["p_holm"] = p
+    return tests

@@ -1,283 +1,351 @@
 """Moschitti (2006): which role an argument has, by flat features, by tree kernels and by both; the paper's figures beside ours.
 
-PropBank's arguments of verbs on gold trees: the Wall Street Journal sample, and MASC as a second corpus. Parts are made of
-whole documents. All settings are chosen by cross-validation on training documents of the first corpus.
+PropBank's arguments of verbs: the Wall Street Journal sample with gold trees and with a parser's, and MASC as a second corpus. Settings
+are chosen once, on documents that are never tested on; the other documents are tested on in five splits.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import PredefinedSplit
 
-from experiments import moschitti_time
-from experiments.differences import mcnemar_row
-from experiments.documents import rows_of
-from experiments.moschitti_data import FORMS, as_table, examples, split
-from experiments.moschitti_page import PAPER, PAPER_BEST, page, picture
-from experiments.running import Say
-from treelet.datasets.loaders import wsj_sample
-from treelet.kernels import Kernel, Linear, On, PartialTree, SubsetTree, Subtree
+from experiments import plain
+from experiments.differences import across, figure, part, summary
+from experiments.documents import without_twins
+from experiments.moschitti_choice import PAPER, ROWS, Choice, Chooser, Chosen, choose, unchosen
+from experiments.moschitti_data import FORMS, Example, Split, as_table, examples, limited, on_parse, splits, text_of
+from experiments.running import Kept, Say
+from treelet.errors import TreeletWarning
 from treelet.learn import KernelSVC
-from treelet.learn.selection import Selection, Trial, select
 from treelet.structures import Table
 
-__all__ = ["page", "picture", "run"]
-
 Rows = NDArray[np.intp]
+PLAIN = "n-grams"
+"""The baseline without trees or features: words and characters of argument and verb."""
 COMPARED = [
+    ("SST", "ST"),
+    ("SST, paper", "ST, paper"),
+    ("SST, paper", "PT, paper"),
+    ("SST, paper, no marks", "PT, paper, no marks"),
+    ("SST", "PT"),
+    ("SST", "linear"),
+    ("SST, paper", "linear"),
+    ("PT", "linear"),
     ("linear + SST", "linear"),
+    ("linear + SST, paper", "linear"),
     ("linear + PT", "linear"),
     ("linear + linear × SST", "linear"),
-    ("SST", "ST"),
-    ("SST", "PT"),
-    ("linear", "SST"),
     ("linear with pairs", "linear"),
     ("linear with pairs + SST", "linear with pairs"),
-    ("linear with pairs", "linear + linear × SST"),
+    ("linear", PLAIN),
+    ("SST", PLAIN),
 ]
 CURVES = ("linear", "ST", "SST", "PT", "linear + SST")
+PARSED = ("linear", "ST", "SST", "PT", "linear + SST", "SST, paper", "PT, paper")
+"""What is also learnt from and tested on a parser's trees."""
+GOLD, FROM_GOLD, FROM_PARSES = "gold trees", "parses, learnt from gold trees", "parses, learnt from parses"
 
 
 class Setting(NamedTuple):
-    """How much is done."""
+    """How much is done; None for all."""
 
-    train: int | None  # at most so many training arguments of the first corpus; None for all
-    train_masc: int | None
+    choosing: int  # arguments to choose on
+    folds: int  # of the choice
+    splits: int
+    train: int | None
     test: int | None
-    choose: int  # so many training arguments to choose on
-    folds: int
-    sizes: Sequence[int]  # of the trees that are timed, in nodes
-    timed: int  # trees a size
-    pairs: int
+    train_masc: int | None
+    test_masc: int | None
     fractions: Sequence[float]  # of the training arguments, for the learning curve; the whole comes besides
 
 
-QUICK = Setting(1500, 600, 800, 800, 2, (10, 20, 40), 60, 20, (0.25, 0.5))
-USUAL = Setting(None, 8000, None, 5000, 3, range(10, 51, 5), 500, 200, (0.05, 0.1, 0.25, 0.5))
-FULL = USUAL._replace(train_masc=None, choose=8000, fractions=(0.05, 0.1, 0.25, 0.5, 0.75))
-
-
-# --- choosing ---------------------------------------------------------------------------------------------------
-
-FLAT: dict[str, Kernel] = {
-    "linear": On("features", Linear().normalized()),
-    "linear with pairs": On("pairs", Linear().normalized()),
-}
-Parameters = tuple[float, ...]
-PARAMETERS: dict[str, list[Parameters]] = {  # what the paper found best stands first
-    "ST": [(1.0,), (0.6,), (0.3,)],
-    "SST": [(0.4,), (0.2,), (0.6,), (0.8,)],
-    "PT": [(0.8, 0.4), (0.4, 0.4), (0.6, 0.6), (0.6, 0.8), (1.0, 0.4)],
-}
-MIXED = {
-    "linear + SST": ("linear", "SST"),
-    "linear + PT": ("linear", "PT"),
-    "linear + linear × SST": ("linear", "SST"),
-    "linear with pairs + SST": ("linear with pairs", "SST"),
-}
-
-
-def tree_kernel(kind: str, form: str, parameters: Parameters) -> Kernel:
-    """A normalised tree kernel on one form of trees."""
-    made = {"ST": Subtree, "SST": SubsetTree, "PT": PartialTree}[kind](*parameters)
-    return On(form, made.normalized())
-
-
-def mixture(name: str, kind: str, form: str, parameters: Parameters, share: float) -> Kernel:
-    """Flat features and trees together; `share` is the weight of the features."""
-    flat, trees = FLAT[MIXED[name][0]], tree_kernel(kind, form, parameters)
-    return share * flat + round(1 - share, 2) * (flat * trees if "×" in name else trees)
-
-
-def folds_of(docs: Sequence[str], folds: int) -> Rows:
-    """A fold for each argument, that of its document; documents go to the emptiest fold, the largest first."""
-    names, which, counts = np.unique(np.asarray(docs), return_inverse=True, return_counts=True)
-    sizes = np.zeros(folds, int)
-    fold = np.zeros(len(names), np.intp)
-    for name in np.argsort(-counts, kind="stable"):
-        fold[name] = sizes.argmin()
-        sizes[fold[name]] += counts[name]
-    return np.asarray(fold[which], np.intp)
-
-
-Attempt = Callable[[Sequence[Kernel], Sequence[float]], Trial]
-"""Cross-validates kernels with several C each, and gives the best."""
-
-
-def better(*trials: Trial) -> Trial:
-    """The best of several, the first of equals."""
-    return Selection(list(trials)).best
-
-
-def chosen_trees(kind: str, attempt: Attempt, quick: bool) -> tuple[Parameters, Trial]:
-    """A form of tree, then the kernel's parameters, then C."""
-    first, *others = PARAMETERS[kind]
-    forms = ["pruned"] if quick else list(FORMS)
-    by_form = [tree_kernel(kind, form, first) for form in forms]
-    trial = attempt(by_form, (3.0,))
-    if quick:
-        return first, trial
-    form = forms[by_form.index(trial.kernel)]
-    trial = better(trial, attempt([tree_kernel(kind, form, parameters) for parameters in others], (3.0,)))
-    trial = better(trial, attempt([trial.kernel], (10.0, 30.0)))
-    return next(p for p in PARAMETERS[kind] if tree_kernel(kind, form, p) == trial.kernel), trial
-
-
-def chosen_mixture(name: str, parameters: dict[str, Parameters], attempt: Attempt, quick: bool) -> Trial:
-    """A form of tree, then the weight of the features, then C; the tree kernel's parameters are those of before."""
-    kind = MIXED[name][1]
-    forms = ["pruned"] if quick else ["pruned", "sisters", "shallow"]
-    by_form = [mixture(name, kind, form, parameters[kind], 0.7) for form in forms]
-    trial = attempt(by_form, (10.0,))
-    if quick:
-        return trial
-    form = forms[by_form.index(trial.kernel)]
-    by_share = [mixture(name, kind, form, parameters[kind], share) for share in (0.5, 0.85)]
-    trial = better(trial, attempt(by_share, (10.0,)))
-    return better(trial, attempt([trial.kernel], (3.0, 30.0)))
-
-
-def choose(X: Table, y: Any, docs: Sequence[str], *, setting: Setting, n_jobs: int, say: Say) -> tuple[Any, list[Any]]:
-    """A kernel and C for each row, by cross-validation over documents, and all that was tried."""
-    quick, tried = setting is QUICK, list[Trial]()
-    cv = PredefinedSplit(folds_of(docs, setting.folds))
-
-    def told(trial: Trial) -> None:
-        say(f"    {trial.kernel!r}, C={trial.parameters['C']:g}: {100 * trial.score:.2f}")
-        tried.append(trial)
-
-    def attempt(kernels: Sequence[Kernel], C: Sequence[float]) -> Trial:
-        return select(kernels, X, y, estimator=KernelSVC(n_jobs=n_jobs), grid={"C": C}, cv=cv, report=told).best
-
-    chosen = {name: attempt([kernel], (10.0,) if quick else (3.0, 10.0, 30.0)) for name, kernel in FLAT.items()}
-    parameters = {}
-    for kind in PARAMETERS:
-        parameters[kind], chosen[kind] = chosen_trees(kind, attempt, quick)
-    for name in MIXED:
-        chosen[name] = chosen_mixture(name, parameters, attempt, quick)
-    return chosen, [{"kernel": repr(t.kernel), **t.parameters, "accuracy": 100 * t.score} for t in tried]
-
-
-# --- the experiment ---------------------------------------------------------------------------------------------
+QUICK = Setting(300, 2, 2, 500, 300, 300, 200, (0.25, 0.5))
+USUAL = Setting(4000, 3, 5, None, None, 6000, 3000, (0.05, 0.1, 0.25, 0.5))
 
 
 def run(
     *,
     quick: bool = False,
-    full: bool = False,
     n_jobs: int = 1,
     seed: int = 0,
     say: Say = lambda text: None,
+    folder: Path | None = None,
 ) -> dict[str, Any]:
-    """The whole experiment; what it found, ready for JSON.
+    """The whole experiment; what it found, ready for JSON. With `quick`, few arguments, and nothing is chosen."""
+    setting = QUICK if quick else USUAL
+    journal, masc = examples("wsj", parsed=True), examples("masc")
+    chosen_on, parts = splits(journal, choosing=setting.choosing, folds=setting.splits, seed=seed)
+    say(f"choosing on {len(chosen_on)} arguments")
+    choice, words = chosen([journal[k] for k in chosen_on], setting, n_jobs=n_jobs, seed=seed, say=say)
+    kept = Kept(folder, f"moschitti-{'quick' if quick else 'usual'}-{seed}")
+    elsewhere = {e.words for e in masc}
+    work = Work(choice.rows, words, setting.fractions, ["pruned", "unmarked"] if quick else list(FORMS), n_jobs, say)
+    for number, split in enumerate(parts):
+        if number not in kept.done:
+            less = limited(split, train=setting.train, test=setting.test, seed=seed)
+            kept.add(number, work.journal(journal, less, elsewhere, number))
+    _, parts = splits(masc, choosing=0, folds=setting.splits, seed=seed)
+    for number, split in enumerate(parts):
+        if 100 + number not in kept.done:
+            less = limited(split, train=setting.train_masc, test=setting.test_masc, seed=seed)
+            kept.add(100 + number, work.masc(masc, less, number))
+    done = [kept.done[number] for number in sorted(kept.done)]
+    kept.forget()
+    return assembled(done, choice, words, [journal[k] for k in chosen_on], setting)
 
-    With `quick`, few arguments, one setting a kernel and few trees to time. With `full`, all of MASC to learn from, and
-    more arguments to choose on.
-    """
-    setting = QUICK if quick else FULL if full else USUAL
-    corpora: dict[str, Any] = {}
-    both = {corpus: examples(corpus) for corpus in ("wsj", "masc")}
-    trees = [tree for tree in wsj_sample()[0] if tree is not None]
-    trees += {id(e.sentence): e.sentence.tree for e in both["masc"]}.values()
-    say("time against size")
-    times = moschitti_time.measure(
-        trees, sizes=setting.sizes, number=setting.timed, pairs=setting.pairs, seed=seed, say=say
-    )
-    chosen: dict[str, Trial] = {}
-    tried: list[Any] = []
-    curve: dict[str, Any] = {}
-    for corpus, found in both.items():
-        limit = setting.train if corpus == "wsj" else setting.train_masc
-        train, test = split(found, train=limit, test=setting.test, seed=seed)
-        roles = np.array([e.role for e in found])
-        docs = [e.doc for e in found]
-        forms = ["pruned"] if quick else list(FORMS)
-        X, X_test = (as_table([found[k] for k in part], forms) for part in (train, test))
-        y, y_test = roles[train], roles[test]
-        say(f"{corpus}: {len(train)} training and {len(test)} test arguments")
-        if corpus == "wsj":
-            part = rows_of([docs[k] for k in train], dict.fromkeys(docs[k] for k in train), setting.choose)
-            own = [docs[k] for k in train[part]]
-            chosen, tried = choose(X[part], y[part], own, setting=setting, n_jobs=n_jobs, say=say)
-        corpora[corpus] = measured(chosen, X, y, X_test, y_test, n_jobs=n_jobs, say=say) | {
-            "documents": [len({docs[k] for k in part}) for part in (train, test)],
+
+def chosen(
+    found: Sequence[Example], setting: Setting, *, n_jobs: int, seed: int, say: Say
+) -> tuple[Choice, dict[str, Any]]:
+    """Settings of the kernels and of the plain baseline."""
+    if setting is QUICK:
+        return unchosen(), {"words": 2, "characters": 4, "C": 0.5, "cross_validation": None, "tried": 0, "at_edge": []}
+    y, docs = np.array([e.role for e in found]), [e.doc for e in found]
+    chooser = Chooser(as_table(found), y, docs, folds=setting.folds, n_jobs=n_jobs, say=say)
+    return choose(chooser), plain.choose([text_of(e) for e in found], y, docs, seed)
+
+
+# --- one split --------------------------------------------------------------------------------------------------
+
+
+class Work(NamedTuple):
+    """What is done in every split: each row's machine learns and is tested."""
+
+    rows: Mapping[str, Chosen]
+    words: dict[str, Any]
+    fractions: Sequence[float]
+    forms: Sequence[str]
+    n_jobs: int
+    say: Say
+
+    def fitted(self, name: str, X: Table, y: Any) -> KernelSVC:
+        """A row's machine, learnt from arguments."""
+        row = self.rows[name]
+        return KernelSVC(kernel=row.kernel, C=row.C, n_jobs=self.n_jobs, cache_size=1000).fit(X, y)
+
+    def table(self, found: Iterable[Example]) -> tuple[Table, Any]:
+        """Arguments and their roles."""
+        listed = list(found)
+        return as_table(listed, self.forms), np.array([e.role for e in listed])
+
+    def masc(self, found: Sequence[Example], split: Split, number: int) -> dict[str, Any]:
+        """A split of the second corpus."""
+        (X, y), (X_test, y_test) = (self.table(found[k] for k in rows) for rows in split)
+        right = {name: is_right(self.fitted(name, X, y), X_test, y_test) for name in ROWS}
+        return self._told("MASC", found, split, right, number)
+
+    def journal(
+        self, found: Sequence[Example], split: Split, elsewhere: set[tuple[str, ...]], number: int
+    ) -> dict[str, Any]:
+        """A split of the first corpus: gold trees, growing parts of the training arguments, a parser's trees.
+
+        `elsewhere` are sentences that the parser has learnt from.
+        """
+        (X, y), (X_test, y_test) = (self.table(found[k] for k in rows) for rows in split)
+        words = [e.words for e in found]
+        tested = without_twins(split.test, words, elsewhere)
+        places = {row: place for place, row in enumerate(split.test.tolist())}
+        parses = [on_parse(found[k]) for k in tested]
+        there = np.array([one is not None for one in parses])
+        X_parsed, y_parsed = self.table(one for one in parses if one is not None)
+        learnt = without_twins(split.train, words, elsewhere)
+        from_parses = self.table(one for k in learnt if (one := on_parse(found[k])) is not None)
+
+        right: dict[str, Any] = {}
+        curve: dict[str, Any] = {}
+        parsed: dict[str, Any] = {}
+        for name in ROWS:
+            model = self.fitted(name, X, y)
+            right[name] = is_right(model, X_test, y_test)
+            if name in CURVES:
+                for share in self.fractions:
+                    few = int(share * len(y))
+                    curve[at_share(name, share)] = is_right(self.fitted(name, X[:few], y[:few]), X_test, y_test)
+            if name in PARSED:
+                own = self.fitted(name, *from_parses)
+                parsed[on(name, FROM_GOLD)] = where(there, is_right(model, X_parsed, y_parsed))
+                parsed[on(name, FROM_PARSES)] = where(there, is_right(own, X_parsed, y_parsed))
+        found_part = self._told("Wall Street Journal", found, split, right, number, curve)
+        at = [places[row] for row in tested.tolist()]
+        for name in (*PARSED, PLAIN):
+            known = np.array(found_part["items"][0]["systems"][name], bool)[at]
+            parsed[on(name, GOLD)] = where(there, known[there])
+        found_part["items"].append(
+            part(f"parses, split {number}", len(from_parses[1]), [found[k].id for k in tested], parsed)
+        )
+        return found_part | {
+            "twins": len(split.test) - len(tested),
+            "parsed": len(tested),
+            "constituents": int(there.sum()),
         }
-        if corpus == "wsj":
-            corpora[corpus]["choosing"] = len(own)
-            curve = learning_curve(chosen, X, y, X_test, y_test, setting.fractions, n_jobs=n_jobs, say=say)
-            for row in corpora[corpus]["rows"]:
-                if row["kernel"] in curve:
-                    curve[row["kernel"]].append(row["accuracy"])
-            curve["sizes"].append(len(y))
+
+    def _told(
+        self,
+        corpus: str,
+        found: Sequence[Example],
+        split: Split,
+        right: dict[str, Any],
+        number: int,
+        more: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        learnt, tested = ([found[k] for k in rows] for rows in split)
+        y, y_test = (np.array([e.role for e in listed]) for listed in (learnt, tested))
+        texts, test_texts = ([text_of(e) for e in listed] for listed in (learnt, tested))
+        right[PLAIN] = plain.fitted_answers(self.words, texts, y, test_texts) == y_test
+        self.say(f"{corpus}, split {number}, {len(learnt)} and {len(tested)} arguments: "
+                 + ", ".join(f"{name} {100 * values.mean():.1f}" for name, values in right.items()))  # fmt: skip
+        names, counts = np.unique(y, return_counts=True)
+        return {
+            "corpus": corpus,
+            "train": len(learnt),
+            "test": len(tested),
+            "documents": [len({e.doc for e in listed}) for listed in (learnt, tested)],
+            "majority": 100 * float(np.mean(y_test == names[counts.argmax()])),
+            "items": [
+                part(f"{corpus}, split {number}", len(learnt), [e.id for e in tested], {**right, **(more or {})})
+            ],
+        }
+
+
+def at_share(name: str, share: float) -> str:
+    """A row that learns from a part of the training arguments.
+
+    >>> at_share("SST", 0.05)
+    'SST, 5 % of the training'
+    """
+    return f"{name}, {100 * share:g} % of the training"
+
+
+def on(name: str, trees: str) -> str:
+    """A row with the trees that it learns from and is tested on."""
+    return f"{name}: {trees}"
+
+
+def where(there: Any, values: Any) -> list[float]:
+    """Values for those that are there, no number for the others.
+
+    >>> where([True, False, True], [1, 0])
+    [1.0, nan, 0.0]
+    """
+    rest = iter(values)
+    return [float(next(rest)) if one else float("nan") for one in there]
+
+
+def is_right(model: KernelSVC, X: Table, y: Any) -> Any:
+    """Whether each prediction is right; examples that share nothing with the model are guessed without a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*share nothing with the model", TreeletWarning)
+        return model.predict(X) == y
+
+
+# --- all splits -------------------------------------------------------------------------------------------------
+
+
+def assembled(
+    done: Sequence[Mapping[str, Any]],
+    choice: Choice,
+    words: dict[str, Any],
+    chosen_on: Sequence[Example],
+    setting: Setting,
+) -> dict[str, Any]:
+    """Means, deviations and tests over splits."""
+    corpora = {}
+    for corpus in ("Wall Street Journal", "MASC"):
+        mine = [one for one in done if one["corpus"] == corpus]
+        items = [one["items"][0] for one in mine]
+        corpora[corpus] = {
+            "splits": [{key: one[key] for key in ("train", "test", "documents", "majority")} for one in mine],
+            "rows": {name: summary(items, name) for name in (*ROWS, PLAIN)},
+            "tests": [across(items, a, b) for a, b in COMPARED],
+        }
+    journal = [one for one in done if len(one["items"]) > 1]
+    decay_part, decays = decay_tests(choice, chosen_on)
     return {
         "corpora": corpora,
-        "tried": tried,
-        "learning_curve": curve,
-        "time": times,
-        "paper": PAPER,
-        "paper_best": PAPER_BEST,
-    }
+        "curve": curve_found([one["items"][0] for one in journal], setting.fractions),
+        "parses": parses_found(journal),
+        "chosen": {
+            name: {"kernel": repr(row.kernel), "C": row.C, "cross_validation": row.cross_validation, "at_edge": row.at_edge}
+            for name, row in choice.rows.items()
+        },
+        "plain": words,
+        "choosing": [len(chosen_on), len({e.doc for e in chosen_on})],
+        "tried": choice.tried,
+        "decays": decays,
+        "items": [*(item for one in done for item in one["items"]), *decay_part],
+    }  # fmt: skip
 
 
-def measured(
-    chosen: dict[str, Trial], X: Table, y: Any, X_test: Table, y_test: Any, *, n_jobs: int, say: Say
-) -> dict[str, Any]:
-    """Each row's machine, learnt from the training arguments, and its test accuracy; tests of significance."""
-    rows = []
-    right: dict[str, Any] = {}
-    for name, trial in chosen.items():
-        begin = time.perf_counter()
-        model = KernelSVC(kernel=trial.kernel, **trial.parameters, n_jobs=n_jobs, cache_size=1000).fit(X, y)
-        right[name] = model.predict(X_test) == y_test
-        rows.append(
-            {
-                "kernel": name,
-                "accuracy": 100 * float(right[name].mean()),
-                "cross_validation": 100 * trial.score,
-                "chosen": repr(trial.kernel),
-                "C": trial.parameters["C"],
-                "support": len(model.support_),
-                "seconds": time.perf_counter() - begin,
-            }
-        )
-        say(f"{name}: test {rows[-1]['accuracy']:.2f}, {rows[-1]['seconds']:.0f} s")
-    names, counts = np.unique(y_test, return_counts=True)
+def curve_found(items: Sequence[Mapping[str, Any]], fractions: Sequence[float]) -> dict[str, Any]:
+    """Accuracy with growing parts of the training arguments, and whether the second half of them helps."""
+    shares = [at for at in fractions if at < 1]
     return {
-        "train": len(y),
-        "test": len(y_test),
-        "majority": 100 * float(np.mean(y_test == max(set(y.tolist()), key=y.tolist().count))),
-        "roles": dict(zip(names.tolist(), counts.tolist(), strict=True)),
-        "rows": rows,
-        "significance": [mcnemar_row(a, right[a], b, right[b]) for a, b in COMPARED],
+        "sizes": [round(share * float(np.mean([one["train"] for one in items]))) for share in (*shares, 1.0)],
+        "rows": {
+            name: [*(summary(items, at_share(name, share)) for share in shares), summary(items, name)]
+            for name in CURVES
+        },
+        "tests": [across(items, name, at_share(name, 0.5)) for name in CURVES],
     }
 
 
-def learning_curve(
-    chosen: dict[str, Trial],
-    X: Table,
-    y: Any,
-    X_test: Table,
-    y_test: Any,
-    fractions: Sequence[float],
-    *,
-    n_jobs: int,
-    say: Say,
-) -> dict[str, Any]:
-    """Test accuracy with growing parts of the training arguments, which lie by documents, the settings of the whole."""
-    sizes = [int(len(y) * part) for part in fractions]
-    curve: dict[str, Any] = {"sizes": sizes}
-    for name in CURVES:
-        trial, accuracies = chosen[name], []
-        for size in sizes:
-            model = KernelSVC(kernel=trial.kernel, **trial.parameters, n_jobs=n_jobs, cache_size=1000).fit(
-                X[:size], y[:size]
-            )
-            accuracies.append(100 * float(np.mean(model.predict(X_test) == y_test)))
-        curve[name] = accuracies
-        say(f"learning curve, {name}: {', '.join(f'{value:.1f}' for value in accuracies)}")
-    return curve
+def parses_found(journal: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Gold trees and a parser's, on the arguments that are constituents of both; and with the others counted as wrong."""
+    items = [one["items"][1] for one in journal]
+    rows = {}
+    for name in (*PARSED, PLAIN):
+        for trees in (GOLD,) if name == PLAIN else (GOLD, FROM_GOLD, FROM_PARSES):
+            system = on(name, trees)
+            values = [[value or 0 for value in one["systems"][system]] for one in items]
+            rows[system] = summary(items, system) | {"of_all": float(np.mean([figure(one) for one in values]))}
+    pairs = [(on(name, FROM_PARSES), on(name, GOLD)) for name in PARSED]
+    pairs += [(on(name, FROM_PARSES), on(name, FROM_GOLD)) for name in PARSED]
+    pairs += [(on("SST", FROM_PARSES), on(other, FROM_PARSES)) for other in ("linear", "ST", "PT")]
+    pairs += [(on("SST, paper", FROM_PARSES), on("PT, paper", FROM_PARSES))]
+    return {
+        "arguments": sum(one["parsed"] for one in journal),
+        "constituents": sum(one["constituents"] for one in journal),
+        "twins": sum(one["twins"] for one in journal),
+        "rows": rows,
+        "tests": [across(items, a, b) for a, b in pairs],
+    }
+
+
+def decay_tests(choice: Choice, found: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What each decay gave on pruned trees in the choice, and the paper's against the best, documents drawn."""
+    systems: dict[str, Any] = {}
+    decays: dict[str, Any] = {}
+    for kind, trials in choice.decays.items():
+        settings, scores = [s for s, _ in trials], [trial.score for _, trial in trials]
+        best, paper = int(np.argmax(scores)), settings.index({**settings[0], **PAPER[kind]})
+        for name, number in ((f"{kind}, best decay", best), (f"{kind}, the paper's decay", paper)):
+            systems[name] = right_in(trials[number][1], found)
+        decays[kind] = {
+            "trials": [{**s, "accuracy": 100 * score} for s, score in zip(settings, scores, strict=True)],
+            "best": settings[best],
+        }
+    if not systems:
+        return [], {}
+    one = part("documents to choose on", len(found), [e.id for e in found], systems)
+    for kind, row in decays.items():
+        row["test"] = across([one], f"{kind}, the paper's decay", f"{kind}, best decay", groups=document)
+    return [one], decays
+
+
+def document(item: Any) -> str:
+    """Of an item by its id."""
+    return str(item).split("/")[0]
+
+
+def right_in(trial: Any, found: Sequence[Example]) -> list[bool]:
+    """Whether each argument was right in a cross-validation."""
+    right = [False] * len(found)
+    for (_, rows), predicted in zip(trial.folds, trial.predicted, strict=True):
+        for row, role in zip(rows, predicted, strict=True):
+            right[row] = role == found[row].role
+    return right

@@ -1,4 +1,4 @@
-"""The arguments of verbs in Moschitti's experiment: how they are split, their trees in several forms, their features."""
+"""The arguments of verbs in Moschitti's experiment: how they are split, their trees in several forms, their features and words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.documents import drawn_documents, rows_of
+from experiments.documents import balanced_folds, drawn_documents, rows_of, without_twins
 from treelet.cuts import TreeIndex, argument_tree, indicators, role_features
 from treelet.cuts.roles import ARGUMENT, PREDICATE
 from treelet.datasets.roles import propbank
@@ -16,6 +16,7 @@ from treelet.structures import Table, Tree, Treebank
 from treelet.structures.spans import Span
 
 Rows = NDArray[np.intp]
+PAPER = "Moschitti (2006)"
 FORMS = {
     "pruned": "the paths to predicate and argument and all below the argument, both marked",
     "unmarked": "the same without marks",
@@ -37,42 +38,98 @@ class Example(NamedTuple):
     lemma: str
     role: str
     doc: str
+    sent: int = 0
+    parsed: TreeIndex | None = None  # the same sentence as a parser sees it
+
+    @property
+    def id(self) -> str:
+        """Where the argument is: document, sentence, predicate, words."""
+        return f"{self.doc}/{self.sent}/{self.predicate}/{self.span[0]}-{self.span[1]}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Of the sentence."""
+        return tuple(self.sentence.words)
 
 
-def examples(corpus: str) -> list[Example]:
-    """The arguments of a corpus that are constituents; all ARGM are one role; no WSJ documents in MASC."""
+class Split(NamedTuple):
+    """Rows to learn from, document by document, and rows to test on."""
+
+    train: Rows
+    test: Rows
+
+
+def examples(corpus: str, *, parsed: bool = False) -> list[Example]:
+    """The arguments of a corpus that are constituents; all ARGM are one role; no WSJ documents in MASC.
+
+    With `parsed`, also the best of a parser's trees of each sentence ("wsj" only).
+    """
     found = []
-    index: TreeIndex | None = None
-    for instance in propbank(corpus, continued=False):
+    index = automatic = None
+    for instance in propbank(corpus, continued=False, nbest=int(parsed)):
         doc, tree, roleset = instance.doc or "", instance.tree, instance.roleset or ""
         if tree is None or (corpus == "masc" and doc.startswith("wsj_")):
             continue
         if index is None or index.tree is not tree:
             index = TreeIndex(tree)
+            automatic = TreeIndex(instance.nbest[0].tree) if instance.nbest else None
         for argument in instance.arguments:
-            node = index.find(argument.span)
-            if node is not None and not index.start[node] <= instance.predicate < index.end[node]:
+            if is_argument(index, instance.predicate, argument.span):
                 role, lemma = argument.label.split("-")[0], roleset.rpartition(".")[0]
-                found.append(Example(index, instance.predicate, argument.span, lemma, role, doc))
+                found.append(
+                    Example(index, instance.predicate, argument.span, lemma, role, doc, instance.sent or 0, automatic)
+                )
     return found
 
 
-def split(
-    found: Sequence[Example], *, train: int | None = None, test: int | None = None, seed: int = 0
-) -> tuple[Rows, Rows]:
-    """Training and test arguments: a quarter of the arguments, in whole documents drawn at random, is for the test.
+def is_argument(index: TreeIndex, predicate: int, span: Span) -> bool:
+    """Whether words are a constituent that does not hold the predicate."""
+    node = index.find(span)
+    return node is not None and not index.start[node] <= predicate < index.end[node]
 
-    A document that would make the test part too large is not drawn. Training sentences whose words are those of a test
-    sentence are left out. `train` and `test` are limits; what is left of the training part is drawn at random.
+
+def on_parse(example: Example) -> Example | None:
+    """The argument in the parser's tree; None where it is no constituent there."""
+    parsed = example.parsed
+    if parsed is None or not is_argument(parsed, example.predicate, example.span):
+        return None
+    return example._replace(sentence=parsed)
+
+
+# --- parts ------------------------------------------------------------------------------------------------------
+
+
+def splits(found: Sequence[Example], *, choosing: int, folds: int, seed: int = 0) -> tuple[Rows, list[Split]]:
+    """Rows to choose settings on, in whole documents drawn at random, and a cross-validation over all other documents.
+
+    Sentences to choose on or to learn from that have the words of one that is tested on are left out.
     """
     docs = [e.doc for e in found]
-    drawn, rest = drawn_documents(docs, min(len(found) // 4, test or len(found)), seed)
-    tested = rows_of(docs, drawn)
-    words = {tuple(found[k].sentence.words) for k in tested}
-    learnt = [k for k in rows_of(docs, rest) if tuple(found[k].sentence.words) not in words]
-    if train is not None and train < len(learnt):  # from all documents: one of MASC's has a quarter of the arguments
-        learnt = sorted(np.random.default_rng(seed).choice(learnt, train, replace=False).tolist())
-    return np.array(learnt, np.intp), tested
+    words = [e.words for e in found]
+    drawn, rest = drawn_documents(docs, choosing, seed)
+    fold = balanced_folds(docs, rest, folds)
+    parts = []
+    for number in range(folds):
+        test = rows_of(docs, [name for name in rest if fold[name] == number])
+        learnt = rows_of(docs, [name for name in rest if fold[name] != number])
+        parts.append(Split(without_twins(learnt, words, (words[k] for k in test)), test))
+    tested = (words[k] for part in parts for k in part.test)
+    return without_twins(rows_of(docs, drawn), words, tested), parts
+
+
+def limited(split: Split, *, train: int | None, test: int | None, seed: int = 0) -> Split:
+    """At most so many of each, drawn at random from all documents, in their order."""
+    rng = np.random.default_rng(seed)
+
+    def some(rows: Rows, number: int | None) -> Rows:
+        if number is None or number >= len(rows):
+            return rows
+        return rows[np.sort(rng.choice(len(rows), number, replace=False))]
+
+    return Split(some(split.train, train), some(split.test, test))
+
+
+# --- what is seen of an argument ----------------------------------------------------------------------------------
 
 
 def tree_of(example: Example, form: str) -> Tree:
@@ -113,3 +170,10 @@ def as_table(found: Sequence[Example], forms: Iterable[str] = FORMS) -> Table:
     columns["features"] = [features_of(e, False) for e in found]
     columns["pairs"] = [features_of(e, True) for e in found]
     return Table(columns)
+
+
+def text_of(example: Example) -> str:
+    """What the plain baseline reads: the verb's lemma, whether the argument stands before or after it, the argument's words."""
+    begin, end = example.span
+    side = "before" if begin < example.predicate else "after"
+    return " ".join([f"verb={example.lemma}", f"side={side}", *example.sentence.words[begin:end]])

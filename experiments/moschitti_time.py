@@ -1,36 +1,77 @@
-"""Time against tree size (figure 4 of Moschitti 2006): trees of exactly n nodes, our kernels and a naive algorithm.
+"""Time against tree size, and time to learn (figure 4 and section 4.2 of Moschitti 2006), fast and naive, one pair of trees after another.
 
-The naive algorithm (`treelet.testing.recursions`) looks at every pair of nodes. It is plain Python, so that its times
-say something by their growth only.
+Trees of exactly n nodes from two treebanks; the algorithms are in C++ (`pair_kernels.cpp`), and their values are seen to equal
+treelet's. What grows, the nodes that are walked over or the pairs of nodes that agree, is told apart.
 """
 
 from __future__ import annotations
 
+import re
+import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.stats import t as student
+from sklearn.svm import SVC
 
+from experiments.documents import drawn_documents, rows_of
+from experiments.moschitti_data import examples, tree_of
+from experiments.pair_kernels import Kernel, compiled, timed
+from experiments.running import Say
+from treelet.datasets.loaders import wsj_sample
 from treelet.errors import ParameterError
 from treelet.gram import gram
 from treelet.kernels import PartialTree, SubsetTree, Subtree
 from treelet.structures import Tree, Treebank
-from treelet.testing.recursions import nodes_of, value
 
-KINDS: dict[str, Subtree | SubsetTree | PartialTree] = {
-    "ST": Subtree(lam=1.0),
-    "SST": SubsetTree(lam=0.4),
-    "PT": PartialTree(lam=0.8, mu=0.4),
-}
+Floats = NDArray[np.float64]
+KINDS: dict[str, Kernel] = {"ST": Subtree(lam=1.0), "SST": SubsetTree(lam=0.4), "PT": PartialTree(lam=0.8, mu=0.4)}
 """The kernels that are timed, with what the paper found best."""
+SYSTEMS = {
+    "ST fast": ("ST", "fast"),
+    "SST fast": ("SST", "fast"),
+    "SST by labels": ("SST", "labels"),
+    "SST sorting": ("SST", "sorting"),
+    "PT fast": ("PT", "fast"),
+    "PT sorting": ("PT", "sorting"),
+    "ST naive": ("ST", "naive"),
+    "SST naive": ("SST", "naive"),
+    "PT naive": ("PT", "naive"),
+}
+CONTROLLED = ("SST fast", "PT fast")
+"""What is timed on trees with other labels."""
+RANGES = {"10 to 55": (10, 55), "50 to 90": (50, 90)}
+"""The paper's range of nodes, and what follows."""
+
+
+class Setting(NamedTuple):
+    """How much is done."""
+
+    sizes: Sequence[int]  # in nodes
+    trees: int  # at most, a size
+    controls: int  # trees at most, a size, with other labels
+    rounds: int
+    draws: int  # of the bootstrap
+    learnt: int  # trees to learn from
+    samples: int  # so often
+
+
+QUICK = Setting((10, 20, 40, 55, 60, 90), 30, 20, 2, 100, 60, 3)
+USUAL = Setting((*range(10, 60, 5), 60, 70, 80, 90), 500, 150, 5, 2000, 1000, 5)
+LEAST = 20  # trees of a size
+BLOCKS = 10  # of columns, a row
+
 
 # --- trees ------------------------------------------------------------------------------------------------------
 
 
 def trees_of_size(trees: Sequence[Tree], sizes: Sequence[int], number: int, seed: int = 0) -> dict[int, list[Tree]]:
-    """For each size, so many different places in a treebank that have exactly that many nodes below, themselves counted.
+    """For each size, different places in a treebank that have exactly that many nodes below, themselves counted.
 
     Parameters
     ----------
@@ -39,7 +80,7 @@ def trees_of_size(trees: Sequence[Tree], sizes: Sequence[int], number: int, seed
     sizes : sequence of int
         How many nodes.
     number : int
-        How many trees of each size. Where there are fewer places, the size is an error.
+        How many trees of each size at most. Where there are fewer than 20 (or than `number`), the size is an error.
     seed : int
         Which of the places, at random.
     """
@@ -54,96 +95,231 @@ def trees_of_size(trees: Sequence[Tree], sizes: Sequence[int], number: int, seed
     rng = np.random.default_rng(seed)
     chosen = {}
     for size in sizes:
-        if len(places[size]) < number:
-            raise ParameterError(
-                f"there are only {len(places[size])} constituents of exactly {size} nodes, not {number}"
-            )
-        chosen[size] = [places[size][k] for k in rng.choice(len(places[size]), number, replace=False)]
+        there, least = len(places[size]), min(number, LEAST)
+        if there < least:
+            raise ParameterError(f"there are only {there} constituents of exactly {size} nodes, not {least}")
+        chosen[size] = [places[size][k] for k in rng.choice(there, min(number, there), replace=False)]
     return chosen
 
 
-# --- times ------------------------------------------------------------------------------------------------------
+def of_one_label(tree: Tree) -> Tree:
+    """The tree with all labels but the words made one.
 
-
-def measure(
-    trees: Sequence[Tree],
-    *,
-    sizes: Sequence[int],
-    number: int = 500,
-    pairs: int = 200,
-    seed: int = 0,
-    say: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """CPU time a pair of trees, in microseconds, for each size and kernel.
-
-    Parameters
-    ----------
-    trees : sequence of Tree
-        Where constituents are taken from.
-    sizes : sequence of int
-        Numbers of nodes.
-    number : int
-        Trees of each size.
-    pairs : int
-        How many pairs are given to the naive algorithm, and to ours one at a time.
-    seed : int
-        For the choice of trees and pairs.
-    say : callable
-        Told how far it is.
+    >>> print(of_one_label(Tree.parse("(S (NP (N Mary)) (VP (V ran)))")))
+    (X (X (X Mary)) (X (X ran)))
     """
+    return Tree.parse(re.sub(r"\([^\s()]+", "(X", str(tree)))
+
+
+def with_ancestors(tree: Tree) -> Tree:
+    """The tree with every label but the words joined with those of the two nodes above, so that labels are seldom alike.
+
+    >>> print(with_ancestors(Tree.parse("(S (NP (N Mary)) (VP (V ran)))")))
+    (S (NP^S (N^NP^S Mary)) (VP^S (V^VP^S ran)))
+    """
+    above: list[str] = []
+    out = []
+    for token in re.findall(r"\([^\s()]+|[^\s()]+|\)", str(tree)):
+        if token == ")":
+            above.pop()
+        elif token.startswith("("):
+            above.append(token[1:])
+        out.append("(" + "^".join(above[:-4:-1]) if token.startswith("(") else token)
+    return Tree.parse(" ".join(out))
+
+
+CONTROLS = {"one label": of_one_label, "labels with two ancestors": with_ancestors}
+"""The same trees with labels that are more and less often alike."""
+
+
+# --- growth -----------------------------------------------------------------------------------------------------
+
+
+def slope(sizes: Sequence[float], times: Sequence[float] | Floats) -> float:
+    """The exponent p of time ~ size^p, by least squares on the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def slope_row(cells: Mapping[int, Floats], low: int, high: int, *, draws: int, seed: int) -> dict[str, Any]:
+    """The slope between two sizes with its 95 % interval, from the times of rows and blocks of columns of each size.
+
+    The interval is a bootstrap's that draws trees as rows, and blocks of trees as columns.
+    """
+    sizes = [size for size in cells if low <= size <= high]
     rng = np.random.default_rng(seed)
-    points = []
-    for size, chosen in trees_of_size(trees, sizes, number, seed).items():
-        bank = Treebank(chosen)
-        some = [(int(i), int(j)) for i, j in rng.integers(0, number, (pairs, 2))]
-        lists = {k: nodes_of(chosen[k]) for pair in some for k in pair}
-        single = {k: Treebank([chosen[k]]) for k in lists}
-        point: dict[str, Any] = {"nodes": size} | alike(chosen)
-        for kind, kernel in KINDS.items():
-            K: Any = None
-            seconds = []
-            for _ in range(5):
-                begin = time.process_time()
-                K = gram(kernel, bank, bank, n_jobs=1)
-                seconds.append(time.process_time() - begin)
-            point[f"{kind} matrix"] = 1e6 * min(seconds) / number**2
-            begin = time.process_time()
-            for i, j in some:
-                kernel(single[i], single[j])
-            point[f"{kind} single"] = 1e6 * (time.process_time() - begin) / pairs
-            begin = time.process_time()
-            values = [value(kernel, lists[i], lists[j]) for i, j in some]
-            point[f"{kind} naive"] = 1e6 * (time.process_time() - begin) / pairs
-            ours = np.array([K[i, j] for i, j in some])
-            if not np.allclose(values, ours, rtol=1e-9):
-                raise ArithmeticError(f"the naive algorithm and {kernel!r} differ for trees of {size} nodes")
-        points.append(point)
-        say(
-            f"    {size} nodes, microseconds a pair: "
-            + ", ".join(f"{kind} {point[f'{kind} matrix']:.2f} (naive {point[f'{kind} naive']:.0f})" for kind in KINDS)
-        )
-    names = [name for name in points[0] if name != "nodes"]
+    means = np.empty((draws, len(sizes)))
+    for place, size in enumerate(sizes):
+        rows, columns = cells[size].shape
+        left = rng.multinomial(rows, np.full(rows, 1 / rows), draws)
+        right = rng.multinomial(columns, np.full(columns, 1 / columns), draws)
+        means[:, place] = np.einsum("dr,rc,dc->d", left, cells[size], right, optimize=True) / (rows * columns)
+    drawn = [slope(sizes, row) for row in means]
     return {
-        "trees": number,
-        "pairs": number**2,
-        "naive_pairs": pairs,
-        "points": points,
-        "slopes": {name: slope([p["nodes"] for p in points], [p[name] for p in points]) for name in names},
+        "value": slope(sizes, [float(cells[size].mean()) for size in sizes]),
+        "interval": [float(q) for q in np.quantile(drawn, (0.025, 0.975))],
     }
 
 
-def alike(trees: Sequence[Tree]) -> dict[str, float]:
-    """How many pairs of nodes two trees have, on average, with one production, and with one label."""
-    labels: Counter[str] = Counter()
-    productions: Counter[tuple[str, ...]] = Counter()
-    for tree in trees:
-        lists = nodes_of(tree)
-        labels.update(lists.labels)
-        productions.update(production for production in lists.productions if production is not None)
-    counts = {"one production": productions.values(), "one label": labels.values()}
-    return {name: sum(n * n for n in found) / len(trees) ** 2 for name, found in counts.items()}
+def straightness(sizes: Sequence[float], times: Sequence[float]) -> float:
+    """How much of the variance of the times a straight line explains, on plain axes: what an eye sees in a figure."""
+    return float(np.corrcoef(sizes, times)[0, 1] ** 2)
 
 
-def slope(sizes: Sequence[float], times: Sequence[float]) -> float:
-    """The exponent p of time ~ size^p, by least squares on the logarithms."""
-    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+def shares(points: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+    """What a pair of trees costs, a node and an agreeing pair of nodes, by least squares on relative errors; none below 0."""
+    times = np.array([p["times"][name] for p in points])
+    causes = np.array([(1.0, p["nodes"], p["pairs"][name]) for p in points])
+    costs, _ = nnls(causes / times[:, None], np.ones(len(times)))
+    fitted = causes @ costs
+    return {
+        "nanoseconds": [float(1000 * cost) for cost in costs],
+        "error": float(np.max(np.abs(fitted / times - 1))),
+        "by_pairs": {str(p["nodes"]): float(costs[2] * p["pairs"][name] / f) for p, f in zip(points, fitted, strict=True)},
+    }  # fmt: skip
+
+
+def growth(
+    program: Path, trees: Sequence[Tree], names: Sequence[str], *, setting: Setting, seed: int, say: Say
+) -> dict[str, Any]:
+    """Microseconds a pair for each size, slopes with intervals, and what they are made of.
+
+    All sizes and algorithms come in turn, several times, and of each block of pairs the least time counts: other work on the machine
+    then disturbs none for long.
+    """
+    by_size = trees_of_size(trees, setting.sizes, setting.trees, seed)
+    points: list[dict[str, Any]] = [
+        {"nodes": n, "trees": len(of), "times": {}, "pairs": {}} for n, of in by_size.items()
+    ]
+    cells: dict[str, dict[int, Floats]] = {name: {} for name in names}
+    for number in range(setting.rounds):
+        say(f"    round {number + 1} of {setting.rounds}")
+        for point, (size, chosen) in zip(points, by_size.items(), strict=True):
+            bank, times, ours = Treebank(chosen), point["times"], {}
+            for kind in dict.fromkeys(SYSTEMS[name][0] for name in names):
+                seconds, ours[kind] = best(1, gram, KINDS[kind], bank, bank, n_jobs=1)
+                times[f"{kind} matrix"] = min(1e6 * seconds / len(chosen) ** 2, times.get(f"{kind} matrix", np.inf))
+            for name in names:
+                kind, method = SYSTEMS[name]
+                found = timed(program, KINDS[kind], chosen, method, repeats=1, blocks=min(BLOCKS, len(chosen)))
+                check_equal(found.values, ours[kind], f"{name}, {size} nodes")
+                cells[name][size] = np.minimum(found.times[0], cells[name].get(size, np.inf))
+                times[name], point["pairs"][name] = float(cells[name][size].mean()), found.worked_on
+    return {
+        "points": points,
+        "slopes": {
+            name: {
+                label: slope_row(cells[name], low, high, draws=setting.draws, seed=seed)
+                for label, (low, high) in RANGES.items()
+            }
+            for name in names
+        },
+        "straight": {
+            name: {
+                label: straightness(
+                    *zip(*[(p["nodes"], p["times"][name]) for p in points if low <= p["nodes"] <= high], strict=True)
+                )
+                for label, (low, high) in RANGES.items()
+            }
+            for name in names
+        },
+        "shares": {name: shares(points, name) for name in names},
+    }
+
+
+def check_equal(values: Floats, ours: Floats, where: str) -> None:
+    if not np.allclose(values, ours, rtol=1e-9):
+        raise ArithmeticError(f"the pair-wise algorithm and treelet differ: {where}")
+
+
+def best(repeats: int, work: Callable[..., Any], *given: Any, **options: Any) -> tuple[float, Any]:
+    """The least CPU seconds of several, and the result."""
+    seconds, result = [], None
+    for _ in range(repeats):
+        begin = time.process_time()
+        result = work(*given, **options)
+        seconds.append(time.process_time() - begin)
+    return min(seconds), result
+
+
+# --- learning ---------------------------------------------------------------------------------------------------
+
+
+def learning(program: Path, *, setting: Setting, seed: int, say: Say) -> dict[str, Any]:
+    """Seconds to learn ARG0 from argument trees: the matrix naively, fast and by treelet, and the machine on it."""
+    found = examples("wsj")
+    docs = [e.doc for e in found]
+    rows: list[dict[str, Any]] = []
+    for sample in range(setting.samples):
+        drawn, _ = drawn_documents(docs, setting.learnt, seed + sample)
+        chosen = [found[k] for k in rows_of(docs, drawn)]
+        trees = [tree_of(e, "pruned") for e in chosen]
+        first = np.array([e.role == "ARG0" for e in chosen])
+        for kind, kernel in KINDS.items():
+            row: dict[str, Any] = {"sample": sample, "kernel": kind, "trees": len(trees)}
+            row["nodes"] = float(np.mean([len(list(tree.nodes())) for tree in trees]))
+            seconds, K = best(3, lambda own, listed: gram(own, Treebank(listed), n_jobs=1), kernel, trees)
+            row["treelet"] = seconds
+            for method in ("fast", "naive"):
+                theirs = timed(program, kernel, trees, method, repeats=3)
+                check_equal(theirs.values, K, f"{kind} {method}, argument trees")
+                row[method], row[f"{method} pairs"] = float(theirs.times.min()), theirs.worked_on
+            scale = np.sqrt(np.diag(K))
+            row["machine"], _ = best(1, SVC(kernel="precomputed", C=3.0).fit, K / np.outer(scale, scale), first)
+            rows.append(row)
+            say(
+                f"    {kind}: "
+                + ", ".join(f"{name} {row[name]:.3f} s" for name in ("naive", "fast", "treelet", "machine"))
+            )
+    return {"rows": rows, "ratios": {kind: ratios([r for r in rows if r["kernel"] == kind]) for kind in KINDS}}
+
+
+def ratios(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """How many times longer one way to learn takes than another, the machine included, over samples."""
+    pairs = {"naive / fast": ("naive", "fast"), "fast / treelet": ("fast", "treelet"), "naive / treelet": ("naive", "treelet")}  # fmt: skip
+    return {
+        name: ratio_row([(r[slow] + r["machine"]) / (r[quick] + r["machine"]) for r in rows])
+        for name, (slow, quick) in pairs.items()
+    }
+
+
+def ratio_row(values: Sequence[float]) -> dict[str, Any]:
+    """The geometric mean of ratios, its 95 % interval, and p that it is 1, by Student's t on the logarithms.
+
+    >>> row = ratio_row([2.0, 2.0, 4.0, 4.0])
+    >>> round(row["value"], 3), row["interval"][0] > 1, row["p"] < 0.05
+    (2.828, True, True)
+    """
+    logs = np.log(values)
+    mean, error = float(logs.mean()), float(logs.std(ddof=1) / np.sqrt(len(logs)))
+    half = float(student.ppf(0.975, len(logs) - 1)) * error
+    return {
+        "value": float(np.exp(mean)),
+        "interval": [float(np.exp(mean - half)), float(np.exp(mean + half))],
+        "difference": float(np.exp(mean)) - 1,
+        "p": float(2 * student.sf(abs(mean) / error, len(logs) - 1)),
+    }
+
+
+# --- the experiment ---------------------------------------------------------------------------------------------
+
+
+def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambda text: None) -> dict[str, Any]:
+    """The whole experiment on one core, whatever `n_jobs`; with `quick`, few trees."""
+    setting = QUICK if quick else USUAL
+    journal = [tree for tree in wsj_sample()[0] if tree is not None]
+    masc = list({id(e.sentence): e.sentence.tree for e in examples("masc")}.values())
+    with tempfile.TemporaryDirectory() as folder:
+        program = compiled(Path(folder))
+        corpora = {}
+        for corpus, trees in (("Wall Street Journal sample", journal), ("MASC", masc)):
+            say(corpus)
+            corpora[corpus] = growth(program, trees, list(SYSTEMS), setting=setting, seed=seed, say=say)
+        controls = {}
+        for name, changed in CONTROLS.items():
+            say(f"Wall Street Journal sample, {name}")
+            trees = [changed(tree) for tree in journal]
+            less = setting._replace(trees=setting.controls)
+            controls[name] = growth(program, trees, CONTROLLED, setting=less, seed=seed, say=say)
+        say("learning ARG0")
+        learnt = learning(program, setting=setting, seed=seed, say=say)
+    return {"corpora": corpora, "controls": controls, "learning": learnt, "rounds": setting.rounds}

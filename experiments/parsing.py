@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments import report
+from experiments.differences import across, counted, figure, part, spread
+from experiments.documents import rows_of
 from experiments.running import Say
 from treelet.datasets.loaders import wsj_sample
 from treelet.metrics import PARSEVAL, candidate_scores, oracle, parse_score, parseval
 from treelet.parsing import PCFG
 from treelet.parsing.chart import FALLBACK
-from treelet.structures import Tree
+from treelet.structures import Tree, Treebank
 
-TRAINING = 3500
-LONGEST = 40
+FOLDS, SENTENCES, LONGEST = 5, 100, 40
 GRAMMARS: dict[str, dict[str, Any]] = {
     "plain": {},
     "markov=1": {"markov": 1},
@@ -27,49 +26,91 @@ GRAMMARS: dict[str, dict[str, Any]] = {
     "parent, markov=2": {"parent": True, "markov": 2},
     "parent, markov=3": {"parent": True, "markov": 3},
     "parent and tags": {"parent": "tags"},
+    "parent and tags, markov=1": {"parent": "tags", "markov": 1},
     "parent and tags, markov=2": {"parent": "tags", "markov": 2},
     "parent and tags, markov=3": {"parent": "tags", "markov": 3},
 }
+PAIRS = (
+    ("parent", "plain"),
+    ("markov=2", "plain"),
+    ("parent, markov=2", "parent"),
+    ("parent and tags", "parent"),
+    ("parent and tags, markov=2", "parent, markov=2"),
+)
+SPREAD = ("precision", "recall", "f1", "exact", "tags", "covered", "score", "oracle_f1", "oracle_score", "rules", "milliseconds")  # fmt: skip
+CHOSEN = "chosen on the other folds"
 
 
 def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambda text: None) -> dict[str, Any]:
-    """Train on the first 3,500 trees, parse the sentences of at most 40 words of the rest.
+    """Five folds of whole documents: grammars from four of them, sentences of at most 40 words of the fifth.
 
-    With `quick`, only two grammars and 40 sentences. Nothing is random; `seed` is not used.
+    With `quick`, two folds, two grammars and 20 sentences a fold.
     """
-    bank, _ = wsj_sample()
-    gold = [tree for tree in bank[TRAINING:] if tree is not None and len(tree.words()) <= LONGEST]
-    names = list(GRAMMARS)
-    if quick:
-        gold, names = gold[:40], ["plain", "parent, markov=2"]
-    sentences = [tree.words() for tree in gold]
-    say(f"{TRAINING} training trees, {len(gold)} test sentences of {np.mean([len(s) for s in sentences]):.1f} words")
-    rows = []
-    for name in names:
-        begin = time.perf_counter()
-        grammar = PCFG.from_treebank(bank[:TRAINING], **GRAMMARS[name])
-        trained = time.perf_counter()
-        rows.append(_measured(name, grammar, gold, sentences, n_jobs, trained - begin))
-        say(f"{name}: F1 {rows[-1]['f1']:.2f}, best of 100 {rows[-1]['oracle_f1']:.2f}")
+    bank, docs = wsj_sample()
+    words = [tuple(tree.words()) if tree is not None else () for tree in bank]
+    names = ["plain", "parent, markov=2"] if quick else list(GRAMMARS)
+    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
+    for fold, tests in enumerate(folds_of(docs, seed)[: 2 if quick else FOLDS]):
+        fitting = [row for row in rows_of(docs, tests).tolist() if 0 < len(words[row]) <= LONGEST]
+        test = fitting[: 20 if quick else SENTENCES]
+        hidden = {words[row] for row in test}
+        train = [row for row in range(len(docs)) if docs[row] not in set(tests) and words[row] not in hidden]
+        gold = [tree for tree in bank[test] if tree is not None]
+        measured = {name: _measured(GRAMMARS[name], bank[train], gold, n_jobs) for name in names}
+        ids = [f"{docs[row]}/{row}" for row in test]
+        items.append(part(f"fold {fold}", len(train), ids, {name: one.pop("counts") for name, one in measured.items()}))
+        found.append(measured)
+        say(f"fold {fold}: " + ", ".join(f"{name} {one['f1']:.1f}" for name, one in measured.items()))
+    choices = chosen(items)
+    for one, choice in zip(items, choices, strict=True):
+        one["systems"][CHOSEN] = one["systems"][choice]
     return {
-        "rows": rows,
-        "sentences": len(gold),
-    }
+        "rows": [{"grammar": name} | {key: spread(one[name][key] for one in found) for key in SPREAD} for name in names],
+        "chosen": {"grammars": choices} | {key: spread(one[c][key] for one, c in zip(found, choices, strict=True)) for key in ("f1", "oracle_f1")},
+        "tests": [across(items, a, b, "f1") for a, b in PAIRS if a in names and b in names],
+        "folds": len(items),
+        "documents": len(set(docs)),
+        "sentences": sum(len(one["ids"]) for one in items),
+        "train": int(np.mean([one["train"] for one in items])),
+        "items": items,
+    }  # fmt: skip
 
 
-def _measured(
-    name: str, grammar: PCFG, gold: list[Tree], sentences: list[list[str]], n_jobs: int, training: float
-) -> dict[str, Any]:
+def folds_of(docs: list[str], seed: int) -> list[list[str]]:
+    """Documents at random, in five.
+
+    >>> [len(fold) for fold in folds_of(["a", "a", "b", "c", "d", "e", "f"], seed=0)]
+    [2, 1, 1, 1, 1]
+    """
+    names = sorted(set(docs))
+    order = [names[k] for k in np.random.default_rng(seed).permutation(len(names))]
+    return [order[k::FOLDS] for k in range(FOLDS)]
+
+
+def chosen(items: list[dict[str, Any]]) -> list[str]:
+    """For each fold, the grammar with the best F1 on the sentences of the others."""
+    found = []
+    for one in items:
+        others = [other for other in items if other is not one]
+        scores = {
+            name: figure([value for other in others for value in other["systems"][name]], "f1")
+            for name in one["systems"]
+        }
+        found.append(max(scores, key=lambda name: scores[name]))
+    return found
+
+
+def _measured(options: dict[str, Any], train: Treebank, gold: list[Tree], n_jobs: int) -> dict[str, Any]:
+    grammar = PCFG.from_treebank(train, **options)
     begin = time.perf_counter()
-    found = grammar.parse_all(sentences, k=100, n_jobs=n_jobs)
+    found = grammar.parse_all([tree.words() for tree in gold], k=100, n_jobs=n_jobs)
     seconds = time.perf_counter() - begin
-    first = np.flatnonzero(np.diff(found.qid, prepend=-1))
-    best = found.trees[first]
+    best = found.trees[np.flatnonzero(np.diff(found.qid, prepend=-1))]
     result = parseval(gold, best)
     brackets = candidate_scores(gold, found.trees, found.qid, PARSEVAL)
     plain = candidate_scores(gold, found.trees, found.qid)
     return {
-        "grammar": name,
         "rules": len(grammar.rules),
         "precision": result.precision,
         "recall": result.recall,
@@ -81,60 +122,5 @@ def _measured(
         "oracle_f1": oracle(brackets, found.qid, "f1").f1,
         "oracle_score": oracle(plain, found.qid).parse_score,
         "milliseconds": 1000 * seconds / len(gold),
-        "training_seconds": training,
+        "counts": counted(result.counts),
     }
-
-
-def page(results: dict[str, Any]) -> str:
-    """The results as a Markdown page."""
-    header = (
-        "grammar", "rules", "P", "R", "F1", "exact", "tags", "parsed", "parse score", "best of 100: F1", "best of 100: parse score", "ms a sentence",
-    )  # fmt: skip
-    rows = [
-        (
-            r["grammar"],
-            f"{r['rules']:,}",
-            *(f"{r[k]:.2f}" for k in ("precision", "recall", "f1", "exact", "tags")),
-            f"{r['covered']:.1f} %",
-            *(f"{r[k]:.2f}" for k in ("score", "oracle_f1", "oracle_score")),
-            f"{r['milliseconds']:.0f}",
-        )
-        for r in results["rows"]
-    ]
-    parts = [
-        "# Parsing the Penn Treebank sample",
-        report.made_by(results),
-        f"Grammars from the first {TRAINING:,} trees of the Wall Street Journal sample; {results['sentences']} sentences of "
-        f"at most {LONGEST} words of the rest, with their words only (tags are guessed too). P, R and F1 are labelled PARSEVAL; "
-        "the parse score is that of Collins & Duffy (2001), punctuation included. A sentence without a parse gets pieces "
-        'under a FALLBACK root, so that every sentence has an answer; "parsed" counts the others. '
-        "Exact search, 100 best parses a sentence; time is wall time with all of them."
-        + (" **Quick run.**" if results["quick"] else ""),
-        report.table(header, rows, right=range(1, 12)),
-        "![F1](parsing.png)",
-        "The settings were not chosen on other data than these sentences: read the table as a comparison, not as a record.",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def picture(results: dict[str, Any], path: Path) -> None:
-    """F1 of each grammar's first choice and best of a hundred; needs matplotlib."""
-    rows = results["rows"][::-1]
-    with report.drawn(path, figsize=(7, 0.6 + 0.42 * len(rows))) as (_, axes):
-        places = np.arange(len(rows))
-        axes.barh(places, [r["oracle_f1"] for r in rows], color="0.85", label="best of 100")
-        axes.barh(places, [r["f1"] for r in rows], color="tab:blue", label="first choice")
-        for place, r in zip(places, rows, strict=True):
-            axes.text(r["f1"] - 0.3, float(place), f"{r['f1']:.1f}", va="center", ha="right", color="white", fontsize=8)
-            axes.text(
-                r["oracle_f1"] - 0.3,
-                float(place),
-                f"{r['oracle_f1']:.1f}",
-                va="center",
-                ha="right",
-                color="0.3",
-                fontsize=8,
-            )
-        axes.set_yticks(places, [r["grammar"] for r in rows], fontsize=8)
-        axes.set(xlim=(50, 100), xlabel="labelled F1")
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=8, frameon=False)

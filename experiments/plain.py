@@ -9,7 +9,7 @@ the middle of each scale, one after the other, as far as it gets better, until n
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,6 +21,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.svm import LinearSVC
 
+from experiments.climbing import Setting, climbed
+
 SCALES: dict[str, tuple[float, ...]] = {
     "words": (1, 2, 3, 4, 5),
     "characters": (0, 3, 4, 5, 6, 7, 8),
@@ -31,8 +33,6 @@ SCALES: dict[str, tuple[float, ...]] = {
 START = {"words": 2.0, "characters": 4.0, "C": 0.5}
 FOLDS = 5
 STEPS = 2000  # of the solver; more change nothing that is chosen
-
-Setting = tuple[float, ...]
 
 
 class Answered(NamedTuple):
@@ -82,7 +82,7 @@ def choose(texts: Sequence[str], y: Any, groups: Any = None, seed: int = 0) -> d
 
     @cache
     def matrix(words: float, characters: float) -> sparse.csr_matrix:
-        return _vectorised(words, characters, texts)[0]
+        return vectorised(words, characters, texts)[0]
 
     @cache
     def score(setting: Setting) -> float:
@@ -90,7 +90,7 @@ def choose(texts: Sequence[str], y: Any, groups: Any = None, seed: int = 0) -> d
         right = [_machine(setting[2]).fit(X[train], y[train]).predict(X[test]) == y[test] for train, test in folds]
         return float(np.concatenate(right).mean())
 
-    best = _climbed(score, tuple(START.values()), list(SCALES.values()))
+    best = climbed(score, tuple(START.values()), list(SCALES.values()))
     found: dict[str, Any] = dict(zip(SCALES, best, strict=True))
     found |= {"words": int(found["words"]), "characters": int(found["characters"])}
     edges = [name for name, scale in SCALES.items() if found[name] in (scale[0], scale[-1])]
@@ -103,7 +103,7 @@ def choose(texts: Sequence[str], y: Any, groups: Any = None, seed: int = 0) -> d
 
 def fitted_answers(chosen: dict[str, Any], texts: Sequence[str], y: Any, test_texts: Sequence[str]) -> NDArray[Any]:
     """What a machine with these settings, fitted to the training texts, says about the test texts."""
-    X, X_test = _vectorised(chosen["words"], chosen["characters"], texts, test_texts)
+    X, X_test = vectorised(chosen["words"], chosen["characters"], texts, test_texts)
     predicted: NDArray[Any] = _machine(chosen["C"]).fit(X, y).predict(X_test)
     return predicted
 
@@ -140,7 +140,7 @@ class _Quiet(LinearSVC):  # type: ignore[misc]
         return self
 
 
-def _vectorised(words: float, characters: float, texts: Sequence[str], *others: Sequence[str]) -> list[Any]:
+def vectorised(words: float, characters: float, texts: Sequence[str], *others: Sequence[str]) -> list[Any]:
     """The texts, and others in the same columns, as rows of n-grams."""
     kinds = [TfidfVectorizer(ngram_range=(1, int(words)), token_pattern=r"\S+", sublinear_tf=True, dtype=np.float32)]
     if characters:
@@ -150,25 +150,3 @@ def _vectorised(words: float, characters: float, texts: Sequence[str], *others: 
     parts = [[kind.fit_transform(texts) for kind in kinds]]
     parts += [[kind.transform(more) for kind in kinds] for more in others]
     return [sparse.hstack(blocks, format="csr") for blocks in parts]
-
-
-def _climbed(score: Callable[[Setting], float], start: Setting, scales: Sequence[Sequence[float]]) -> Setting:
-    """From a setting, step by step on one scale after the other to neighbours that are better, until there is none.
-
-    >>> _climbed(lambda at: -abs(at[0] - 3) - abs(at[1] - 1), (1, 1), [(1, 2, 3, 4), (0, 1, 2)])
-    (3, 1)
-    """
-    best, before = start, None
-    while best != before:
-        before = best
-        for number, scale in enumerate(scales):
-            for direction in (1, -1):
-                while True:
-                    place = scale.index(best[number]) + direction
-                    if not 0 <= place < len(scale):
-                        break
-                    step = (*best[:number], scale[place], *best[number + 1 :])
-                    if score(step) <= score(best):
-                        break
-                    best = step
-    return best

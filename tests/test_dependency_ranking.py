@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import lzma
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import treelet as tl
-from experiments import locality
-from experiments.running import run
 from treelet.cuts.link_features import FEATURES
 from treelet.datasets import ParsedSentence, link_parses
 from treelet.learn.matrices import SharedMatrices
 from treelet.metrics import align_words, link_f1
+from treelet.metrics.ranking import levelled
 from treelet.parsing import link_grammar_version
 from treelet.tasks import ParseLists, ParseRanker
 from treelet.tasks.dependency_ranking import default_kernels, trees, typewise
@@ -153,6 +154,31 @@ def test_cross_validation_is_that_of_refitting() -> None:
     assert choice.tau == pytest.approx(np.nanmean(lists.tau(scores)), abs=1e-9)
 
 
+def test_rounding_is_no_order() -> None:
+    """Scores of parses that are alike differ by rounding only, whatever the threads: they are ties."""
+    lists = made_up(30, 4)
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 3, len(lists.parses)) / 3 + 0.2
+    rounded = scores * (1 + 1e-12 * rng.standard_normal(len(scores)))
+    np.testing.assert_array_equal(lists.tau(rounded), lists.tau(scores))
+    np.testing.assert_array_equal(lists.tau(scores), tl.metrics.kendall_tau_by_group(scores, lists.goodness, lists.qid))
+    assert (tl.metrics.kendall_tau_by_group(rounded, lists.goodness, lists.qid) != lists.tau(scores)).any()
+    apart = scores + 1e-5 * rng.random(len(scores))
+    np.testing.assert_array_equal(lists.tau(apart), tl.metrics.kendall_tau_by_group(apart, lists.goodness, lists.qid))
+
+
+@given(
+    arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(0, 6)), elements=st.integers(-4, 4).map(float)),
+    st.sampled_from([1e-12, 1e-9, 1e-3]),
+)
+def test_levels_are_the_order_of_values(values: np.ndarray, tolerance: float) -> None:
+    found = levelled(values, tolerance)
+    np.testing.assert_array_equal(
+        np.sign(found[:, :, None] - found[:, None]), np.sign(values[:, :, None] - values[:, None])
+    )
+    np.testing.assert_array_equal(levelled(values * (1 + tolerance / 3), tolerance), found)
+
+
 def test_lists() -> None:
     lists = made_up(6, 0)
     few = lists.sample(3, random_state=1)
@@ -214,31 +240,3 @@ def test_from_text_with_the_real_parser() -> None:
     assert lists.sentences[1].ranks[0] == 0
     with pytest.raises(tl.errors.ParameterError, match="2 sentences and 3"):
         ParseLists.from_text(gold, ["a", "b"])
-
-
-def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with lzma.open(data_dir / "lg_parse_ranking" / "craft1100_lg20.jsonl.xz", "rt", encoding="utf-8") as source:
-        lines = [next(source) for _ in range(30)]
-    (tmp_path / "lg_parse_ranking").mkdir()
-    with lzma.open(tmp_path / "lg_parse_ranking" / "craft1100_lg20.jsonl.xz", "wt", encoding="utf-8") as copy:
-        copy.writelines(lines)
-    monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    said: list[str] = []
-    results, page = run("locality", quick=True, say=said.append)
-    rows = {row["name"]: row for row in results["rows"]}
-    assert results["sentences"] == [15, 15]
-    assert list(rows)[:2] == [locality.OWN, locality.COUNTS]
-    assert {f"RLS + LC, {match}" for match in ("position", "exact", "count")} < rows.keys()
-    for name, row in rows.items():
-        assert -1 <= row["tau"] <= 1
-        assert (name == locality.COUNTS) == ("p_counts" not in row)
-    lists = ParseLists(link_parses())
-    order = np.random.default_rng(0).permutation(30)
-    test = lists[order[15:]].sample(20, 0)
-    assert rows[locality.OWN]["tau"] == pytest.approx(np.nanmean(test.tau(-test.ranks)))
-    assert all(row["plain"] > -1e-12 for row in results["semidefinite"] if row["certain"])
-    assert f"**{rows[locality.COUNTS]['tau']:.3f}**" in page
-    assert "**Quick run.**" in page
-    locality.picture(results, tmp_path / "x.png")
-    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-    assert said[0].startswith("15 sentences")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -53,25 +51,6 @@ def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(report, "write", lambda out, stem, _, page, __: write(out, stem, {"all": "of it"}, page))
     with pytest.raises(OSError, match="no room"):
         run("collins-duffy", quick=True, out=tmp_path)
-
-
-def test_questions_quickly(data_dir: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "experiments", "questions", "--quick", "--json", "--out", str(tmp_path)]
-    run = subprocess.run(
-        command, cwd=ROOT, env=os.environ | {"TREELET_DATA": str(data_dir)}, capture_output=True, text=True, check=True
-    )
-    results = json.loads(run.stdout)
-    accuracy = {row["kernel"]: row["accuracy"] for row in results["rows"]}
-    assert list(accuracy) == ["bag of words", "SST", "PT", "SST + bag of words", "PT + bag of words"]
-    assert all(value > 70 for value in accuracy.values()), accuracy
-    assert accuracy["SST + bag of words"] > accuracy["bag of words"]
-    curve = results["learning_curve"]
-    assert curve["SST"][-1] == accuracy["SST"]
-    assert curve["SST"][0] < curve["SST"][-1]
-    page = (tmp_path / "questions.md").read_text()
-    assert f"| SST | {accuracy['SST']:.1f} |" in page
-    assert json.loads((tmp_path / "questions.json").read_text()) == results
-    assert (tmp_path / "questions.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_missing_corpora_say_what_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

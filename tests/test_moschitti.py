@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import treelet as tl
-from conftest import ROOT, run_experiment
-from experiments import moschitti, moschitti_data, moschitti_time
+from conftest import run_experiment
+from experiments import moschitti, moschitti_choice, moschitti_data, moschitti_page, report
+from experiments.differences import figure
 from treelet.cuts import TreeIndex
-from treelet.testing.recursions import nodes_of, value
-from treelet.testing.strategies import trees
 
 TREE = (
     "(S (NP (N Mary)) (VP (V brought) (NP (D a) (NP (N cat) (PP (P of) (NP (N mine))))) (PP (P to) (NP (N school)))))"
@@ -30,33 +26,50 @@ def example(
     return moschitti_data.Example(TreeIndex(text), predicate, span, "bring", role, doc)
 
 
-def test_quickly(data_dir: Path, tmp_path: Path) -> None:
-    out = tmp_path / "new"
-    command = [sys.executable, "-m", "experiments", "moschitti", "--quick", "--json", "--out", str(out)]
-    run = subprocess.run(
-        command, cwd=ROOT, env=os.environ | {"TREELET_DATA": str(data_dir)}, capture_output=True, text=True, check=True
-    )
-    results = json.loads(run.stdout)
-    names = ["linear", "linear with pairs", "ST", "SST", "PT", *moschitti.MIXED]
-    page = (out / "moschitti.md").read_text()
-    for corpus in results["corpora"].values():
-        accuracy = {row["kernel"]: row["accuracy"] for row in corpus["rows"]}
-        assert list(accuracy) == names
-        assert accuracy["ST"] < accuracy["SST"]
-        assert all(value > corpus["majority"] for value in accuracy.values())
-        for name in names:
-            assert f"| {name} | {accuracy[name]:.1f} |" in page
-    assert "| 87.6 |" in page
-    assert "Quick run" in page
-    curve = results["learning_curve"]
-    assert set(curve) == {"sizes", *moschitti.CURVES}
-    assert all(len(curve[name]) == len(curve["sizes"]) for name in moschitti.CURVES)
-    assert curve["SST"][-1] == results["corpora"]["wsj"]["rows"][3]["accuracy"]
-    assert all(value > 0 for point in results["time"]["points"] for value in point.values())
-    assert results["time"]["slopes"]["SST naive"] > 1
-    assert json.loads((out / "moschitti.json").read_text()) == results
-    assert (out / "moschitti.png").read_bytes().startswith(b"\x89PNG")
-    assert "(moschitti.png)" in page
+@pytest.fixture(scope="module")
+def quick_run(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("moschitti")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREELET_DATA", str(data_dir))
+        result = run_experiment("moschitti", "--quick", "--out", str(out))
+    assert result.exit_code == 0, result.stderr
+    return out
+
+
+def test_the_tables_say_what_was_kept_item_by_item(quick_run: Path) -> None:
+    results = json.loads((quick_run / "moschitti.json").read_text())
+    items = {one["part"]: one for one in report.items("moschitti", quick_run)}
+    page = (quick_run / "moschitti.md").read_text()
+    for corpus, found in results["corpora"].items():
+        assert list(found["rows"]) == [*moschitti_choice.ROWS, moschitti.PLAIN]
+        for name, row in found["rows"].items():
+            values = [figure(items[f"{corpus}, split {k}"]["systems"][name]) for k in range(2)]
+            assert row["mean"] == pytest.approx(np.mean(values))
+            assert row["std"] == pytest.approx(np.std(values, ddof=1))
+            assert f"| {name} | {row['mean']:.1f} ± {row['std']:.1f} |" in page
+        tested = [set(items[f"{corpus}, split {k}"]["ids"]) for k in range(2)]
+        assert not {one.split("/")[0] for one in tested[0]} & {one.split("/")[0] for one in tested[1]}
+        assert found["rows"]["SST"]["mean"] > found["rows"]["ST"]["mean"]
+        assert all(row["mean"] > found["splits"][0]["majority"] for row in found["rows"].values())
+    assert (quick_run / "moschitti.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_claim_has_a_verdict(quick_run: Path) -> None:
+    results = json.loads((quick_run / "moschitti.json").read_text())
+    claims = moschitti_page.claims(results)
+    assert len(claims) == 7  # and an eighth about decays, where these were chosen
+    assert {claim.verdict for claim in claims} <= {"holds", "partly", "not"}
+    assert moschitti_page.page(results) == (quick_run / "moschitti.md").read_text()
+
+
+def test_gold_trees_and_parses_are_compared_on_the_same_arguments(quick_run: Path) -> None:
+    results = json.loads((quick_run / "moschitti.json").read_text())
+    items = report.items("moschitti", quick_run)
+    parses = [one for one in items if one["part"].startswith("parses")]
+    for one in parses:
+        assert len({tuple(value is None for value in row) for row in one["systems"].values()}) == 1
+    there = sum(value is not None for one in parses for value in one["systems"]["SST: gold trees"])
+    assert there == results["parses"]["constituents"] < results["parses"]["arguments"]
 
 
 @pytest.mark.parametrize("corpus", ["wsj", "masc"])
@@ -68,29 +81,36 @@ def test_parts_have_no_document_and_no_sentence_in_common(
     assert {e.role for e in found} == {"ARG0", "ARG1", "ARG2", "ARG3", "ARG4", "ARG5", "ARGM"}
     assert corpus == "wsj" or not any(e.doc.startswith("wsj_") for e in found)
     assert not any(e.span[0] <= e.predicate < e.span[1] for e in found)
-    train, test = moschitti_data.split(found)
-    for whole in (lambda k: found[k].doc, lambda k: tuple(found[k].sentence.words)):
-        assert not set(map(whole, train)) & set(map(whole, test))
-    assert 0.24 * len(found) < len(test) <= 0.25 * len(found)
-    assert len(train) + len(test) > 0.95 * len(found)
-    few, fewer = moschitti_data.split(found, train=500, test=200)
-    assert len(few) == 500
-    assert 150 < len(fewer) <= 200
-    assert not {found[k].doc for k in few} & {found[k].doc for k in fewer}
+    assert len({e.id for e in found}) > 0.99 * len(found)
+    chosen, splits = moschitti_data.splits(found, choosing=2000, folds=5)
+    assert 1800 < len(chosen) <= 2000
+    tested = np.concatenate([split.test for split in splits])
+    assert len(set(tested.tolist())) == len(tested) >= len(found) - 2000
+    for whole in (lambda k: found[k].doc, lambda k: found[k].words):
+        assert not set(map(whole, chosen)) & set(map(whole, tested))
+        for train, test in splits:
+            assert not set(map(whole, train)) & set(map(whole, test))
+            assert not {found[k].doc for k in train} & {found[k].doc for k in chosen}
+    few, fewer = moschitti_data.limited(splits[0], train=500, test=200)
+    assert (len(few), len(fewer)) == (500, 200)
+    assert set(few) < set(splits[0].train)
+    assert [k for k in splits[0].train if k in set(few)] == few.tolist()
 
 
-def test_sentences_of_the_test_are_not_trained_on() -> None:
-    found = [example(TREE, 1, (0, 1), doc=f"d{k}") for k in range(8)]
-    train, test = moschitti_data.split(found)
-    assert (len(train), len(test)) == (0, 2)
+def test_arguments_in_a_parse() -> None:
+    one = example(TREE, 1, (2, 6))
+    assert moschitti_data.on_parse(one) is None
+    flat = TreeIndex("(S (N Mary) (V brought) (NP (D a) (N cat) (P of) (N mine)) (PP (P to) (NP (N school))))")
+    found = moschitti_data.on_parse(one._replace(parsed=flat))
+    assert found is not None
+    assert str(moschitti_data.tree_of(found, "pruned")) == ("(S (V-P brought) (NP-ARG (D a) (N cat) (P of) (N mine)))")
+    assert moschitti_data.on_parse(example(TREE, 1, (3, 6))._replace(parsed=flat)) is None
+    assert moschitti_data.on_parse(example(TREE, 1, (1, 2))._replace(parsed=flat)) is None
 
 
-def test_folds_are_whole_documents() -> None:
-    docs = list("aabbbbcdddeef")
-    fold = moschitti.folds_of(docs, 3)
-    assert set(fold) == {0, 1, 2}
-    assert all(len({f for f, d in zip(fold, docs, strict=True) if d == name}) == 1 for name in set(docs))
-    assert sorted(np.bincount(fold)) == [4, 4, 5]
+def test_what_the_plain_baseline_reads() -> None:
+    assert moschitti_data.text_of(example(TREE, 1, (0, 1))) == "verb=bring side=before Mary"
+    assert moschitti_data.text_of(example(TREE, 1, (2, 4))) == "verb=bring side=after a cat"
 
 
 def test_forms_of_trees() -> None:
@@ -114,69 +134,59 @@ def test_features_with_pairs() -> None:
     assert {"lemma, head=bring mary", "lemma, voice, position=bring active before"} <= set(pairs)
 
 
-def test_choosing_learns_as_the_machine_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def flights_to_choose_on() -> tuple[tl.structures.Table, np.ndarray, list[str]]:
     bank = tl.datasets.flights(60, random_state=1)
     y = np.array([len(tree.words()) % 3 for tree in bank])
-    docs = [str(k // 4) for k in range(60)]
     words = [dict.fromkeys(tree.words(), 1.0) for tree in bank]
-    X = tl.structures.Table({"pruned": bank, "features": words, "pairs": words})
-    setting = moschitti.QUICK._replace(folds=3)
-    monkeypatch.setattr(moschitti, "QUICK", setting)
-    chosen, tried = moschitti.choose(X, y, docs, setting=setting, n_jobs=1, say=lambda text: None)
-    assert [trial["kernel"] for trial in tried] == [repr(trial.kernel) for trial in chosen.values()]
-    fold = moschitti.folds_of(docs, 3)
-    assert len({(document, part) for document, part in zip(docs, fold.tolist(), strict=True)}) == 15
+    columns = dict.fromkeys(("pruned", "unmarked", "whole"), bank) | {"features": words, "pairs": words}
+    return tl.structures.Table(columns), y, [str(k // 4) for k in range(60)]
+
+
+def test_choosing_learns_as_the_machine_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, docs = flights_to_choose_on()
+    grids = {"ST": {"lam": (0.5, 1.0)}, "SST": {"lam": (0.4, 0.8), "leaves": (False, True)}}
+    monkeypatch.setattr(moschitti_choice, "GRIDS", grids | {"PT": {"lam": (0.8,), "mu": (0.4,)}})
+    monkeypatch.setattr(moschitti_choice, "SHARES", (0.3, 0.7))
+    chooser = moschitti_choice.Chooser(X, y, docs, folds=3, n_jobs=1, say=lambda text: None)
+    choice = moschitti_choice.choose(chooser, forms=["pruned", "whole"])
+    assert list(choice.rows) == moschitti_choice.ROWS
+    assert {name: len(trials) for name, trials in choice.decays.items()} == {"ST": 2, "SST": 2, "PT": 1}
+    fold = np.array(chooser.cv.test_fold)
+    assert len(set(zip(docs, fold.tolist(), strict=True))) == 15
     for name in ("SST", "linear + SST"):
-        trial, right = chosen[name], 0
+        row, right = choice.rows[name], 0
         for part in range(3):
             train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-            model = tl.KernelSVC(trial.kernel, **trial.parameters).fit(X[train], y[train])
+            model = tl.KernelSVC(row.kernel, C=row.C).fit(X[train], y[train])
             right += int(np.sum(model.predict(X[test]) == y[test]))
-        assert trial.score == pytest.approx(right / 60, abs=1e-12)
+        assert row.cross_validation == pytest.approx(100 * right / 60, abs=1e-9)
+        tried = [one for one in choice.tried if one["kernel"] == repr(row.kernel)]
+        assert row.cross_validation == max(one["accuracy"] for one in tried)
 
 
-# --- time -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("peak", [0.05, 5.0, 700.0])
+def test_the_grid_of_costs_is_made_wider(peak: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, docs = flights_to_choose_on()
+    chooser = moschitti_choice.Chooser(X, y, docs, folds=3, n_jobs=1, say=lambda text: None)
+    tried: list[float] = []
+
+    def trials(kernels: list[tl.Kernel], costs: list[float]) -> list[SimpleNamespace]:
+        tried.extend(costs)
+        return [SimpleNamespace(parameters={"C": C}, score=-abs(np.log(C / peak))) for C in costs]
+
+    monkeypatch.setattr(chooser, "trials", trials)
+    row = chooser.costed(moschitti_choice.FLAT["linear"])
+    assert min(tried) < row.C < max(tried)
+    assert peak / 2 < row.C < 2 * peak
 
 
-@given(trees(), trees())
-@settings(max_examples=60)
-def test_naive_equals_the_kernels(first: tl.Tree, second: tl.Tree) -> None:
-    a, b = nodes_of(first), nodes_of(second)
-    for kernel in moschitti_time.KINDS.values():
-        assert value(kernel, a, b) == pytest.approx(kernel([first], [second])[0, 0], rel=1e-9)
-        assert value(kernel, a, a) == pytest.approx(kernel([first])[0, 0], rel=1e-9)
+def test_a_row_at_the_edge_is_named() -> None:
+    grid = {"lam": (0.1, 0.5, 1.0), "mu": (0.1, 0.5, 1.0)}
+    assert moschitti_choice.at_edge(grid, {"lam": 0.1, "mu": 0.5}) == ["lam"]
+    assert moschitti_choice.at_edge(grid, {"lam": 0.5, "mu": 1.0}) == []
 
 
-def test_naive_equals_the_kernels_on_wide_trees() -> None:
-    wide = tl.Tree.parse("(A (B x) (C y) (B x) (B y) (C x) (D (B x) (B x)) (B y))")
-    other = tl.Tree.parse("(A (C x) (B x) (B y) (D (B x) (C y) (B x)) (B y))")
-    for kernel in moschitti_time.KINDS.values():
-        found = value(kernel, nodes_of(wide), nodes_of(other))
-        assert found == pytest.approx(kernel([wide], [other])[0, 0], rel=1e-12)
-
-
-def test_trees_have_exactly_as_many_nodes() -> None:
-    bank = list(tl.datasets.flights(200, random_state=4))
-    found = moschitti_time.trees_of_size(bank, (2, 7, 12), 20)
-    assert {size: {len(list(t.nodes())) for t in some} for size, some in found.items()} == {2: {2}, 7: {7}, 12: {12}}
-    assert all(len(some) == 20 for some in found.values())
-    assert found == moschitti_time.trees_of_size(bank, (2, 7, 12), 20)
-    with pytest.raises(tl.errors.ParameterError, match="only 0 constituents of exactly 3000 nodes"):
-        moschitti_time.trees_of_size(bank, (3000,), 1)
-    one = moschitti_time.trees_of_size([tl.Tree.parse("(A (B x) (C (D y)))")], (1, 2, 3, 6), 1)
-    assert [str(one[size][0]) for size in (3, 6)] == ["(C (D y))", "(A (B x) (C (D y)))"]
-
-
-def test_pairs_of_nodes_that_are_alike() -> None:
-    found = moschitti_time.alike([tl.Tree.parse("(A (B x) (B x))"), tl.Tree.parse("(A (B y))")])
-    assert found == {"one production": (1 + 1 + 4 + 1) / 4, "one label": (4 + 9 + 4 + 1) / 4}
-
-
-def test_slope() -> None:
-    assert moschitti_time.slope([10, 20, 40], [3.0, 12.0, 48.0]) == pytest.approx(2)
-
-
-def test_full_is_an_option_of_this_experiment_only() -> None:
-    result = run_experiment("questions", "--full")
+def test_no_option_of_others() -> None:
+    result = run_experiment("moschitti", "--full")
     assert result.exit_code != 0
     assert "has no option --full" in result.stderr

@@ -262,6 +262,59 @@ def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
         tl.load(tmp_path / "nowhere")
 
 
+def test_whole_numbers_are_kept_in_the_smallest_type(tmp_path: Path) -> None:
+    from treelet.learn.encoding import Decoder, Encoder
+
+    arrays = [
+        np.array([0, 255, 3]),
+        np.array([-1, 127]),
+        np.array([-129, 200], np.int32),
+        np.array([2**40, 0]),
+        np.array([2**63], np.uint64),
+        np.array([-1, 255]),
+        np.array([], np.int64),
+        np.array([[1, 2], [3, 70_000]]),
+        np.array([1.0, 2.0]),
+        np.array([True, False]),
+    ]
+    encoder = Encoder()
+    value = encoder.value(arrays)
+    types = ["|u1", "|i1", "<i2", "<i8", "<u8", "<i2", "<i8", "<u4", "<f8", "|b1"]
+    assert [place["dtype"] for place in encoder.places] == types
+    header = {"arrays": encoder.places, "banks": [], "vectors": []}
+    for array, back in zip(arrays, Decoder(header, memoryview(b"".join(encoder.pieces)), {}).value(value), strict=True):
+        assert back.dtype == array.dtype
+        assert np.array_equal(back, array)
+
+
+def test_a_file_of_format_1_is_read(fitted: tl.KernelSVC, content: bytes, tmp_path: Path) -> None:
+    header, data = parts_of(content)
+    pieces = []
+    size = 0
+    for place in header["arrays"]:  # as they were written then: every array in its own type
+        count = int(np.prod(place["shape"]))
+        array = np.frombuffer(data, place["dtype"], count, place["offset"]).astype(place.pop("as", place["dtype"]))
+        place |= {"dtype": array.dtype.str, "offset": size}
+        pieces.append(array.tobytes() + bytes(-array.nbytes % 8))
+        size += len(pieces[-1])
+    path = tmp_path / "old.treelet"
+    text = json.dumps(header).encode()
+    path.write_bytes(rebuilt(text + b" " * (-(PREFIX.size + len(text)) % 8), b"".join(pieces), version=1))
+    assert path.stat().st_size > len(content)
+    assert np.array_equal(tl.load(path).predict(NEW), fitted.predict(NEW))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("<f8", "cannot become"), ("<z9", "cannot become"), ("|i1", "holds what")]
+)
+def test_types_that_do_not_hold_what_is_there(name: str, message: str) -> None:
+    from treelet.learn.encoding import Decoder
+
+    header = {"arrays": [{"dtype": "|u1", "shape": [1], "offset": 0, "as": name}], "banks": [], "vectors": []}
+    with pytest.raises(ValueError, match=message):
+        Decoder(header, memoryview(b"\xff"), {}).value({"array": 0})
+
+
 def test_a_thousand_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_path: Path) -> None:
     """Random flips and cuts: equal predictions or the documented error, nothing else."""
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import plain
+from experiments.climbing import climbed
 
 TEXTS = [
     f"{who} {what} it ?" for who in ("who", "whom", "when", "why") for what in ("wrote", "sang", "ate", "saw", "got")
@@ -42,19 +43,19 @@ def test_features_are_those_of_a_union() -> None:
             ("characters", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)),
         ]
     )
-    ours = plain._vectorised(3, 4, TEXTS, ["who won ?"])
+    ours = plain.vectorised(3, 4, TEXTS, ["who won ?"])
     assert np.allclose(ours[0].toarray(), union.fit_transform(TEXTS).toarray(), atol=1e-6)
     assert np.allclose(ours[1].toarray(), union.transform(["who won ?"]).toarray(), atol=1e-6)
 
 
 @pytest.mark.parametrize("edges", [[], ["C"]])
 def test_an_edge_is_said(edges: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain, "_climbed", lambda score, start, scales: (1, 0, scales[2][-1] if edges else 0.5))
+    monkeypatch.setattr(plain, "climbed", lambda score, start, scales: (1, 0, scales[2][-1] if edges else 0.5))
     assert plain.choose(TEXTS, LABELS)["at_edge"] == edges
 
 
 @given(st.tuples(st.integers(0, 8), st.integers(0, 5)), st.tuples(st.integers(0, 8), st.integers(0, 5)))
 def test_climbing_finds_the_only_top(start: tuple[int, int], top: tuple[int, int]) -> None:
     scales = [tuple(range(9)), tuple(range(6))]
-    found = plain._climbed(lambda at: -((at[0] - top[0]) ** 2) - (at[1] - top[1]) ** 2, start, scales)
+    found = climbed(lambda at: -((at[0] - top[0]) ** 2) - (at[1] - top[1]) ** 2, start, scales)
     assert found == top

@@ -59,10 +59,14 @@ def corpus(name: str, file: str | None = None) -> Path:
     )
 
 
-def questions(part: str = "train") -> tuple[Treebank, list[str]]:
-    """The TREC questions as trees, and their coarse classes; `part` is ``"train"`` or ``"test"``."""
+def questions(part: str = "train", *, fine: bool = False) -> tuple[Treebank, list[str]]:
+    """The TREC questions as trees, and their classes: six coarse ones, or fifty fine ones such as ``"NUM:date"``.
+
+    `part` is ``"train"`` or ``"test"``.
+    """
     document = read_document(corpus("qc_trees", f"{part}.tsv"), "tsv")
-    return Treebank.from_columns(document.trees["tree"]), [label.split(":")[0] for label in document.labels or []]
+    labels = document.labels or []
+    return Treebank.from_columns(document.trees["tree"]), labels if fine else [label.split(":")[0] for label in labels]
 
 
 def wsj_sample() -> tuple[Treebank, list[str]]:

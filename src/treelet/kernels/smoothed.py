@@ -36,7 +36,8 @@ class Smoothed(PartialTree):
 
     Notes
     -----
-    Cutting similarities off can make the kernel slightly indefinite; support vector machines do not mind.
+    Cutting similarities off can make the kernel indefinite, the more the lower the threshold, and then support vector machines fail:
+    look at the smallest eigenvalue (``numpy.linalg.eigvalsh``), or choose the threshold by cross-validation.
     Costs as `PartialTree`, plus the pairs of alike words under one pre-terminal.
 
     Examples

@@ -141,8 +141,10 @@ class Encoder:
         array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         if array.dtype.str not in DTYPES:
             raise InputTypeError(f"an array of {array.dtype} cannot be saved in a model file")
-        self.places.append({"dtype": array.dtype.str, "shape": list(array.shape), "offset": self.size})
-        piece = array.tobytes()
+        kept = _narrow(array)
+        place = {"dtype": kept.dtype.str, "shape": list(kept.shape), "offset": self.size}
+        self.places.append(place if kept.dtype == array.dtype else place | {"as": array.dtype.str})
+        piece = kept.tobytes()
         piece += bytes(-len(piece) % 8)
         self.pieces.append(piece)
         self.size += len(piece)
@@ -275,7 +277,28 @@ class Decoder:
         array = np.frombuffer(self.data, dtype, size, offset).reshape(shape)
         if dtype.kind == "b" and size and array.view(np.uint8).max() > 1:
             raise ValueError(f"array {number} has truth values that are none")
+        return _widened(array, place["as"]) if "as" in place else array
+
+
+def _narrow(array: Array) -> Array:
+    """Whole numbers in the smallest type that holds them."""
+    if array.dtype.kind not in "iu" or not array.size:
         return array
+    low, high = int(array.min()), int(array.max())
+    for name in ("|u1", "|i1", "<u2", "<i2", "<u4", "<i4"):
+        dtype = np.dtype(name)
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max and dtype.itemsize < array.dtype.itemsize:
+            return array.astype(dtype)
+    return array
+
+
+def _widened(array: Array, name: Any) -> Array:
+    if name not in DTYPES or array.dtype.kind not in "iu" or np.dtype(name).kind not in "iu":
+        raise ValueError(f"an array of {array.dtype} cannot become one of {name!r}")
+    wide = array.astype(name)
+    if not np.array_equal(wide, array):
+        raise ValueError(f"an array of {array.dtype} holds what {name} cannot")
+    return wide
 
 
 def _vectors(values: Any, names: Any) -> Vectors:

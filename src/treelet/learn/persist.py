@@ -25,7 +25,8 @@ from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kerne
 from treelet.learn.model_card import attach, card_in, card_of
 
 MAGIC = b"treelet\0"
-VERSION = 1
+VERSION = 2
+READ = (1, 2)  # 1 knew no integers in narrower types than they had
 PREFIX = struct.Struct("<8sIIQQ")  # magic, version, 0, bytes of the file, bytes of the header
 CHECKSUM = 32
 Read = TypeVar("Read")
@@ -207,9 +208,9 @@ def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
         raise ModelFileError(f"{name}: the model is cut short after {len(content):,} bytes; copy or save it again")
     if hashlib.sha256(memoryview(content)[:-CHECKSUM]).digest() != content[-CHECKSUM:] or len(content) != total:
         raise ModelFileError(f"{name}: the model was altered (its checksum does not fit); copy or save it again")
-    if version != VERSION:
+    if version not in READ:
         raise ModelFileError(
-            f"{name}: the model has format {version}, this treelet ({__version__}) reads format {VERSION}; "
+            f"{name}: the model has format {version}, this treelet ({__version__}) reads formats up to {VERSION}; "
             "upgrade treelet to load it"
         )
     data = memoryview(content)[PREFIX.size : -CHECKSUM]

@@ -76,6 +76,21 @@ def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[
     return 2 * len(right & found) / (len(right) + len(found)) if right or found else 0.0
 
 
+def joined(place: Sequence[int | None], tokens: int) -> list[int]:
+    """For each token, itself, or the last one under the same word; `place` is what `align_words` gives.
+
+    >>> joined([None, 0, 3, 4], 5)
+    [0, 3, 3, 3, 4]
+    """
+    found = list(range(tokens))
+    before = 0
+    for at in place:
+        if at is not None and at >= before:
+            found[before : at + 1] = [at] * (at + 1 - before)
+            before = at + 1
+    return found
+
+
 def _pairs(
     parse: Dependencies, gold: Dependencies, punctuation: Collection[str]
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
@@ -90,12 +105,7 @@ def _pairs(
     if all(at is None for at in place):
         raise TreeError(f"the parse and the right one have no word in common: {parse.words[:4]} and {gold.words[:4]}")
     is_mark = [relation in punctuation for relation in gold.relations]
-    together = list(range(len(gold.words)))  # each right word, or the last one under the same word of the parse
-    before = 0
-    for at in place:
-        if at is not None and at >= before:
-            together[before : at + 1] = [at] * (at + 1 - before)
-            before = at + 1
+    together = joined(place, len(gold.words))
 
     def pair(a: int, b: int) -> tuple[int, int]:
         return min(a, b), max(a, b)

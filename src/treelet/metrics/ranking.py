@@ -59,11 +59,23 @@ def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
     return float(kendalltau(a, b, variant="b").statistic)
 
 
-def kendall_tau_by_group(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike) -> NDArray[np.float64]:
+def kendall_tau_by_group(
+    scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike, *, tolerance: float = 0.0
+) -> NDArray[np.float64]:
     """Kendall's τ_b between scores and goodness in each group, groups ascending.
 
     A group whose goodness is constant (also a group of one) cannot be ordered well or badly: NaN. Where only the
     scores are constant, they say nothing of the order: 0.
+
+    With a `tolerance`, scores of a group that are next to each other and closer than this share of the group's largest
+    absolute score are tied: rounding is no order.
+
+    Examples
+    --------
+    >>> from treelet.metrics import kendall_tau_by_group
+    >>> scores = [0.5, 0.1 + 0.2, 0.3]  # of which the last two differ by rounding only
+    >>> [kendall_tau_by_group(scores, [3, 2, 1], [0, 0, 0], tolerance=t).round(3).tolist() for t in (0.0, 1e-9)]
+    [[1.0], [0.816]]
     """
     a, b = numbers(scores, "scores"), numbers(goodness, "goodness")
     if len(a) != len(b):
@@ -77,8 +89,25 @@ def kendall_tau_by_group(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike)
         which = np.flatnonzero(size == length)
         for part in np.array_split(which, -(-len(which) * length**2 // PAIRS)):
             members = order[start[part][:, None] + np.arange(length)]
-            out[part] = _taus(a[members], b[members])
+            out[part] = _taus(levelled(a[members], tolerance) if tolerance else a[members], b[members])
     return out
+
+
+def levelled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
+    """The place of each value among those of its row, counted from 0; neighbours that differ too little share it.
+
+    >>> levelled(np.array([[5.0, 1.0, 5.0 + 1e-12, 2.0]]), 1e-9).tolist()
+    [[2.0, 0.0, 2.0, 1.0]]
+    """
+    if not values.shape[1]:
+        return values
+    order = np.argsort(values, axis=1, kind="stable")
+    steps = np.diff(np.take_along_axis(values, order, axis=1), axis=1, prepend=np.nan)
+    steps[:, 0] = 0.0
+    levels = np.cumsum(steps > tolerance * np.abs(values).max(axis=1, keepdims=True), axis=1).astype(np.float64)
+    found = np.empty_like(values)
+    np.put_along_axis(found, order, levels, axis=1)
+    return found
 
 
 PAIRS = 1 << 22  # pairs of candidates to look at together
