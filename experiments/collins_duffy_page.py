@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ PAPER = {
 }  # fmt: skip
 """Parse score, relative improvement and its deviation, as printed."""
 PAPER_TEST = {"best depth": "80 ± 1", "best scale": "80 ± 1", "depth 3, two passes": "81 ± 1"}
+SHOWN = 3  # settings of a row
 SEEN = (
     "Test figures of an earlier run were seen before this one was planned: that more passes and the log probability help, and that "
     "log p + γ · score does on other splits. No setting was taken from them; each is chosen anew on every split's development part."
@@ -73,7 +75,8 @@ def _said_plainly(results: dict[str, Any]) -> str:
         f"**Trees alone, one pass as in the paper, score {test[scale]['score']['mean']:.1f}: this "
         f"{against(scale, FIRST, own)}, and {against(scale, 'flat', 'flat features')}. "
         f"Trees and log probability together (log p + γ · score) reach {test[mixed]['score']['mean']:.1f}: this "
-        f"{against(mixed, FIRST, parser)}, and {against(mixed, 'log p + γ flat', 'flat features used in the same way')}.**"
+        f"{against(mixed, FIRST, parser)}, and {against(mixed, 'log p + γ flat', 'flat features used in the same way')}.** "
+        "(Each p of this sentence is for itself; below they are corrected for their number.)"
     )
 
 
@@ -125,6 +128,10 @@ def _method(results: dict[str, Any]) -> str:
         text += (
             f" *Questions too* learns from {results['others']:,.0f} more lists as well: TREC questions of which QuestionBank has the right tree, "
             "parsed without it, where both agree on the words."
+        )
+    if results["cpu_seconds_before"]:
+        text += (
+            " The splits were run at the same time and kept: CPU time is that of all, wall time that of the end only."
         )
     return text + ("" if results["quick"] else f" {SEEN}")
 
@@ -223,7 +230,7 @@ def _test(results: dict[str, Any]) -> list[str]:
             right=(1, 2, 3),
         ),
         _read_as(results),
-        "What was chosen: "
+        "What was chosen, and in how many splits: "
         + "; ".join(f"*{name}*: {_listed(row['settings'])}" for name, row in test.items() if row["tried"] > 1)
         + ".",
         _edges(test, results["splits"]),
@@ -266,7 +273,13 @@ def _read_as(results: dict[str, Any]) -> str:
 
 
 def _listed(settings: dict[str, int]) -> str:
-    return ", ".join(f"{setting} ({n})" for setting, n in settings.items())
+    """The settings that were chosen most often."""
+    most = [f"{_rounded(setting)} ({n})" for setting, n in list(settings.items())[:SHOWN]]
+    return ", ".join([*most, *([f"{len(settings) - SHOWN} others"] if len(settings) > SHOWN else [])])
+
+
+def _rounded(setting: str) -> str:
+    return re.sub(r"γ ([^ ,]+)", lambda found: f"γ {float(found[1]):.3g}", setting)
 
 
 def _edges(test: dict[str, Any], splits: int) -> str:
