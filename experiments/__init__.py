@@ -99,7 +99,7 @@ EXPERIMENTS = {
     "moschitti-time": Experiment(
         "moschitti_time",
         "time of tree kernels against tree size, and time to learn, fast and naive (Moschitti 2006)",
-        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
+        ("propbank_wsj_sample", "ptb_sample", "craft"),
         5,
     ),
     "parsing": Experiment(
