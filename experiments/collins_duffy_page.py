@@ -336,7 +336,6 @@ def picture(results: dict[str, Any], path: Path) -> None:
             axes.set(xlabel=what)
             axes.set_title("development parts", fontsize=9)
         all_axes[0].set(ylabel="relative improvement, %")
-        all_axes[0].legend(fontsize=8)
         _drawn_rows(all_axes[2], results["test"])
         figure.suptitle("Improvement over the parser's first choice, mean ± deviation over splits", fontsize=10)
 
@@ -346,12 +345,12 @@ def _drawn_curve(axes: Any, results: dict[str, Any], name: str) -> None:
     kind = {"nbest": "lists of another parser"}.get(results["kind"], results["kind"])
     axes.errorbar(*_points(ours), marker="o", capsize=3, label=f"here: {kind}")
     if name == "scale":
-        axes.errorbar(*_points(results["leaves"]), marker="^", capsize=3, color="tab:green", label="with leaves")
-        axes.legend(fontsize=8)
+        axes.errorbar(*_points(results["leaves"]), marker="^", capsize=3, color="tab:green", label="here, with leaves")
     paper: NDArray[np.float64] = np.array([(key, *value[1:]) for key, value in theirs.items()])  # type: ignore[attr-defined]
     axes.errorbar(*paper.T[:2], yerr=paper[:, 2], marker="s", capsize=3, color="0.6", label="paper: ATIS")
     axes.axhline(0, color="0.8", linewidth=1)
     axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
 
 
 def _points(rows: dict[str, Any]) -> tuple[list[float], list[float], list[float]]:
