@@ -53,7 +53,7 @@ def _short(results: dict[str, Any]) -> str:
     fail = [test["a"] for test in against if not sure(test, "p_holm")]
     plain = f"The plain baseline, n-grams with a linear machine, has F1 {_row(results, 'n-grams')['f1']:.2f}: "
     plain += f"{listed(beat)} {'beats' if len(beat) == 1 else 'beat'} it"
-    plain += f"; **not** so {listed(fail)}" if fail else ""
+    plain += f"; not so {listed(fail)}" if fail else ""
     return (
         f"**Forests of ten parses have F1 {_row(results, 'forest')['f1']:.2f} and best trees {_row(results, 'tree')['f1']:.2f}: {difference(gain)}, "
         f"{shown}; over {splits['of']} splits {difference(splits)}. {plain} (p < 0.05 after Holm's correction).**"
