@@ -104,7 +104,8 @@ def _data(results: dict[str, Any]) -> str:
         gone = " and ".join(f"{n} with {name}" for name, n in results["left_out"].items())
         text += (
             f" The parser was trained on other corpora too. Sentences that the sample shares with them, word for word, are left out: {gone}. "
-            "They were in an earlier run of this page."
+            "They were in an earlier run of this page. A later one, without them, chose λ at the lower end of its grid, which was then moved "
+            "down, to here."
         )
     return text
 

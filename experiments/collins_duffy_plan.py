@@ -43,7 +43,14 @@ LARGE = Grids(
     variants=False,
     thrice=(0.3,),
 )
-OTHER = LARGE._replace(depths=(2, 3), logps=(0.1, 1.0, 10.0, 100.0))
+OTHER = LARGE._replace(
+    depths=(),
+    scales=(0.02, 0.05, 0.1, 0.2, 0.3),
+    beside=(0.1,),
+    logps=(0.01, 0.1, 1.0, 10.0),
+    thrice=(0.1,),
+    often=0.1,
+)
 GRIDS = {
     "flights": FULL,
     "questionbank": FULL._replace(costs=(0.01, 0.1, 1.0, 10.0, 100.0)),

@@ -43,7 +43,7 @@ CURVES = [  # of the development parts
 
 
 def summary(splits: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Means and standard deviations over splits, and the tests; the counts by sentence as items."""
+    """Means and standard deviations over splits, and the tests; the counts by sentence of the test parts as items."""
     items = [one["items"][0] for one in splits]
     development = [one["items"][1] for one in splits]
     first, oracle = (_scores(items, name) for name in (FIRST, ORACLE))
@@ -83,7 +83,7 @@ def summary(splits: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "splits": len(splits),
         "split_seconds": [one["cpu_seconds"] for one in splits],
         "candidate_seconds": [one["candidate_seconds"] for one in splits],
-        "items": [*items, *development],
+        "items": items,
     }
 
 
