@@ -331,12 +331,22 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         say("learning ARG0")
         learnt = learning(program, setting=setting, seed=seed, say=say)
     return {
+        "items": [*kept(corpora), *kept(controls)],
         "corpora": corpora,
         "controls": controls,
         "learning": learnt,
         "rounds": setting.rounds,
         "program_seconds": _children() - before,
     }
+
+
+def kept(growths: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The times of each tree with all others, taken out."""
+    return [
+        part(f"{corpus}, {size} nodes", len(times["SST fast"]), range(len(times["SST fast"])), times)
+        for corpus, found in growths.items()
+        for size, times in found.pop("items").items()
+    ]
 
 
 def _children() -> float:
