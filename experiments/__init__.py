@@ -72,13 +72,17 @@ EXPERIMENTS = {
         {"treebank": "nbest"},
         ("splits",),
     ),
-    "forest": Experiment(
-        "forest",
-        "relations and semantic roles from packed forests against best trees (Zhang, Zhang & Li 2010)",
-        ("semeval2010_t8", "propbank_wsj_sample", "ptb_sample", "wsj_nbest"),
-        18,
-        {},
-        ("full",),
+    "forest-relations": Experiment(
+        "forest_relations",
+        "relations between nominals from packed forests against best trees (Zhang, Zhang & Li 2010)",
+        ("semeval2010_t8", "ptb_sample", "masc_srl", "questionbank", "craft"),
+        14,
+    ),
+    "forest-roles": Experiment(
+        "forest_roles",
+        "semantic roles from packed forests against best trees (Zhang, Zhang & Li 2010)",
+        ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl", "questionbank"),
+        20,
     ),
     "locality": Experiment(
         "locality",
@@ -89,7 +93,7 @@ EXPERIMENTS = {
     "moschitti": Experiment(
         "moschitti",
         "roles of arguments with flat features, ST, SST and PT, on gold and automatic trees (Moschitti 2006)",
-        ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl"),
+        ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl", "questionbank"),
         20,
     ),
     "moschitti-time": Experiment(

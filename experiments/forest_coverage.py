@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import t
 
 from experiments.forest_parsers import Key, Parser, key_of
 from treelet.cuts import ForestIndex, TreeIndex, all_candidates, candidates, forest_candidates
@@ -89,3 +90,28 @@ def coverages(part: Sequence[RoleInstance], parser: Parser, thresholds: Sequence
         }
         for name, each in counted.items()
     ]
+
+
+def covered(
+    folds: Sequence[Sequence[RoleInstance]], parser: Parser, thresholds: Sequence[float]
+) -> list[dict[str, Any]]:
+    """`coverages` of each fold: the means, the values by fold, and 95 % intervals of the means."""
+    by_fold = [coverages(fold, parser, thresholds) for fold in folds]
+    return [
+        {"what": rows[0]["what"], "candidates": float(np.mean([row["candidates"] for row in rows]))}
+        | {key: interval([row[key] for row in rows]) for key in ("unmatched", "ratio")}
+        for rows in zip(*by_fold, strict=True)
+    ]
+
+
+def interval(values: Sequence[float]) -> dict[str, Any]:
+    """The mean of some values, and a 95 % interval of it by Student's t.
+
+    >>> found = interval([1.0, 2.0, 3.0])
+    >>> found["value"], [round(end, 2) for end in found["interval"]]
+    (2.0, [-0.48, 4.48])
+    """
+    array = np.asarray(values, float)
+    mean, std = float(array.mean()), float(array.std(ddof=1))
+    half = float(t.ppf(0.975, len(array) - 1)) * std / len(array) ** 0.5
+    return {"value": mean, "std": std, "interval": [mean - half, mean + half], "folds": array.tolist()}

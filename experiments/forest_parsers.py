@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from experiments.documents import thirds
+from experiments.documents import balanced_folds, without_twins
+from experiments.forest_treebanks import GRAMMAR
+from experiments.moschitti_data import learnt_by_the_parser
 from treelet.datasets.loaders import wsj_sample
+from treelet.datasets.roles import propbank
 from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
 from treelet.structures.instances import RoleInstance
 
 PRUNE = 8.0
 BOUND, WITHIN = 5.0, 3.0
-PARSES = 20
-KNIVES = 4
-GRAMMAR: dict[str, Any] = {"parent": "tags", "markov": 2}
 Key = tuple[str, int]
+
+
+def predicates(parses: int) -> tuple[list[RoleInstance], int]:
+    """All predicates, and how many are left out: those of sentences from which the parser of the lists has learnt in other corpora."""
+    given = propbank("wsj", nbest=parses)
+    kept = without_twins(range(len(given)), [tuple(one.words) for one in given], learnt_by_the_parser())
+    return [given[k] for k in kept], len(given) - len(kept)
 
 
 @dataclass(frozen=True)
@@ -28,16 +34,28 @@ class Parts:
 
     fit: list[RoleInstance]
     dev: list[RoleInstance]
-    test: list[RoleInstance]
+    folds: list[list[RoleInstance]]
+
+    @property
+    def all(self) -> list[RoleInstance]:
+        return [*self.fit, *self.dev, *(one for fold in self.folds for one in fold)]
 
 
-def split(instances: Sequence[RoleInstance], seed: int) -> Parts:
-    """A fifth of the documents for test, a fifth of the others to choose settings on, the rest to fit to."""
-    fit, dev, test = (set(names) for names in thirds([str(one.doc) for one in instances], (0.2, 0.2), seed))
-    return Parts(*([one for one in instances if str(one.doc) in names] for names in (fit, dev, test)))
+def split(instances: Sequence[RoleInstance], folds: int, seed: int) -> Parts:
+    """An eighth of the documents to fit to and a twelfth to choose settings on; the others in folds, each to test on once."""
+    docs = [str(one.doc) for one in instances]
+    names = sorted(set(docs))
+    order = [names[k] for k in np.random.default_rng(seed).permutation(len(names))]
+    fit, dev = len(names) // 8, len(names) // 8 + len(names) // 12
+    place = dict.fromkeys(order[:fit], 0) | dict.fromkeys(order[fit:dev], 1)
+    place |= {name: 2 + fold for name, fold in balanced_folds(docs, order[dev:], folds).items()}
+    parts: list[list[RoleInstance]] = [[] for _ in range(folds + 2)]
+    for one in instances:
+        parts[place[str(one.doc)]].append(one)
+    return Parts(parts[0], parts[1], parts[2:])
 
 
-def some(part: list[RoleInstance], size: int, seed: int) -> list[RoleInstance]:
+def some(part: Sequence[RoleInstance], size: int | None, seed: int) -> list[RoleInstance]:
     """At most so many predicates, drawn at random, in their order."""
     order = np.random.default_rng(seed).permutation(len(part))[:size]
     return [part[k] for k in sorted(order)]
@@ -80,22 +98,23 @@ def of_lists(instances: Iterable[RoleInstance]) -> Parser:
     return Parser("lists", lambda key: lists[key][0].tree, forest)
 
 
-def of_grammar(
-    train: Sequence[RoleInstance], test: Sequence[RoleInstance], *, trees: int | None = None, n_jobs: int = 1
-) -> Parser:
-    """Our own parser. A training sentence is parsed by a grammar that has seen neither its document nor the test's.
+def of_grammar(parts: Parts, *, trees: int | None = None, n_jobs: int = 1) -> Parser:
+    """Our own parser: each part is parsed by a grammar of the other documents, without twins of its sentences.
 
     With `trees`, a grammar is learnt from at most so many.
     """
     bank, documents = wsj_sample()
-    tests = {str(one.doc) for one in test}
-    names = sorted(set(documents) - tests)
     forests: dict[Key, Forest] = {}
-    for knife in range(KNIVES + 1):
-        away = set(names[knife::KNIVES]) if knife < KNIVES else set()
-        known = [tree for tree, name in zip(bank, documents, strict=True) if name not in tests | away]
+    for part in (parts.fit, parts.dev, *parts.folds):
+        away = {str(one.doc) for one in part}
+        wanted = {key_of(one): list(one.words) for one in part}
+        twins = {tuple(words) for words in wanted.values()}
+        known = [
+            tree
+            for tree, name in zip(bank, documents, strict=True)
+            if tree is not None and name not in away and tuple(tree.words()) not in twins
+        ]
         grammar = PCFG.from_treebank(known[:trees], **GRAMMAR)
-        wanted = {key_of(one): list(one.words) for one in (train if away else test) if not away or one.doc in away}
         found = grammar.forests(list(wanted.values()), prune=PRUNE, n_jobs=n_jobs)
         forests |= {key: forest for key, forest in zip(wanted, found, strict=True) if forest is not None}
 

@@ -1,211 +1,342 @@
-"""Relations between nominals (SemEval-2010 task 8): trees against packed forests of ten parses a sentence."""
+"""Relations between nominals (SemEval-2010 task 8): trees against packed forests, of ten parses a sentence and of our own grammar.
+
+Settings are climbed to by cross-validation on some of the training sentences, on the same scales for trees and for forests;
+then each row is tested once on the official test sentences, and in five splits of the training sentences that nothing was chosen on.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import PredefinedSplit
+from numpy.typing import NDArray
 
-from experiments.differences import bootstrap_row, mcnemar_row
-from experiments.forest_trials import Labels, Matrix, best
+from experiments import plain
+from experiments.climbing import climb
+from experiments.differences import holm, mcnemar_row, part, spread
+from experiments.documents import without_twins
+from experiments.forest_relations_data import ALIKE, Labels, Rows, Sentences, kernel_of
 from experiments.running import Say
-from treelet.cuts import enclosed_forest, entity_features, indicators, path_enclosed_tree
-from treelet.datasets.relations import semeval2010
 from treelet.gram import gram
-from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 from treelet.learn import KernelSVC
-from treelet.learn.selection import select
-from treelet.metrics import paired_bootstrap, semeval_scores
-from treelet.structures import Forest, ForestBank, Table, Treebank
-from treelet.structures.instances import RelationInstance
-from treelet.tasks.role_kernels import composite
+from treelet.metrics import paired_bootstrap, paired_t_test, semeval_scores
 
-PARSES = 10
-CHOOSING, FOLDS = 3000, 4
-SIZES = (500, 1000, 2000, 4000, 8000)
-SAME_C = ", C as with the forest"
-ALIKE = 1e6  # a temperature at which all parses count alike
+Matrix = NDArray[np.float64]
+
 PAPER = {"tree": (68.6, 59.3, 63.6), "forest": (70.3, 60.0, 64.7)}
 """P, R and F1 of Zhang, Zhang & Li (2010), five-fold cross-validation on ACE 2004, 23 subtypes."""
 
+USUAL: dict[str, Any] = {"parses": 10, "train": None, "test": None, "choosing": 2000, "splits": 5, "parsed": 3000}
+QUICK: dict[str, Any] = {"parses": 3, "train": 600, "test": 300, "choosing": 300, "splits": 2, "parsed": 350}
+"""Parses a sentence, training and test sentences, those to choose on, splits, training sentences that our own grammar parses."""
+FOLDS = 4
+CURVE = (500, 1000, 2000, 4000)
+START: dict[str, Any] = {
+    "source": "lists", "kind": "tree", "way": "alone", "lam": 0.4, "C": 3.0, "mark": "tags", "temperature": 1.0, "alpha": None, "leaves": False,
+}  # fmt: skip
+SCALES: dict[str, tuple[Any, ...]] = {
+    "lam": (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9),
+    "mark": ("tags", "node"),
+    "C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
+}
+TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, ALIKE)
+ALPHAS = {"linear": (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), "polynomial": (0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.23, 0.35, 0.5, 0.65)}  # fmt: skip
+ALPHA = {"linear": 0.4, "polynomial": 0.23}
+NGRAMS, LEAVES, SAME = "n-grams", ", leaves=", ", settings of the forest"
+OWN = {f"{source}, {kind}": (source, kind) for source in ("sentence", "span") for kind in ("tree", "forest")}
 
-def relations(*, quick: bool, n_jobs: int, seed: int, say: Say) -> dict[str, Any]:
-    """Choose on a part of the training sentences, fit to all of them, and test each row once."""
-    clock = time.process_time()
-    parses = 3 if quick else PARSES
-    train, test = semeval2010("train", nbest=parses), semeval2010("test", nbest=parses)
+
+def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambda text: None) -> dict[str, Any]:
+    """Choose, then fit and test; what was found, ready for JSON. With `quick`, some hundred sentences and short scales."""
+    sizes = QUICK if quick else USUAL
     rng = np.random.default_rng(seed)
-    if quick:
-        train = [train[k] for k in sorted(rng.permutation(len(train))[:600])]
-        test = test[:300]
-    y, gold = labels(train), labels(test)
-    part = np.sort(rng.permutation(len(train))[: 300 if quick else CHOOSING])
-    say(f"relations: {len(train)} training and {len(test)} test sentences, choosing on {len(part)} of the first")
-    trials = chosen([train[k] for k in part], y[part], quick=quick, n_jobs=n_jobs, seed=seed, say=say)
-    rows: list[dict[str, Any]] = []
-    found: dict[str, Labels] = {}
+    data = Sentences.read(sizes["parses"], rng, sizes["train"], sizes["test"])
+    order = rng.permutation(data.train)
+    choosing = np.sort(order[: sizes["choosing"]])
+    say(f"{len(data.train)} training and {len(data.test)} test sentences, choosing on {len(choosing)} of the first")
+    chooser = Chooser(data, choosing, quick=quick, n_jobs=n_jobs, seed=seed, say=say)
+    settings = chosen(chooser)
+    chooser.ngrams()
+    data.forget()
+    splits = split(data, order, len(choosing), sizes["splits"])
+    parts = [Part("official", data.train, data.test), *splits]
+    tables: list[dict[str, Any]] = []
+    predicted: dict[str, list[Labels]] = {}
     curve: dict[str, list[float]] = {}
-    sizes = [size for size in SIZES if size < len(train)] + [len(train)]
-    order = rng.permutation(len(train))
-    tables: dict[tuple[Any, ...], tuple[Table, Table]] = {}
-    for name, tried in trials.items():
-        setting = best(tried)
-        key = (setting["forest"], setting["mark"], setting["temperature"])
-        if key not in tables:
-            tables[key] = table(train, *key), table(test, *key)
-        X, X_test = tables[key]
-        K, across = gram(setting["made"], X, n_jobs=n_jobs), gram(setting["made"], X_test, X, n_jobs=n_jobs)
+    smaller = [np.sort(order[:size]) for size in CURVE if size < len(data.train)]
+    own = np.sort(order[: sizes["parsed"]])
+    at_own: dict[str, Labels] = {}
+    for name, setting in settings.items():
+        fitted = Fitted(data, setting, n_jobs=n_jobs)
+        predicted[name] = [fitted.answers(each.train, each.test) for each in parts]
         if name in ("tree", "forest"):
-            curve[name] = []
-            for size in sizes[:-1]:
-                some = np.sort(order[:size])
-                machine = KernelSVC("precomputed", C=setting["C"], n_jobs=n_jobs).fit(K[np.ix_(some, some)], y[some])
-                curve[name].append(semeval_scores(gold.tolist(), machine.predict(across[:, some]).tolist()).f1)
-        for C in dict.fromkeys([setting["C"], best(trials[name.replace("tree", "forest")])["C"]]):
-            chosen_one = setting["C"] == C
-            row = name if chosen_one else name + SAME_C
-            found[row] = KernelSVC("precomputed", C=C, n_jobs=n_jobs).fit(K, y).predict(across)
-            result = semeval_scores(gold.tolist(), found[row].tolist())
-            if name in curve and chosen_one:
-                curve[name].append(result.f1)
-            rows.append(
-                {
-                    "name": row,
-                    "kernel": setting["kernel"],
-                    "C": C,
-                    "mark": setting["mark"],
-                    "temperature": shown(setting["temperature"]) if setting["forest"] else None,
-                    "cross_validation": next(t["f1"] for t in tried if alike(t, setting) and t["C"] == C),
-                    "precision": result.precision,
-                    "recall": result.recall,
-                    "f1": result.f1,
-                    "accuracy": result.accuracy,
-                }
-            )
-            say(f"  {row}: test F1 {result.f1:.2f}, accuracy {result.accuracy:.2f}")
-    pairs = [
-        (name.replace("tree", "forest", 1).removesuffix(SAME_C), name)
-        for name in found
-        if name.removesuffix(SAME_C).endswith("tree")
-    ]
+            scores = [official(data, fitted.answers(rows, data.test)).f1 for rows in smaller]
+            curve[name] = [*scores, official(data, predicted[name][0]).f1]
+            at_own[f"lists, {name}"] = fitted.answers(own, data.test)
+        say(f"  {name}: test F1 {official(data, predicted[name][0]).f1:.2f}")
+    predicted[NGRAMS] = [chooser.plain(each.train, each.test) for each in parts]
+    data.forget()
+    notes = data.parse(np.concatenate([own, data.test]), trees=400 if quick else None, n_jobs=n_jobs)
+    say(f"  parsed by a grammar of {notes['trees']} trees")
+    own_settings = {name: chooser.kind(name, source, kind) for name, (source, kind) in OWN.items()}
+    for name, setting in own_settings.items():
+        at_own[name] = Fitted(data, setting, n_jobs=n_jobs, train=own).answers(own, data.test)
+        say(f"  {name}: test F1 {official(data, at_own[name]).f1:.2f}")
+    at_own[NGRAMS] = chooser.plain(own, data.test)
+    whole = [Compared(data, each, {name: predicted[name][k] for name in predicted}) for k, each in enumerate(parts)]
+    ours = Compared(data, Part(f"{len(own)} training sentences", own, data.test), at_own)
+    tables += [whole[0].row(name, chooser.told(name, setting)) for name, setting in settings.items()]
+    tables.insert(0, whole[0].row(NGRAMS, chooser.told(NGRAMS, {})))
+    for row in tables:
+        row["splits"] = spread(each.f1(row["name"]) for each in whole[1:])
     return {
-        "train": len(train),
-        "test": len(test),
-        "chosen_on": len(part),
-        "rows": rows,
-        "trials": {name: [told(trial) for trial in tried] for name, tried in trials.items()},
-        "steps": steps(trials),
-        "tests": [compared(gold, a, found[a], b, found[b], seed) for a, b in pairs],
-        "curve": {"sizes": sizes, **curve},
+        "sizes": {
+            "train": len(data.train),
+            "test": len(data.test),
+            "choosing": len(choosing),
+            "twins": data.twins,
+            "folds": FOLDS,
+            "splits": len(splits),
+            "split_train": int(np.mean([len(each.train) for each in splits])),
+            "split_test": int(np.mean([len(each.test) for each in splits])),
+            "parses": sizes["parses"],
+        },
+        "rows": tables,
+        "tests": comparisons(whole[0], whole[1:], pairs(predicted), seed),
+        "curve": {"sizes": [*map(len, smaller), len(data.train)], **curve},
+        "grammar": notes
+        | {
+            "train": len(own),
+            "rows": [ours.row(name, chooser.told(name, own_settings.get(name, {}))) for name in at_own],
+            "tests": comparisons(ours, [], pairs(at_own), seed),
+        },
+        "tried": chooser.tried,
+        "leaves": chooser.by_leaves,
         "paper": PAPER,
-        "cpu_seconds": time.process_time() - clock,
+        "items": [each.items() for each in (*whole, ours)],
     }
 
 
-def labels(instances: Sequence[RelationInstance]) -> Labels:
-    """The relations."""
-    return np.array([str(instance.label) for instance in instances])
+# --- choosing -----------------------------------------------------------------------------------------------------
 
 
-def table(instances: Sequence[RelationInstance], forest: bool, mark: str, temperature: float) -> Table:
-    """What lies between the entities, as a tree or as a forest, and features of the entities."""
-    trees: Treebank | ForestBank
-    if forest:
-        trees = ForestBank(
-            [
-                enclosed_forest(Forest.from_nbest(one.nbest, temperature=temperature), one.e1, one.e2, mark=mark)
-                for one in instances
-            ]
-        )
-    else:
-        trees = Treebank([path_enclosed_tree(_tree(one), one.e1, one.e2, mark=mark) for one in instances])
-    features = [indicators(entity_features(_tree(one), one.e1, one.e2)) for one in instances]
-    return Table({"tree": trees, "features": features})
+class Chooser:
+    """Settings by cross-validation on the sentences for that."""
+
+    def __init__(self, data: Sentences, rows: Rows, *, quick: bool, n_jobs: int, seed: int, say: Say) -> None:
+        self.data, self.rows, self.quick, self.n_jobs, self.say = data, rows, quick, n_jobs, say
+        self.fold = np.random.default_rng(seed).permutation(len(rows)) % FOLDS
+        self.seed = seed
+        self.found: dict[str, Any] = {}
+        self.other: dict[str, dict[str, Any]] = {}
+        self.tried: dict[str, int] = {}
+        self.by_leaves: dict[str, dict[str, float]] = {}
+        self._matrix = lru_cache(maxsize=6)(self._made)
+
+    def climb(self, name: str, start: dict[str, Any], scales: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """The best setting from a start."""
+        if self.quick:
+            scales = {key: scale for key, scale in scales.items() if key == "C"}
+        found = climb(start, scales, self.measured)
+        self.tried[name] = self.tried.get(name, 0) + len(found.trials)
+        edges = [name for name in found.edges if found.best[name] != ALIKE]  # there is nothing beyond
+        best = found.best | {"edges": edges}
+        shown = {key: best[key] for key in (*scales, "leaves")}
+        self.say(f"    {name}: {shown}, F1 {best['f1']:.2f}, {len(found.trials)} tried, edges {edges}")
+        return best
+
+    def kind(self, name: str, source: str, kind: str) -> dict[str, Any]:
+        """Trees or forests alone: with leaves and without, each climbed to on all scales; the better one."""
+        scales = SCALES | ({"temperature": TEMPERATURES} if kind == "forest" else {})
+        both = {}
+        for leaves in (False, True):
+            start = START | {"source": source, "kind": kind, "leaves": leaves}
+            both[leaves] = self.climb(name, start, scales)
+        self.by_leaves[name] = {str(leaves): one["f1"] for leaves, one in both.items()}
+        better = max(both, key=lambda leaves: both[leaves]["f1"])
+        self.other[f"{name}{LEAVES}{not better}"] = both[not better]
+        return both[better]
+
+    def ngrams(self) -> None:
+        """The settings of the plain baseline."""
+        found = plain.choose(self.data.texts(self.rows), self.data.labels[self.rows], seed=self.seed)
+        self.found = found
+        self.tried[NGRAMS] = found["tried"]
+        self.say(f"    {NGRAMS}: {plain.told(found)}, accuracy {found['cross_validation']:.2f}")
+
+    def plain(self, train: Rows, test: Rows) -> Labels:
+        """What the plain baseline says."""
+        texts, tests = self.data.texts(train), self.data.texts(test)
+        return np.asarray(plain.fitted_answers(self.found, texts, self.data.labels[train], tests))
+
+    def told(self, name: str, setting: dict[str, Any]) -> dict[str, Any]:
+        """What was chosen for a row."""
+        if name == NGRAMS:
+            return {"chosen": plain.told(self.found), "edges": self.found["at_edge"]}
+        if not setting:
+            return {"chosen": "as above", "edges": []}
+        warm = setting["temperature"]
+        kept = {key: setting[key] for key in ("lam", "leaves", "C", "mark", "alpha", "kind", "source", "way")}
+        text = f"`{kernel_of(setting)!r}`, C={setting['C']:g}" + (f", {setting['mark']} marked" if setting["kind"] != "features" else "")  # fmt: skip
+        if setting["kind"] == "forest":
+            text += ", " + ("all parses alike" if warm == ALIKE else f"temperature {warm:g}")
+            kept["temperature"] = None if warm == ALIKE else warm
+        return {"chosen": text, "setting": kept, "edges": setting["edges"], "cross_validation": setting["f1"]}
+
+    def measured(self, setting: dict[str, Any]) -> dict[str, Any]:
+        """How good a setting is."""
+        key = tuple((name, setting[name]) for name in START if name != "C")
+        K, y = self._matrix(key), self.data.labels[self.rows]
+        found = np.empty_like(y)
+        for fold in range(FOLDS):
+            test, train = np.flatnonzero(self.fold == fold), np.flatnonzero(self.fold != fold)
+            machine = KernelSVC("precomputed", C=setting["C"], n_jobs=self.n_jobs)
+            found[test] = machine.fit(K[np.ix_(train, train)], y[train]).predict(K[np.ix_(test, train)])
+        result = semeval_scores(y.tolist(), found.tolist())
+        return {"f1": result.f1, "accuracy": result.accuracy}
+
+    def _made(self, key: tuple[tuple[str, Any], ...]) -> Matrix:
+        setting = dict(key)
+        return gram(kernel_of(setting), self.data.table(setting, self.rows), n_jobs=self.n_jobs)
 
 
-def _tree(instance: RelationInstance) -> Any:
-    return instance.tree
-
-
-def chosen(
-    part: Sequence[RelationInstance], y: Labels, *, quick: bool, n_jobs: int, seed: int, say: Say
-) -> dict[str, list[dict[str, Any]]]:
-    """All settings that were tried in cross-validation, by row of the table; later ones start from the best before."""
-    trials: dict[str, list[dict[str, Any]]] = {}
-    tables: dict[tuple[Any, ...], Table] = {}
-
-    def attempt(
-        name: str, kernel: Kernel, values: Sequence[float], forest: bool, mark: str, temperature: float, **more: Any
-    ) -> None:
-        key = (forest, mark, temperature)
-        X = tables[key] if key in tables else tables.setdefault(key, table(part, *key))
-        fold = np.random.default_rng(seed).permutation(len(y)) % FOLDS
-        machine, grid = KernelSVC(n_jobs=n_jobs), {"C": values}
-        for tried in select([kernel], X, y, estimator=machine, grid=grid, cv=PredefinedSplit(fold)).trials:
-            C, found = tried.parameters["C"], tried.held_out[0]
-            result = semeval_scores(y.tolist(), found.tolist())
-            trial = {"kernel": repr(kernel), "made": kernel, "C": C, "forest": forest, "mark": mark} | more
-            trial |= {"temperature": temperature, "f1": result.f1, "accuracy": result.accuracy}
-            trials.setdefault(name, []).append(trial)
-            told = f", T={shown(temperature)}" if forest else ""
-            say(f"    {name}: {kernel!r}, C={C:g}, {mark}{told}: F1 {result.f1:.2f}, accuracy {result.accuracy:.2f}")
-
-    lams = (0.4,) if quick else (0.3, 0.4)
-    costs = (3.0,) if quick else (3.0, 10.0)
-    attempt("features", On("features", Linear()).normalized(), costs, False, "tags", 1.0)
-    for mark in ("tags",) if quick else ("tags", "node"):
-        for lam in lams:
-            attempt("tree", On("tree", SubsetTree(lam=lam)).normalized(), costs, False, mark, 1.0, lam=lam)
-    mark = best(trials["tree"])["mark"]
-    for temperature in (4.0,) if quick else (1.0, 4.0, ALIKE):
-        for lam in lams:
-            attempt("forest", On("tree", ForestKernel(lam=lam)).normalized(), costs, True, mark, temperature, lam=lam)
-    for way, degree, alphas in (("linear", 1, (0.4, 0.2)), ("polynomial", 2, (0.23, 0.1))):
+def chosen(chooser: Chooser) -> dict[str, dict[str, Any]]:
+    """The setting of each row of the main table."""
+    rows = {"features": chooser.climb("features", START | {"kind": "features"}, {"C": SCALES["C"]})}
+    rows |= {kind: chooser.kind(kind, "lists", kind) for kind in ("MCT", "tree", "forest")}
+    rows |= {name: setting for name, setting in chooser.other.items() if not name.startswith("MCT")}
+    rows["tree" + SAME] = rows["forest"] | {"kind": "tree", "edges": []}
+    rows["tree" + SAME] |= chooser.measured(rows["tree" + SAME])
+    for way, scale in ALPHAS.items():
         for kind in ("tree", "forest"):
-            start = best(trials[kind])
-            for alpha in alphas[:1] if quick else alphas:
-                kernel = composite(alpha, degree, start["lam"], forest=kind == "forest")
-                values = costs if degree == 1 or quick else (1.0, 3.0)
-                attempt(f"{way}, {kind}", kernel, values, kind == "forest", mark, start["temperature"])
-    return trials
+            start = {name: rows[kind][name] for name in START} | {"way": way, "alpha": ALPHA[way]}
+            rows[f"{way}, {kind}"] = chooser.climb(f"{way}, {kind}", start, {"alpha": scale, "C": SCALES["C"]})
+    return rows
 
 
-def shown(temperature: float) -> str:
-    """A temperature in words."""
-    return "all parses alike" if temperature == ALIKE else f"{temperature:g}"
+# --- fitting and testing ------------------------------------------------------------------------------------------
 
 
-def told(trial: dict[str, Any]) -> dict[str, Any]:
-    """A trial, ready for JSON."""
-    return {name: value for name, value in trial.items() if name != "made"} | {
-        "temperature": shown(trial["temperature"])
-    }
+class Part:
+    """What is learnt from, and what is tested on."""
+
+    def __init__(self, name: str, train: Rows, test: Rows) -> None:
+        self.name, self.train, self.test = name, train, test
 
 
-def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two trials are of the same kernel on the same trees."""
-    return all(one[name] == other[name] for name in ("kernel", "mark", "temperature"))
+def split(data: Sentences, order: Rows, chosen_on: int, number: int) -> list[Part]:
+    """The training sentences that nothing was chosen on in so many parts, each the test of a split; no twins beside it."""
+    words = [tuple(one.words) for one in data.all]
+    parts = []
+    for k in range(number):
+        test = np.sort(order[chosen_on:][k::number])
+        train = without_twins(np.setdiff1d(data.train, test).tolist(), words, (words[row] for row in test))
+        parts.append(Part(f"split {k}", train, test))
+    return parts
 
 
-def steps(trials: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """What each change did in cross-validation: the best F1 of each way of making trees and forests."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for name in ("tree", "forest"):
-        for trial in trials[name]:
-            what = f"forest, temperature {shown(trial['temperature'])}" if trial["forest"] else "tree"
-            key = (what, trial["mark"])
-            if key not in found or trial["f1"] > found[key]["f1"]:
-                found[key] = trial
-    return [
-        {"what": f"{what}, {mark} marked", "lam": t["lam"], "C": t["C"], "f1": t["f1"], "accuracy": t["accuracy"]}
-        for (what, mark), t in found.items()
-    ]
+class Fitted:
+    """Machines of one setting, on matrices that are made once for all parts."""
+
+    def __init__(self, data: Sentences, setting: dict[str, Any], *, n_jobs: int, train: Rows | None = None) -> None:
+        self.data, self.C, self.n_jobs = data, setting["C"], n_jobs
+        self.train = data.train if train is None else train
+        kernel, X = kernel_of(setting), data.table(setting, self.train)
+        self.K = gram(kernel, X, n_jobs=n_jobs)
+        self.across = gram(kernel, data.table(setting, data.test), X, n_jobs=n_jobs)
+
+    def answers(self, train: Rows, test: Rows) -> Labels:
+        """What a machine that is fitted to some training sentences says about others, or about test sentences."""
+        seen = np.searchsorted(self.train, train)
+        machine = KernelSVC("precomputed", C=self.C, n_jobs=self.n_jobs)
+        machine.fit(self.K if len(seen) == len(self.K) else self.K[np.ix_(seen, seen)], self.data.labels[train])
+        if test[0] >= self.data.test[0]:
+            return np.asarray(machine.predict(self.across[np.ix_(test - self.data.test[0], seen)]))
+        return np.asarray(machine.predict(self.K[np.ix_(np.searchsorted(self.train, test), seen)]))
 
 
-# --- significance -------------------------------------------------------------------------------------------------
+def official(data: Sentences, found: Labels) -> Any:
+    """The official scores on the test sentences."""
+    return semeval_scores(data.labels[data.test].tolist(), found.tolist())
+
+
+class Compared:
+    """What several systems said about the test sentences of a part."""
+
+    def __init__(self, data: Sentences, part: Part, predicted: dict[str, Labels]) -> None:
+        self.part, self.predicted = part, predicted
+        self.gold: Labels = data.labels[part.test]
+        self.ids = [int(data.all[row].sent or 0) for row in part.test.tolist()]
+        self.classes = sorted(set(data.labels.tolist()))
+        self.names = sorted({label.partition("(")[0] for label in self.gold} - {"Other"})
+
+    def f1(self, name: str) -> float:
+        """The official F1."""
+        return semeval_scores(self.gold.tolist(), self.predicted[name].tolist()).f1
+
+    def row(self, name: str, told: dict[str, Any]) -> dict[str, Any]:
+        """Scores, and what was chosen."""
+        found = semeval_scores(self.gold.tolist(), self.predicted[name].tolist())
+        scores = {key: getattr(found, key) for key in ("precision", "recall", "f1", "accuracy")}
+        return {"name": name} | scores | told
+
+    def test(self, a: str, b: str, seed: int) -> dict[str, Any]:
+        """Two systems on the same sentences: McNemar's test, and a bootstrap of the difference in F1."""
+        sides = [counts(self.gold, self.predicted[name], self.names) for name in (a, b)]
+        row = mcnemar_row(a, self.predicted[a] == self.gold, b, self.predicted[b] == self.gold)
+        row["accuracy"] = row.pop("difference")
+        row |= _drawn(sides, macro_f1, seed)
+        if b == a.replace("forest", "tree") != a:
+            row |= {"precision": _drawn(sides, macro_precision, seed), "recall": _drawn(sides, macro_recall, seed)}
+        return row
+
+    def items(self) -> dict[str, Any]:
+        """Sentence by sentence: right or not, and which label, so that any measure can be had later."""
+        right = {name: found == self.gold for name, found in self.predicted.items()}
+        places = {label: k for k, label in enumerate(self.classes)}
+        indexed = {name: [places[label] for label in found.tolist()] for name, found in self.predicted.items()}
+        return part(self.part.name, len(self.part.train), self.ids, right) | {
+            "labels": self.classes,
+            "gold": [places[label] for label in self.gold.tolist()],
+            "predicted": indexed,
+        }
+
+
+def _drawn(sides: Sequence[Matrix], measure: Callable[[Matrix], Matrix], seed: int) -> dict[str, Any]:
+    found = paired_bootstrap(sides[0], sides[1], measure, random_state=seed)
+    return {"difference": found.difference, "interval": list(found.interval), "p": found.p_value}
+
+
+def pairs(predicted: Iterable[str]) -> list[tuple[str, str]]:
+    """Which systems are compared: forests with trees, leaves with none, both cuts, and all with the plain baseline."""
+    names = list(predicted)
+    wanted = [(name.replace("tree", "forest", 1).removesuffix(SAME), name) for name in names if "tree" in name and LEAVES not in name]  # fmt: skip
+    wanted += [(name.partition(LEAVES)[0], name) for name in names if LEAVES in name] + [("tree", "MCT")]
+    wanted += [(name, NGRAMS) for name in names if name in {"tree", "forest", "features", "linear, forest", "polynomial, forest", "polynomial, tree"}]  # fmt: skip
+    wanted += [("polynomial, tree", "tree"), ("polynomial, forest", "forest"), ("linear, tree", "tree"), ("linear, forest", "forest")]  # fmt: skip
+    wanted += [("span, forest", "sentence, forest"), ("lists, forest", NGRAMS), ("sentence, forest", NGRAMS), ("span, forest", NGRAMS)]  # fmt: skip
+    return [pair for pair in wanted if set(pair) <= set(names)]
+
+
+def comparisons(
+    one: Compared, splits: Sequence[Compared], wanted: list[tuple[str, str]], seed: int
+) -> list[dict[str, Any]]:
+    """Tests on the official part, with Holm's correction for their number, and over the splits."""
+    rows = [one.test(a, b, seed) for a, b in wanted]
+    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
+        row["p_holm"] = p
+    for row in rows if splits else []:
+        sides = [[each.f1(row[side]) for each in splits] for side in ("a", "b")]
+        overlap = float(np.mean([len(each.part.test) / len(each.part.train) for each in splits]))
+        found = paired_t_test(*sides, overlap=overlap)
+        differences = (np.array(sides[0]) - sides[1]).tolist()
+        row["splits"] = spread(differences) | {
+            "difference": found.difference, "interval": list(found.interval), "p": found.p_value, "splits": differences,
+            "wins": sum(each > 0 for each in differences), "of": len(splits),
+        }  # fmt: skip
+    return rows
 
 
 def counts(gold: Labels, found: Labels, names: Sequence[str]) -> Matrix:
@@ -228,14 +359,21 @@ def counts(gold: Labels, found: Labels, names: Sequence[str]) -> Matrix:
 
 def macro_f1(sums: Matrix) -> Matrix:
     """The mean F1 in per cent, of sums of `counts`."""
+    return _macro(sums, (1, 2), 2)
+
+
+def macro_precision(sums: Matrix) -> Matrix:
+    """The mean precision in per cent, of sums of `counts`."""
+    return _macro(sums, (1,), 1)
+
+
+def macro_recall(sums: Matrix) -> Matrix:
+    """The mean recall in per cent, of sums of `counts`."""
+    return _macro(sums, (2,), 1)
+
+
+def _macro(sums: Matrix, below: tuple[int, ...], times: int) -> Matrix:
     by_relation = sums.reshape(*sums.shape[:-1], -1, 3)
-    whole = by_relation[..., 1] + by_relation[..., 2]
-    f1 = np.divide(200 * by_relation[..., 0], whole, out=np.zeros_like(whole), where=whole > 0)
-    return np.asarray(f1.mean(axis=-1))
-
-
-def compared(gold: Labels, a: str, of_a: Labels, b: str, of_b: Labels, seed: int) -> dict[str, Any]:
-    """Two rows on the same test sentences."""
-    names = sorted({label.partition("(")[0] for label in gold} - {"Other"})
-    drawn = paired_bootstrap(counts(gold, of_a, names), counts(gold, of_b, names), macro_f1, random_state=seed)
-    return mcnemar_row(a, of_a == gold, b, of_b == gold) | bootstrap_row(drawn)
+    whole = by_relation[..., below].sum(axis=-1)
+    shares = np.divide(100 * times * by_relation[..., 0], whole, out=np.zeros_like(whole), where=whole > 0)
+    return np.asarray(shares.mean(axis=-1))

@@ -1,377 +1,351 @@
 """Semantic roles with automatic parses (PropBank on the Wall Street Journal sample): best trees against forests.
 
-Arguments are found and labelled in one step: each candidate constituent gets a role or none, from one machine a role.
-Two parsers: our own grammar, whose forests hold every parse within a bound, and the 20 best of a better one.
+Arguments are found and labelled in one step: each candidate constituent gets a role or none, from one machine a role. Two parsers: the
+20 best parses of a lexicalised one, and our own grammar, whose forests hold every parse within a bound. Settings are climbed to on
+documents that nothing is tested on, on the same scales for trees and forests; then five splits of the other documents.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from experiments.differences import bootstrap_row, mcnemar_row
-from experiments.forest_coverage import coverages
-from experiments.forest_parsers import PARSES, Key, Parser, key_of, of_grammar, of_lists, some, split
-from experiments.forest_trials import Labels, Matrix, best
+from experiments import plain
+from experiments.climbing import climb
+from experiments.differences import across, mcnemar_row, part, summary
+from experiments.documents import without_twins
+from experiments.forest_coverage import covered
+from experiments.forest_examples import Decoded, Examples, Setting, answers, examples, frequent, text
+from experiments.forest_parsers import Parser, Parts, key_of, of_grammar, of_lists, predicates, some, split
 from experiments.running import Say
-from treelet.cuts import (
-    ForestIndex,
-    TreeIndex,
-    candidates,
-    constituent_forest,
-    constituent_tree,
-    forest_candidates,
-    path_forest,
-    path_tree,
-)
-from treelet.datasets.roles import propbank
-from treelet.gram import gram
-from treelet.kernels import Kernel, Linear, On
-from treelet.learn import KernelSVC
-from treelet.metrics import BracketCounts, Score, paired_bootstrap, parseval, role_scores
-from treelet.structures import ForestBank, Table, Treebank
-from treelet.structures.instances import RoleInstance
-from treelet.structures.spans import Span
-from treelet.tasks.role_kernels import hybrid
+from treelet.metrics import parseval
 
-NONE = "none"
-RARE = 10
-OFFSETS = np.round(np.arange(-1.0, 1.01, 0.1), 1)
 PAPER = {"tree": (76.02, 67.38, 71.44), "forest": (79.06, 69.12, 73.76)}
 """P, R and F1 of Zhang, Zhang & Li (2010) on CoNLL-2005: Wall Street Journal sections 02-05 for training, 23 for test."""
 PAPER_UNMATCHED = {"tree": 9.78, "forest": 1.31, "forest, pruned": 3.1}
 PAPER_RATIO = {"forest": 5.6, "forest, pruned": 1.31}
 
-
-# --- candidates ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One way to make examples and to learn from them."""
-
-    forest: bool = False
-    threshold: float = 0.05
-    temperature: float = 1.0
-    lam: float = 0.4
-    theta: float = 0.5
-    C: float = 3.0
-    chance: float = 0.0
-
-    def kernel(self) -> Kernel:
-        """The hybrid kernel; with `chance`, the candidates' probabilities as well."""
-        kernel = hybrid(self.theta, self.lam, forest=self.forest)
-        return kernel + self.chance * On("chance", Linear()) if self.chance else kernel
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Candidates of some predicates: what a kernel sees of each, whose it is, its words and its role."""
-
-    table: Table
-    owners: list[int]
-    spans: list[Span]
-    chances: list[float]
-    labels: Labels
-
-    def __len__(self) -> int:
-        return len(self.owners)
-
-    def above(self, threshold: float) -> Examples:
-        """Only the candidates whose probability is not below a threshold."""
-        kept = np.flatnonzero(np.array(self.chances) >= threshold).tolist()
-        return Examples(
-            self.table[kept],
-            [self.owners[k] for k in kept],
-            [self.spans[k] for k in kept],
-            [self.chances[k] for k in kept],
-            self.labels[kept],
-        )
+USUAL: dict[str, Any] = {
+    "parses": 20, "folds": 5, "fit": 900, "dev": 600, "test": None, "train": 3000, "curve": (750, 1500), "coverage": 400,
+}  # fmt: skip
+QUICK: dict[str, Any] = {
+    "parses": 5, "folds": 2, "fit": 60, "dev": 40, "test": 60, "train": 100, "curve": (50,), "coverage": 30,
+}  # fmt: skip
+"""Predicates at most: to fit to and to choose on; of each fold; to learn from; smaller numbers of these; those to count candidates of."""
+SCALES: dict[str, tuple[Any, ...]] = {
+    "lam": (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9),
+    "leaves": (False, True),
+    "theta": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    "C": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
+}
+FOREST_SCALES: dict[str, tuple[Any, ...]] = {
+    "threshold": (0.02, 0.05, 0.1, 0.2, 0.3, 0.5),
+    "temperature": (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
+}
+CHANCES = {"chance": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
+LOWEST = FOREST_SCALES["threshold"][0]
+MARGINS = np.round(np.arange(-1.5, 2.51, 0.1), 1)
+TREE, FOREST, PROBABLE, NGRAMS = "tree", "forest", "forest, probabilities", "n-grams"
+SAME, NARROW = ", same margin", "forest, candidates of the tree"
+THRESHOLDS = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
-def examples(
-    part: Sequence[RoleInstance], parser: Parser, setting: Setting, *, keep: float | None = None, seed: int = 0
-) -> Examples:
-    """The candidates of each predicate; with `keep`, at random only so many without a role an argument."""
-    columns: dict[str, list[Any]] = {"path": [], "constituent": []}
-    owners: list[int] = []
-    spans: list[Span] = []
-    chances: list[float] = []
-    names: list[str] = []
-    rng = np.random.default_rng(seed)
-    last: tuple[Key, Any] | None = None
-    for number, one in enumerate(part):
-        key = key_of(one)
-        if last is None or last[0] != key:
-            last = (
-                key,
-                ForestIndex(parser.pruned(key, setting.temperature)) if setting.forest else TreeIndex(parser.best(key)),
-            )
-        index = last[1]
-        offered = _offered(index, one.predicate, setting)
-        roles = {argument.span: argument.label for argument in reversed(one.arguments)}
-        empty = [span for span in offered if span not in roles]
-        if keep is not None:
-            wanted = round(keep * max(1, sum(span in roles for span in offered)))
-            empty = [empty[k] for k in sorted(rng.permutation(len(empty))[:wanted])]
-        kept = set(empty)
-        for span, chance in offered.items():
-            if span in roles or span in kept:
-                for column, value in zip(("path", "constituent"), _seen(index, one, span, parser.parts), strict=True):
-                    columns[column].append(value)
-                chances.append(chance)
-                owners.append(number)
-                spans.append(span)
-                names.append(roles.get(span, NONE))
-    bank = ForestBank if setting.forest else Treebank
-    table = Table(
-        {
-            "path": bank(columns["path"]),
-            "constituent": bank(columns["constituent"]),
-            "chance": np.array(chances).reshape(-1, 1),
-        }
+def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambda text: None) -> dict[str, Any]:
+    """Both parsers, with trees and with forests; with `quick`, some hundred predicates and short scales."""
+    sizes = QUICK if quick else USUAL
+    instances, twins = predicates(sizes["parses"])
+    whole = split(instances, sizes["folds"], seed)
+    parts = Parts(
+        some(whole.fit, sizes["fit"], seed),
+        some(whole.dev, sizes["dev"], seed),
+        [some(fold, sizes["test"], seed) for fold in whole.folds],
     )
-    return Examples(table, owners, spans, chances, np.array(names))
-
-
-def _offered(index: TreeIndex | ForestIndex, predicate: int, setting: Setting) -> dict[Span, float]:
-    if isinstance(index, ForestIndex):
-        found = forest_candidates(index, predicate, threshold=setting.threshold, by="span")
-        return {each.span: each.probability for each in found}
-    return {node.span: 1.0 for node in candidates(index, predicate)}
-
-
-def _seen(index: TreeIndex | ForestIndex, one: RoleInstance, span: Span, parts: float | None) -> tuple[Any, Any]:
-    if isinstance(index, TreeIndex):
-        return path_tree(index, one.predicate, span), constituent_tree(index, one.predicate, span)
-    path, below = path_forest(index, one.predicate, span), constituent_forest(index, span)
-    return (path, below) if parts is None else (path.prune(parts), below.prune(parts))
-
-
-# --- learning -----------------------------------------------------------------------------------------------------
-
-
-def answers(X: Examples, Y: Examples, setting: Setting, *, n_jobs: int) -> tuple[Labels, Matrix]:
-    """What machines that were fitted to X say of Y; roles with fewer than ten examples are not learnt."""
-    names, counts = np.unique(X.labels, return_counts=True)
-    frequent = np.flatnonzero(np.isin(X.labels, [*names[counts >= RARE], NONE]))
-    table = X.table[frequent]
-    kernel = setting.kernel()
-    K, across = gram(kernel, table, n_jobs=n_jobs), gram(kernel, Y.table, table, n_jobs=n_jobs)
-    machine = KernelSVC("precomputed", C=setting.C, n_jobs=n_jobs).fit(K, X.labels[frequent])
-    values = machine.decision_function(across)
-    return machine.classes_, np.column_stack([-values, values]) if values.ndim == 1 else values
-
-
-def decoded(
-    Y: Examples, predicates: int, classes: Labels, values: Matrix, offset: float
-) -> list[list[tuple[str, int, int]]]:
-    """The arguments of each predicate: the surest first, and none that overlaps a surer one.
-
-    A candidate has its best role if that is better than none by more than the offset.
-    """
-    none = int(np.flatnonzero(classes == NONE)[0])
-    others = values.copy()
-    others[:, none] = -np.inf
-    role = others.argmax(axis=1)
-    margin = others.max(axis=1) - values[:, none] - offset
-    found: list[list[tuple[str, int, int]]] = [[] for _ in range(predicates)]
-    for k in np.argsort(-margin, kind="stable").tolist():
-        if margin[k] <= 0:
-            break
-        begin, end = Y.spans[k]
-        taken = found[Y.owners[k]]
-        if all(end <= b or begin >= e for _, b, e in taken):
-            taken.append((str(classes[role[k]]), begin, end))
-    return found
-
-
-def gold(part: Sequence[RoleInstance]) -> list[list[tuple[str, int, int]]]:
-    """The right arguments."""
-    return [[(label, begin, end) for label, begin, end in one.arguments] for one in part]
-
-
-def tuned(part: Sequence[RoleInstance], Y: Examples, classes: Labels, values: Matrix) -> tuple[float, Score]:
-    """The offset with the best F1, and that score."""
-    right = gold(part)
-    tried = [(float(x), role_scores(right, decoded(Y, len(part), classes, values, float(x))).overall) for x in OFFSETS]
-    return max(tried, key=lambda pair: pair[1].f1)
-
-
-# --- the whole of it ----------------------------------------------------------------------------------------------
-
-SIZES = {
-    "quick": {"fit": 50, "dev": 30, "train": 80, "test": 40},
-    "default": {"fit": 600, "dev": 500, "train": 2000, "test": 2000},
-    "full": {"fit": 2000, "dev": 1500, "train": 10_000, "test": 2000},
-}
-"""Predicates at most: to fit to while choosing, to choose on, to fit to at last, and to test on."""
-PROBABLE = "forest, probabilities"
-CHANGES: dict[str, dict[str, tuple[float, ...]]] = {
-    "tree": {"theta": (0.3, 0.7), "lam": (0.2,), "C": (1.0, 10.0)},
-    "forest": {"threshold": (0.02, 0.1, 0.2), "temperature": (2.0, 4.0)},
-    PROBABLE: {"chance": (1.0,), "temperature": (1.0, 2.0, 4.0, 8.0)},
-}
-"""What is changed, one thing after the other, each time from the best so far; each row starts from the one before."""
-LOWEST = min(CHANGES["forest"]["threshold"])
-START: Mapping[str, float] = {"lists": 0.05, "grammar": 0.1}
-"""The probability below which a forest's candidates are left out at first."""
-KEEP = 1.0  # candidates without a role, for each with one, in training
-
-
-def roles(*, quick: bool, full: bool, n_jobs: int, seed: int, say: Say) -> dict[str, Any]:
-    """Both parsers, with trees and with forests."""
-    clock = time.process_time()
-    sizes = SIZES["quick" if quick else "full" if full else "default"]
-    instances = propbank("wsj", nbest=5 if quick else PARSES)
-    parts = split(instances, seed)
-    fit, dev = some(parts.fit, sizes["fit"], seed), some(parts.dev, sizes["dev"], seed)
-    train, test = some(parts.fit + parts.dev, sizes["train"], seed), some(parts.test, sizes["test"], seed)
-    say(f"roles: {len(train)} training and {len(test)} test predicates, choosing on {len(dev)} with {len(fit)} others")
-    lists = of_lists(instances)
-    grammar = of_grammar([*fit, *dev, *train], test, trees=400 if quick else None, n_jobs=n_jobs)
+    splits = [Split(parts, k, sizes["train"], seed) for k in range(len(parts.folds))]
+    say(
+        f"{len(parts.all)} predicates: {len(parts.fit)} to fit to and {len(parts.dev)} to choose on, {len(splits)} folds"
+    )
+    parsers = {"lists": of_lists(instances), "grammar": of_grammar(parts, trees=400 if quick else None, n_jobs=n_jobs)}
     say("  all sentences parsed")
-    found = {}
-    for parser in (lists, grammar):
-        found[parser.name] = measured(parser, fit, dev, train, test, quick=quick, n_jobs=n_jobs, seed=seed, say=say)
-    return {
-        "sizes": {"fit": len(fit), "dev": len(dev), "train": len(train), "test": len(test)},
-        "documents": {name: sorted({str(one.doc) for one in getattr(parts, name)}) for name in ("fit", "dev", "test")},
-        "parsers": found,
-        "paper": {"scores": PAPER, "unmatched": PAPER_UNMATCHED, "ratio": PAPER_RATIO},
-        "cpu_seconds": time.process_time() - clock,
-    }
-
-
-def measured(
-    parser: Parser,
-    fit: Sequence[RoleInstance],
-    dev: Sequence[RoleInstance],
-    train: Sequence[RoleInstance],
-    test: Sequence[RoleInstance],
-    *,
-    quick: bool,
-    n_jobs: int,
-    seed: int,
-    say: Say,
-) -> dict[str, Any]:
-    """What one parser's trees and forests are good for."""
-    sentences = {key_of(one): one.tree for one in test}
-    quality = parseval(list(sentences.values()), [parser.best(key) for key in sentences])
-    say(f"  {parser.name}: F1 of the best parses {quality.f1:.2f}")
-    covered = coverages(dev, parser, (0.0, 0.02, 0.05, 0.1, 0.2))
-    search = Search(parser, fit, dev, n_jobs=n_jobs, seed=seed, say=say)
-    rows, answered = [], {}
-    setting = Setting(threshold=START[parser.name])
-    for name, changes in CHANGES.items():
-        start = replace(setting, forest=name != "tree", chance=0.3 if name == PROBABLE else 0.0)
-        choice = search.best_of(name, start, {} if quick else changes)
-        setting = Setting(**choice["setting"])
-        X, Y = examples(train, parser, setting, keep=KEEP, seed=seed), examples(test, parser, setting)
-        classes, values = answers(X, Y, setting, n_jobs=n_jobs)
-        answered[name] = decoded(Y, len(test), classes, values, choice["offset"])
-        result = role_scores(gold(test), answered[name])
-        rows.append(
+    works = {name: Work(parser, parts, splits, quick=quick, n_jobs=n_jobs, seed=seed, say=say) for name, parser in parsers.items()}  # fmt: skip
+    found: dict[str, Any] = {}
+    for name, work in works.items():
+        work.choose()
+        if name == "lists":
+            work.ngrams()
+        work.test(list(work.settings), "train")
+        if name == "lists":
+            work.test([TREE, FOREST], "all")
+            for size in sizes["curve"]:
+                work.test([TREE, FOREST], size)
+        found[name] = work.told(sizes["coverage"])
+        work.made.clear()
+    items = [
+        part(
+            f"split {one.number}" + ("" if size == "train" else ", all predicates"),
+            len(one.train[size]),
+            ["/".join(map(str, (*key_of(each), each.predicate))) for each in one.test],
             {
-                "name": name,
-                "setting": asdict(setting),
-                "kernel": repr(setting.kernel()),
-                "offset": choice["offset"],
-                "dev": choice["f1"],
-                "examples": len(X),
-                "candidates": len(Y),
-                "precision": result.precision,
-                "recall": result.recall,
-                "f1": result.f1,
-                "unlabelled": result.unlabelled.f1,
-            }
+                f"{name}: {row}": counts[one.number]
+                for name, work in works.items()
+                for row, counts in work.items(size).items()
+            },
         )
-        say(f"  {parser.name}, {name}: P {result.precision:.2f} R {result.recall:.2f} F1 {result.f1:.2f}")
+        for size in ("train", "all")
+        for one in splits
+    ]
     return {
-        "parse_f1": quality.f1,
-        "coverage": covered,
-        "steps": search.steps,
-        "rows": rows,
-        "tests": {name: compared(test, answered[name], answered["tree"], seed) for name in ("forest", PROBABLE)},
-    }
+        "sizes": {
+            "predicates": len(parts.all), "twins": twins, "fit": len(parts.fit), "dev": len(parts.dev), "splits": len(splits),
+            "train": int(np.mean([len(one.train["train"]) for one in splits])),
+            "all": int(np.mean([len(one.train["all"]) for one in splits])),
+            "test": int(np.mean([len(one.test) for one in splits])), "tested": sum(len(one.test) for one in splits),
+        },
+        "documents": {
+            name: sorted({str(one.doc) for one in each})
+            for name, each in {"fit": parts.fit, "dev": parts.dev, **{f"fold {k}": f for k, f in enumerate(parts.folds)}}.items()
+        },
+        "parsers": found,
+        "rows": {size: [scores(items_of(items, size), name) for name in items_of(items, size)[0]["systems"]] for size in ("train", "all")},
+        "tests": {size: [comparison(items_of(items, size), works, size, a, b) for a, b in pairs(items_of(items, size)[0]["systems"])] for size in ("train", "all")},
+        "paper": {"scores": PAPER, "unmatched": PAPER_UNMATCHED, "ratio": PAPER_RATIO},
+        "items": items,
+    }  # fmt: skip
 
 
-class Search:
-    """Settings that are tried on the documents for that, one change after the other."""
+class Split:
+    """A fold to test on, and predicates of the other documents to learn from: some of them, or all; no sentence is in both."""
+
+    def __init__(self, parts: Parts, number: int, train: int, seed: int) -> None:
+        self.number, self.test = number, parts.folds[number]
+        words = [tuple(one.words) for one in parts.all]
+        tested = {id(one) for one in self.test}
+        self.tests = [k for k, one in enumerate(parts.all) if id(one) in tested]
+        others = [k for k, one in enumerate(parts.all) if id(one) not in tested]
+        others = without_twins(others, words, (words[k] for k in self.tests)).tolist()
+        order = np.random.default_rng([seed, number]).permutation(len(others))
+        self.order = [others[k] for k in order]
+        self.train = {"train": self.learnt(train), "all": others}
+
+    def learnt(self, size: int) -> list[int]:
+        """So many predicates to learn from; more hold fewer."""
+        return sorted(self.order[:size])
+
+
+# --- one parser ---------------------------------------------------------------------------------------------------
+
+
+class Work:
+    """What is chosen, learnt and found with the trees and forests of one parser."""
 
     def __init__(
-        self,
-        parser: Parser,
-        fit: Sequence[RoleInstance],
-        dev: Sequence[RoleInstance],
-        *,
-        n_jobs: int,
-        seed: int,
-        say: Say,
+        self, parser: Parser, parts: Parts, splits: Sequence[Split], *, quick: bool, n_jobs: int, seed: int, say: Say
     ) -> None:
-        self.parser, self.fit, self.dev = parser, fit, dev
-        self.n_jobs, self.seed, self.say = n_jobs, seed, say
-        self.steps: dict[str, list[dict[str, Any]]] = {}
-        self._fitted: dict[tuple[bool, float, float], Examples] = {}
-        self._offered: dict[tuple[bool, float], Examples] = {}
+        self.parser, self.parts, self.splits = parser, parts, splits
+        self.quick, self.n_jobs, self.seed, self.say = quick, n_jobs, seed, say
+        self.settings: dict[str, Any] = {}
+        self.margins: dict[str, float] = {}
+        self.chosen: dict[str, dict[str, Any]] = {}
+        self.trials: dict[str, list[dict[str, Any]]] = {}
+        self.made: dict[tuple[Any, ...], Examples] = {}
+        self.found: dict[tuple[Any, str], list[Decoded]] = {}
+        self.candidates: dict[str, int] = {}
 
-    def best_of(self, name: str, start: Setting, changes: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-        """The best step from a start, each change being made to the best before it."""
-        steps = self.steps.setdefault(name, [])
-        steps.append(self._step(name, start, "start"))
-        for what, values in changes.items():
-            base = Setting(**best(steps)["setting"])
-            for value in values:
-                if getattr(base, what) != value:
-                    steps.append(self._step(name, Setting(**asdict(base) | {what: value}), f"{what} {value:g}"))
-        return best(steps)
+    # choosing
 
-    def _step(self, name: str, setting: Setting, change: str) -> dict[str, Any]:
-        kind = (setting.forest, setting.temperature)
-        if kind not in self._offered:
-            low = replace(setting, threshold=min(LOWEST, setting.threshold))
-            self._offered[kind] = examples(self.dev, self.parser, low)
-        if (*kind, setting.threshold) not in self._fitted:
-            made = examples(self.fit, self.parser, setting, keep=KEEP, seed=self.seed)
-            self._fitted[*kind, setting.threshold] = made
-        X, Y = self._fitted[*kind, setting.threshold], self._offered[kind].above(setting.threshold)
-        classes, values = answers(X, Y, setting, n_jobs=self.n_jobs)
-        offset, score = tuned(self.dev, Y, classes, values)
-        self.say(f"    {self.parser.name}, {name}, {change}: F1 {score.f1:.2f}")
+    def choose(self) -> None:
+        """Trees, forests, and forests with probabilities, each from the start or from the one before."""
+        start = asdict(Setting())
+        self._climb(TREE, start, SCALES)
+        self._climb(FOREST, start | {"forest": True}, SCALES | FOREST_SCALES)
+        best = asdict(self.settings[FOREST])
+        self._climb(PROBABLE, best | {"chance": 0.3}, CHANCES | FOREST_SCALES | {"C": SCALES["C"]})
+        both = np.mean([self.chosen[name]["by_margin"] for name in (TREE, FOREST)], axis=0)
+        for name in (TREE, FOREST):
+            self.margins[name + SAME] = float(MARGINS[int(both.argmax())])
+        self.margins[NARROW] = self.margins[FOREST]
+        self.made.clear()
+
+    def _climb(self, name: str, start: dict[str, Any], scales: dict[str, tuple[Any, ...]]) -> None:
+        found = climb(start, {} if self.quick else scales, self._measured)
+        edges = found.edges + (["margin"] if found.best["margin"] in (MARGINS[0], MARGINS[-1]) else [])
+        self.settings[name] = Setting(**{key: found.best[key] for key in start})
+        self.margins[name] = found.best["margin"]
+        self.chosen[name] = found.best | {"edges": edges, "tried": len(found.trials)}
+        self.trials[name] = found.trials
+        self.say(f"  {self.parser.name}, {name}: F1 {found.best['f1']:.2f}, {self.settings[name]}, margin {self.margins[name]}, {len(found.trials)} tried, edges {edges}")  # fmt: skip
+
+    def _measured(self, at: dict[str, Any]) -> dict[str, Any]:
+        setting = Setting(**at)
+        low = Setting(**at | {"threshold": LOWEST})
+        X, Y = (
+            self._examples(part, low).above(setting.threshold if setting.forest else 0.0) for part in ("fit", "dev")
+        )
+        decoded = Decoded.of(
+            self.parts.dev, Y, *answers(X.thinned(self.seed), Y, setting, n_jobs=self.n_jobs), MARGINS[0]
+        )
+        return self._best_margin(decoded)
+
+    def _best_margin(self, decoded: Decoded) -> dict[str, Any]:
+        by_margin = [decoded.f1(margin) for margin in MARGINS]
+        best = int(np.argmax(by_margin))
+        return {"f1": by_margin[best], "margin": float(MARGINS[best]), "by_margin": by_margin}
+
+    def ngrams(self) -> None:
+        """The plain baseline, on the candidates of the best trees: settings on the predicates to fit to, margin on those to choose on."""
+        X, Y = (self._examples(part, Setting()) for part in ("fit", "dev"))
+        X = X.rows(frequent(X.labels)).thinned(self.seed)
+        texts = [text(self.parts.fit[one], span) for one, span in zip(X.owners, X.spans, strict=True)]
+        groups = [str(self.parts.fit[one].doc) for one in X.owners]
+        chosen = plain.choose(texts, X.labels, groups, self.seed)
+        tests = [text(self.parts.dev[one], span) for one, span in zip(Y.owners, Y.spans, strict=True)]
+        values = plain.fitted_values(chosen, texts, X.labels, tests)
+        best = self._best_margin(Decoded.of(self.parts.dev, Y, *values, MARGINS[0]))
+        self.settings[NGRAMS], self.margins[NGRAMS] = chosen, best["margin"]
+        self.chosen[NGRAMS] = best | {"edges": chosen["at_edge"], "tried": chosen["tried"]}
+        self.say(f"  n-grams: {plain.told(chosen)}, F1 {best['f1']:.2f}")
+
+    # learning and testing
+
+    def test(self, names: Sequence[str], size: Any) -> None:
+        """Fit to each split's predicates, so many of them, and find the arguments of its test predicates."""
+        for name in names:
+            for one in self.splits:
+                train = one.train[size] if isinstance(size, str) else one.learnt(size)
+                self._tested(name, size, one, train)
+            rows = [self.found[size, name][k].f1(self.margins[name]) for k in range(len(self.splits))]
+            self.say(
+                f"  {self.parser.name}, {name}, {size}: F1 {np.mean(rows):.2f} ({', '.join(f'{f1:.2f}' for f1 in rows)})"
+            )
+
+    def _tested(self, name: str, size: Any, one: Split, train: Sequence[int]) -> None:
+        setting = Setting() if name == NGRAMS else self.settings[name]
+        made = self._examples("all", setting)
+        X, Y = made.of(train).thinned(self.seed), made.of(one.tests)
+        if name == NGRAMS:
+            X = X.rows(frequent(X.labels))
+            texts = [[text(self.parts.all[of[k]], span) for k, span in zip(Z.owners, Z.spans, strict=True)] for Z, of in ((X, train), (Y, one.tests))]  # fmt: skip
+            classes, values = plain.fitted_values(self.settings[NGRAMS], texts[0], X.labels, texts[1])
+        else:
+            classes, values = answers(X, Y, setting, n_jobs=self.n_jobs)
+        self._keep(size, name, Decoded.of(one.test, Y, classes, values, MARGINS[0]))
+        self.candidates[name] = self.candidates.get(name, 0) + (len(Y) if size == "train" else 0)
+        if name == FOREST and isinstance(size, str):
+            seen = self._examples("all", self.settings[TREE]).of(one.tests).by_predicate(len(one.tests))
+            kept = Y.only(seen)
+            self._keep(size, NARROW, Decoded.of(one.test, Y.rows(kept), classes, values[kept], MARGINS[0]))
+
+    def _keep(self, size: Any, name: str, decoded: Decoded) -> None:
+        self.found.setdefault((size, name), []).append(decoded)
+        if name in (TREE, FOREST):
+            self.found.setdefault((size, name + SAME), []).append(decoded)
+
+    def _examples(self, part: str, setting: Setting) -> Examples:
+        key = (part, setting.forest, *((setting.temperature, setting.threshold) if setting.forest else ()))
+        if key not in self.made:
+            self.made[key] = examples(getattr(self.parts, part), self.parser, setting)
+        return self.made[key]
+
+    # telling
+
+    def items(self, size: str) -> dict[str, list[Any]]:
+        """By row and split: right, wanted and found arguments of each predicate."""
         return {
-            "change": change,
-            "setting": asdict(setting),
-            "offset": offset,
-            "precision": score.precision,
-            "recall": score.recall,
-            "f1": score.f1,
+            name: [one.counts(self.margins[name]) for one in splits]
+            for (at, name), splits in self.found.items()
+            if at == size
+        }
+
+    def hits(self, size: str, name: str) -> set[tuple[Any, ...]]:
+        """All right arguments that were found, over the splits."""
+        found = self.found[size, name]
+        return {(k, *hit) for k, one in enumerate(found) for hit in one.hits(self.margins[name])}
+
+    def curves(self) -> dict[str, dict[str, list[list[int]]]]:
+        """For each margin: right, wanted and found arguments of all splits."""
+        return {
+            size: {
+                name: [np.sum([one.counts(margin).sum(axis=0) for one in found], axis=0).tolist() for margin in MARGINS]
+                for (at, name), found in self.found.items()
+                if at == size and not name.endswith(SAME)
+            }
+            for size in ("train", "all")
+        }
+
+    def told(self, limit: int) -> dict[str, Any]:
+        """What is said of this parser, ready for JSON."""
+        sentences = {key_of(one): one.tree for fold in self.parts.folds for one in fold}
+        quality = parseval(list(sentences.values()), [self.parser.best(key) for key in sentences])
+        self.say(f"  {self.parser.name}: F1 of the best parses {quality.f1:.2f}")
+        return {
+            "parse_f1": quality.f1,
+            "chosen": {
+                name: {key: value for key, value in one.items() if key != "by_margin"}
+                | {"kernel": plain.told(self.settings[name]) if name == NGRAMS else repr(self.settings[name].kernel())}
+                for name, one in self.chosen.items()
+            },
+            "trials": {
+                name: [{key: value for key, value in one.items() if key != "by_margin"} for one in trials]
+                for name, trials in self.trials.items()
+            },
+            "margins": self.margins,
+            "candidates": self.candidates,
+            "unlabelled": {
+                name: float(np.mean([one.f1(self.margins[name], labelled=False) for one in found]))
+                for (size, name), found in self.found.items()
+                if size == "train"
+            },
+            "curve": [
+                {"size": size, "name": name, "f1": [one.f1(self.margins[name]) for one in found]}
+                for (size, name), found in self.found.items()
+                if name in (TREE, FOREST)
+            ],
+            "precision_recall": self.curves(),
+            "coverage": covered([some(fold, limit, self.seed) for fold in self.parts.folds], self.parser, THRESHOLDS),
         }
 
 
-def compared(
-    test: Sequence[RoleInstance],
-    a: Sequence[Sequence[tuple[str, int, int]]],
-    b: Sequence[Sequence[tuple[str, int, int]]],
-    seed: int,
-) -> dict[str, Any]:
-    """Forest (a) against tree (b): sentences are drawn anew for P, R and F1; McNemar's test is over right arguments."""
-    right = gold(test)
-    sentences = {key: number for number, key in enumerate(dict.fromkeys(key_of(one) for one in test))}
-    of = [sentences[key_of(one)] for one in test]
-    sides = []
-    for answer in (a, b):
-        table = np.zeros((3, len(sentences)), int)
-        for place, wanted, found in zip(of, right, answer, strict=True):
-            table[:, place] += len(set(wanted) & set(found)), len(set(wanted)), len(set(found))
-        sides.append(BracketCounts(*table))
-    found_a, found_b = (
-        [argument in found for w, found in zip(right, s, strict=True) for argument in w] for s in (a, b)
-    )
-    result = mcnemar_row("forest", found_a, "tree", found_b)
-    for measure in ("precision", "recall", "f1"):
-        result[measure] = bootstrap_row(paired_bootstrap(sides[0], sides[1], measure, random_state=seed))
-    return result
+# --- rows and tests -----------------------------------------------------------------------------------------------
+
+
+def items_of(items: Sequence[dict[str, Any]], size: str) -> list[dict[str, Any]]:
+    """The splits with some, or with all predicates to learn from."""
+    return [one for one in items if one["part"].endswith("all predicates") == (size == "all")]
+
+
+def scores(items: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
+    """Mean and standard deviation over splits."""
+    return {"name": name} | {key: summary(items, name, key) for key in ("precision", "recall", "f1")}
+
+
+def pairs(systems: Any) -> list[tuple[str, str]]:
+    """Which systems are compared: forests with trees, and both with the plain baseline."""
+    wanted = []
+    for name in ("lists", "grammar"):
+        of = [f"{name}: {row}" for row in (TREE, FOREST, PROBABLE, NARROW, TREE + SAME, FOREST + SAME)]
+        wanted += [(of[1], of[0]), (of[2], of[0]), (of[5], of[4]), (of[3], of[0]), (of[1], of[3])]
+        wanted += [(of[0], "lists: n-grams"), (of[1], "lists: n-grams")]
+    return [pair for pair in wanted if set(pair) <= set(systems)]
+
+
+def comparison(items: Sequence[dict[str, Any]], works: dict[str, Work], size: str, a: str, b: str) -> dict[str, Any]:
+    """Two systems: over the splits; over all predicates at once, sentences being drawn; and McNemar's test of right arguments."""
+    found: dict[str, Any] = {key: across(items, a, b, key) for key in ("f1", "precision", "recall")}
+    ids = [each for one in items for each in one["ids"]]
+    once = {"part": "all", "train": 1, "ids": ids, "systems": {name: [v for one in items for v in one["systems"][name]] for name in (a, b)}}  # fmt: skip
+    pooled = across([once], a, b, "f1", groups=lambda each: str(each).rpartition("/")[0])
+    sides = [works[name.partition(": ")[0]].hits(size, name.partition(": ")[2]) for name in (a, b)]
+    either = sorted(sides[0] | sides[1])
+    row = mcnemar_row(a, [hit in sides[0] for hit in either], b, [hit in sides[1] for hit in either])
+    kept = {key: row[key] for key in ("only_a", "only_b", "p_mcnemar")}
+    counts = {side: np.sum([np.sum(one["systems"][name], axis=0) for one in items], axis=0).tolist() for side, name in (("counts_a", a), ("counts_b", b))}  # fmt: skip
+    return {
+        "a": a,
+        "b": b,
+        **found,
+        "pooled": {key: pooled[key] for key in ("difference", "interval", "p")},
+        **kept,
+        **counts,
+    }

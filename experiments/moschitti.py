@@ -18,7 +18,18 @@ from experiments import plain
 from experiments.differences import across, figure, part, summary
 from experiments.documents import without_twins
 from experiments.moschitti_choice import PAPER, ROWS, Choice, Chooser, Chosen, choose, unchosen
-from experiments.moschitti_data import FORMS, Example, Split, as_table, examples, limited, on_parse, splits, text_of
+from experiments.moschitti_data import (
+    FORMS,
+    Example,
+    Split,
+    as_table,
+    examples,
+    learnt_by_the_parser,
+    limited,
+    on_parse,
+    splits,
+    text_of,
+)
 from experiments.running import Kept, Say
 from treelet.errors import TreeletWarning
 from treelet.learn import KernelSVC
@@ -83,7 +94,7 @@ def run(
     say(f"choosing on {len(chosen_on)} arguments")
     choice, words = chosen([journal[k] for k in chosen_on], setting, n_jobs=n_jobs, seed=seed, say=say)
     kept = Kept(folder, f"moschitti-{'quick' if quick else 'usual'}-{seed}")
-    elsewhere = {e.words for e in masc}
+    elsewhere = learnt_by_the_parser()
     work = Work(choice.rows, words, setting.fractions, ["pruned", "unmarked"] if quick else list(FORMS), n_jobs, say)
     for number, split in enumerate(parts):
         if number not in kept.done:

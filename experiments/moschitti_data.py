@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from experiments.documents import balanced_folds, drawn_documents, rows_of, without_twins
 from treelet.cuts import TreeIndex, argument_tree, indicators, role_features
 from treelet.cuts.roles import ARGUMENT, PREDICATE
+from treelet.datasets.loaders import corpus, question_bank
 from treelet.datasets.roles import propbank
+from treelet.formats.base import read_document
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.spans import Span
 
@@ -94,6 +96,12 @@ def on_parse(example: Example) -> Example | None:
     if parsed is None or not is_argument(parsed, example.predicate, example.span):
         return None
     return example._replace(sentence=parsed)
+
+
+def learnt_by_the_parser() -> set[tuple[str, ...]]:
+    """The words of each sentence of other corpora that the parser has learnt from: MASC, all its documents, and QuestionBank."""
+    masc = Treebank.from_columns(read_document(corpus("masc_srl", "trees.tsv"), "tsv", label_column=0).trees["tree"])
+    return {tuple(tree.words()) for bank in (masc, question_bank()) for tree in bank if tree is not None}
 
 
 # --- parts ------------------------------------------------------------------------------------------------------

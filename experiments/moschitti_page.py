@@ -159,8 +159,9 @@ def _parses(found: dict[str, Any]) -> list[str]:
     return [
         "## A parser's trees",
         "The paper's table 2 asks whether tree kernels are robust with automatic trees (FrameNet there). Here the first tree of each "
-        "of the lists that a lexicalised parser made of the same sentences; it had not learnt from the sentence's document. The parser had learnt from MASC: "
-        f"{found['twins']:,} arguments of sentences with the words of a MASC sentence are left out, of the training too. "
+        "of the lists that a lexicalised parser made of the same sentences; it had not learnt from the sentence's document. It had learnt from MASC, which has 33 articles of "
+        "the sample, and from QuestionBank: none of these articles has roles in PropBank's release, but what has the words of a sentence there is left out all the same "
+        f"({found['twins']:,} test arguments), of the training too. "
         f"Of the {found['arguments']:,} arguments {lost:,} ({100 * lost / found['arguments']:.1f} %) are no constituents of the parser's tree; "
         "the figures are those of the others, the same for all columns, but for the one that counts them as wrong.",
         report.table(

@@ -108,6 +108,15 @@ def fitted_answers(chosen: dict[str, Any], texts: Sequence[str], y: Any, test_te
     return predicted
 
 
+def fitted_values(
+    chosen: dict[str, Any], texts: Sequence[str], y: Any, test_texts: Sequence[str]
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The classes, at least three, and how sure such a machine is of each for each test text."""
+    X, X_test = vectorised(chosen["words"], chosen["characters"], texts, test_texts)
+    machine = _machine(chosen["C"]).fit(X, y)
+    return machine.classes_, machine.decision_function(X_test)
+
+
 def told(chosen: dict[str, Any]) -> str:
     """What was chosen, as pages say it.
 

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conftest import run_experiment
-from experiments import forest_relations, forest_roles
+from experiments import forest_relations, forest_relations_page, forest_roles, forest_roles_page, report
+from experiments.differences import figure, summary
 from experiments.forest_coverage import coverage, coverages
+from experiments.forest_examples import Decoded, Setting, examples
 from experiments.forest_parsers import of_lists, split
+from experiments.forest_relations_data import cut, of_grammar
+from experiments.forest_treebanks import GRAMMAR, anywhere
+from experiments.forest_wording import spread
+from treelet.cuts import path_enclosed_tree
 from treelet.errors import ParameterError
 from treelet.metrics import paired_bootstrap, semeval_scores
+from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
-from treelet.structures.instances import Parse, RoleInstance
+from treelet.structures.instances import Parse, RelationInstance, RoleInstance
 
 NEAR = "(S (NP (N He)) (VP (V saw) (NP (NP (D a) (N man)) (PP (P in) (NP (N town))))))"
 FAR = "(S (NP (N He)) (VP (V saw) (NP (D a) (N man)) (PP (P in) (NP (N town)))))"
@@ -26,35 +36,74 @@ def instance(doc: str = "d", arguments: tuple[tuple[str, int, int], ...] = ()) -
     return RoleInstance(tree=FAR, predicate=1, arguments=arguments, nbest=parses, doc=doc, sent=0)
 
 
-def test_a_quick_run(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TREELET_DATA", str(data_dir))
-    result = run_experiment("forest", "--quick", "--json", "--jobs", "2", "--out", tmp_path / "new")
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert json.loads((tmp_path / "new" / "forest.json").read_text()) == found
-    assert (tmp_path / "new" / "forest.png").read_bytes().startswith(b"\x89PNG")
-    names = [row["name"] for row in found["relations"]["rows"]]
-    ways = ["linear, tree", "linear, forest", "polynomial, tree", "polynomial, forest"]
-    assert names == ["features", "tree", "forest", *ways]
-    assert all(row["f1"] > 40 for row in found["relations"]["rows"])
-    documents = [set(part) for part in found["roles"]["documents"].values()]
+@pytest.fixture(scope="module")
+def quick(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Both experiments, quickly: what they found, their pages and what they did item by item."""
+    out = tmp_path_factory.mktemp("forest")
+    found: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TREELET_DATA", str(data_dir))
+        for name in ("forest-relations", "forest-roles"):
+            result = run_experiment(name, "--quick", "--json", "--jobs", "2", "--out", out)
+            assert result.exit_code == 0, result.output
+            found[name] = json.loads(result.stdout)
+            assert json.loads((out / f"{name}.json").read_text()) == found[name]
+            assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+            found[f"{name}.md"] = (out / f"{name}.md").read_text()
+            found[f"{name}.items"] = report.items(name, out)
+    return found
+
+
+def test_a_quick_run_of_relations(quick: dict[str, Any]) -> None:
+    found, page, items = (quick[f"forest-relations{suffix}"] for suffix in ("", ".md", ".items"))
+    names = [row["name"] for row in found["rows"]]
+    assert names[:5] == ["n-grams", "features", "MCT", "tree", "forest"]
+    assert {f"{way}, {kind}" for way in ("linear", "polynomial") for kind in ("tree", "forest")} < set(names)
+    assert sum(", leaves=" in name for name in names) == 2, "tree and forest with the leaves that were not chosen"
+    assert all(row["f1"] > 40 for row in found["rows"])
+    assert "Quick run" in page
+    for row in (*found["rows"], *found["grammar"]["rows"]):
+        assert f"| {row['name']} | {row['precision']:.2f} | {row['recall']:.2f} | {row['f1']:.2f} |" in page
+    official = items[0]
+    assert set(official["systems"]) == set(names)
+    for row in found["rows"]:
+        sides = [
+            [official["labels"][k] for k in which] for which in (official["gold"], official["predicted"][row["name"]])
+        ]
+        assert semeval_scores(*sides).f1 == pytest.approx(row["f1"]), "any measure can be had from what is kept"
+        assert figure(official["systems"][row["name"]]) == pytest.approx(row["accuracy"])
+    splits = [set(one["ids"]) for one in items if one["part"].startswith("split")]
+    assert len(set.union(*splits)) == sum(map(len, splits)), "no sentence is tested on twice"
+    assert {claim.verdict for claim in forest_relations_page.claims(found)} <= {"holds", "partly", "not"}
+
+
+def test_a_quick_run_of_roles(quick: dict[str, Any]) -> None:
+    found, page, items = (quick[f"forest-roles{suffix}"] for suffix in ("", ".md", ".items"))
+    documents = [set(part) for part in found["documents"].values()]
     assert all(documents)
     assert len(set.union(*documents)) == sum(map(len, documents)), "no document is in two parts"
-    page = (tmp_path / "new" / "forest.md").read_text()
     assert "Quick run" in page
-    for row in found["relations"]["rows"]:
-        assert f"| {row['name']} | {row['precision']:.2f} | {row['recall']:.2f} | {row['f1']:.2f} |" in page
-    for parser in found["roles"]["parsers"].values():
-        for row in parser["rows"]:
-            assert f"| {row['name']} | {row['precision']:.2f} | {row['recall']:.2f} | {row['f1']:.2f} |" in page
+    for size in ("train", "all"):
+        splits = forest_roles.items_of(items, size)
+        for row in found["rows"][size]:
+            assert row["f1"] == summary(splits, row["name"], "f1")
+            assert f"| {row['name'].partition(': ')[2]} | {spread(row['precision'])} |" in page
+    for one in items:
+        for same, row in (("tree, same margin", "tree"), ("forest, same margin", "forest")):
+            margins = found["parsers"]["lists"]["margins"]
+            if margins[same] == margins[row]:
+                assert one["systems"][f"lists: {same}"] == one["systems"][f"lists: {row}"]
+    for parser in found["parsers"].values():
         covered = {row["what"]: row for row in parser["coverage"]}
-        assert covered["forest, every node"]["unmatched"] <= covered["best tree, every constituent"]["unmatched"]
-        assert covered["forest, pruned"]["unmatched"] < covered["best tree, pruned"]["unmatched"]
-        assert covered["forest, pruned"]["ratio"] > 1
+        missed = {what: row["unmatched"]["value"] for what, row in covered.items()}
+        assert missed["forest, every node"] <= missed["best tree, every constituent"]
+        assert missed["forest, pruned"] < missed["best tree, pruned"]
+        assert covered["forest, pruned"]["ratio"]["value"] > 1
+    assert {claim.verdict for claim in forest_roles_page.claims(found)} <= {"holds", "partly", "not"}
 
 
-def test_quick_and_full_exclude_each_other() -> None:
-    result = run_experiment("forest", "--quick", "--full")
+def test_what_an_experiment_cannot_be_told() -> None:
+    result = run_experiment("moschitti", "--quick", "--full")
     assert result.exit_code != 0
     assert "not both" in result.stderr
     result = run_experiment("questions", "--full")
@@ -81,39 +130,93 @@ def test_unmatched_arguments_by_hand() -> None:
 def test_examples_of_trees_and_forests() -> None:
     part = [instance(arguments=(("ARG0", 0, 1), ("ARG1", 2, 4)))]
     parser = of_lists(part)
-    tree = forest_roles.examples(part, parser, forest_roles.Setting())
+    tree = examples(part, parser, Setting())
     assert dict(zip(tree.spans, tree.labels.tolist(), strict=True)) == {(0, 1): "ARG0", (2, 6): "none"}
-    setting = forest_roles.Setting(forest=True, threshold=0.0)
-    forest = forest_roles.examples(part, parser, setting)
+    setting = Setting(forest=True, threshold=0.0)
+    forest = examples(part, parser, setting)
     roles = dict(zip(forest.spans, forest.labels.tolist(), strict=True))
     assert {span for span, role in roles.items() if role != "none"} == {(0, 1), (2, 4)}
     assert len(forest) == 6
     assert sorted(forest.above(0.5).spans) == [(0, 1), (2, 6)]
-    drawn = forest_roles.examples(part, parser, setting, keep=1.0)
-    assert sorted(drawn.labels.tolist()) == ["ARG0", "ARG1", "none", "none"]
+    assert [forest.spans[k] for k in forest.only(tree.by_predicate(1))] == forest.above(0.5).spans
+    assert sorted(forest.thinned(0).labels.tolist()) == ["ARG0", "ARG1", "none", "none"]
     assert isinstance(forest.table["path"][0], Forest)
     assert setting.kernel()(forest.table).shape == (6, 6)
 
 
+def test_examples_of_some_predicates() -> None:
+    part = [instance(arguments=((f"ARG{k}", 0, 1),)) for k in range(4)]
+    made = examples(part, of_lists(part), Setting())
+    some = made.of([1, 3])
+    assert some.owners.tolist() == [0, 0, 1, 1]
+    assert [label for label in some.labels if label != "none"] == ["ARG1", "ARG3"]
+    assert sorted(some.thinned(0, keep=0.0).labels) == ["ARG1", "ARG3"]
+
+
 def test_the_surest_come_first_and_nothing_overlaps() -> None:
-    part = [instance()]
-    setting = forest_roles.Setting(forest=True, threshold=0.0)
-    Y = forest_roles.examples(part, of_lists(part), setting)
+    part = [instance(arguments=(("A", 0, 1), ("A", 4, 6)))]
+    Y = examples(part, of_lists(part), Setting(forest=True, threshold=0.0))
     classes = np.array(["A", "B", "none"])
     values = np.array([[-1.0, -1.0, 1.0]] * len(Y))
     values[Y.spans.index((2, 6))] = 0.5, 0.4, -1
     values[Y.spans.index((4, 6))] = 0.1, 0.6, -1
     values[Y.spans.index((0, 1))] = 0.2, 0.1, 0
-    assert sorted(forest_roles.decoded(Y, 1, classes, values, 0.0)[0]) == [("A", 0, 1), ("B", 4, 6)]
-    assert forest_roles.decoded(Y, 1, classes, values, 0.5)[0] == [("B", 4, 6)]
+    found = Decoded.of(part, Y, classes, values, 0.0)
+    assert found.arguments == [("B", 4, 6), ("A", 0, 1)]
+    assert found.counts(0.0).tolist() == [[1, 2, 2]]
+    assert found.hits(0.0) == {(0, "A", 0, 1)}
+    assert found.f1(0.0) == 50
+    assert found.f1(0.0, labelled=False) == 100
+    # What is found at a larger margin is what would be found with that as the lowest.
+    assert found.counts(0.5).tolist() == Decoded.of(part, Y, classes, values, 0.5).counts(0.5).tolist() == [[0, 2, 1]]
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-2, 2))
+def test_a_larger_margin_takes_the_first_of_what_a_smaller_one_takes(seed: int, margin: float) -> None:
+    part = [instance(arguments=(("A", 0, 1), ("B", 2, 6)))] * 3
+    Y = examples(part, of_lists(part), Setting(forest=True, threshold=0.0))
+    values = np.random.default_rng(seed).normal(size=(len(Y), 3))
+    low, high = (Decoded.of(part, Y, np.array(["A", "B", "none"]), values, least) for least in (-9.0, margin))
+    assert low.counts(margin).tolist() == high.counts(margin).tolist()
+    assert low.hits(margin) == high.hits(margin)
 
 
 def test_documents_are_split_whole() -> None:
-    parts = split([instance(f"d{k % 20}") for k in range(60)], seed=1)
-    names = [{one.doc for one in part} for part in (parts.fit, parts.dev, parts.test)]
-    assert [len(each) for each in names] == [13, 3, 4]
-    assert len(set.union(*names)) == 20
-    assert sum(map(len, (parts.fit, parts.dev, parts.test))) == 60
+    parts = split([instance(f"d{k % 24}") for k in range(72)], folds=5, seed=1)
+    names = [{one.doc for one in part} for part in (parts.fit, parts.dev, *parts.folds)]
+    assert [len(each) for each in names] == [3, 2, 4, 4, 4, 4, 3]
+    assert len(set.union(*names)) == 24
+    assert len(parts.all) == 72
+
+
+def test_no_sentence_is_learnt_from_and_tested_on() -> None:
+    parts = split([instance(f"d{k % 24}") for k in range(72)], folds=5, seed=1)
+    only = forest_roles.Split(parts, 0, 10, seed=0)
+    assert only.train["all"] == [], "all sentences have the same words"
+    assert [parts.all[k] for k in only.tests] == parts.folds[0]
+
+
+def test_a_grammar_of_phrases() -> None:
+    trees = [Tree.parse(NEAR), Tree.parse(FAR)]
+    grammar = PCFG.from_treebank(trees, **GRAMMAR)
+    assert set(grammar.start) == {"S"}
+    phrases = anywhere(grammar, trees)
+    assert sum(phrases.start.values()) == pytest.approx(1)
+    assert phrases.start["NP^VP"] == phrases.start["S"] == pytest.approx(2 / 13)
+    found = phrases.forests([["a", "man"]])[0]
+    assert found is not None
+    assert found.best()[0] == Tree.parse("(NP (D a) (N man))")
+
+
+def test_parses_of_spans_have_their_entities_in_place() -> None:
+    trees = [Tree.parse(NEAR), Tree.parse(FAR)]
+    phrases = anywhere(PCFG.from_treebank(trees, **GRAMMAR), trees)
+    one = RelationInstance(words=tuple(trees[0].words()), e1=(5, 6), e2=(3, 4), label="Other")
+    parsed = of_grammar([one], phrases, span=True, n_jobs=1)[0]
+    assert (parsed.e1, parsed.e2) == ((2, 3), (0, 1))
+    assert parsed.best.words() == ["man", "in", "town"]
+    assert cut([parsed], "tree", "tags", 1.0)[0] == path_enclosed_tree(parsed.best, (2, 3), (0, 1), mark="tags")
+    assert len(cut([parsed], "forest", "tags", 2.0)) == 1
 
 
 def test_tests_of_differences() -> None:
@@ -124,5 +227,8 @@ def test_tests_of_differences() -> None:
     a, b = np.random.default_rng(0).integers(2, size=(2, 200)).astype(float)
     mine = paired_bootstrap(a[:, None], b[:, None], lambda sums: sums[..., 0] / 200, n=4000)
     assert mine == paired_bootstrap(a, b, n=4000)
+    scores = semeval_scores(gold.tolist(), found.tolist())
+    assert forest_relations.macro_precision(sums) == pytest.approx(scores.precision)
+    assert forest_relations.macro_recall(sums) == pytest.approx(scores.recall)
     with pytest.raises(ParameterError, match="one shape"):
         paired_bootstrap(a, b, lambda sums: sums[..., 0])

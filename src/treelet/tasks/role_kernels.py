@@ -18,7 +18,9 @@ B = TypeVar("B")
 LINEAR_ALPHA, POLYNOMIAL_ALPHA = 0.4, 0.23  # conventions
 
 
-def hybrid(theta: float = 0.5, lam: float = 0.4, *, forest: bool = False, normalized: bool = True) -> Kernel:
+def hybrid(
+    theta: float = 0.5, lam: float = 0.4, *, forest: bool = False, leaves: bool = False, normalized: bool = True
+) -> Kernel:
     r"""The hybrid kernel for semantic roles of Che et al. (2006): paths, and what the arguments consist of.
 
     .. math:: K = \theta K_{path} + (1 - \theta) K_{constituent}
@@ -31,6 +33,8 @@ def hybrid(theta: float = 0.5, lam: float = 0.4, *, forest: bool = False, normal
         The decay of the tree kernels. 0.4 is what Moschitti (2006) found best for subset trees.
     forest : bool
         True where the columns have forests: `ForestKernel` instead of `SubsetTree`.
+    leaves : bool
+        Whether words count without their tags, as in `SubsetTree`.
     normalized : bool
         True to normalise each of the two, so that a large constituent does not outweigh its path.
 
@@ -51,7 +55,7 @@ def hybrid(theta: float = 0.5, lam: float = 0.4, *, forest: bool = False, normal
            [0.75, 1.  ]])
     """
     _check_weight("theta", theta)
-    path, constituent = (_tree(name, lam, forest, normalized) for name in ("path", "constituent"))
+    path, constituent = (_tree(name, lam, forest, leaves, normalized) for name in ("path", "constituent"))
     return float(theta) * path + (1 - float(theta)) * constituent
 
 
@@ -61,6 +65,7 @@ def composite(
     lam: float = 0.4,
     *,
     forest: bool = False,
+    leaves: bool = False,
     normalized: bool = True,
 ) -> Kernel:
     r"""The composite kernel for relations of Zhang et al. (2006): features of the entities, and the tree around them.
@@ -80,6 +85,8 @@ def composite(
         The decay of the tree kernel.
     forest : bool
         True where the column has forests: `ForestKernel` instead of `SubsetTree`.
+    leaves : bool
+        Whether words count without their tags, as in `SubsetTree`.
     normalized : bool
         True to normalise both, the features before they are expanded.
 
@@ -112,11 +119,11 @@ def composite(
         features = features.normalized()
     if degree != 1:
         features = features.polynomial(degree=degree, coef0=1.0)
-    return float(alpha) * features + (1 - float(alpha)) * _tree("tree", lam, forest, normalized)
+    return float(alpha) * features + (1 - float(alpha)) * _tree("tree", lam, forest, leaves, normalized)
 
 
-def _tree(column: str, lam: float, forest: bool, normalized: bool) -> Kernel:
-    kernel = On(column, ForestKernel(lam=lam) if forest else SubsetTree(lam=lam))
+def _tree(column: str, lam: float, forest: bool, leaves: bool, normalized: bool) -> Kernel:
+    kernel = On(column, ForestKernel(lam, leaves) if forest else SubsetTree(lam, leaves=leaves))
     return kernel.normalized() if normalized else kernel
 
 

@@ -1,0 +1,67 @@
+"""Words and figures that both pages of the forest experiment have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from experiments import report
+
+QUICK = " **Quick run: few examples, few parses, short scales.**"
+COLOURS = {"tree": "tab:gray", "forest": "tab:green", "forest, probabilities": "darkgreen", "n-grams": "tab:orange"}
+
+
+def interval(ends: Sequence[float]) -> str:
+    """Both ends.
+
+    >>> interval([-0.5, 1.25])
+    '-0.50 to +1.25'
+    """
+    return f"{ends[0]:+.2f} to {ends[1]:+.2f}"
+
+
+def difference(test: Mapping[str, Any]) -> str:
+    """A difference with its interval and p.
+
+    >>> difference({"difference": 1.0, "interval": [0.5, 1.5], "p": 0.01})
+    '+1.00 (+0.50 to +1.50), p 0.0100'
+    """
+    return f"{test['difference']:+.2f} ({interval(test['interval'])}), p {report.p_value(test['p'])}"
+
+
+def spread(found: Mapping[str, float]) -> str:
+    """A mean over splits, and their standard deviation.
+
+    >>> spread({"mean": 61.234, "std": 0.5})
+    '61.23 ± 0.50'
+    """
+    return f"{found['mean']:.2f} ± {found['std']:.2f}"
+
+
+def sure(test: Mapping[str, Any], p: str = "p") -> bool:
+    """Whether a test shows that the first is better."""
+    return bool(test["difference"] > 0 and test[p] < 0.05)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Some names in a sentence.
+
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed([])
+    ('a', 'a, b and c', 'nothing')
+    """
+    every = list(names)
+    if len(every) < 2:
+        return every[0] if every else "nothing"
+    return f"{', '.join(every[:-1])} and {every[-1]}"
+
+
+def edges(rows: Mapping[str, Sequence[str]]) -> str:
+    """Which chosen values end their scales."""
+    found = [f"{name}: {', '.join(names)}" for name, names in rows.items() if names]
+    return f"At the edge of its scale still ({'; '.join(found)})." if found else "No chosen value ends its scale."
+
+
+def paper(figures: Mapping[str, Any], what: str) -> str:
+    """The printed figures."""
+    rows = [(name, *(f"{value:.2f}" for value in figures[name])) for name in ("tree", "forest")]
+    return f"In the paper ({what}):\n\n" + report.table(("", "P", "R", "F1"), rows, right=range(1, 4))
