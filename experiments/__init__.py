@@ -41,18 +41,18 @@ EXPERIMENTS = {
         "collins_duffy",
         f"{RERANKING}: generated questions, or your own trees or lists",
         (),
-        10,
+        18,
         {},
         ("treebank", "nbest", "splits"),
     ),
     "collins-duffy-questionbank": Experiment(
-        "collins_duffy", f"{RERANKING}: QuestionBank", ("questionbank",), 10, {"treebank": "questionbank"}, ("splits",)
+        "collins_duffy", f"{RERANKING}: QuestionBank", ("questionbank",), 40, {"treebank": "questionbank"}, ("splits",)
     ),
     "collins-duffy-wsj": Experiment(
         "collins_duffy",
         f"{RERANKING}: Wall Street Journal, plain grammar",
         ("ptb_sample",),
-        10,
+        31,
         {"treebank": "wsj"},
         ("splits",),
     ),
@@ -60,15 +60,15 @@ EXPERIMENTS = {
         "collins_duffy",
         f"{RERANKING}: Wall Street Journal, annotated grammar",
         ("ptb_sample",),
-        10,
+        34,
         {"treebank": "wsj-markovised"},
         ("splits",),
     ),
     "collins-duffy-nbest": Experiment(
         "collins_duffy",
         f"{RERANKING}: the lists of a lexicalised parser",
-        ("wsj_nbest", "masc_srl"),
-        10,
+        ("wsj_nbest", "masc_srl", "questionbank", "qc_trees"),
+        30,
         {"treebank": "nbest"},
         ("splits",),
     ),
@@ -99,7 +99,7 @@ EXPERIMENTS = {
     "moschitti-time": Experiment(
         "moschitti_time",
         "time of tree kernels against tree size, and time to learn, fast and naive (Moschitti 2006)",
-        ("propbank_wsj_sample", "ptb_sample", "masc_srl"),
+        ("propbank_wsj_sample", "ptb_sample", "craft"),
         5,
     ),
     "parsing": Experiment(

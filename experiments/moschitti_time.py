@@ -7,6 +7,7 @@ treelet's. What grows, the nodes that are walked over or the pairs of nodes that
 from __future__ import annotations
 
 import re
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +20,13 @@ from scipy.optimize import nnls
 from scipy.stats import t as student
 from sklearn.svm import SVC
 
+from experiments.differences import part
 from experiments.documents import drawn_documents, rows_of
 from experiments.moschitti_data import examples, tree_of
 from experiments.pair_kernels import Kernel, compiled, timed
 from experiments.running import Say
-from treelet.datasets.loaders import wsj_sample
-from treelet.errors import ParameterError
+from treelet.datasets.loaders import corpus, wsj_sample
+from treelet.formats import read_document
 from treelet.gram import gram
 from treelet.kernels import PartialTree, SubsetTree, Subtree
 from treelet.structures import Tree, Treebank
@@ -45,7 +47,7 @@ SYSTEMS = {
 }
 CONTROLLED = ("SST fast", "PT fast")
 """What is timed on trees with other labels."""
-RANGES = {"10 to 55": (10, 55), "50 to 90": (50, 90)}
+RANGES = {"10 to 55": (10, 55), "50 to 100": (50, 100)}
 """The paper's range of nodes, and what follows."""
 
 
@@ -53,6 +55,7 @@ class Setting(NamedTuple):
     """How much is done."""
 
     sizes: Sequence[int]  # in nodes
+    least: int  # trees of a size, or it is left out
     trees: int  # at most, a size
     controls: int  # trees at most, a size, with other labels
     rounds: int
@@ -61,16 +64,17 @@ class Setting(NamedTuple):
     samples: int  # so often
 
 
-QUICK = Setting((10, 20, 40, 55, 60, 90), 30, 20, 2, 100, 60, 3)
-USUAL = Setting((*range(10, 60, 5), 60, 70, 80, 90), 500, 150, 5, 2000, 1000, 5)
-LEAST = 20  # trees of a size
+QUICK = Setting((10, 20, 40, 55, 70, 100), 20, 30, 20, 2, 100, 60, 3)
+USUAL = Setting((*range(10, 60, 5), 60, 70, 80, 90, 100), 200, 300, 150, 4, 2000, 1000, 5)
 BLOCKS = 10  # of columns, a row
 
 
 # --- trees ------------------------------------------------------------------------------------------------------
 
 
-def trees_of_size(trees: Sequence[Tree], sizes: Sequence[int], number: int, seed: int = 0) -> dict[int, list[Tree]]:
+def trees_of_size(
+    trees: Sequence[Tree], sizes: Sequence[int], number: int, *, least: int = 1, seed: int = 0
+) -> dict[int, list[Tree]]:
     """For each size, different places in a treebank that have exactly that many nodes below, themselves counted.
 
     Parameters
@@ -80,7 +84,9 @@ def trees_of_size(trees: Sequence[Tree], sizes: Sequence[int], number: int, seed
     sizes : sequence of int
         How many nodes.
     number : int
-        How many trees of each size at most. Where there are fewer than 20 (or than `number`), the size is an error.
+        How many trees of each size at most.
+    least : int
+        Sizes of which there are fewer are left out.
     seed : int
         Which of the places, at random.
     """
@@ -93,13 +99,17 @@ def trees_of_size(trees: Sequence[Tree], sizes: Sequence[int], number: int, seed
             if count in places:
                 places[count].append(node)
     rng = np.random.default_rng(seed)
-    chosen = {}
-    for size in sizes:
-        there, least = len(places[size]), min(number, LEAST)
-        if there < least:
-            raise ParameterError(f"there are only {there} constituents of exactly {size} nodes, not {least}")
-        chosen[size] = [places[size][k] for k in rng.choice(there, min(number, there), replace=False)]
-    return chosen
+    return {
+        size: [there[k] for k in rng.choice(len(there), min(number, len(there)), replace=False)]
+        for size, there in places.items()
+        if len(there) >= least
+    }
+
+
+def craft() -> list[Tree]:
+    """The treebank of biomedical articles, which has many large trees."""
+    found = read_document(corpus("craft", "trees.clean.tsv"), "tsv", label_column=0, tree_column=2)
+    return [tree for tree in Treebank.from_columns(found.trees["tree"]) if tree is not None]
 
 
 def of_one_label(tree: Tree) -> Tree:
@@ -128,7 +138,11 @@ def with_ancestors(tree: Tree) -> Tree:
     return Tree.parse(" ".join(out))
 
 
-CONTROLS = {"one label": of_one_label, "labels with two ancestors": with_ancestors}
+CONTROLS: dict[str, Callable[[Tree], Tree]] = {
+    "as they are": lambda tree: tree,
+    "one label": of_one_label,
+    "labels with two ancestors": with_ancestors,
+}
 """The same trees with labels that are more and less often alike."""
 
 
@@ -160,9 +174,10 @@ def slope_row(cells: Mapping[int, Floats], low: int, high: int, *, draws: int, s
     }
 
 
-def straightness(sizes: Sequence[float], times: Sequence[float]) -> float:
-    """How much of the variance of the times a straight line explains, on plain axes: what an eye sees in a figure."""
-    return float(np.corrcoef(sizes, times)[0, 1] ** 2)
+def straightness(points: Sequence[Mapping[str, Any]], name: str) -> float:
+    """How much of the variance of the times a straight line explains on plain axes, up to the paper's size: what an eye sees there."""
+    few = [point for point in points if point["nodes"] <= RANGES["10 to 55"][1]]
+    return float(np.corrcoef([p["nodes"] for p in few], [p["times"][name] for p in few])[0, 1] ** 2)
 
 
 def shares(points: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
@@ -186,7 +201,7 @@ def growth(
     All sizes and algorithms come in turn, several times, and of each block of pairs the least time counts: other work on the machine
     then disturbs none for long.
     """
-    by_size = trees_of_size(trees, setting.sizes, setting.trees, seed)
+    by_size = trees_of_size(trees, setting.sizes, setting.trees, least=setting.least, seed=seed)
     points: list[dict[str, Any]] = [
         {"nodes": n, "trees": len(of), "times": {}, "pairs": {}} for n, of in by_size.items()
     ]
@@ -206,22 +221,16 @@ def growth(
                 times[name], point["pairs"][name] = float(cells[name][size].mean()), found.worked_on
     return {
         "points": points,
+        "items": {size: {name: cells[name][size].mean(axis=1) for name in names} for size in by_size},
         "slopes": {
             name: {
                 label: slope_row(cells[name], low, high, draws=setting.draws, seed=seed)
                 for label, (low, high) in RANGES.items()
+                if points[-1]["nodes"] >= high
             }
             for name in names
         },
-        "straight": {
-            name: {
-                label: straightness(
-                    *zip(*[(p["nodes"], p["times"][name]) for p in points if low <= p["nodes"] <= high], strict=True)
-                )
-                for label, (low, high) in RANGES.items()
-            }
-            for name in names
-        },
+        "straight": {name: straightness(points, name) for name in names},
         "shares": {name: shares(points, name) for name in names},
     }
 
@@ -305,15 +314,14 @@ def ratio_row(values: Sequence[float]) -> dict[str, Any]:
 
 def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambda text: None) -> dict[str, Any]:
     """The whole experiment on one core, whatever `n_jobs`; with `quick`, few trees."""
-    setting = QUICK if quick else USUAL
+    setting, before = (QUICK if quick else USUAL), _children()
     journal = [tree for tree in wsj_sample()[0] if tree is not None]
-    masc = list({id(e.sentence): e.sentence.tree for e in examples("masc")}.values())
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(Path(folder))
         corpora = {}
-        for corpus, trees in (("Wall Street Journal sample", journal), ("MASC", masc)):
-            say(corpus)
-            corpora[corpus] = growth(program, trees, list(SYSTEMS), setting=setting, seed=seed, say=say)
+        for name, trees in (("Wall Street Journal sample", journal), ("CRAFT", craft())):
+            say(name)
+            corpora[name] = growth(program, trees, list(SYSTEMS), setting=setting, seed=seed, say=say)
         controls = {}
         for name, changed in CONTROLS.items():
             say(f"Wall Street Journal sample, {name}")
@@ -322,4 +330,26 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
             controls[name] = growth(program, trees, CONTROLLED, setting=less, seed=seed, say=say)
         say("learning ARG0")
         learnt = learning(program, setting=setting, seed=seed, say=say)
-    return {"corpora": corpora, "controls": controls, "learning": learnt, "rounds": setting.rounds}
+    return {
+        "items": [*kept(corpora), *kept(controls)],
+        "corpora": corpora,
+        "controls": controls,
+        "learning": learnt,
+        "rounds": setting.rounds,
+        "program_seconds": _children() - before,
+    }
+
+
+def kept(growths: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The times of each tree with all others, taken out."""
+    return [
+        part(f"{corpus}, {size} nodes", len(times["SST fast"]), range(len(times["SST fast"])), times)
+        for corpus, found in growths.items()
+        for size, times in found.pop("items").items()
+    ]
+
+
+def _children() -> float:
+    """CPU seconds of all programs that were run."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

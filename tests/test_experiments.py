@@ -122,12 +122,15 @@ def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
     assert said[0] == "1 of 2 splits were done before and are kept"
     assert sum(line.startswith("split") for line in said) == 1
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {f"collins-duffy.{suffix}" for suffix in ("json", "md", "png")}, "nothing else is left behind"
+    suffixes = ("json", "items.json.xz", "md", "png")
+    assert names == {f"collins-duffy.{suffix}" for suffix in suffixes}, "nothing else is left behind"
     whole, page = run("collins-duffy", quick=True)
     for key in ("pcfg", "reranked", "oracle", "relative_improvement", "depth", "scale", "more", "deviations"):
         assert results[key] == whole[key]
     assert whole["pcfg"] < whole["reranked"] < whole["oracle"]
-    assert set(whole["depth"]["3"]) == {"score", "improvement"}
+    assert set(whole["depth"]["3"]) == {"score", "improvement", "scores"}
+    assert results["test"] == whole["test"]
+    assert results["tests"] == whole["tests"]
     assert whole["depth"]["1"]["score"]["mean"] < whole["depth"]["3"]["score"]["mean"]
     assert "GENERATED" in page
     assert "Quick run" in page
@@ -142,7 +145,7 @@ def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
     assert {"pcfg", "reranked", "oracle", "relative_improvement", "depth", "scale", "seconds"} <= set(data)
     names = {path.name for path in tmp_path.iterdir()}
     stem = "collins-duffy-bank"
-    assert names == {"bank.mrg", *(f"{stem}.{suffix}" for suffix in ("json", "md", "png"))}
+    assert names == {"bank.mrg", *(f"{stem}.{suffix}" for suffix in ("json", "items.json.xz", "md", "png"))}
     assert f"({stem}.png)" in (tmp_path / f"{stem}.md").read_text()
     result = run_experiment("questions", "--splits", "3")
     assert result.exit_code != 0
@@ -158,18 +161,18 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
             line = {"doc": f"d{number // 3}", "gold": str(tree), "nbest": [[logp, 0.5, str(t)] for t, logp in found]}
             stream.write(json.dumps(line) + "\n")
     results, _ = run("collins-duffy", quick=True, nbest=str(tmp_path / "lists.jsonl"))
-    assert results["kind"] == "nbest"
+    assert results["kind"] == "lists"
     assert results["oracle"] >= results["pcfg"]
     with pytest.raises(tl.errors.ParameterError, match="not both"):
         run("collins-duffy", quick=True, nbest="a", treebank="b")
 
 
 def test_no_test_sentence_is_trained_on() -> None:
-    from experiments import collins_duffy
+    from experiments.collins_duffy_data import Data
 
     bank = tl.datasets.flights(60, random_state=3)
     doubled = tl.Treebank.concat([bank, bank])  # every sentence twice: most have a twin in another part
-    parts = collins_duffy.Data("file", "doubled", (70, 20, 30), 1, doubled).parts(0, 3)
+    parts = Data("file", "doubled", (70, 20, 30), 1, doubled).parts(0, 3)
     train, dev, test = (
         {" ".join(tree.words()) for tree in part.gold} for part in (parts.train, parts.development, parts.test)
     )

@@ -88,10 +88,11 @@ def test_trees_have_exactly_as_many_nodes() -> None:
     assert {size: {len(list(t.nodes())) for t in some} for size, some in found.items()} == {2: {2}, 7: {7}, 12: {12}}
     assert all(len(some) == 20 for some in found.values())
     assert found == moschitti_time.trees_of_size(bank, (2, 7, 12), 20)
-    with pytest.raises(tl.errors.ParameterError, match="only 0 constituents of exactly 3000 nodes"):
-        moschitti_time.trees_of_size(bank, (3000,), 1)
+    assert list(moschitti_time.trees_of_size(bank, (3000, 7), 1)) == [7]
     one = moschitti_time.trees_of_size([tl.Tree.parse("(A (B x) (C (D y)))")], (1, 2, 3, 6), 1)
     assert [str(one[size][0]) for size in (3, 6)] == ["(C (D y))", "(A (B x) (C (D y)))"]
+    two = moschitti_time.trees_of_size([tl.Tree.parse("(A (B x) (C (D y)))")], (2, 6), 5, least=2)
+    assert {size: len(some) for size, some in two.items()} == {2: 2}
 
 
 def test_slope() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.optimize import minimize
 from sklearn import config_context
 from sklearn.base import clone
@@ -21,7 +22,14 @@ import treelet as tl
 from conftest import binary, check_forgeries
 from treelet import _core
 from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron, voting
-from treelet.learn.growing import GrowingBlocks, GrowingGraph, GrowingMatrix, GrowingParts, growing
+from treelet.learn.growing import (
+    GrowingBlocks,
+    GrowingGraph,
+    GrowingMatrix,
+    GrowingParts,
+    GrowingSparse,
+    growing,
+)
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
 from treelet.testing.reference import complete_subtree, depth, size, subset_trees
@@ -303,6 +311,28 @@ def test_ways_are_chosen_by_kernel_and_size(monkeypatch: pytest.MonkeyPatch) -> 
     slowly(monkeypatch)
     assert isinstance(growing(tl.SubsetTree().normalized() + 1, bank, 1), GrowingParts)
     assert GrowingParts.of(0 * tl.SubsetTree().gaussian(1.0) + tl.SubsetTree(), bank, 1) is not None
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.5])
+def test_sparse_rows_grow_by_features(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    dense = random.integers(0, 3, (60, 15)) * random.integers(0, 2, (60, 15))
+    dense[7] = 0  # a row of nothing
+    y, qid = random.random(60), np.repeat(np.arange(12), 5)
+    rows, kernel = scipy.sparse.csr_array(dense.astype(float)), factor * tl.kernels.Linear()
+    expected = VotedPerceptron(kernel, 3).fit(rows, y, qid)
+    monkeypatch.setattr("treelet.learn.growing.WHOLE", 100)
+    function = growing(kernel, kernel.coerce(rows), 1)
+    assert isinstance(function, GrowingSparse)
+    assert isinstance(growing(kernel, kernel.coerce(dense.astype(float)), 1), GrowingBlocks)
+    some = np.array([9, 7, 3])
+    np.testing.assert_allclose(function.values(some), factor * dense[some] @ dense[some].T)
+    function.add(3, 2.0)
+    function.add(9, -1.0)
+    np.testing.assert_allclose(function.scores(some), factor * dense[some] @ (2.0 * dense[3] - dense[9]))
+    found = VotedPerceptron(kernel, 3).fit(rows, y, qid)
+    np.testing.assert_array_equal(found.updates_, expected.updates_)
+    np.testing.assert_allclose(found.predict(rows), expected.predict(rows), atol=1e-9)
 
 
 def test_values_too_large_for_a_float64(monkeypatch: pytest.MonkeyPatch) -> None:

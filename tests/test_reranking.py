@@ -16,7 +16,7 @@ from treelet.errors import FormatError, InputTypeError, ParameterError, TreeErro
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.tasks import CandidateParses, Reranker
 from treelet.tasks.rerank_job import Setting, grid, parts_of_lists, parts_of_treebank, rerank
-from treelet.tasks.rerank_parts import part_sizes
+from treelet.tasks.rerank_parts import part_sizes, without_twins
 from treelet.tasks.reranking import NO_PARSE, random_split, reranking_kernel
 
 GOLD = ["(S (A (B x)) (C y))", "(S (B u) (C v))"]
@@ -293,6 +293,40 @@ def test_the_test_part_has_no_say(bank: tl.Treebank) -> None:
     other = rerank(type(parts)(parts.train, parts.development, parses), grid([0.3, 0.5], [None], [0.1]), epochs=1)
     assert other.setting == outcome.setting
     np.testing.assert_array_equal(other.chosen_rows, outcome.chosen_rows)
+
+
+def test_twins_go_from_earlier_parts_and_of_other_corpora() -> None:
+    words = [(word,) for word in "abcabd"]
+    parts, gone = without_twins([np.array([0, 1, 2]), np.array([3]), np.array([4, 5])], words)
+    assert ([part.tolist() for part in parts], gone) == ([[2], [3], [4, 5]], 2)
+    (rows,), gone = without_twins([np.arange(6)], words, [("a",), ("z",)])
+    assert (rows.tolist(), gone) == ([1, 2, 4, 5], 2)
+    with pytest.raises(ParameterError, match="training part has the same words"):
+        without_twins([np.array([0, 1]), np.array([2, 3]), np.array([4, 5])], words)
+    with pytest.raises(ParameterError, match="nothing is left"):
+        without_twins([np.arange(6)], words, words)
+
+
+def test_treebanks_are_split_by_whole_documents(bank: tl.Treebank) -> None:
+    documents = [f"d{number // 7}" for number in range(len(bank))]
+    parts = parts_of_treebank(bank, k=3, folds=2, documents=documents, random_state=1)
+    held = [{documents[row] for row in rows} for rows in parts.rows]
+    assert all(held)
+    assert len(set.union(*held)) == sum(map(len, held)), "no document is in two parts"
+    assert parts.notes["documents"] == len(set(documents))
+    for rows, part in zip(parts.rows, (parts.train, parts.development, parts.test), strict=True):
+        assert list(bank[rows]) == list(part.gold)
+    with pytest.raises(ParameterError, match="each needs one"):
+        parts_of_treebank(bank, documents=["a"])
+
+
+def test_the_right_tree_may_be_a_candidate(small: CandidateParses) -> None:
+    more = small.with_gold()
+    assert [str(tree) for tree in more.trees] == [GOLD[0], *TREES[:3], GOLD[1], *TREES[3:]]
+    assert more.counts.goodness[[0, 4]].tolist() == [1.0, 1.0]
+    assert more.first().tolist() == [1, 5], "the parser gives it no probability"
+    assert more.best(-np.arange(7.0)).tolist() == [0, 4]
+    assert more.best(np.zeros(7)).tolist() == more.first().tolist()
 
 
 def test_documents_stay_whole(found: CandidateParses) -> None:

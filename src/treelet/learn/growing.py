@@ -2,8 +2,9 @@
 
 There are several ways to the same scores. One, for sums of tree kernels, linear kernels and constants, keeps the
 function itself: one weighted graph of distinct subtrees (Collins & Duffy 2001, section 5), to which a tree is added
-in place. Any other kernel works through values among the training rows: all of them where they are few, otherwise those of
-the rows that come next, with what was learnt before as a `CompressedModel`.
+in place. Where rows are many and sparse, a linear kernel keeps a weight for each feature. Any other kernel works through values
+among the training rows: all of them where they are few, otherwise those of the rows that come next, with what was learnt before
+as a `CompressedModel`.
 """
 
 from __future__ import annotations
@@ -60,6 +61,9 @@ def growing(kernel: Kernel | None, data: Any, n_jobs: int | None) -> Growing:
         return parts
     if len(data) ** 2 <= WHOLE:
         return GrowingMatrix(gram(kernel, data, n_jobs=n_jobs))
+    sparse = GrowingSparse.of(kernel, data)
+    if sparse is not None:
+        return sparse
     return GrowingBlocks(kernel, data, n_jobs)
 
 
@@ -116,6 +120,54 @@ class GrowingBlocks:
     def add(self, row: int, weight: float) -> None:
         self.weights[row] += weight
         self._block.add(int(self._place[row]), weight)
+
+
+class GrowingSparse:
+    """A linear kernel's function on sparse rows: one weight for each feature, and nothing costs more than what is not 0."""
+
+    width = sys.maxsize
+
+    def __init__(self, rows: Any, factor: float) -> None:
+        self.start, self.feature, self.value = rows.indptr.astype(np.int64), rows.indices, rows.data
+        self.factor, self.weights = factor, np.zeros(rows.shape[1])
+
+    @classmethod
+    def of(cls, kernel: Kernel, data: Any) -> GrowingSparse | None:
+        """None where the kernel is not a linear one, or the rows are not sparse."""
+        parts = [part for part in linear_parts(kernel) if part.factor != 0]
+        if len(parts) != 1 or type(parts[0].place.kernel) is not Linear:
+            return None
+        vectors = parts[0].place.data(data)
+        if not vectors.is_sparse:
+            return None
+        rows = vectors.values.tocsr(copy=True)
+        rows.sum_duplicates()
+        return cls(rows, parts[0].factor)
+
+    def expect(self, rows: Rows) -> None:
+        pass
+
+    def scores(self, rows: Rows) -> Vector:
+        of, places = self._places(rows)
+        products = self.value[places] * self.weights[self.feature[places]]
+        return np.asarray(self.factor * np.bincount(of, products, minlength=len(rows)), dtype=np.float64)
+
+    def values(self, rows: Rows) -> Matrix:
+        of, places = self._places(rows)
+        features, column = np.unique(self.feature[places], return_inverse=True)
+        block = np.zeros((len(rows), len(features)))
+        block[of, column] = self.value[places]
+        return np.asarray(self.factor * (block @ block.T), dtype=np.float64)
+
+    def add(self, row: int, weight: float) -> None:
+        here = slice(self.start[row], self.start[row + 1])
+        self.weights[self.feature[here]] += weight * self.value[here]
+
+    def _places(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Which of the rows each of their features belongs to, and where it is."""
+        sizes = self.start[rows + 1] - self.start[rows]
+        of = np.repeat(np.arange(len(rows)), sizes)
+        return of, np.arange(len(of)) + np.repeat(self.start[rows] - np.cumsum(sizes) + sizes, sizes)
 
 
 # --- the function itself ------------------------------------------------------------------------------------------

@@ -61,15 +61,18 @@ class Setting:
         Fragments of at most this depth.
     logp : float
         The weight of the parser's log probability beside the fragments.
+    leaves : bool
+        Whether words count without their tags.
     """
 
     lam: float = 0.3
     max_depth: int | None = None
     logp: float = 0.0
+    leaves: bool = False
 
     def kernel(self) -> Kernel:
         """The kernel over `CandidateParses.table`."""
-        trees = SubsetTree(lam=self.lam, max_depth=self.max_depth)
+        trees = SubsetTree(lam=self.lam, max_depth=self.max_depth, leaves=self.leaves)
         trees.validate()
         if not 0 <= self.logp < math.inf:
             raise wrong("logp", "a number of at least 0", self.logp)
@@ -84,7 +87,7 @@ class Setting:
 
     def __str__(self) -> str:
         depth = "" if self.max_depth is None else f", depth {self.max_depth}"
-        return f"lam {self.lam:g}{depth}, logp {self.logp:g}"
+        return f"lam {self.lam:g}{depth}, logp {self.logp:g}{', leaves' * self.leaves}"
 
 
 def grid(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treelet.checks import wrong
 from treelet.errors import ParameterError
@@ -19,6 +18,7 @@ from treelet.tasks.reranking import CandidateParses, Rows, random_split
 from treelet.work import generator
 
 Say = Callable[[str], None]
+Words = tuple[str, ...]
 SIZES = (0.6, 0.15, 0.25)  # about the 800, 200 and 336 sentences of Collins & Duffy (2001)
 NAMES = ("training", "development", "test")
 
@@ -39,6 +39,8 @@ class Parts:
         on), ``unused``; how many ``documents`` there were, if parts are made of whole ones.
     seconds : dict of float
         By phase.
+    rows : tuple of three ndarrays of int
+        Where the sentences of each part stood in what was split.
     """
 
     train: CandidateParses
@@ -46,6 +48,7 @@ class Parts:
     test: CandidateParses
     notes: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    rows: tuple[Rows, ...] = ()
 
 
 def part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
@@ -87,6 +90,7 @@ def parts_of_treebank(
     folds: int = 10,
     max_words: int | None = 40,
     random_state: Any = 0,
+    documents: Sequence[str] | None = None,
     n_jobs: int = 1,
     progress: bool = False,
     say: Say = quiet,
@@ -112,6 +116,8 @@ def parts_of_treebank(
         Longer sentences are left out.
     random_state : int, RandomState or None
         Of the split.
+    documents : sequence of str, optional
+        The document of each tree. Parts are then made of whole ones, and sizes reached as nearly as these allow.
     n_jobs, progress
         Threads; whether to show progress bars.
     say : callable
@@ -138,8 +144,12 @@ def parts_of_treebank(
         raise ParameterError(
             f"none of the {len(whole):,} trees is of use: single words, missing, or above {max_words} words"
         )
-    split = random_split(len(kept), part_sizes(len(kept), sizes), random_state)
-    parts, notes["twins"] = without_twins([kept[part] for part in split], words)
+    counts = part_sizes(len(kept), sizes)
+    if documents is None:
+        split = [kept[part] for part in random_split(len(kept), counts, random_state)]
+    else:
+        split = _whole_documents(kept, documents, len(words), counts, random_state, notes)
+    parts, notes["twins"] = without_twins(split, words)
     notes["unused"] = len(kept) - sum(map(len, split))
     clock.done("split", _split_text(parts, notes))
     train, development, test = (whole[part] for part in parts)
@@ -154,7 +164,7 @@ def parts_of_treebank(
         "other candidates",
         f"development and test part, parsed: {len(tuned.trees):,} and {len(tested.trees):,} candidates",
     )
-    return Parts(learnt, tuned, tested, notes, clock.seconds)
+    return Parts(learnt, tuned, tested, notes, clock.seconds, tuple(parts))
 
 
 def parts_of_lists(
@@ -184,22 +194,16 @@ def parts_of_lists(
     words = [tuple(tree.words()) if tree is not None else () for tree in parses.gold]
     kept, notes = _kept(words, max_words)
     counts = part_sizes(len(kept), sizes)
-    names = [str(number) for number in range(len(words))] if documents is None else list(documents)
-    if len(names) != len(words):
-        raise ParameterError(f"there are {len(words):,} sentences and {len(names):,} documents: each needs one")
-    known = {name: code for code, name in enumerate(dict.fromkeys(names[row] for row in kept))}
-    of = np.array([known[names[row]] for row in kept])
-    split = [kept[part] for part in _whole_documents(of, counts, random_state)]
-    if len(known) < len(kept):
-        notes["documents"] = len(known)
+    names = [str(number) for number in range(len(words))] if documents is None else documents
+    split = _whole_documents(kept, names, len(words), counts, random_state, notes)
     notes["unused"] = len(kept) - sum(map(len, split))
     parts, notes["twins"] = without_twins(split, words)
     train, development, test = (parses.sentences(part) for part in parts)
     clock.done("split", _split_text(parts, notes))
-    return Parts(train, development, test, notes, clock.seconds)
+    return Parts(train, development, test, notes, clock.seconds, tuple(parts))
 
 
-def _kept(words: Sequence[tuple[str, ...]], max_words: int | None) -> tuple[Rows, dict[str, int]]:
+def _kept(words: Sequence[Words], max_words: int | None) -> tuple[Rows, dict[str, int]]:
     if max_words is not None and max_words < 1:
         raise wrong("max_words", "at least 1, or None", max_words)
     lengths = np.array([len(sentence) for sentence in words], np.int64)
@@ -208,12 +212,35 @@ def _kept(words: Sequence[tuple[str, ...]], max_words: int | None) -> tuple[Rows
     return np.flatnonzero((lengths > 0) & ~long), notes
 
 
-def without_twins(parts: list[Rows], words: Sequence[tuple[str, ...]]) -> tuple[list[Rows], int]:
-    """From each part, what a later part has too is taken out."""
-    seen: set[tuple[str, ...]] = set()
+def without_twins(
+    parts: Sequence[Rows], words: Sequence[Words], elsewhere: Iterable[Words] = ()
+) -> tuple[list[Rows], int]:
+    """Take out of each part what has the same words as something in a later part, or elsewhere; and how many went.
+
+    Parameters
+    ----------
+    parts : sequence of arrays of int
+        Parts of one corpus, those that are tested on last; or only one, to hold a corpus against others.
+    words : sequence of tuples of str
+        Of each sentence of the corpus.
+    elsewhere : iterable of tuples of str
+        Sentences of other corpora: such as those on which the parser was trained whose lists these are.
+
+    Examples
+    --------
+    >>> words = [("a", "b"), ("c",), ("a", "b"), ("d",)]
+    >>> parts, gone = without_twins([np.array([0, 1]), np.array([2, 3])], words)
+    >>> [part.tolist() for part in parts], gone
+    ([[1], [2, 3]], 1)
+    >>> parts, gone = without_twins([np.arange(4)], words, elsewhere=[("d",), ("e",)])
+    >>> [part.tolist() for part in parts], gone
+    ([[0, 1, 2]], 1)
+    """
+    names = NAMES if len(parts) == len(NAMES) else [f"{number}." for number in range(1, len(parts) + 1)]
+    seen = set(elsewhere)
     out: list[Rows] = []
     taken = 0
-    for name, part in zip(reversed(NAMES), reversed(parts), strict=True):
+    for name, part in zip(reversed(names), reversed(parts), strict=True):
         left = np.array([row for row in part if words[row] not in seen], np.int64)
         if not len(left):
             raise ParameterError(
@@ -226,7 +253,21 @@ def without_twins(parts: list[Rows], words: Sequence[tuple[str, ...]]) -> tuple[
     return out[::-1], taken
 
 
-def _whole_documents(of: NDArray[Any], sizes: Sequence[int], random_state: Any) -> list[Rows]:
+def _whole_documents(
+    kept: Rows,
+    documents: Sequence[str],
+    total: int,
+    sizes: Sequence[int],
+    random_state: Any,
+    notes: dict[str, int],
+) -> list[Rows]:
+    """Whole documents at random in three parts of about these sizes; how many there are is noted."""
+    if len(documents) != total:
+        raise ParameterError(f"there are {total:,} sentences and {len(documents):,} documents: each needs one")
+    known = {name: code for code, name in enumerate(dict.fromkeys(documents[row] for row in kept))}
+    if len(known) < len(kept):
+        notes["documents"] = len(known)
+    of = np.array([known[documents[row]] for row in kept])
     counts = np.bincount(of)
     order = generator(random_state).permutation(len(counts))
     begin = np.zeros(len(counts))
@@ -240,7 +281,7 @@ def _whole_documents(of: NDArray[Any], sizes: Sequence[int], random_state: Any) 
                 f"with {len(counts):,} whole documents, no sentence is left for the {name} part: "
                 "choose other sizes or another random_state"
             )
-    return split
+    return [kept[rows] for rows in split]
 
 
 def _split_text(parts: Sequence[Rows], notes: dict[str, int]) -> str:

@@ -194,6 +194,19 @@ class CandidateParses:
         rows = np.sort(order[place < n])
         return self._rows(rows, self.gold, self.qid[rows])
 
+    def with_gold(self) -> CandidateParses:
+        """Each sentence's right tree, before its candidates, as one more candidate that the parser gives no probability."""
+        n = np.arange(len(self))
+        qid = np.concatenate([n, self.qid])
+        rows = np.argsort(qid, kind="stable")
+        return CandidateParses(
+            self.gold,
+            Treebank.concat([self.gold, self.trees])[rows],
+            np.concatenate([np.full(len(self), -math.inf), self.logp])[rows],
+            qid[rows],
+            _joined([candidate_scores(self.gold, self.gold, n), self.counts])[rows],
+        )
+
     def _rows(self, rows: Rows, gold: Treebank, qid: Rows) -> CandidateParses:
         return CandidateParses(gold, self.trees[rows], self.logp[rows], qid, self.counts[rows])
 
@@ -227,6 +240,12 @@ class CandidateParses:
         return relative
 
     # --- scores -------------------------------------------------------------------------------------------------
+
+    def best(self, scores: NDArray[np.float64]) -> Rows:
+        """The row of the largest score of each sentence; on a tie, the one with the larger log probability."""
+        order = np.lexsort((-self.relative_logp(), -scores, self.qid))
+        rows: Rows = order[np.searchsorted(self.qid, np.arange(len(self)))]
+        return rows
 
     def first(self) -> Rows:
         """The rows of the parser's first choices: the largest log probability of each sentence."""
@@ -341,10 +360,7 @@ class Reranker:
 
     def choose(self, parses: CandidateParses) -> Rows:
         """The row of the chosen candidate of each sentence; on a tie, the one with the larger log probability."""
-        scores = self.scores(parses)
-        order = np.lexsort((-parses.relative_logp(), -scores, parses.qid))
-        rows: Rows = order[np.searchsorted(parses.qid, np.arange(len(parses)))]
-        return rows
+        return parses.best(self.scores(parses))
 
 
 def random_split(n: int, sizes: Sequence[int], random_state: Any) -> list[Rows]:

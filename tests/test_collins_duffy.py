@@ -1,0 +1,174 @@
+"""The parts of Collins & Duffy's experiment: fits that serve many rows, flat features, plans and what is left out."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import treelet as tl
+from experiments.collins_duffy_data import Data, load, numbered, question_lists, unseen, words_of
+from experiments.collins_duffy_fits import Fitted, Point, Pool, Way, answers, joined, scaled
+from experiments.collins_duffy_plan import GRIDS, at_edge, first_plan, own_rows, second_plan, told
+from experiments.flat_features import flat_features
+from treelet.learn import RankSVM, VotedPerceptron
+from treelet.tasks import CandidateParses
+
+
+@pytest.fixture(scope="module")
+def learnt() -> CandidateParses:
+    return CandidateParses.jackknifed(tl.datasets.flights(120), 12, folds=3)
+
+
+@pytest.fixture(scope="module")
+def found() -> CandidateParses:
+    bank = tl.datasets.flights(180)
+    return CandidateParses.parsed(tl.PCFG.from_treebank(bank[:120]), bank[120:], 12)
+
+
+@pytest.mark.parametrize("way", [Way(0.4), Way(depth=2), Way(0.4, logp=0.1), Way(0.5, form="normalised")])
+@pytest.mark.parametrize("prediction", ["averaged", "last", "voted"])
+def test_one_fit_is_as_good_as_one_for_each_number_of_passes(
+    way: Way, prediction: str, learnt: CandidateParses, found: CandidateParses
+) -> None:
+    fitted = Fitted(way, Pool(learnt), 3)
+    points = [Point(way, passes, prediction) for passes in (1, 2, 3)]
+    chosen = answers(fitted, Pool(found), points)
+    for point in points:
+        machine = VotedPerceptron(way.kernel(), point.passes, prediction=prediction)
+        machine.fit(learnt.table(), learnt.counts.goodness, learnt.qid)
+        np.testing.assert_array_equal(chosen[point], found.best(machine.predict(found.table(), found.qid)))
+    with pytest.raises(ValueError, match="3 times, not 4"):
+        fitted.weights(4, "last")
+
+
+def test_mixtures_go_from_the_parser_to_the_score(learnt: CandidateParses, found: CandidateParses) -> None:
+    way = Way(0.4)
+    chosen = answers(Fitted(way, Pool(learnt)), Pool(found), [Point(way, gamma=g) for g in (0.0, 1e9, None)])
+    parser, most, alone = chosen.values()
+    np.testing.assert_array_equal(parser, found.first())
+    np.testing.assert_array_equal(most, alone)
+
+
+def test_weights_are_of_length_1(learnt: CandidateParses) -> None:
+    way = Way(0.4)
+    fitted = Fitted(way, Pool(learnt), 2)
+    weights = fitted.weights(2, "averaged")
+    scores = fitted.scores(Pool(learnt), [(2, "averaged")])[:, 0]
+    length = np.sqrt(weights @ way.kernel()(learnt.table()) @ weights)
+    assert weights @ scores == pytest.approx(length)
+
+
+def test_the_ranking_svm_may_be_given_its_matrix(learnt: CandidateParses, found: CandidateParses) -> None:
+    way, part = Way(0.4, C=1.0), Pool(learnt.sentences(range(30)))
+    assert scaled(way, part).diagonal().mean() == pytest.approx(1)
+    machines = [Fitted(way, part), Fitted(way, part, 1, scaled(way, part))]
+    assert all(isinstance(each.machine, RankSVM) for each in machines)
+    one, two = (each.scores(Pool(found), [(1, "averaged")]) for each in machines)
+    np.testing.assert_allclose(one, two)
+
+
+def test_the_right_tree_is_what_others_are_compared_with(learnt: CandidateParses) -> None:
+    fitted = Fitted(Way(0.4, gold=True), Pool(learnt))
+    added = set(fitted.machine.updates_[:, 0].tolist())
+    right = {row for row, (tree, qid) in enumerate(zip(fitted.pool.parses.trees, fitted.pool.parses.qid, strict=True)) if tree == learnt.gold[int(qid)]}  # fmt: skip
+    assert added <= right
+
+
+# --- flat features ------------------------------------------------------------------------------------------------
+
+
+def by_hand(tree: tl.Tree) -> Counter[tuple[str, ...]]:
+    counts: Counter[tuple[str, ...]] = Counter()
+    tags: list[str] = []
+
+    def visit(node: tl.Tree) -> None:
+        labels = [child if isinstance(child, str) else child.label for child in node.children]
+        counts["production", node.label, *labels] += 1
+        if all(isinstance(child, str) or not child.children for child in node.children):
+            tags.append(node.label)
+            return
+        counts.update(("below", node.label, label) for label in labels)
+        counts.update(("beside", node.label, *pair) for pair in pairwise(["", *labels, ""]))
+        for child in node.children:
+            visit(child)
+
+    visit(tree)
+    counts.update(("tags", *pair) for pair in pairwise(tags))
+    return counts
+
+
+def test_flat_features_by_hand(learnt: CandidateParses) -> None:
+    banks = [learnt.trees[:200], learnt.gold]
+    tables = flat_features(banks)
+    own = [[by_hand(tree) for tree in bank] for bank in banks]
+    values = [sorted(row.values()) for rows in own for row in rows]
+    assert [sorted(row[row > 0].astype(int).tolist()) for table in tables for row in table.toarray()] == values
+    products = [a.total() and sum(n * b[key] for key, n in a.items()) for a in own[0][:9] for b in own[1][:9]]
+    np.testing.assert_allclose((tables[0][:9] @ tables[1][:9].T).toarray().ravel(), products)
+
+
+def test_flat_features_are_learnt_from(learnt: CandidateParses, found: CandidateParses) -> None:
+    train, more = flat_features([learnt.trees, found.trees])
+    way = Way(form="flat")
+    pool = joined([Pool(learnt, train), Pool(learnt, train)])
+    chosen = answers(Fitted(way, pool), Pool(found, more), [Point(way)])
+    assert found.score(chosen[Point(way)]) > 50
+    assert joined([Pool(learnt, train), Pool(learnt)]).flat is None
+
+
+# --- plans --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", GRIDS)
+def test_rows_choose_from_something(kind: str) -> None:
+    plan = first_plan(GRIDS[kind], more=kind == "nbest")
+    rows = plan.rows | second_plan(GRIDS[kind], 0.4).rows
+    assert all(rows.values())
+    assert all(len(set(points)) == len(points) for points in rows.values())
+    assert len({len(rows[name]) for name in ("best scale", "with leaves")}) == 1, "equal grids"
+    assert len(rows["log p + γ score"]) == len(rows["log p + γ score, leaves"])
+    assert set(own_rows(rows)) < set(rows)
+    assert all(told(point) for points in rows.values() for point in points)
+
+
+def test_edges() -> None:
+    depths = [Point(Way(depth=d)) for d in (1, 2, 3)]
+    assert [at_edge(point, depths) for point in depths] == [[], [], ["depth"]], "there is nothing below 1"
+    both = [Point(Way(lam, logp=w)) for lam in (0.1, 0.2, 0.3) for w in (1, 10, 100)]
+    assert [at_edge(both[k], both) for k in (0, 4, 5)] == [["λ", "log p"], [], ["log p"]]
+
+
+# --- data ---------------------------------------------------------------------------------------------------------
+
+
+def test_sentences_have_names() -> None:
+    assert numbered(["a", "b", "a"]) == ["a/0", "b/0", "a/1"]
+    assert Data("file", "", (1, 1, 1), 1).names([3, 1]) == ["3", "1"]
+
+
+def test_no_sentence_of_the_lists_was_the_parsers_own(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREELET_DATA", str(data_dir))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tl.errors.TreeletWarning)
+        lists, _ = CandidateParses.read(data_dir / "wsj_nbest" / "wsj_sample.nbest20.jsonl.xz")
+        rows, notes = unseen(lists)
+        data = load("nbest", None, quick=True)
+    assert (len(lists) - len(rows), notes) == (267, {"MASC": 267, "QuestionBank": 0})
+    assert data.lists is not None
+    assert data.notes == notes
+    assert data.ids is not None
+    assert data.ids[0] == "wsj_0001/0"
+
+
+def test_lists_of_questions_have_the_words_of_their_right_trees(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    monkeypatch.setenv("TREELET_DATA", str(data_dir))
+    questions = question_lists()
+    assert len(questions) == 2845
+    words = words_of(questions.gold)
+    assert all(tree.words() == list(words[qid]) for tree, qid in list(zip(questions.trees, questions.qid, strict=True))[:2000])  # fmt: skip
+    assert questions.oracle_score > questions.first_score > 90
