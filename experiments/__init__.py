@@ -88,7 +88,7 @@ EXPERIMENTS = {
         "locality",
         "ranking dependency parses with the locality-convolution kernel (Tsivtsivadze et al. 2006)",
         ("lg_parse_ranking",),
-        20,
+        21,
     ),
     "moschitti": Experiment(
         "moschitti",

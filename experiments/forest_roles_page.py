@@ -58,7 +58,7 @@ def _short(results: dict[str, Any]) -> str:
     f1 = {name: _row(results, "all", f"lists: {name}")["f1"]["mean"] for name in ("tree", "forest")}
     plain = _row(results, "train", "lists: n-grams")["f1"]["mean"]
     against = [_test(results, "train", f"lists: {name}", "lists: n-grams")["f1"] for name in ("tree", "forest")]
-    beaten = "both beat" if all(sure(test) for test in against) else "**not** both beat"
+    beaten = "both beat" if all(sure(test) for test in against) else "they do not both beat"
     return (
         f"**With all training predicates ({sizes['all']:,}) forests have F1 {f1['forest']:.2f} and best trees {f1['tree']:.2f}: {difference(gain['f1'])} over "
         f"{sizes['splits']} splits by document; {difference(same)} where both must be better than none by the same margin. With our own weaker grammar and {sizes['train']:,} "
@@ -89,7 +89,7 @@ def _setup(results: dict[str, Any]) -> list[str]:
         f"{sizes['predicates']:,} verbs with their arguments, split by document: {sizes['fit']} predicates to fit to and {sizes['dev']} to choose on, from documents that are never "
         f"tested on, and the others in {sizes['splits']} folds of about {sizes['test']:,}, each tested on once. Learnt from were {sizes['train']:,} predicates of all other documents, or all of them "
         f"({sizes['all']:,}; for the better parser only, to save time), never those of sentences with the words of a test sentence. {sizes['twins']} predicates "
-        "of sentences that are also in MASC, on which the parser of the lists was trained, are left out.",
+        "of sentences with the words of a sentence of MASC or QuestionBank, on which the parser of the lists was trained, are left out.",
         "Only words and the predicate's place are given; parses are automatic. A candidate gets a role or none from one machine a role, on the "
         "hybrid kernel of Che et al. (2006): path and constituent, as trees or as forests. Candidates are those of Xue & Palmer (2004): of the best tree, or "
         "of all trees of the forest whose summed probability reaches a threshold. The surest are taken first, and none that overlaps a surer one, as long as the role is better than "

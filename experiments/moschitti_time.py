@@ -20,6 +20,7 @@ from scipy.optimize import nnls
 from scipy.stats import t as student
 from sklearn.svm import SVC
 
+from experiments.differences import part
 from experiments.documents import drawn_documents, rows_of
 from experiments.moschitti_data import examples, tree_of
 from experiments.pair_kernels import Kernel, compiled, timed
@@ -64,7 +65,7 @@ class Setting(NamedTuple):
 
 
 QUICK = Setting((10, 20, 40, 55, 70, 100), 20, 30, 20, 2, 100, 60, 3)
-USUAL = Setting((*range(10, 60, 5), 60, 70, 80, 90, 100), 200, 500, 150, 5, 2000, 1000, 5)
+USUAL = Setting((*range(10, 60, 5), 60, 70, 80, 90, 100), 200, 300, 150, 4, 2000, 1000, 5)
 BLOCKS = 10  # of columns, a row
 
 
@@ -220,6 +221,7 @@ def growth(
                 times[name], point["pairs"][name] = float(cells[name][size].mean()), found.worked_on
     return {
         "points": points,
+        "items": {size: {name: cells[name][size].mean(axis=1) for name in names} for size in by_size},
         "slopes": {
             name: {
                 label: slope_row(cells[name], low, high, draws=setting.draws, seed=seed)
@@ -329,12 +331,22 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         say("learning ARG0")
         learnt = learning(program, setting=setting, seed=seed, say=say)
     return {
+        "items": [*kept(corpora), *kept(controls)],
         "corpora": corpora,
         "controls": controls,
         "learning": learnt,
         "rounds": setting.rounds,
         "program_seconds": _children() - before,
     }
+
+
+def kept(growths: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The times of each tree with all others, taken out."""
+    return [
+        part(f"{corpus}, {size} nodes", len(times["SST fast"]), range(len(times["SST fast"])), times)
+        for corpus, found in growths.items()
+        for size, times in found.pop("items").items()
+    ]
 
 
 def _children() -> float:
