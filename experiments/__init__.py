@@ -68,7 +68,7 @@ EXPERIMENTS = {
         "collins_duffy",
         f"{RERANKING}: the lists of a lexicalised parser",
         ("wsj_nbest", "masc_srl", "questionbank", "qc_trees"),
-        30,
+        23,
         {"treebank": "nbest"},
         ("splits",),
     ),
