@@ -68,7 +68,7 @@ EXPERIMENTS = {
         "collins_duffy",
         f"{RERANKING}: the lists of a lexicalised parser",
         ("wsj_nbest", "masc_srl", "questionbank", "qc_trees"),
-        30,
+        23,
         {"treebank": "nbest"},
         ("splits",),
     ),
@@ -88,7 +88,7 @@ EXPERIMENTS = {
         "locality",
         "ranking dependency parses with the locality-convolution kernel (Tsivtsivadze et al. 2006)",
         ("lg_parse_ranking",),
-        20,
+        21,
     ),
     "moschitti": Experiment(
         "moschitti",

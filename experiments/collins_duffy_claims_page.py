@@ -10,6 +10,9 @@ from experiments.collins_duffy_plan import FIRST, MOST
 
 PAPER = "Collins & Duffy (2001)"
 LATER = "Collins & Duffy (2002)"
+EARLIER = (
+    "+0.39 (+0.28 to +0.50)"  # of the lexicalised parser's page at commit 78749a6, which chose at the end of its grid
+)
 POINT = 1.0  # what the paper's scores are rounded to
 CORPUS = {
     "flights": "Flights (generated)",
@@ -166,12 +169,12 @@ class _Claims:
 
     def good_parser(self) -> list[Claim]:
         flat = found(self.results, "log p + γ score", "log p + γ flat")
-        alike = f"flat features used in the same way do as well: trees − flat {shown(flat)}"
+        beside = f"trees − flat features used in the same way: {shown(flat)}; a run with larger λ had {EARLIER}"
         return self.claim(
             "The tree kernel also improves on a lexicalised parser, with its log probability.",
             "significantly better on WSJ (abstract); the figures in print could not be checked here",
             "greater",
             [found(self.results, "log p + γ score", FIRST)],
             paper=LATER,
-            note=alike if flat["p"] >= 0.05 else "",
+            note=beside,
         )

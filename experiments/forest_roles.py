@@ -29,7 +29,7 @@ PAPER_UNMATCHED = {"tree": 9.78, "forest": 1.31, "forest, pruned": 3.1}
 PAPER_RATIO = {"forest": 5.6, "forest, pruned": 1.31}
 
 USUAL: dict[str, Any] = {
-    "parses": 20, "folds": 5, "fit": 900, "dev": 600, "test": None, "train": 2000, "curve": (500, 1000), "coverage": 400,
+    "parses": 20, "folds": 5, "fit": 900, "dev": 600, "test": None, "train": 2000, "curve": (500, 1000), "coverage": 250,
 }  # fmt: skip
 QUICK: dict[str, Any] = {
     "parses": 5, "folds": 2, "fit": 60, "dev": 40, "test": 60, "train": 100, "curve": (50,), "coverage": 30,
@@ -161,7 +161,7 @@ class Work:
         self._climb(TREE, start, SCALES)
         self._climb(FOREST, start | {"forest": True}, SCALES | FOREST_SCALES)
         best = asdict(self.settings[FOREST])
-        self._climb(PROBABLE, best | {"chance": 0.3}, CHANCES | FOREST_SCALES | {"C": SCALES["C"]})
+        self._climb(PROBABLE, best | {"chance": 0.3}, CHANCES)
         both = np.mean([self.chosen[name]["by_margin"] for name in (TREE, FOREST)], axis=0)
         for name in (TREE, FOREST):
             self.margins[name + SAME] = float(MARGINS[int(both.argmax())])

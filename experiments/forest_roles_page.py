@@ -245,7 +245,7 @@ def _choosing(results: dict[str, Any]) -> list[str]:
         "## What was chosen",
         f"Settings were climbed to, with {results['sizes']['fit']} predicates to fit to, by F1 on the {results['sizes']['dev']} to choose on: from lam 0.4, theta 0.5, C 3, no leaves, and for forests threshold 0.1 and "
         "temperature 1, step by step to neighbours on the scale that are better, the best margin being taken each time. Trees and forests have the same scales of lam, leaves, theta (the weight of paths), C and "
-        "margin; threshold (the smallest probability of a candidate) and temperature exist for forests only; *probabilities* starts from the forest's settings. " + edges(ends) + told,
+        "margin; threshold (the smallest probability of a candidate) and temperature exist for forests only; *probabilities* has the forest's settings and its own weight. " + edges(ends) + told,
         report.table(("parses", "row", "F1 where chosen", "settings tried", "chosen"), rows, right=(2, 3)),
         "An earlier version of this page had tested the same rows, without `leaves` and with 2,000 predicates to learn from, on one fifth of these documents (lists: tree 60.35, forest 61.54, +1.20; our grammar: 51.98 and 54.76, +2.79). Settings "
         "here were chosen anew on other documents. What every row found for each predicate is in `forest-roles.items.json.xz`.",

@@ -39,8 +39,7 @@ def checked(name: str, options: dict[str, Any], out: Path | None) -> tuple[Modul
 
 def telling(name: str) -> ModuleType:
     """The module that makes the page, the picture and the claims of an experiment."""
-    module = f"experiments.{EXPERIMENTS[name].module}"
-    return import_module(f"{module}_page" if find_spec(f"{module}_page") else module)
+    return import_module(f"experiments.{EXPERIMENTS[name].module}_page")
 
 
 def run(
@@ -63,7 +62,7 @@ def run(
     measuring, tells = checked(name, options, out)
     wall, cpu = time.perf_counter(), time.process_time()
     given = dict(EXPERIMENTS[name].given)
-    if "folder" in signature(measuring.run).parameters:
+    if "folder" in signature(measuring.run).parameters:  # where finished parts are kept
         given["folder"] = out
     found = measuring.run(quick=quick, n_jobs=n_jobs, seed=seed, say=say, **given, **options)
     items = found.pop("items", [])

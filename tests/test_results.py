@@ -12,7 +12,7 @@ import pytest
 from conftest import run_experiment
 from experiments import EXPERIMENTS, claims, differences, report, sources
 from experiments.claims import Claim
-from experiments.index import benchmarks, index, pages
+from experiments.index import index, pages, remembered
 from experiments.running import telling
 
 PAGES = pages()
@@ -33,7 +33,7 @@ def test_the_index_is_what_was_measured() -> None:
 
 
 def test_no_page_is_older_than_the_code_it_shows() -> None:
-    stale = sources.stale(PAGES | benchmarks())
+    stale = sources.stale(PAGES | remembered())
     told = "\n".join(f"{name}: {', '.join(files)}" for name, files in stale.items())
     assert not stale, (
         f"{told}\nhave changed since these pages were made. Make them again (python -m experiments NAME -o docs/results, make bench), "
@@ -196,3 +196,27 @@ def test_pages_can_be_worded_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
     monkeypatch.setattr(index_module, "write_again", lambda: [sources.ROOT / "docs/results/index.md"])
     assert run_experiment("--pages").stdout == "written: docs/results/index.md\n"
+
+
+def test_a_claim_on_several_pages_is_one_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from types import SimpleNamespace
+
+    from experiments import index as index_module
+
+    def of(results: dict[str, Any]) -> list[Claim]:
+        test = {"difference": results["d"], "interval": [0.0, 1.0], "p": results["p"]}
+        shared = Claim("A & B (2001)", "kernels help", "+3", f"+{results['d']}", "greater", [test])
+        return [shared, Claim("A & B (2001)", "size", "1", "0.5", "within", [test], low=0, note=results["note"])]
+
+    monkeypatch.setattr(index_module, "telling", lambda _: SimpleNamespace(claims=of))
+    made = {"command": "c", "date": "d", "commit": "x"}
+    found = {
+        name: {"d": 1.0, "p": p, "note": name, "cpu_seconds": 60.0, "made_by": made}
+        for name, p in (("one", 0.001), ("two", 0.4))
+    }
+    lines = index_module.index(found, tmp_path).splitlines()
+    assert "Of 2 claims: 1 holds, 1 partly, 0 not." in lines[2]
+    row = next(line for line in lines if "kernels help" in line)
+    assert "**partly** | +1.0: *holds*<br>+1.0: *not* | greater |" in row
+    assert row.count("`c`, 1, `x`") == 2
+    assert "size (one; two) | 1 | **holds** | 0.5: *holds*<br>0.5: *holds* | within: at least 0 |" in "\n".join(lines)
