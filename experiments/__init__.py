@@ -106,7 +106,7 @@ EXPERIMENTS = {
         "parsing",
         "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
         ("ptb_sample",),
-        4,
+        2,
     ),
     "questions": Experiment(
         "questions",
