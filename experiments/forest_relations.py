@@ -42,7 +42,7 @@ SCALES: dict[str, tuple[Any, ...]] = {
     "C": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
 }
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, ALIKE)
-ALPHAS = {"linear": (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), "polynomial": (0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.23, 0.35, 0.5, 0.65)}  # fmt: skip
+ALPHAS = {"linear": (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), "polynomial": (0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.23, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)}  # fmt: skip
 ALPHA = {"linear": 0.4, "polynomial": 0.23}
 NGRAMS, LEAVES, SAME = "n-grams", ", leaves=", ", settings of the forest"
 OWN = {f"{source}, {kind}": (source, kind) for source in ("sentence", "span") for kind in ("tree", "forest")}
@@ -81,6 +81,9 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
     notes = data.parse(np.concatenate([own, data.test]), trees=400 if quick else None, n_jobs=n_jobs)
     say(f"  parsed by a grammar of {notes['trees']} trees")
     own_settings = {name: chooser.kind(name, source, kind) for name, (source, kind) in OWN.items()}
+    own_settings |= {
+        f"{name}, tree{SAME}": chooser.as_tree(own_settings[f"{name}, forest"]) for name in ("sentence", "span")
+    }
     for name, setting in own_settings.items():
         at_own[name] = Fitted(data, setting, n_jobs=n_jobs, train=own).answers(own, data.test)
         say(f"  {name}: test F1 {official(data, at_own[name]).f1:.2f}")
@@ -159,6 +162,11 @@ class Chooser:
         self.other[f"{name}{LEAVES}{not better}"] = both[not better]
         return both[better]
 
+    def as_tree(self, setting: dict[str, Any]) -> dict[str, Any]:
+        """The settings of a forest for the tree."""
+        tree = setting | {"kind": "tree", "edges": []}
+        return tree | self.measured(tree)
+
     def ngrams(self) -> None:
         """The settings of the plain baseline."""
         found = plain.choose(self.data.texts(self.rows), self.data.labels[self.rows], seed=self.seed)
@@ -207,8 +215,7 @@ def chosen(chooser: Chooser) -> dict[str, dict[str, Any]]:
     rows = {"features": chooser.climb("features", START | {"kind": "features"}, {"C": SCALES["C"]})}
     rows |= {kind: chooser.kind(kind, "lists", kind) for kind in ("MCT", "tree", "forest")}
     rows |= {name: setting for name, setting in chooser.other.items() if not name.startswith("MCT")}
-    rows["tree" + SAME] = rows["forest"] | {"kind": "tree", "edges": []}
-    rows["tree" + SAME] |= chooser.measured(rows["tree" + SAME])
+    rows["tree" + SAME] = chooser.as_tree(rows["forest"])
     for way, scale in ALPHAS.items():
         for kind in ("tree", "forest"):
             start = {name: rows[kind][name] for name in START} | {"way": way, "alpha": ALPHA[way]}
