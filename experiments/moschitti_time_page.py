@@ -62,7 +62,7 @@ def page(results: dict[str, Any]) -> str:
         *quick,
         "Figure 4 of Moschitti (2006): the time of one value of a kernel, for trees of exactly n nodes, of an algorithm that looks only at pairs of nodes "
         "that agree (*fast*: two lists of nodes, sorted by production, or for PT by label, are merged) and of one that looks at all pairs (*naive*). "
-        "*by labels* is SST with lists sorted by label, as section 3.2 of the paper words it; *sorting* makes and sorts the lists anew for every pair, which is a cost a node more. All are written here in C++ "
+        "*by labels* is SST with lists sorted by label, as section 3.2 of the paper words it; *sorting* makes and sorts the lists anew for every pair, which costs more. All are written here in C++ "
         "(`experiments/pair_kernels.cpp`), take one pair of trees after another, have numbers for labels and productions, and keep the values of node pairs in a table. Else lists "
         "are made once a tree, beforehand. *matrix* is treelet's own: all pairs of trees at once, where equal subtrees are compared once; what it takes a pair is the less the more trees there are. Every value of every algorithm was seen to "
         "equal treelet's.",
@@ -141,7 +141,7 @@ def _why(results: dict[str, Any]) -> list[str]:
         "depend on the size of their trees: the pairs grow with the square. So the average time is a·n + b·(agreeing pairs), linear as long as the first term is the larger one, and quadratic in the end. "
         f"Least squares with these two terms and a constant miss no point of the fast kernels by more than {100 * error:.0f} %; the tables show what a node and a pair cost, and how much of the time goes to pairs. "
         "On plain axes a straight line explains nearly all between 10 and 55 nodes (the column *straight line explains*), which is what one sees in the paper's figure; the slope sees the bend. "
-        "The larger the cost of a node (labels compared as strings, lists sorted at every call), the rarer labels repeat, and the smaller the trees, the straighter the line. "
+        "The rarer labels repeat and the smaller the trees, the straighter the line (the next table). Lists that are sorted anew for every pair cost more a node, but do not make it straighter: sorting itself grows faster than the nodes. "
         f"Fast SST is never slower than naive SST, and its lead grows with the trees: {grows} (CRAFT).",
         f"Trees of the Wall Street Journal, at most {results['controls']['as they are']['points'][0]['trees']} a size, with other labels: all but the words made one, so that far more pairs agree, and each joined with those of the two nodes above, so that fewer do.",
         report.table(
