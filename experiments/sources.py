@@ -37,7 +37,9 @@ def imported() -> dict[str, str]:
         name for name in sys.modules if name.split(".")[0] in ("treelet", "experiments") and not TELLING.match(name)
     ]
     files = [Path(file) for name in names if (file := str(getattr(sys.modules[name], "__file__", ""))).endswith(".py")]
-    files += [path.with_suffix(".cpp") for path in files if path.with_suffix(".cpp").exists()]  # programs of experiments
+    files += [
+        path.with_suffix(".cpp") for path in files if path.with_suffix(".cpp").exists()
+    ]  # programs of experiments
     inside = {path.resolve().relative_to(ROOT).as_posix() for path in files if path.resolve().is_relative_to(ROOT)}
     return {path: fingerprint(ROOT / path) for path in sorted({*inside, *_native()})}
 
