@@ -35,7 +35,7 @@ MU = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 BOTH = (False, True)
 SHARE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 TEMPERATURE = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-THRESHOLD = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+THRESHOLD = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 EXPONENT = (1, 2, 3, 4, 6, 8)
 
 
@@ -181,13 +181,13 @@ def systems(data: Questions) -> dict[str, System]:
     found = {
         BAG: System({"C": C}, {"C": 3.0}, bag),
         "SST": System({**tree, "C": C}, middle, sst),
-        "PT": System({**tree, "mu": MU, "C": C}, {"leaves": True, "lam": 0.4, "mu": 0.3, "C": 10.0}, pt),
+        "PT": System({**tree, "mu": MU, "C": C}, {"leaves": True, "lam": 0.5, "mu": 0.3, "C": 10.0}, pt),
         "forest of 20 parses": System(
-            {"temperature": TEMPERATURE, **tree, "C": C}, {"temperature": 1.0, **middle}, forest
+            {"temperature": TEMPERATURE, **tree, "C": C}, {"temperature": 4.0, **middle}, forest
         ),
         "smoothed PT": System(
             {"threshold": THRESHOLD, "exponent": EXPONENT, "C": C},
-            {"threshold": 0.3, "exponent": 2, "C": 10.0},
+            {"threshold": 0.4, "exponent": 2, "C": 10.0},
             smoothed,
             "PT",
         ),
