@@ -24,7 +24,6 @@ def command(
     ] = None,
     *,
     quick: Annotated[bool, typer.Option("--quick", help="A small setting, to see that it works.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="forest: all data there is; may take hours.")] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Write NAME.json, NAME.md and NAME.png there."),
@@ -73,7 +72,6 @@ def command(
         seed=seed,
         say=lambda text: print(text, file=sys.stderr, flush=True),
         out=out,
-        full=full,
         treebank=treebank,
         nbest=nbest,
         splits=splits,
@@ -100,7 +98,7 @@ def listing() -> str:
             f"{name}: {experiment.what}",
             f"    data: {data}; about {experiment.minutes} minutes, with --quick at most 2",
         ]
-    return "\n".join([*lines, "", "python -m experiments NAME [--quick] [--full] [--json] [-o FOLDER]"])
+    return "\n".join([*lines, "", "python -m experiments NAME [--quick] [--json] [-o FOLDER]"])
 
 
 if __name__ == "__main__":

@@ -125,16 +125,23 @@ def _setup(results: dict[str, Any]) -> list[str]:
     ]  # fmt: skip
 
 
+def _compared(test: dict[str, Any]) -> tuple[str, ...]:
+    """Two rows on the test sentences, as cells of a table."""
+    return (
+        f"{test['a']} − {test['b']}",
+        f"{test['difference']:+.2f}",
+        interval(test["interval"]),
+        report.p_value(test["p"]),
+        report.p_value(test["p_holm"]),
+        f"{test['only_a']} : {test['only_b']}",
+        report.p_value(test["p_mcnemar"]),
+    )
+
+
 def _tests(results: dict[str, Any]) -> list[str]:
     rows = [
         (
-            f"{test['a']} − {test['b']}",
-            f"{test['difference']:+.2f}",
-            interval(test["interval"]),
-            report.p_value(test["p"]),
-            report.p_value(test["p_holm"]),
-            f"{test['only_a']} : {test['only_b']}",
-            report.p_value(test["p_mcnemar"]),
+            *_compared(test),
             spread({"mean": test["splits"]["difference"], "std": test["splits"]["std"]}),
             interval(test["splits"]["interval"]),
             report.p_value(test["splits"]["p"]),
@@ -173,18 +180,7 @@ def _grammar(results: dict[str, Any]) -> list[str]:
         (row["name"], *(f"{row[key]:.2f}" for key in ("precision", "recall", "f1", "accuracy")), row["chosen"])
         for row in found["rows"]
     ]
-    tests = [
-        (
-            f"{test['a']} − {test['b']}",
-            f"{test['difference']:+.2f}",
-            interval(test["interval"]),
-            report.p_value(test["p"]),
-            report.p_value(test["p_holm"]),
-            f"{test['only_a']} : {test['only_b']}",
-            report.p_value(test["p_mcnemar"]),
-        )
-        for test in found["tests"]
-    ]
+    tests = [_compared(test) for test in found["tests"]]
     return [
         "## Real packed forests",
         "Ten parses are a small forest. The paper's forests are those of a parser's chart, and for relations it parsed only the span from entity to "

@@ -57,8 +57,6 @@ def run(
     With `out`, ``NAME.json``, ``NAME.items.json.xz``, ``NAME.md`` and ``NAME.png`` are written to that folder.
     """
     options = {key: value for key, value in options.items() if value not in (None, False)}
-    if quick and options.get("full"):
-        raise ParameterError("either --quick or --full, not both")
     measuring, tells = checked(name, options, out)
     wall, cpu = time.perf_counter(), time.process_time()
     given = dict(EXPERIMENTS[name].given)
@@ -74,7 +72,6 @@ def run(
         "cpu_seconds": time.process_time() - cpu + found.get("cpu_seconds_before", 0.0),
         "made_by": report.provenance(_command(name, quick, options)),
         "quick": quick,
-        "full": bool(options.get("full")),
         "seed": seed,
     }
     results = json.loads(json.dumps(results))  # as a page sees it later

@@ -102,14 +102,6 @@ def test_a_quick_run_of_roles(quick: dict[str, Any]) -> None:
     assert {claim.verdict for claim in forest_roles_page.claims(found)} <= {"holds", "partly", "not"}
 
 
-def test_what_an_experiment_cannot_be_told() -> None:
-    result = run_experiment("moschitti", "--quick", "--full")
-    assert result.exit_code != 0
-    assert "not both" in result.stderr
-    result = run_experiment("questions", "--full")
-    assert "has no option --full" in result.stderr
-
-
 def test_unmatched_arguments_by_hand() -> None:
     part = [instance(arguments=(("ARG0", 0, 1), ("ARG1", 2, 4), ("ARGM-LOC", 4, 6), ("ARG2", 3, 5)))]
     rows = coverages(part, of_lists(part), (0.0, 0.5))

@@ -187,6 +187,6 @@ def test_a_row_at_the_edge_is_named() -> None:
 
 
 def test_no_option_of_others() -> None:
-    result = run_experiment("moschitti", "--full")
+    result = run_experiment("moschitti", "--splits", "2")
     assert result.exit_code != 0
-    assert "has no option --full" in result.stderr
+    assert "has no option --splits" in result.stderr
