@@ -84,7 +84,7 @@ def again(why: str | None) -> None:
     from experiments import index, sources
 
     if why:
-        files = sources.explain(index.pages() | index.remembered(), why)
+        files = sources.explain(index.pages() | index.benchmarks(), why)
         print(f"{len(files)} changed files explained" + "".join(f"\n  {path}" for path in files))
     print("\n".join(f"written: {path.relative_to(sources.ROOT)}" for path in index.write_again()))
 

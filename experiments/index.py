@@ -28,11 +28,6 @@ def benchmarks(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
     return {name: report.read(name, folder) for name in names}
 
 
-def remembered(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
-    """Those benchmarks that know the code they were run on."""
-    return {name: results for name, results in benchmarks(folder).items() if "sources" in results["made_by"]}
-
-
 def write_again(folder: Path = RESULTS) -> list[Path]:
     """Word all pages, pictures and the index again, from what was measured before."""
     written = []
@@ -138,9 +133,8 @@ def _others(folder: Path) -> list[str]:
     for name, results in benchmarks(folder).items():
         made = results["made_by"]
         page = f"[{name}]({name}.md)" if (folder / f"{name}.md").exists() else "[performance](../performance.md)"
-        known = "" if "sources" in made else "made before pages remembered their code: may be older than it"
-        rows.append((page, f"`{made['command']}`", made["date"], f"`{made['commit']}`", known))
-    return ["Speed:", report.table(("page", "command", "date", "commit", ""), rows)] if rows else []
+        rows.append((page, f"`{made['command']}`", made["date"], f"`{made['commit']}`"))
+    return ["Speed:", report.table(("page", "command", "date", "commit"), rows)] if rows else []
 
 
 def _changes() -> list[str]:

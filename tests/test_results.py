@@ -12,7 +12,7 @@ import pytest
 from conftest import run_experiment
 from experiments import EXPERIMENTS, claims, differences, report, sources
 from experiments.claims import Claim
-from experiments.index import index, pages, remembered
+from experiments.index import benchmarks, index, pages
 from experiments.running import telling
 
 PAGES = pages()
@@ -33,7 +33,7 @@ def test_the_index_is_what_was_measured() -> None:
 
 
 def test_no_page_is_older_than_the_code_it_shows() -> None:
-    stale = sources.stale(PAGES | remembered())
+    stale = sources.stale(PAGES | benchmarks())
     told = "\n".join(f"{name}: {', '.join(files)}" for name, files in stale.items())
     assert not stale, (
         f"{told}\nhave changed since these pages were made. Make them again (python -m experiments NAME -o docs/results, make bench), "
