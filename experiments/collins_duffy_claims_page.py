@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from experiments import report
 from experiments.claims import Claim
 from experiments.collins_duffy_plan import FIRST, MOST
 
@@ -30,8 +31,7 @@ def found(results: dict[str, Any], a: str, b: str, where: str = "tests") -> dict
 
 def shown(test: dict[str, Any]) -> str:
     """A difference and its interval."""
-    low, high = test["interval"]
-    return f"{test['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
+    return report.difference(test)
 
 
 def turned(test: dict[str, Any]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def page(results: dict[str, Any]) -> str:
 
 def pm(value: dict[str, float], digits: int = 1) -> str:
     """Mean and deviation over splits."""
-    return f"{value['mean']:.{digits}f} ± {value['std']:.{digits}f}"
+    return report.plus_minus(value, digits)
 
 
 def _parser(results: dict[str, Any]) -> str:
@@ -204,7 +204,7 @@ def _test(results: dict[str, Any]) -> list[str]:
                 pm(row["score"]),
                 pm(row["improvement"]),
                 PAPER_TEST.get(name, ""),
-                f"{one['difference']:+.2f} ({one['interval'][0]:+.2f} to {one['interval'][1]:+.2f})",
+                report.difference(one),
                 report.p_value(one["p_holm"]),
                 f"{one['wins']} of {one['of']}",
                 f"{row['better']}/{row['worse']}",

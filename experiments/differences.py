@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.metrics import BootstrapResult, BracketCounts, mcnemar, paired_bootstrap, paired_t_test
+from treelet.metrics import BracketCounts, mcnemar, paired_bootstrap, paired_t_test
 from treelet.metrics.counts import MEASURES
 
 Right = NDArray[np.bool_] | Sequence[bool]
@@ -38,11 +38,6 @@ def mcnemar_row(a: str, right_a: Right, b: str, right_b: Right) -> dict[str, Any
         "only_b": test.only_b,
         "p_mcnemar": test.p_value,
     }
-
-
-def bootstrap_row(drawn: BootstrapResult) -> dict[str, Any]:
-    """A difference, its interval, and p."""
-    return {"difference": drawn.difference, "interval": list(drawn.interval), "p_bootstrap": drawn.p_value}
 
 
 # --- over splits ----------------------------------------------------------------------------------------------------

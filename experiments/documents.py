@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Words = tuple[str, ...]
-
 
 def drawn_documents(docs: Sequence[str], limit: int, seed: int) -> tuple[list[str], list[str]]:
     """Documents drawn at random that have at most so many items together, and the others.
@@ -39,31 +37,6 @@ def rows_of(docs: Sequence[str], names: Iterable[str], wanted: int | None = None
     for row, name in enumerate(docs):
         places.setdefault(name, []).append(row)
     return np.array([row for name in names for row in places[name]][:wanted], np.intp)
-
-
-def without_twins(rows: Iterable[int], words: Sequence[Words], others: Iterable[Words]) -> NDArray[np.intp]:
-    """Items whose sentence has the words of none of some other sentences: those tested on, or those a parser has learnt from.
-
-    >>> without_twins([0, 1, 2], [("a", "b"), ("c",), ("d",)], others=[("c",), ("e",)]).tolist()
-    [0, 2]
-    """
-    seen = set(others)
-    return np.array([row for row in rows if words[row] not in seen], np.intp)
-
-
-def thirds(docs: Sequence[str], shares: tuple[float, float], seed: int) -> tuple[list[str], list[str], list[str]]:
-    """Documents at random in three: to fit to, to choose on, to test on.
-
-    `shares` are that of the documents for the test, and of the others that to choose on.
-
-    >>> [len(part) for part in thirds([f"d{k}" for k in range(20)], (0.2, 0.2), seed=1)]
-    [13, 3, 4]
-    """
-    names = sorted(set(docs))
-    order = [names[k] for k in np.random.default_rng(seed).permutation(len(names))]
-    tests = int(shares[0] * len(names) + 1e-9)
-    devs = tests + int(shares[1] * (len(names) - tests) + 1e-9)
-    return order[devs:], order[tests:devs], order[:tests]
 
 
 def balanced_folds(docs: Sequence[str], names: Iterable[str], folds: int) -> dict[str, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.documents import balanced_folds, without_twins
+from experiments.documents import balanced_folds
 from experiments.forest_treebanks import GRAMMAR
 from experiments.moschitti_data import learnt_by_the_parser
 from treelet.datasets.loaders import wsj_sample
@@ -15,6 +15,7 @@ from treelet.datasets.roles import propbank
 from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
 from treelet.structures.instances import RoleInstance
+from treelet.tasks.rerank_parts import apart_from
 
 PRUNE = 8.0
 BOUND, WITHIN = 5.0, 3.0
@@ -24,7 +25,7 @@ Key = tuple[str, int]
 def predicates(parses: int) -> tuple[list[RoleInstance], int]:
     """All predicates, and how many are left out: those of sentences from which the parser of the lists has learnt in other corpora."""
     given = propbank("wsj", nbest=parses)
-    kept = without_twins(range(len(given)), [tuple(one.words) for one in given], learnt_by_the_parser())
+    kept = apart_from(learnt_by_the_parser(), range(len(given)), [tuple(one.words) for one in given])
     return [given[k] for k in kept], len(given) - len(kept)
 
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from experiments import plain
 from experiments.climbing import climb
 from experiments.differences import holm, mcnemar_row, part, spread
-from experiments.documents import without_twins
 from experiments.forest_relations_data import ALIKE, Labels, Rows, Sentences, kernel_of
 from experiments.running import Say
 from treelet.gram import gram
 from treelet.learn import KernelSVC
 from treelet.metrics import paired_bootstrap, paired_t_test, semeval_scores
+from treelet.tasks.rerank_parts import apart_from
 
 Matrix = NDArray[np.float64]
 
@@ -239,7 +239,7 @@ def split(data: Sentences, order: Rows, chosen_on: int, number: int) -> list[Par
     parts = []
     for k in range(number):
         test = np.sort(order[chosen_on:][k::number])
-        train = without_twins(np.setdiff1d(data.train, test).tolist(), words, (words[row] for row in test))
+        train = apart_from((words[row] for row in test), np.setdiff1d(data.train, test), words)
         parts.append(Part(f"split {k}", train, test))
     return parts
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.documents import without_twins
 from experiments.forest_treebanks import grammars
 from treelet.cuts import enclosed_forest, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
 from treelet.datasets.relations import semeval2010
@@ -17,6 +16,7 @@ from treelet.parsing import PCFG
 from treelet.structures import Forest, ForestBank, Table, Tree, Treebank
 from treelet.structures.instances import RelationInstance
 from treelet.structures.spans import Span
+from treelet.tasks.rerank_parts import apart_from
 from treelet.tasks.role_kernels import composite
 
 Labels = NDArray[np.str_]
@@ -87,8 +87,8 @@ class Sentences:
         """The official parts, or some of them, without training sentences that have the words of test sentences."""
         tested = semeval2010("test", nbest=parses)[:test]
         given = semeval2010("train", nbest=parses)
-        sides = [[tuple(one.words) for one in side] for side in (given, tested)]
-        kept = [given[k] for k in without_twins(range(len(given)), *sides)]
+        own, others = ([tuple(one.words) for one in side] for side in (given, tested))
+        kept = [given[k] for k in apart_from(others, range(len(given)), own)]
         if train is not None:
             kept = [kept[k] for k in sorted(rng.permutation(len(kept))[:train])]
         made = cls(kept, tested)

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments import report
 from experiments.claims import Claim
-from experiments.forest_wording import COLOURS, QUICK, difference, edges, interval, listed, paper, spread, sure
+from experiments.forest_wording import COLOURS, QUICK, difference, edges, listed, paper, sure
 
 ZHANG = "Zhang, Zhang & Li (2010)"
 
@@ -79,7 +79,7 @@ def _gains(results: dict[str, Any]) -> str:
                     f"{scores[b]:.2f}",
                     f"{scores[a]:.2f}",
                     f"{test['difference']:+.2f}",
-                    interval(test["interval"]),
+                    report.interval(test["interval"]),
                     report.p_value(test["p"]),
                     report.p_value(test["p_holm"]),
                 )
@@ -95,7 +95,7 @@ def _setup(results: dict[str, Any]) -> list[str]:
         (
             row["name"],
             *(f"{row[key]:.2f}" for key in ("precision", "recall", "f1", "accuracy")),
-            spread(row["splits"]),
+            report.plus_minus(row["splits"]),
             f"{row['cross_validation']:.2f}" if "cross_validation" in row else "",
             row["chosen"],
         )
@@ -130,7 +130,7 @@ def _compared(test: dict[str, Any]) -> tuple[str, ...]:
     return (
         f"{test['a']} − {test['b']}",
         f"{test['difference']:+.2f}",
-        interval(test["interval"]),
+        report.interval(test["interval"]),
         report.p_value(test["p"]),
         report.p_value(test["p_holm"]),
         f"{test['only_a']} : {test['only_b']}",
@@ -142,8 +142,8 @@ def _tests(results: dict[str, Any]) -> list[str]:
     rows = [
         (
             *_compared(test),
-            spread({"mean": test["splits"]["difference"], "std": test["splits"]["std"]}),
-            interval(test["splits"]["interval"]),
+            report.plus_minus({"mean": test["splits"]["difference"], "std": test["splits"]["std"]}),
+            report.interval(test["splits"]["interval"]),
             report.p_value(test["splits"]["p"]),
         )
         for test in results["tests"]

@@ -16,12 +16,12 @@ import numpy as np
 from experiments import plain
 from experiments.climbing import climb
 from experiments.differences import across, mcnemar_row, part, summary
-from experiments.documents import without_twins
 from experiments.forest_coverage import covered
 from experiments.forest_examples import Decoded, Examples, Setting, answers, examples, frequent, text
 from experiments.forest_parsers import Parser, Parts, key_of, of_grammar, of_lists, predicates, some, split
 from experiments.running import Say
 from treelet.metrics import parseval
+from treelet.tasks.rerank_parts import apart_from
 
 PAPER = {"tree": (76.02, 67.38, 71.44), "forest": (79.06, 69.12, 73.76)}
 """P, R and F1 of Zhang, Zhang & Li (2010) on CoNLL-2005: Wall Street Journal sections 02-05 for training, 23 for test."""
@@ -124,7 +124,7 @@ class Split:
         tested = {id(one) for one in self.test}
         self.tests = [k for k, one in enumerate(parts.all) if id(one) in tested]
         others = [k for k, one in enumerate(parts.all) if id(one) not in tested]
-        others = without_twins(others, words, (words[k] for k in self.tests)).tolist()
+        others = apart_from((words[k] for k in self.tests), others, words).tolist()
         order = np.random.default_rng([seed, number]).permutation(len(others))
         self.order = [others[k] for k in order]
         self.train = {"train": self.learnt(train), "all": others}

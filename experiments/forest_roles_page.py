@@ -12,7 +12,7 @@ from experiments import report
 from experiments.claims import Claim
 from experiments.differences import holm
 from experiments.forest_roles import MARGINS
-from experiments.forest_wording import COLOURS, QUICK, difference, edges, paper, spread, sure
+from experiments.forest_wording import COLOURS, QUICK, difference, edges, paper, sure
 from treelet.metrics import paired_t_test
 
 ZHANG = "Zhang, Zhang & Li (2010)"
@@ -80,7 +80,7 @@ def _setup(results: dict[str, Any]) -> list[str]:
                     f"{sizes[size]:,}",
                     PARSERS[parser],
                     name,
-                    *(spread(row[key]) for key in ("precision", "recall", "f1")),
+                    *(report.plus_minus(row[key]) for key in ("precision", "recall", "f1")),
                     f"{found['unlabelled'][name]:.2f}" if size == "train" else "",
                     f"{found['margins'][name]:g}",
                 )

@@ -11,31 +11,13 @@ QUICK = " **Quick run: few examples, few parses, short scales.**"
 COLOURS = {"tree": "tab:gray", "forest": "tab:green", "forest, probabilities": "darkgreen", "n-grams": "tab:orange"}
 
 
-def interval(ends: Sequence[float]) -> str:
-    """Both ends.
-
-    >>> interval([-0.5, 1.25])
-    '-0.50 to +1.25'
-    """
-    return f"{ends[0]:+.2f} to {ends[1]:+.2f}"
-
-
 def difference(test: Mapping[str, Any]) -> str:
     """A difference with its interval and p.
 
     >>> difference({"difference": 1.0, "interval": [0.5, 1.5], "p": 0.01})
     '+1.00 (+0.50 to +1.50), p 0.0100'
     """
-    return f"{test['difference']:+.2f} ({interval(test['interval'])}), p {report.p_value(test['p'])}"
-
-
-def spread(found: Mapping[str, float]) -> str:
-    """A mean over splits, and their standard deviation.
-
-    >>> spread({"mean": 61.234, "std": 0.5})
-    '61.23 ± 0.50'
-    """
-    return f"{found['mean']:.2f} ± {found['std']:.2f}"
+    return f"{report.difference(test)}, p {report.p_value(test['p'])}"
 
 
 def sure(test: Mapping[str, Any], p: str = "p") -> bool:

@@ -90,8 +90,8 @@ def first_line(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 def told(test: Mapping[str, Any], p: bool = True) -> str:
     """A difference with its interval."""
-    low, high = test["interval"]
-    return f"{test['difference']:+.3f} ({low:+.3f} to {high:+.3f}{', p ' + report.p_value(test['p']) if p else ''})"
+    sure = f", p {report.p_value(test['p'])}" if p else ""
+    return f"{test['difference']:+.3f} ({report.interval(test['interval'], 3)}{sure})"
 
 
 def spanned(found: Mapping[str, Any]) -> str:
@@ -109,7 +109,7 @@ def power(share: float) -> str:
 
 
 def plus_minus(found: Mapping[str, Any]) -> str:
-    return f"{found['mean']:.3f} ± {found['std']:.3f}"
+    return report.plus_minus(found, 3)
 
 
 def main_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from experiments import plain
 from experiments.differences import across, figure, part, summary
-from experiments.documents import without_twins
 from experiments.moschitti_choice import PAPER, ROWS, Choice, Chooser, Chosen, choose, unchosen
 from experiments.moschitti_data import (
     FORMS,
@@ -34,6 +33,7 @@ from experiments.running import Kept, Say
 from treelet.errors import TreeletWarning
 from treelet.learn import KernelSVC
 from treelet.structures import Table
+from treelet.tasks.rerank_parts import apart_from
 
 Rows = NDArray[np.intp]
 PLAIN = "n-grams"
@@ -159,12 +159,12 @@ class Work(NamedTuple):
         """
         (X, y), (X_test, y_test) = (self.table(found[k] for k in rows) for rows in split)
         words = [e.words for e in found]
-        tested = without_twins(split.test, words, elsewhere)
+        tested = apart_from(elsewhere, split.test, words)
         places = {row: place for place, row in enumerate(split.test.tolist())}
         parses = [on_parse(found[k]) for k in tested]
         there = np.array([one is not None for one in parses])
         X_parsed, y_parsed = self.table(one for one in parses if one is not None)
-        learnt = without_twins(split.train, words, elsewhere)
+        learnt = apart_from(elsewhere, split.train, words)
         from_parses = self.table(one for k in learnt if (one := on_parse(found[k])) is not None)
 
         right: dict[str, Any] = {}

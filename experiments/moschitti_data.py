@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.documents import balanced_folds, drawn_documents, rows_of, without_twins
+from experiments.documents import balanced_folds, drawn_documents, rows_of
 from treelet.cuts import TreeIndex, argument_tree, indicators, role_features
 from treelet.cuts.roles import ARGUMENT, PREDICATE
 from treelet.datasets.loaders import corpus, question_bank
@@ -16,6 +16,7 @@ from treelet.datasets.roles import propbank
 from treelet.formats.base import read_document
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.spans import Span
+from treelet.tasks.rerank_parts import apart_from
 
 Rows = NDArray[np.intp]
 PAPER = "Moschitti (2006)"
@@ -120,9 +121,9 @@ def splits(found: Sequence[Example], *, choosing: int, folds: int, seed: int = 0
     for number in range(folds):
         test = rows_of(docs, [name for name in rest if fold[name] == number])
         learnt = rows_of(docs, [name for name in rest if fold[name] != number])
-        parts.append(Split(without_twins(learnt, words, (words[k] for k in test)), test))
+        parts.append(Split(apart_from((words[k] for k in test), learnt, words), test))
     tested = (words[k] for part in parts for k in part.test)
-    return without_twins(rows_of(docs, drawn), words, tested), parts
+    return apart_from(tested, rows_of(docs, drawn), words), parts
 
 
 def limited(split: Split, *, train: int | None, test: int | None, seed: int = 0) -> Split:

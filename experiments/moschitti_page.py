@@ -38,13 +38,12 @@ def signed(test: Mapping[str, Any], digits: int = 1) -> str:
     >>> signed({"difference": 1.25, "interval": [0.5, 2.0]}, 2)
     '+1.25 (+0.50 to +2.00)'
     """
-    low, high = test["interval"]
-    return f"{test['difference']:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})"
+    return report.difference(test, digits)
 
 
 def accuracy(row: Mapping[str, float], digits: int = 1) -> str:
     """Mean and deviation over splits."""
-    return f"{row['mean']:.{digits}f} ± {row['std']:.{digits}f}"
+    return report.plus_minus(row, digits)
 
 
 # --- page -------------------------------------------------------------------------------------------------------

@@ -40,8 +40,8 @@ def page(results: dict[str, Any]) -> str:
 def _first(results: dict[str, Any]) -> str:
     rows, chosen = {row["grammar"]: row for row in results["rows"]}, results["chosen"]
     return (
-        f"A grammar that is chosen on the other folds has an F1 of {_spread(chosen['f1'])}, the plain one {_spread(rows['plain']['f1'])}; "
-        f"the best of its hundred parses has {_spread(chosen['oracle_f1'])}. These are bare grammars from a small sample: the lexicalised parser whose "
+        f"A grammar that is chosen on the other folds has an F1 of {report.plus_minus(chosen['f1'])}, the plain one {report.plus_minus(rows['plain']['f1'])}; "
+        f"the best of its hundred parses has {report.plus_minus(chosen['oracle_f1'])}. These are bare grammars from a small sample: the lexicalised parser whose "
         "lists other pages use, trained on this sample and more, has 84.7 with its first choice."
     )  # fmt: skip
 
@@ -56,10 +56,6 @@ def _chosen(results: dict[str, Any]) -> str:
     )  # fmt: skip
 
 
-def _spread(value: dict[str, float], digits: int = 2) -> str:
-    return f"{value['mean']:.{digits}f} ± {value['std']:.{digits}f}"
-
-
 def _table(results: dict[str, Any]) -> str:
     header = (
         "grammar", "rules", "P", "R", "F1", "exact", "tags", "parsed", "parse score", "best of 100: F1", "best of 100: parse score", "ms a sentence",
@@ -69,11 +65,11 @@ def _table(results: dict[str, Any]) -> str:
             r["grammar"],
             f"{r['rules']['mean']:,.0f}",
             *(f"{r[k]['mean']:.2f}" for k in ("precision", "recall")),
-            _spread(r["f1"]),
+            report.plus_minus(r["f1"]),
             *(f"{r[k]['mean']:.2f}" for k in ("exact", "tags")),
             f"{r['covered']['mean']:.1f} %",
-            _spread(r["score"]),
-            _spread(r["oracle_f1"]),
+            report.plus_minus(r["score"]),
+            report.plus_minus(r["oracle_f1"]),
             f"{r['oracle_score']['mean']:.2f}",
             f"{r['milliseconds']['mean']:.0f}",
         )
@@ -89,7 +85,7 @@ def _tests(results: dict[str, Any]) -> str:
             t["a"],
             t["b"],
             f"{t['difference']:+.2f}",
-            "{:+.2f} to {:+.2f}".format(*t["interval"]),
+            report.interval(t["interval"]),
             f"{t['wins']} of {t['of']}",
             report.p_value(t["p"]),
             report.p_value(p),
@@ -107,7 +103,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         if (a, b) not in tests:
             return []
         t = tests[a, b]
-        ours = f"{t['difference']:+.2f} F1 ({t['interval'][0]:+.2f} to {t['interval'][1]:+.2f}), Penn Treebank sample"
+        ours = f"{t['difference']:+.2f} F1 ({report.interval(t['interval'])}), Penn Treebank sample"
         return [Claim(f"beside the papers: {paper}", says, "better, on the whole treebank", ours, "greater", [t])]
 
     return [

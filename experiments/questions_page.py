@@ -102,7 +102,7 @@ def _table(results: dict[str, Any]) -> str:
         (
             row["system"],
             f"{row['accuracy']:.1f}",
-            f"{row['folds']['mean']:.2f} ± {row['folds']['std']:.2f}",
+            report.plus_minus(row["folds"]),
             f"{row['cross_validation']:.2f}",
             setting(row["system"], row["chosen"][0]["setting"]),
             sum(one["tried"] for one in row["chosen"]),
@@ -168,7 +168,7 @@ def _comparisons(found: Sequence[dict[str, Any]]) -> str:
             one["folds"]["a"],
             one["folds"]["b"],
             f"{one['folds']['difference']:+.2f}",
-            "{:+.2f} to {:+.2f}".format(*one["folds"]["interval"]),
+            report.interval(one["folds"]["interval"]),
             f"{one['folds']['wins']} of {one['folds']['of']}",
             report.p_value(one["folds"]["p"]),
             report.p_value(one["p_folds"]),
@@ -190,7 +190,7 @@ def _smoothing(results: dict[str, Any]) -> list[str]:
     return [
         "## Do similar words help?",
         f"Smoothed PT (Croce, Moschitti & Basili 2011) {helps}: {f['difference']:+.2f} points over PT in ten folds "
-        f"({f['interval'][0]:+.2f} to {f['interval'][1]:+.2f}, p {report.p_value(f['p'])}), {one['test']['difference']:+.1f} on the test questions (McNemar p "
+        f"({report.interval(f['interval'])}, p {report.p_value(f['p'])}), {one['test']['difference']:+.1f} on the test questions (McNemar p "
         f"{report.p_value(one['test']['p_mcnemar'])}). λ, μ and leaves are PT's; threshold, exponent and C were chosen; thresholds "
         "below 0.3 were not, since a matrix then takes minutes: a first run of this page, in which they could be chosen, was stopped in this row (its test figures of "
         "n-grams, bag of words, SST, PT and the forest, 91.0, 87.4, 91.6, 91.0 and 92.4, were seen; choosing then began elsewhere for PT, the forest and smoothed PT, and nothing else was changed).",
@@ -217,10 +217,7 @@ def _smoothing(results: dict[str, Any]) -> list[str]:
 
 def _fine(results: dict[str, Any]) -> list[str]:
     fine = results["fine"]
-    rows = [
-        (row["system"], f"{row['accuracy']:.1f}", f"{row['folds']['mean']:.2f} ± {row['folds']['std']:.2f}")
-        for row in fine["rows"]
-    ]
+    rows = [(row["system"], f"{row['accuracy']:.1f}", report.plus_minus(row["folds"])) for row in fine["rows"]]
     return [
         "## Fine classes",
         f"{fine['classes']} classes such as `NUM:date`, with the settings of the coarse classes: nothing was chosen on the fine ones.",
@@ -286,8 +283,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     def greater(paper: str, says: str, printed: str, a: str, b: str, note: str = "") -> Claim:
         ten, test = folds[a, b], drawn[a, b]
         ours = (
-            f"{ten['difference']:+.2f} ({ten['interval'][0]:+.2f} to {ten['interval'][1]:+.2f}) over ten folds of {results['train']:,} questions, "
-            f"{test['difference']:+.1f} ({test['interval'][0]:+.1f} to {test['interval'][1]:+.1f}) on 500"
+            f"{report.difference(ten)} over ten folds of {results['train']:,} questions, "
+            f"{report.difference(test, 1)} on 500"
         )  # fmt: skip
         return Claim(paper, says, printed, ours, "greater", [ten, test], note=note)
 

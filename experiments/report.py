@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -48,6 +48,33 @@ def p_value(value: float | None) -> str:
     ('0.0300', '< 0.0001', '')
     """
     return "" if value is None else "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def plus_minus(found: Mapping[str, float], digits: int = 2) -> str:
+    """A mean over splits, and their standard deviation.
+
+    >>> plus_minus({"mean": 61.234, "std": 0.5})
+    '61.23 ± 0.50'
+    """
+    return f"{found['mean']:.{digits}f} ± {found['std']:.{digits}f}"
+
+
+def interval(ends: Sequence[float], digits: int = 2) -> str:
+    """Both ends.
+
+    >>> interval([-0.5, 1.25])
+    '-0.50 to +1.25'
+    """
+    return f"{ends[0]:+.{digits}f} to {ends[1]:+.{digits}f}"
+
+
+def difference(test: Mapping[str, Any], digits: int = 2) -> str:
+    """A difference with its interval.
+
+    >>> difference({"difference": 1.0, "interval": [0.5, 1.5]}, 1)
+    '+1.0 (+0.5 to +1.5)'
+    """
+    return f"{test['difference']:+.{digits}f} ({interval(test['interval'], digits)})"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> str:

@@ -19,7 +19,7 @@ from experiments.forest_examples import Decoded, Setting, examples
 from experiments.forest_parsers import of_lists, split
 from experiments.forest_relations_data import cut, of_grammar
 from experiments.forest_treebanks import GRAMMAR, anywhere
-from experiments.forest_wording import spread
+from experiments.report import plus_minus
 from treelet.cuts import path_enclosed_tree
 from treelet.errors import ParameterError
 from treelet.metrics import paired_bootstrap, semeval_scores
@@ -87,7 +87,7 @@ def test_a_quick_run_of_roles(quick: dict[str, Any]) -> None:
         splits = forest_roles.items_of(items, size)
         for row in found["rows"][size]:
             assert row["f1"] == summary(splits, row["name"], "f1")
-            assert f"| {row['name'].partition(': ')[2]} | {spread(row['precision'])} |" in page
+            assert f"| {row['name'].partition(': ')[2]} | {plus_minus(row['precision'])} |" in page
     for one in items:
         for same, row in (("tree, same margin", "tree"), ("forest, same margin", "forest")):
             margins = found["parsers"]["lists"]["margins"]

@@ -212,6 +212,16 @@ def _kept(words: Sequence[Words], max_words: int | None) -> tuple[Rows, dict[str
     return np.flatnonzero((lengths > 0) & ~long), notes
 
 
+def apart_from(others: Iterable[Words], rows: Iterable[int], words: Sequence[Words]) -> Rows:
+    """Those rows whose sentence has the words of none of some others.
+
+    >>> apart_from({("c",), ("e",)}, [0, 1, 2], [("a", "b"), ("c",), ("d",)]).tolist()
+    [0, 2]
+    """
+    seen = set(others)
+    return np.array([row for row in rows if words[row] not in seen], np.int64)
+
+
 def without_twins(
     parts: Sequence[Rows], words: Sequence[Words], elsewhere: Iterable[Words] = ()
 ) -> tuple[list[Rows], int]:
@@ -241,7 +251,7 @@ def without_twins(
     out: list[Rows] = []
     taken = 0
     for name, part in zip(reversed(names), reversed(parts), strict=True):
-        left = np.array([row for row in part if words[row] not in seen], np.int64)
+        left = apart_from(seen, part, words)
         if not len(left):
             raise ParameterError(
                 f"every sentence of the {name} part has the same words as one that is tested on: nothing is left. "
