@@ -21,7 +21,8 @@ FILES = {
 
 def bracketed(name: str) -> Iterator[str]:
     """A corpus's trees as text, in the order of its files; `name` is a key of `FILES`, or "all"."""
-    for folder, file in FILES[name] if name != "all" else sum(FILES.values(), []):
+    files = FILES[name] if name != "all" else [each for listed in FILES.values() for each in listed]
+    for folder, file in files:
         with open_source(corpus(folder, file)) as source:
             ends = (line.rstrip().rpartition("\t")[2] for _, line in source.text_lines())
             yield from (end for end in ends if end.startswith("("))
