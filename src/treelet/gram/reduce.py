@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 
 from treelet.checks import check_integer, wrong
 from treelet.errors import InputTypeError, ParameterError
-from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory, row_strips
+from treelet.gram.plan import DEFAULT_MEMORY, Span, Tile, parse_memory
+from treelet.gram.tiles import compute, plan_matrix
 from treelet.kernels.base import Kernel, Matrix
-from treelet.work import count_threads, progress_bar, run
+from treelet.work import count_threads, progress_bar
 
 DEFAULT_K = 10
-Take = Callable[[Tile, Tile, Matrix], None]
+Take = Callable[[Span, Span, Matrix], None]
 """What becomes of a tile: its rows, its columns, its values, which may be overwritten."""
 
 
@@ -82,7 +84,7 @@ def nearest(
     values = np.full((len(rows), k), -np.inf)
     indices = np.full((len(rows), k), -1, np.int64)
 
-    def take(row: Tile, column: Tile, tile: Matrix) -> None:
+    def take(row: Span, column: Span, tile: Matrix) -> None:
         if Q is None:
             same = np.arange(max(row.begin, column.begin), min(row.end, column.end))
             tile[same - row.begin, same - column.begin] = -np.inf
@@ -123,24 +125,18 @@ def each_tile(
     several threads.
     """
     threads, budget = count_threads(n_jobs), parse_memory(memory) or DEFAULT_MEMORY
-    needs = kernel.needs(Y, budget // 2)
-    for begin, end in column_blocks(len(Y), needs.index + threads * needs.thread, budget):
-        columns = Tile(begin, end)
-        evaluator = kernel.evaluator(X, Y if end - begin == len(Y) else Y[begin:end])
-        strips = row_strips(
-            evaluator.n_rows,
-            evaluator.n_columns,
-            n_jobs=threads,
-            memory=budget // 2,
-            matrices=2 + evaluator.scratch,
-            halves=False,
-        )
+    plan = plan_matrix(kernel, X, Y, n_jobs=threads, memory=budget, dtype=np.dtype(np.float64), buffers=1)
+    compute(kernel, X, Y, plan.blocks, _Given(take), threads, advance)
 
-        def work(rows: Tile, evaluator: Any = evaluator, columns: Tile = columns) -> int:
-            tile = np.empty((rows.end - rows.begin, columns.end - columns.begin))
-            evaluator.fill(rows.begin, rows.end, tile, False)
-            cells = tile.size
-            take(rows, columns, tile)
-            return cells
 
-        run(work, strips, threads, advance)
+class _Given:
+    """Tiles that are given away."""
+
+    def __init__(self, take: Take) -> None:
+        self._take = take
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Matrix]:
+        values = np.empty(tile.shape)
+        yield values
+        self._take(tile.rows, tile.columns, values)
