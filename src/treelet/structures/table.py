@@ -311,24 +311,24 @@ def iter_examples(
 
     Parameters
     ----------
-        file, format, **options
-            As for `read_examples`; the formats are those of `iter_trees`.
-        block : int
-            How many examples at a time.
+    file, format, **options
+        As for `read_examples`; the formats are those of `iter_trees`.
+    block : int
+        How many examples at a time.
 
     Yields
     ------
-        X, y
-            The next `block` examples, as `read_examples` gives them; the last time fewer.
+    X, y
+        The next `block` examples, as `read_examples` gives them; the last time fewer.
 
     Examples
     --------
-        >>> import io, treelet
-        >>> file = io.BytesIO(b"yes\t(A x)\nno\t(A y)\nno\t(B y)\n")
+    >>> import io, treelet
+    >>> file = io.BytesIO(b"yes\t(A x)\nno\t(A y)\nno\t(B y)\n")
     >>> for X, y in treelet.iter_examples(file, "tsv", block=2):
-        ...     print(X.strings(), y)
-        ['(A x)', '(A y)'] ['yes', 'no']
-        ['(B y)'] ['no']
+    ...     print(X.strings(), y)
+    ['(A x)', '(A y)'] ['yes', 'no']
+    ['(B y)'] ['no']
     """
     for document in read_blocks(file, format, block=block, **options):
         yield _examples(document, file)
