@@ -15,7 +15,7 @@ import pytest
 import treelet as tl
 from conftest import binary
 from treelet.gram import parse_memory
-from treelet.gram.plan import column_blocks, row_strips
+from treelet.gram.plan import column_blocks, planned, row_strips
 from treelet.testing.cases import random_tree
 
 
@@ -207,10 +207,30 @@ def test_plans_cover_everything_once() -> None:
         if memory >= 10**5:
             assert all((s.end - s.begin) * 200 * 8 * 2 * jobs <= memory for s in strips)
     blocks = column_blocks(1000, 10**6, 10**5)
-    assert blocks[0][0] == 0
-    assert blocks[-1][1] == 1000
-    assert all(a[1] == b[0] for a, b in pairwise(blocks))
+    assert blocks[0].begin == 0
+    assert blocks[-1].end == 1000
+    assert all(a.end == b.begin for a, b in pairwise(blocks))
     assert len(blocks) == 20
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("memory", [10**4, 10**7])
+def test_tiles_cover_a_matrix_once(symmetric: bool, memory: int) -> None:
+    """Each cell, or where the matrix is symmetric each on or left of the diagonal, and its cost is what the progress counts."""
+    shape = (90, 90) if symmetric else (90, 50)
+    for jobs in (1, 3):
+        plan = planned(shape, symmetric=symmetric, index=20_000, thread=0, matrices=2, n_jobs=jobs, memory=memory)
+        assert (len(plan.blocks) > 1) == (memory == 10**4)
+        times, cells = np.zeros(shape, int), 0
+        for tile in plan.tiles:
+            part = np.ones(tile.shape, int)
+            if tile.halves:
+                part = np.tril(part, tile.rows.begin)
+            times[tile.rows.slice, tile.columns.slice] += part
+            assert tile.cells == part.sum()
+            cells += tile.cells
+        assert plan.cells == cells
+        assert (np.tril(times) == np.tril(np.ones(shape, int))).all() if symmetric else (times == 1).all()
 
 
 @pytest.mark.usefixtures("impatient")

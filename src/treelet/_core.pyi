@@ -77,6 +77,11 @@ def post_order(parent: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
     Trees given by the parent of each node, counted within its tree (-1: the root): the nodes, children before parents, and how many children each has.
     """
 
+def children_first(arity: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int]:
+    """
+    Trees written down parents before children, by how many children each node has (-1 - k: node k again): the nodes, children before parents, how many children each has, and the first tree that is none, or -1.
+    """
+
 def build(labels: Sequence[str], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], arity: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
 
 class BracketReader:
@@ -84,7 +89,8 @@ class BracketReader:
 
     def __init__(self, drop_empty: bool = False, drop_function_tags: bool = False, root: str = '') -> None: ...
 
-    def feed(self, bytes: bytes) -> None: ...
+    def feed(self, bytes: bytes, most: int | None = None) -> int:
+        """Takes bytes until there are so many trees, and says how many it took."""
 
     def move_to(self, line: int, column: int) -> None: ...
 

@@ -11,9 +11,8 @@ from treelet.checks import check_boolean, check_integer, is_number, wrong
 from treelet.errors import ParameterError
 from treelet.gram.best import ABSENT, ROUNDING, Above, Best, Numbers, ranked, reached
 from treelet.gram.plan import DEFAULT_MEMORY, column_blocks, parse_memory
-from treelet.gram.reduce import Take, cells, check_pairwise, each_tile
-from treelet.kernels.base import Kernel, Matrix, Needs, Pairwise
-from treelet.work import count_threads, progress_bar
+from treelet.gram.reduce import Take, check_pairwise, each_tile
+from treelet.kernels.base import Kernel, Matrix, Pairwise
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -138,7 +137,8 @@ class Index:
     ) -> None:  # by which names it and the number of neighbours are known
         self.kernel, self.name, self.count, self.budget = kernel, name, count, memory or DEFAULT_MEMORY
         self.data = kernel.keeping(X)
-        self.needs = Needs(0, 0) if memory is None else kernel.needs(self.data, memory // 2)
+        needs = kernel.needs(self.data, self.budget // 2)
+        self.needs = needs._replace(index=0, thread=0) if memory is None else needs
         smallest = not isinstance(kernel, Kernel)  # of distances
         self.sign, self.close = (-1.0, ROUNDING_OF_DISTANCES) if smallest else (1.0, ROUNDING)
 
@@ -224,17 +224,16 @@ class Index:
             take(rows, columns, -tile)
 
         X, Y = (self.data, None) if Q is None else (Q, self.data)
-        with progress_bar(progress, "kernel values", cells(X, Y)) as advance:
-            each_tile(
-                self.kernel,
-                X,
-                Y,
-                take if self.sign > 0 else turned,
-                threads=count_threads(n_jobs),
-                budget=self.budget,
-                advance=advance,
-                needs=self.needs,
-            )
+        each_tile(
+            self.kernel,
+            X,
+            Y,
+            take if self.sign > 0 else turned,
+            n_jobs=n_jobs,
+            memory=self.budget,
+            progress=progress,
+            needs=self.needs,
+        )
 
     # --- what is asked for --------------------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy as np
 
 from treelet import _core
 from treelet.errors import InputTypeError
-from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory, row_strips
-from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise
-from treelet.work import Advance, count_threads, progress_bar, run
+from treelet.gram.plan import DEFAULT_MEMORY, Span, Tile, parse_memory
+from treelet.gram.tiles import compute, plan_matrix
+from treelet.kernels.base import Matrix, Needs, Pairwise
+from treelet.work import count_threads, progress_bar
 
+FLOAT = np.dtype(np.float64)
 Take = Callable[[slice, slice, Matrix], object]
 """What becomes of a tile: its rows, its columns, its values."""
 
@@ -74,9 +76,7 @@ def reduce(
         with lock:
             function(rows, columns, shown)
 
-    budget = parse_memory(memory) or DEFAULT_MEMORY
-    with progress_bar(progress, "kernel values", cells(X, Y)) as advance:
-        each_tile(kernel, X, Y, take, threads=count_threads(n_jobs), budget=budget, advance=advance)
+    each_tile(kernel, X, Y, take, n_jobs=n_jobs, memory=parse_memory(memory) or DEFAULT_MEMORY, progress=progress)
 
 
 def check_pairwise(kernel: Any, what: str) -> None:
@@ -85,20 +85,15 @@ def check_pairwise(kernel: Any, what: str) -> None:
         raise InputTypeError(f"{what} needs a kernel first, got {type(kernel).__name__}")
 
 
-def cells(X: Any, Y: Any | None) -> int:
-    """How many values are computed."""
-    return len(X) * (len(X) + 1) // 2 if Y is None else len(X) * len(Y)
-
-
 def each_tile(
     kernel: Pairwise,
     X: Any,
     Y: Any | None,
     take: Take,
     *,
-    threads: int,
-    budget: int,
-    advance: Advance = lambda cells: None,
+    n_jobs: int | None,
+    memory: int,
+    progress: bool = False,
     needs: Needs | None = None,
 ) -> None:
     """Compute the values of X with Y, in the kernel's form, tile by tile, and give each cell away once.
@@ -106,69 +101,37 @@ def each_tile(
     Tiles come from all threads, several at once; those with rows in common may be among them where Y is None. Then a value is computed
     once and taken twice. `needs` are those of the columns, if they are known already.
     """
-    columns = X if Y is None else Y
-    if needs is None:
-        needs = kernel.needs(columns, budget // 2)
-    blocks = column_blocks(len(columns), needs.index + threads * needs.thread, budget)
-    for begin, end in blocks:
-        whole = len(blocks) == 1
-        evaluator = kernel.evaluator(X, Y if whole else columns[begin:end])
-        first = begin if Y is None else 0  # above a block's diagonal is the mirror image of what other blocks have
-        kind = _taken if Y is not None else _taken_by_halves if whole else _taken_twice
-        work = partial(_strip, kind, evaluator, first, slice(begin, end), take)
-
-        strips = row_strips(
-            evaluator.n_rows - first,
-            evaluator.n_columns,
-            n_jobs=threads,
-            memory=budget // 2,
-            matrices=2 + evaluator.scratch,  # what is done to a tile takes as much again
-            halves=Y is None,
-        )
-        run(work, strips, threads, advance)
+    threads = count_threads(n_jobs)
+    plan = plan_matrix(kernel, X, Y, n_jobs=threads, memory=memory, dtype=FLOAT, buffers=1, needs=needs)
+    with progress_bar(progress, "kernel values", plan.cells) as advance:
+        compute(kernel, X, Y, plan.blocks, _Given(take, plan.symmetric), threads, advance)
 
 
-def _strip(
-    kind: Callable[[Evaluator, slice, slice, Take], int],
-    evaluator: Evaluator,
-    first: int,
-    columns: slice,
-    take: Take,
-    strip: Tile,
-) -> int:
-    return kind(evaluator, slice(first + strip.begin, first + strip.end), columns, take)
+class _Given:
+    """Tiles that are given away; those of a symmetric matrix together with their mirror images."""
 
+    def __init__(self, take: Take, symmetric: bool) -> None:
+        self._take, self._symmetric = take, symmetric
 
-def _taken(evaluator: Evaluator, rows: slice, columns: slice, take: Take) -> int:
-    """A strip of rows, given away as it is; how many values it has."""
-    tile = np.empty((rows.stop - rows.start, columns.stop - columns.start))
-    evaluator.fill(rows.start, rows.stop, tile, False)
-    take(rows, columns, tile)
-    return tile.size
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Matrix]:
+        values = np.empty(tile.shape)
+        yield values
+        rows, columns = tile.rows, tile.columns
+        if not self._symmetric:
+            self._take(rows.slice, columns.slice, values)
+        elif tile.halves:
+            square = values[:, rows.begin :]
+            _core.mirror(square, 0, len(rows), 0, len(rows))
+            self._take(rows.slice, rows.slice, square)
+            self._twice(rows, Span(0, rows.begin), values[:, : rows.begin])
+        else:  # of a block of columns: what has these as rows, too, is whole
+            border = min(max(columns.end, rows.begin), rows.end)
+            if rows.begin < border:
+                self._take(slice(rows.begin, border), columns.slice, values[: border - rows.begin])
+            self._twice(Span(border, rows.end), columns, values[border - rows.begin :])
 
-
-def _taken_by_halves(evaluator: Evaluator, rows: slice, columns: slice, take: Take) -> int:
-    """A strip of a symmetric matrix, up to the diagonal, given away together with its mirror image."""
-    tile = np.empty((rows.stop - rows.start, rows.stop))
-    evaluator.fill(rows.start, rows.stop, tile, True)
-    square = tile[:, rows.start :]
-    _core.mirror(square, 0, len(square), 0, len(square))
-    take(rows, rows, square)
-    if rows.start:
-        take(rows, slice(0, rows.start), tile[:, : rows.start])
-        take(slice(0, rows.start), rows, tile[:, : rows.start].T)
-    return tile.size
-
-
-def _taken_twice(evaluator: Evaluator, rows: slice, columns: slice, take: Take) -> int:
-    """A strip of a block of columns: its mirror image, too, but for rows that are among the block's columns."""
-    tile = np.empty((rows.stop - rows.start, columns.stop - columns.start))
-    evaluator.fill(rows.start, rows.stop, tile, False)
-    border = min(max(columns.stop, rows.start), rows.stop)
-    if rows.start < border:
-        take(slice(rows.start, border), columns, tile[: border - rows.start])
-    if border < rows.stop:
-        below = tile[border - rows.start :]
-        take(slice(border, rows.stop), columns, below)
-        take(columns, slice(border, rows.stop), below.T)
-    return tile.size
+    def _twice(self, rows: Span, columns: Span, values: Matrix) -> None:
+        if len(rows) and len(columns):
+            self._take(rows.slice, columns.slice, values)
+            self._take(columns.slice, rows.slice, values.T)

@@ -32,6 +32,12 @@ class Needs(NamedTuple):
 
     index: int  # type: ignore[assignment]  # a tuple has a method of that name
     thread: int
+    scratch: int = 0
+    """Matrices of a strip's size, in float64, that a thread fills besides the strip."""
+
+    def with_scratch(self) -> Needs:
+        """The same, and one such matrix more."""
+        return self._replace(scratch=self.scratch + 1)
 
 
 class Evaluator(ABC):
@@ -48,9 +54,6 @@ class Evaluator(ABC):
     @abstractmethod
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         """Write rows ``begin..end`` of the matrix into ``out``."""
-
-    scratch = 0
-    """Matrices of the strip's size that `fill` needs besides ``out``."""
 
 
 class Pairwise(ABC):
@@ -205,7 +208,8 @@ class Kernel(Tunable, Tabled, Pairwise):
     def needs(self, X: Any, enough: int = 0) -> Needs:
         inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
         parts = [kernel.needs(X, enough // len(inner)) for kernel in inner]
-        return Needs(sum(part.index for part in parts), sum(part.thread for part in parts))
+        scratch = max((part.scratch for part in parts), default=0)
+        return Needs(sum(part.index for part in parts), sum(part.thread for part in parts), scratch)
 
     def diag(self, X: Any) -> Vector:
         """K(x, x) for each x.

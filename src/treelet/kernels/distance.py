@@ -19,7 +19,7 @@ class DistanceEvaluator(Evaluator):
 
     def __init__(self, inner: Evaluator, rows: Vector, columns: Vector, *, same: bool) -> None:
         self.inner, self.rows, self.columns, self.same = inner, rows, columns, same
-        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
+        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         if halves:
