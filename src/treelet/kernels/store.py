@@ -47,14 +47,18 @@ class StoreEvaluator(Evaluator):
     ) -> None:
         self.kernel, self.rows, self.logs = shown or kernel, rows, logs
         columns = columns or rows
-        self.n_rows, self.n_columns = len(rows.weights), len(columns.weights)
+        self.n_rows, self.n_columns, self.rounds = len(rows.weights), len(columns.weights), not logs
         self.native = kernel.native(columns.store, columns.weights, logs, rows.store)
 
-    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+    def fill(self, begin: int, end: int, out: NDArray[Any], halves: bool) -> None:
         store, weights, limit = self.rows
         large = self.native.rows(store, weights, limit if halves else None, begin, end, out)
-        if large is not None and not self.logs:
-            raise overflow(self.kernel, *large)
+        if large is None or self.logs:
+            return
+        row, column = large
+        if out.dtype != np.float64:  # it may be that not even a float64 holds it
+            self.fill(row, row + 1, np.empty((1, row + 1 if halves else self.n_columns)), halves)
+        raise overflow(self.kernel, row, column + self.first_column, out.dtype)
 
 
 class StoreKernel(Kernel):
