@@ -219,19 +219,20 @@ NB_MODULE(_core, m) {
             "drop_empty"_a = false, "drop_function_tags"_a = false, "root"_a = "")
         .def(
             "feed",
-            [](BracketReader &self, nb::bytes bytes) {
+            [](BracketReader &self, nb::bytes bytes, std::optional<std::size_t> most) {
                 const std::string_view view(bytes.c_str(), bytes.size());
                 nb::gil_scoped_release free;
-                self.feed(view);
+                return most ? self.feed(view, *most) : self.feed(view);
             },
-            "bytes"_a)
+            "bytes"_a, "most"_a = nb::none(), "Takes bytes until there are so many trees, and says how many it took.")
         .def("move_to", &BracketReader::move_to, "line"_a, "column"_a)
         .def("abandon", &BracketReader::abandon, "trees"_a)
         .def_prop_ro("open_at", &BracketReader::open_at)
         .def("finish", &BracketReader::finish)
         .def_prop_ro("trees", [](const BracketReader &self) { return self.roots().size(); })
         .def("result", [](BracketReader &self) {
-            return std::make_pair(std::make_shared<Store>(std::move(self.store())), to_numpy(self.roots()));
+            auto [store, roots] = self.take();
+            return std::make_pair(std::make_shared<Store>(std::move(store)), to_numpy(std::move(roots)));
         });
 
     nb::class_<NodeWeights> weights(m, "NodeWeights", "A sparse matrix of tree x distinct subtree.");

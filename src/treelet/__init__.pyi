@@ -54,6 +54,8 @@ from treelet.structures import (
     Tagged as Tagged,
     Tree as Tree,
     Treebank as Treebank,
+    iter_examples as iter_examples,
+    iter_trees as iter_trees,
     read_examples as read_examples,
     read_forests as read_forests,
     read_tagged as read_tagged,

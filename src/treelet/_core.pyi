@@ -89,7 +89,8 @@ class BracketReader:
 
     def __init__(self, drop_empty: bool = False, drop_function_tags: bool = False, root: str = '') -> None: ...
 
-    def feed(self, bytes: bytes) -> None: ...
+    def feed(self, bytes: bytes, most: int | None = None) -> int:
+        """Takes bytes until there are so many trees, and says how many it took."""
 
     def move_to(self, line: int, column: int) -> None: ...
 
