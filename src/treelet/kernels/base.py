@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
@@ -54,6 +54,11 @@ class Evaluator(ABC):
     @abstractmethod
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         """Write rows ``begin..end`` of the matrix into ``out``."""
+
+    rounds: bool = False
+    """Whether ``out`` may also be of float32, to which values are rounded as they are written."""
+    first_column: int = 0
+    """What the first column is called in errors, where these are columns out of the middle of a matrix."""
 
 
 class Pairwise(ABC):
@@ -361,11 +366,16 @@ class Itself:
         return id(self.value)
 
 
-def overflow(kernel: Kernel, row: int, column: int) -> Exception:
-    """The error for a value that does not fit a float64."""
+def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:
+    """The error for a value that does not fit a float64, or a float32."""
     from treelet.errors import KernelOverflowError
 
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
+    if dtype != np.float64:
+        return KernelOverflowError(
+            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: dtype='float64' holds it, and so does "
+            "kernel.normalized()"
+        )
     return KernelOverflowError(
         f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
         "Use a smaller lam=, or kernel.normalized(), which stays right"

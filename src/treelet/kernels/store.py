@@ -56,18 +56,22 @@ class StoreEvaluator(Evaluator):
     ) -> None:
         self.kernel, self.rows, self.logs = shown or kernel, rows, logs
         there = columns or rows
-        self.n_rows, self.n_columns = len(rows.weights), len(there.weights)
+        self.n_rows, self.n_columns, self.rounds = len(rows.weights), len(there.weights), not logs
 
         def make() -> Any:
             return kernel.native(there.store, there.weights, logs, rows.store)
 
         self.native = make() if kept is None else kept.indexed(kernel.index_key(logs), make)
 
-    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+    def fill(self, begin: int, end: int, out: NDArray[Any], halves: bool) -> None:
         store, weights, limit = self.rows
         large = self.native.rows(store, weights, limit if halves else None, begin, end, out)
-        if large is not None and not self.logs:
-            raise overflow(self.kernel, *large)
+        if large is None or self.logs:
+            return
+        row, column = large
+        if out.dtype != np.float64:  # it may be that not even a float64 holds it
+            self.fill(row, row + 1, np.empty((1, row + 1 if halves else self.n_columns)), halves)
+        raise overflow(self.kernel, row, column + self.first_column, out.dtype)
 
 
 class StoreKernel(Kernel):
