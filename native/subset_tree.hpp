@@ -18,11 +18,12 @@
 
 namespace treelet {
 
-// Of a row's node, all of level 2, then all of level 3 and so on.
+// Of a row's node, all of level 2, then all of level 3 and so on, until they no longer change.
 template <class Num> struct SubsetTreeValues {
+    std::size_t levels = 0;
     SparseValues<Num> shapes; // S - lam, beside ranks of shapes; of all shapes of its production if no ranks are there
     SparseValues<Num> rest;   // C - S, beside columns
-    void clear() { shapes.clear(), rest.clear(); }
+    void clear() { levels = 0, shapes.clear(), rest.clear(); }
     bool memory() const { return shapes.value.capacity() != 0 || rest.memory(); }
 };
 
@@ -48,10 +49,11 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
   public:
     // max_depth 0: no bound.
     SubsetTreeColumns(Targets targets, Num lam, int max_depth, bool leaves)
-        : Loop(targets.size()), store_(targets.store), lam_(lam), leaves_(leaves) {
+        : Loop(targets.size()), store_(targets.store), lam_(lam), base_(Num(1) + lam), leaves_(leaves) {
         const Productions productions = productions_of(*targets.store);
         Id height = 0;
-        for (Id node : targets.weights.node) height = std::max(height, targets.store->height(node));
+        if (max_depth > 0)
+            for (Id node : targets.weights.node) height = std::max(height, targets.store->height(node));
         limited_ = max_depth > 0 && max_depth < height + leaves;
         levels_ = limited_ ? static_cast<std::size_t>(max_depth - 1) : 1;
         kept_levels_ = limited_ ? levels_ - 1 : 1;
@@ -70,6 +72,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         s.child_shape.resize(widest_ * levels_, Num(0));
         s.child_rest.resize(index_.columns() * levels_, Num(0));
         s.met.resize(static_cast<std::size_t>(index_.most_columns()), 0);
+        s.other.resize(s.met.size() + 1);
     }
 
     // lam * P P'
@@ -98,16 +101,18 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (at.columns == 0) return;
         index_.keys_of(productions, u, p, b.s.keys);
         at.all = meets_most(b.s.keys, p);
+        at.levels = levels_from(b, u);
         if (at.all)
-            for (std::size_t l = 0; l < levels_; ++l) std::fill_n(product(b, l), at.shapes, Num(1));
+            for (std::size_t l = 0; l < at.levels; ++l) std::fill_n(product(b, l), at.shapes, Num(1));
         find_others(b, u, at);
         for (std::size_t q = 0; q < b.s.keys.size(); ++q)
             if (b.s.keys[q] != none) multiply_child(b, at, q, known(b, u, q));
-        if (!at.all && at.touched == 0 && b.s.other.empty()) return;
+        if (!at.all && at.touched == 0 && at.others == 0) return;
         Values *const kept = b.s.nodes.uses[i] > 0 && kept_levels_ > 0 ? &b.s.kept.make(i) : nullptr;
+        if (kept) kept->levels = std::min(at.levels, kept_levels_);
         at.all ? finish_all_shapes(b, at, kept) : finish_shapes(b, at, kept);
         finish_others(b, at, kept);
-        for (std::size_t l = 0; l < levels_; ++l)
+        for (std::size_t l = 0; l < at.levels; ++l)
             if (at.all)
                 std::fill_n(product(b, l), at.shapes, Num(0));
             else
@@ -130,8 +135,8 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         std::size_t working = Loop::working(targets.size(), targets.store->size());
         if (max_depth != 1) {
             const auto [index, columns] = SubsetTreeIndex::estimate(targets.weights, productions);
-            out.index += index.index, out.working = std::max(out.working, index.working);
             const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(max_depth) : 1;
+            out.index += index.index, out.working = std::max(out.working, index.working);
             working += (5 * columns * levels + most_rows(columns) * columns) * sizeof(Num);
         }
         out.working = std::max(out.working, working);
@@ -144,7 +149,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         std::size_t i;      // its place in the block
         Id p;               // its production
         Id columns, shapes; // of that production, up to the limit
-        std::size_t touched = 0;
+        std::size_t touched = 0, others = 0, levels = 1;
         bool all = false; // all shapes are, instead
     };
 
@@ -171,20 +176,31 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         return child == none ? nothing : b.s.kept[static_cast<std::size_t>(child)];
     }
     // Columns with a key of u that is not common, or with a common one and below it something else than its shape has.
-    template <class Block> void find_others(Block &b, Id u, const Node &at) const {
-        b.s.other.clear();
+    template <class Block> void find_others(Block &b, Id u, Node &at) const {
+        std::size_t n = 0;
+        Id *const other = b.s.other.data();
+        char *const met = b.s.met.data();
         const auto meet = [&](Id rank) {
-            if (rank < at.columns && !b.s.met[rank]) b.s.met[rank] = 1, b.s.other.push_back(rank);
+            other[n] = rank;
+            n += !met[rank];
+            met[rank] = 1;
         };
         for (std::size_t q = 0; q < b.s.keys.size(); ++q) {
             const Id key = b.s.keys[q];
             if (key == none) continue;
             if (!index_.common(key)) {
-                for (Id rank : index_.ranks(key)) meet(rank);
+                for (Id rank : index_.ranks(key)) {
+                    if (rank >= at.columns) break; // they ascend
+                    meet(rank);
+                }
             } else
-                for (Id column : known(b, u, q).rest.column) index_.each_parent(column, key, meet);
+                for (Id column : known(b, u, q).rest.column)
+                    index_.each_parent(column, key, [&](Id rank) {
+                        if (rank < at.columns) meet(rank);
+                    });
         }
-        b.s.exact.assign(b.s.other.size() * levels_, Num(1));
+        at.others = n;
+        b.s.exact.assign(n * at.levels, Num(1));
     }
 
     // A child's values at one level, or null where it has none but lam.
@@ -193,13 +209,13 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         const Num *rest = nullptr;   // by column
     };
     template <class Block> Below below(Block &b, const Values &known, std::size_t level) const {
-        if (limited_ && level == 0) return {};
-        const std::size_t l = limited_ ? level - 1 : 0;
+        if (known.levels == 0 || (limited_ && level == 0)) return {};
+        const std::size_t l = limited_ ? std::min(level, known.levels) - 1 : 0;
         Below out;
         if (!known.shapes.column.empty())
             out.shapes = b.s.child_shape.data() + l * widest_;
         else if (!known.shapes.value.empty())
-            out.shapes = known.shapes.value.data() + l * (known.shapes.value.size() / kept_levels_);
+            out.shapes = known.shapes.value.data() + l * (known.shapes.value.size() / known.levels);
         if (!known.rest.column.empty()) out.rest = b.s.child_rest.data() + l * index_.columns();
         return out;
     }
@@ -208,30 +224,29 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     template <class Block> void multiply_child(Block &b, Node &at, std::size_t q, const Values &known) const {
         const Id key = b.s.keys[q];
         const bool common = index_.common(key);
-        if (!common && b.s.other.empty()) return;
-        scatter(known.shapes, b.s.child_shape.data(), widest_);
-        if (!b.s.other.empty()) scatter(known.rest, b.s.child_rest.data(), index_.columns());
-        for (std::size_t l = 0; l < levels_; ++l) {
+        if (!common && at.others == 0) return;
+        scatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
+        if (at.others > 0) scatter(known.rest, known.levels, b.s.child_rest.data(), index_.columns());
+        for (std::size_t l = 0; l < at.levels; ++l) {
             const Below values = below(b, known, l);
             if (common && at.all)
                 multiply_all_shapes(b, at, key, values.shapes, product(b, l));
             else if (common)
                 multiply_shapes(b, at, key, values.shapes, product(b, l), l == 0);
-            if (!b.s.other.empty()) multiply_others(b, at, q, values, b.s.exact.data() + l * b.s.other.size());
+            if (at.others > 0) multiply_others(b, at, q, values, b.s.exact.data() + l * at.others);
         }
-        unscatter(known.shapes, b.s.child_shape.data(), widest_);
-        if (!b.s.other.empty()) unscatter(known.rest, b.s.child_rest.data(), index_.columns());
+        unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
+        if (at.others > 0) unscatter(known.rest, known.levels, b.s.child_rest.data(), index_.columns());
     }
     template <class Block> void multiply_shapes(Block &b, Node &at, Id key, const Num *below, Num *product, bool first) const {
         const std::span<const SubsetTreeIndex::Edge> edges = index_.edges(key);
-        const Num base = Num(1) + lam_;
         Id *const touched = b.s.touched.data();
         std::size_t met = at.touched;
         for (const auto *e = edges.data(), *end = e + edges.size(); e < end && e->rank < at.shapes; ++e) {
-            const Num factor = below ? base + below[e->child] : base;
+            const Num factor = below && e->child != none ? base_ + below[e->child] : base_;
             Num &value = product[e->rank];
             const bool fresh = value == 0;
-            touched[met] = e->rank;
+            if (first) touched[met] = e->rank;
             met += fresh;
             value = fresh ? factor : value * factor;
         }
@@ -240,28 +255,26 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     }
     template <class Block> void multiply_all_shapes(Block &b, const Node &at, Id key, const Num *below, Num *product) const {
         const std::span<const SubsetTreeIndex::Edge> edges = index_.edges(key);
-        const Num base = Num(1) + lam_;
         for (const auto *e = edges.data(), *end = e + edges.size(); e < end && e->rank < at.shapes; ++e)
-            product[e->rank] *= below ? base + below[e->child] : base;
+            product[e->rank] *= below && e->child != none ? base_ + below[e->child] : base_;
         b.pulse.add(edges.size());
     }
     template <class Block> void multiply_others(Block &b, const Node &at, std::size_t q, const Below &values, Num *exact) const {
         const SubsetTreeIndex::Kid *const kids = index_.kids(at.p, 0) + q;
         const std::size_t arity = index_.arity_of(at.p);
         const Id key = b.s.keys[q], *const other = b.s.other.data();
-        const Num base = Num(1) + lam_;
-        const std::size_t n = b.s.other.size();
+        const std::size_t n = at.others;
         Id first = none; // shape of the children's production
         for (std::size_t t = 0; t < n; ++t) {
             const SubsetTreeIndex::Kid kid = kids[static_cast<std::size_t>(other[t]) * arity];
             if (kid.key != key) continue;
-            Num factor = base;
-            if (values.shapes) {
+            Num factor = base_;
+            if (values.shapes && kid.column != none) {
                 const Id shape = index_.shape_of(kid.column);
                 if (first == none) first = index_.first_of(shape);
                 factor += values.shapes[shape - first];
             }
-            if (values.rest) factor += values.rest[kid.column];
+            if (values.rest && kid.column != none) factor += values.rest[kid.column];
             exact[t] *= factor;
         }
         b.pulse.add(n);
@@ -272,14 +285,14 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         const Id *const touched = b.s.touched.data();
         const std::size_t n = at.touched;
         if (n == 0) return;
-        if (kept) kept->shapes.column.assign(touched, touched + n), kept->shapes.value.resize(n * kept_levels_);
-        for (std::size_t l = 0; l < levels_; ++l) {
+        if (kept) kept->shapes.column.assign(touched, touched + n), kept->shapes.value.resize(n * kept->levels);
+        for (std::size_t l = 0; l < at.levels; ++l) {
             Num *const values = product(b, l);
             for (std::size_t t = 0; t < n; ++t) values[touched[t]] = lam_ * (values[touched[t]] - Num(1));
-            if (kept && l < kept_levels_)
+            if (kept && l < kept->levels)
                 for (std::size_t t = 0; t < n; ++t) kept->shapes.value[l * n + t] = values[touched[t]];
         }
-        const Num *const values = product(b, levels_ - 1);
+        const Num *const values = product(b, at.levels - 1);
         const Id first = index_.first_shape(at.p);
         for (const RowBlock::Occurrence &o : b.s.nodes.held(at.i)) {
             Num *const total = totals(b, o.row) + first;
@@ -294,14 +307,14 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     }
     template <class Block> void finish_all_shapes(Block &b, const Node &at, Values *kept) const {
         const auto n = static_cast<std::size_t>(at.shapes);
-        if (kept) kept->shapes.value.resize(n * kept_levels_);
-        for (std::size_t l = 0; l < levels_; ++l) {
+        if (kept) kept->shapes.value.resize(n * kept->levels);
+        for (std::size_t l = 0; l < at.levels; ++l) {
             Num *const values = product(b, l);
             shift_scale(values, lam_, Num(0) - lam_, n);
-            if (kept && l < kept_levels_) std::copy_n(values, n, kept->shapes.value.data() + l * n);
+            if (kept && l < kept->levels) std::copy_n(values, n, kept->shapes.value.data() + l * n);
         }
         for (const RowBlock::Occurrence &o : b.s.nodes.held(at.i)) {
-            add_scaled(totals(b, o.row) + index_.first_shape(at.p), Num(o.count), product(b, levels_ - 1), n);
+            add_scaled(totals(b, o.row) + index_.first_shape(at.p), Num(o.count), product(b, at.levels - 1), n);
             std::vector<Id> &held = b.s.all_held[o.row];
             if (std::find(held.begin(), held.end(), at.p) == held.end()) held.push_back(at.p);
         }
@@ -325,11 +338,11 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
 
     // The row C(u, .) - S(u, .), kept, and its sum into the matrix.
     template <class Block> void finish_others(Block &b, const Node &at, Values *kept) const {
-        const std::vector<Id> &other = b.s.other;
-        const std::size_t n = other.size();
+        const Id *const other = b.s.other.data();
+        const std::size_t n = at.others;
         if (n == 0) return;
         const Id first = index_.first_column(at.p), first_shape = at.shapes > 0 ? index_.first_shape(at.p) : 0;
-        for (std::size_t l = 0; l < levels_; ++l) {
+        for (std::size_t l = 0; l < at.levels; ++l) {
             Num *const exact = b.s.exact.data() + l * n;
             const Num *const shapes = product(b, l);
             for (std::size_t t = 0; t < n; ++t) {
@@ -340,29 +353,37 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (kept) {
             kept->rest.column.resize(n);
             for (std::size_t t = 0; t < n; ++t) kept->rest.column[t] = first + other[t];
-            kept->rest.value.assign(b.s.exact.begin(), b.s.exact.begin() + static_cast<std::ptrdiff_t>(n * kept_levels_));
+            kept->rest.value.assign(b.s.exact.begin(), b.s.exact.begin() + static_cast<std::ptrdiff_t>(n * kept->levels));
         }
-        const Num *const values = b.s.exact.data() + (levels_ - 1) * n;
+        const Num *const values = b.s.exact.data() + (at.levels - 1) * n;
         for (const RowBlock::Occurrence &o : b.s.nodes.held(at.i)) {
             const Num count(o.count);
             for (std::size_t t = 0; t < n; ++t) index_.add(first + other[t], count * values[t], b.last, b.sums(o.row));
         }
-        for (Id rank : other) b.s.met[rank] = 0;
+        for (std::size_t t = 0; t < n; ++t) b.s.met[other[t]] = 0;
     }
 
     // Where no columns are named, the values lie there already.
-    void scatter(const SparseValues<Num> &row, Num *to, std::size_t width) const {
+    static void scatter(const SparseValues<Num> &row, std::size_t levels, Num *to, std::size_t width) {
         const std::size_t n = row.column.size();
-        for (std::size_t l = 0; n > 0 && l < kept_levels_; ++l)
+        for (std::size_t l = 0; n > 0 && l < levels; ++l)
             for (std::size_t k = 0; k < n; ++k) to[l * width + static_cast<std::size_t>(row.column[k])] = row.value[l * n + k];
     }
-    void unscatter(const SparseValues<Num> &row, Num *to, std::size_t width) const {
-        for (std::size_t l = 0; l < kept_levels_; ++l)
+    static void unscatter(const SparseValues<Num> &row, std::size_t levels, Num *to, std::size_t width) {
+        for (std::size_t l = 0; l < levels; ++l)
             for (Id column : row.column) to[l * width + static_cast<std::size_t>(column)] = Num(0);
     }
 
+    // From which level on the values of u are those of all higher ones: one above its children's.
+    template <class Block> std::size_t levels_from(Block &b, Id u) const {
+        std::size_t below = 0;
+        for (std::size_t q = 0, arity = limited_ ? b.store.arity(u) : 0; q < arity; ++q)
+            below = std::max(below, known(b, u, q).levels);
+        return std::min(levels_, below + 1);
+    }
+
     const Store *store_;
-    Num lam_;
+    Num lam_, base_; // the factor of a child of which nothing but its production is met
     bool leaves_;
     bool limited_ = false;
     std::size_t levels_ = 1;      // of corrections

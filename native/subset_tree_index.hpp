@@ -22,7 +22,7 @@ struct Productions {
     }
     // No child has a production.
     bool flat(Id node) const { return leaves ? store.production(node) == none : store.flat(node); }
-    // All are below this.
+    // All are below this, in a store that has its labels.
     std::size_t bound() const {
         return leaves ? 2 * std::max(store.production_count(), store.label_count()) : store.production_count();
     }
@@ -37,7 +37,8 @@ class SubsetTreeIndex {
   public:
     struct Kid {   // of a column
         Id key;    // none: a word
-        Id column; // none: it cannot have corrections
+        Id column; // none: it cannot have corrections (that of another column may, with one production: words can be named like
+                   // nodes)
     };
     struct Edge { // of a shape
         Id rank;  // of the shape, within its production's shapes
@@ -150,7 +151,7 @@ class SubsetTreeIndex {
         out.index += bytes_grown<Id>(most) + (most + 1) * (2 * sizeof(Id) + sizeof(std::int64_t));
         out.index += bytes_grown<Id>(positions) + (productions.bound() + 1) * (2 * sizeof(Id) + 2 * sizeof(std::int64_t));
         out.index += edges * (sizeof(Kid) + sizeof(Id) + sizeof(Parent));
-        out.working += productions.bound() * sizeof(Id) + bytes_grown<std::int64_t>(most) + IdTable::bytes_for(columns);
+        out.working += bytes_grown<Id>(productions.bound()) + bytes_grown<std::int64_t>(most) + IdTable::bytes_for(columns);
         return {out, columns};
     }
     std::size_t bytes() const {
@@ -212,7 +213,7 @@ class SubsetTreeIndex {
         }
         kid_.resize(static_cast<std::size_t>(kid_start_.back()));
         key_start_.assign(1, 0), key_start_.reserve(static_cast<std::size_t>(slot_start_.back()) + 1);
-        std::vector<Id> number(productions.bound(), none); // a production's key at this production and position
+        std::vector<Id> number; // a production's key at this production and position
         std::vector<std::int64_t> length;
         for (Id p = 0; p < static_cast<Id>(count); ++p)
             for (std::int64_t q = 0; q < slot_start_[p + 1] - slot_start_[p]; ++q)
@@ -228,7 +229,10 @@ class SubsetTreeIndex {
         for (Id rank = 0; rank < size; ++rank) {
             const Id child = productions.store.children(column_[bucket_[p] + rank])[q], production = productions.of(child);
             kids[static_cast<std::size_t>(rank) * arity] = {production, column_of_[child]};
-            if (production != none && number[production] < first) number[production] = first, key_production_.push_back(production);
+            if (production == none) continue;
+            if (static_cast<std::size_t>(production) >= number.size())
+                number.resize(static_cast<std::size_t>(production) + 1, none);
+            if (number[production] < first) number[production] = first, key_production_.push_back(production);
         }
         std::sort(key_production_.begin() + first, key_production_.end()); // so that they can be found
         const auto end = static_cast<Id>(key_production_.size());
