@@ -67,6 +67,12 @@ MUTANTS = [
     ("forest_kernel.hpp", "factor = Num(1) + s.child[x->column];", "factor = Num(1);"),
     ("forest_kernel.hpp", "factor += part * Num(x->p);", "factor += part;"),
     ("forest_store.hpp", "edges[n - 1].p += edges[i].p;", ""),
+    ("sketch.hpp", "(mix(key, seed_) + position) % n_", "mix(key, seed_) % n_"),
+    ("sketch.hpp", "if (counted) add_alone(rest, -sketch.alone_);", ""),
+    ("sketch.hpp", "if (!o.before.zero()) scale(o.before.part.data(), lam, n);", ""),
+    ("sketch_loops.hpp", "after[i] = decay * before[i] + t_re", "after[i] = before[i] + t_re"),
+    ("sketch.hpp", "inner.exponent += s.exponent, ", ""),
+    ("sketch.hpp", "sketch.moved(o.key, sketch.p_.partial ? 0 : k)", "sketch.moved(o.key, 0)"),
 ]
 
 
@@ -83,6 +89,7 @@ def caught(source: Path, site: Path) -> bool:
         "test_forests.py",
         "test_tagging.py",
         "test_locality.py",
+        "test_sketch.py",
         "native",
     )
     tests = [str(ROOT / "tests" / name) for name in names]

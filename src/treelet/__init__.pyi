@@ -42,6 +42,7 @@ from treelet.learn import (
     KernelSVR as KernelSVR,
     RankRLS as RankRLS,
     RankSVM as RankSVM,
+    TreeSketch as TreeSketch,
     VotedPerceptron as VotedPerceptron,
     load as load,
     save as save,

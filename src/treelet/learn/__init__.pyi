@@ -14,3 +14,4 @@ from treelet.learn.summands import linear_parts as linear_parts
 from treelet.learn.svm import KernelSVC as KernelSVC
 from treelet.learn.svm import KernelSVR as KernelSVR
 from treelet.learn.transform import KernelMatrix as KernelMatrix
+from treelet.learn.tree_sketch import TreeSketch as TreeSketch
