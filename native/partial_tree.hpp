@@ -9,7 +9,8 @@
 // Pairs with one label and no child label in common have the constant value mu * lam^2: those are summed from label
 // counts. For the rest, the column subtrees with one production (label and children's labels) form a group: which
 // children can meet, and with which gaps, is the same for the whole group, so it is worked out once a pair of
-// productions ("plan"), and S is computed for the group in one sweep. A row Delta(u, .) is dense over the columns of
+// productions ("plan"), and S is computed for the group in one sweep; of rare productions the plan lists each column with the
+// values that its S is made of. A row Delta(u, .) is dense over the columns of
 // u's label, or a constant with one exception (most pre-terminals), and lives until u's parents are done.
 #pragma once
 #include "child_sequences.hpp"
