@@ -120,8 +120,7 @@ StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, Lon
 }
 
 // Completes rows begin .. end, columns first .. last, of a symmetric matrix of which the lower half is there.
-template <class Number> void mirror(nb::ndarray<Number, nb::ndim<2>, nb::device::cpu> out, std::size_t begin, std::size_t end,
-                                    std::size_t first, std::size_t last) {
+template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
     const std::size_t n = out.shape(0), tile = 16;
     if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
     if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");

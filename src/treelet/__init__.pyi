@@ -40,6 +40,7 @@ from treelet.learn import (
     KernelMatrix as KernelMatrix,
     KernelSVC as KernelSVC,
     KernelSVR as KernelSVR,
+    Nearest as Nearest,
     RankRLS as RankRLS,
     RankSVM as RankSVM,
     VotedPerceptron as VotedPerceptron,

@@ -215,6 +215,12 @@ class Table(Tabled):
             self._forms[name] = [made, *self._forms.get(name, ())]
         return made
 
+    def with_form(self, name: Names, form: Any) -> Table:
+        """The same table with another form of a column, which comes before those it has."""
+        table = _rebuild(self._columns, dict(self._forms), self._length)
+        table._forms[name] = [form, *(other for other in self._forms.get(name, ()) if other is not form)]
+        return table
+
     def __repr__(self) -> str:
         return f"<Table: {len(self)} rows of {some_of(self.names)}>"
 
