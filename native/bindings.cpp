@@ -82,6 +82,20 @@ std::pair<std::vector<Id>, std::vector<Id>> post_order(IdArray parent, LongArray
     return {std::move(order.node), std::move(order.arity)};
 }
 
+// Trees written down parents before children, in post-order, as `build` takes them; the last is the first that is no tree, or -1.
+std::tuple<std::vector<Id>, std::vector<Id>, std::int64_t> children_first(IdArray arity, LongArray ends) {
+    PostOrder order;
+    std::int64_t begin = 0;
+    for (std::size_t t = 0; t < ends.shape(0); begin = ends.data()[t++]) {
+        const std::int64_t end = ends.data()[t];
+        if (end < begin || static_cast<std::size_t>(end) > arity.shape(0)) refuse("ends out of range");
+        if (!order.add_downwards(arity.data() + begin, static_cast<std::size_t>(end - begin)))
+            return {std::vector<Id>{}, std::vector<Id>{}, static_cast<std::int64_t>(t)};
+    }
+    if (static_cast<std::size_t>(begin) != arity.shape(0)) refuse("nodes after the last tree");
+    return {std::move(order.node), std::move(order.arity), -1};
+}
+
 // Columns as they were saved: children before parents, every subtree once.
 StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, LongArray child_start, IdArray child) {
     const std::size_t n = label.shape(0);
@@ -106,8 +120,7 @@ StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, Lon
 }
 
 // Completes rows begin .. end, columns first .. last, of a symmetric matrix of which the lower half is there.
-template <class Number> void mirror(nb::ndarray<Number, nb::ndim<2>, nb::device::cpu> out, std::size_t begin, std::size_t end,
-                                    std::size_t first, std::size_t last) {
+template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
     const std::size_t n = out.shape(0), tile = 16;
     if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
     if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");
@@ -180,6 +193,16 @@ NB_MODULE(_core, m) {
         "Trees given by the parent of each node, counted within its tree (-1: the root): the nodes, children before parents, and "
         "how many children each has.");
     m.def(
+        "children_first",
+        [](IdArray arity, LongArray ends) {
+            auto [node, children, wrong] = children_first(arity, ends);
+            return std::make_tuple(to_numpy(std::move(node)), to_numpy(std::move(children)), wrong);
+        },
+        "arity"_a, "ends"_a,
+        "Trees written down parents before children, by how many children each node has (-1 - k: node k again): the nodes, "
+        "children "
+        "before parents, how many children each has, and the first tree that is none, or -1.");
+    m.def(
         "build",
         [](const std::vector<std::string> &labels, IdArray label, IdArray arity, LongArray ends) {
             auto [store, roots] = build(labels, label, arity, ends);
@@ -196,19 +219,20 @@ NB_MODULE(_core, m) {
             "drop_empty"_a = false, "drop_function_tags"_a = false, "root"_a = "")
         .def(
             "feed",
-            [](BracketReader &self, nb::bytes bytes) {
+            [](BracketReader &self, nb::bytes bytes, std::optional<std::size_t> most) {
                 const std::string_view view(bytes.c_str(), bytes.size());
                 nb::gil_scoped_release free;
-                self.feed(view);
+                return most ? self.feed(view, *most) : self.feed(view);
             },
-            "bytes"_a)
+            "bytes"_a, "most"_a = nb::none(), "Takes bytes until there are so many trees, and says how many it took.")
         .def("move_to", &BracketReader::move_to, "line"_a, "column"_a)
         .def("abandon", &BracketReader::abandon, "trees"_a)
         .def_prop_ro("open_at", &BracketReader::open_at)
         .def("finish", &BracketReader::finish)
         .def_prop_ro("trees", [](const BracketReader &self) { return self.roots().size(); })
         .def("result", [](BracketReader &self) {
-            return std::make_pair(std::make_shared<Store>(std::move(self.store())), to_numpy(self.roots()));
+            auto [store, roots] = self.take();
+            return std::make_pair(std::make_shared<Store>(std::move(store)), to_numpy(std::move(roots)));
         });
 
     nb::class_<NodeWeights> weights(m, "NodeWeights", "A sparse matrix of tree x distinct subtree.");

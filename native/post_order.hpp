@@ -1,4 +1,5 @@
-// Trees given by the parent of each node, put into the order in which a store takes them: children before parents.
+// Trees given by the parent of each node, or written down parents first, put into the order in which a store takes them:
+// children before parents.
 #pragma once
 #include "store.hpp"
 
@@ -48,8 +49,47 @@ class PostOrder {
         return node.size() - before == n; // what hangs on a cycle is not reached
     }
 
+    // Takes a tree that is written down parents before children: node `first` + i has arity[i] children, and those of a node
+    // follow it, each with all that is below it. -1 - k children: this is node k of all trees once more. False if nodes are
+    // left over or missing, or one is within itself.
+    bool add_downwards(const Id *arity_of, std::size_t n) {
+        const std::size_t first = place_.size();
+        place_.resize(first + n, none);
+        stack_.clear();
+        left_.clear();
+        for (std::size_t i = 0; i < n; ++i) {
+            if (i > 0 && stack_.empty()) return false;
+            const auto here = static_cast<Id>(first + i);
+            if (arity_of[i] > 0) {
+                stack_.push_back(here);
+                left_.push_back(arity_of[i]);
+                continue;
+            }
+            if (arity_of[i] == 0) {
+                close(here, 0);
+            } else {
+                const auto again = static_cast<std::size_t>(-(arity_of[i] + 1));
+                if (again >= place_.size() || place_[again] == none) return false;
+                close(here, -1 - place_[again]);
+            }
+            while (!stack_.empty() && --left_.back() == 0) {
+                close(stack_.back(), arity_of[static_cast<std::size_t>(stack_.back()) - first]);
+                stack_.pop_back();
+                left_.pop_back();
+            }
+        }
+        return n > 0 && stack_.empty();
+    }
+
   private:
+    void close(Id here, Id children) {
+        place_[here] = static_cast<Id>(node.size());
+        node.push_back(here);
+        arity.push_back(children);
+    }
+
     std::vector<Id> first_, next_, children_, stack_;
+    std::vector<Id> place_, left_; // where a node is in the new order; of the nodes on the stack, children to come
 };
 
 } // namespace treelet

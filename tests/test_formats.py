@@ -829,6 +829,33 @@ def test_a_tree_in_itself() -> None:
         Treebank([Labelled(["a"]), outer])
     shared = Labelled(["a"])
     assert Treebank([Labelled([shared, shared])]).strings() == ["(X (X a) (X a))"]
+    inner.clear()
+    inner += [shared, shared]  # shared first, and only then within itself
+    assert Treebank([outer]).strings() == ["(X (X (X a) (X a)))"]
+    inner.append(outer)
+    with pytest.raises(TreeError, match="item 0 is no tree: a Labelled is its own descendant"):
+        Treebank([outer])
+
+
+class Made:
+    """A tree whose children are made when asked for, and forgotten."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth, self.label = depth, f"N{depth}"
+
+    @property
+    def children(self) -> tuple[object, ...]:
+        return (Made(self.depth - 1), "w", Made(self.depth - 1)) if self.depth else ()
+
+
+def test_own_trees_of_other_kinds() -> None:
+    assert Treebank([Made(2), Made(1)]).strings() == ["(N2 (N1 N0 w N0) w (N1 N0 w N0))", "(N1 N0 w N0)"]
+    looped = SimpleNamespace(label="A", children=())
+    looped.children = (SimpleNamespace(label="B", children=(looped,)),)
+    with pytest.raises(TreeError, match="item 1 is no tree: a node is its own descendant"):
+        Treebank([Made(1), looped])
+    with pytest.raises(TreeError, match=r"item 0 has a node whose label is \('a', 'b'\), a tuple, not a string"):
+        Treebank([SimpleNamespace(label="A", children=(("a", "b"),))])
 
 
 @pytest.mark.parametrize("item", [3, 2.5, b"(S x)", ["(S x)"], object(), {"a"}, Tree])

@@ -15,7 +15,7 @@ import pytest
 import treelet as tl
 from conftest import binary
 from treelet.gram import parse_memory
-from treelet.gram.plan import column_blocks, row_strips
+from treelet.gram.plan import column_blocks, planned, row_strips
 from treelet.testing.cases import random_tree
 
 
@@ -142,6 +142,15 @@ def test_what_does_not_fit_small_floats_is_an_error() -> None:
             compute()
 
 
+@pytest.mark.parametrize(("size", "fits"), [(7, "float32"), (12, "float64")])
+def test_what_does_not_fit_is_named_by_its_place_in_the_whole_matrix(size: int, fits: str) -> None:
+    """Whatever block of columns it is found in; and where no float64 holds it, none is recommended."""
+    rows, columns = ["(A x)", binary(size)], ["(B y)"] * 20 + [binary(size)]
+    for memory in (None, 1000):
+        with pytest.raises(tl.errors.KernelOverflowError, match=f"examples 1 and 20 does not fit a {fits}"):
+            tl.gram(tl.SubsetTree(lam=1), rows, columns, out=np.empty((2, 21), np.float32), memory=memory)
+
+
 @pytest.mark.parametrize("dtype", ["float16", int, "nonsense", None, ">f8"])
 def test_dtypes_that_make_no_sense(dtype: Any) -> None:
     with pytest.raises(tl.errors.ParameterError, match="'dtype' parameter must be 'float64' or 'float32'"):
@@ -207,10 +216,30 @@ def test_plans_cover_everything_once() -> None:
         if memory >= 10**5:
             assert all((s.end - s.begin) * 200 * 8 * 2 * jobs <= memory for s in strips)
     blocks = column_blocks(1000, 10**6, 10**5)
-    assert blocks[0][0] == 0
-    assert blocks[-1][1] == 1000
-    assert all(a[1] == b[0] for a, b in pairwise(blocks))
+    assert blocks[0].begin == 0
+    assert blocks[-1].end == 1000
+    assert all(a.end == b.begin for a, b in pairwise(blocks))
     assert len(blocks) == 20
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("memory", [10**4, 10**7])
+def test_tiles_cover_a_matrix_once(symmetric: bool, memory: int) -> None:
+    """Each cell, or where the matrix is symmetric each on or left of the diagonal, and its cost is what the progress counts."""
+    shape = (90, 90) if symmetric else (90, 50)
+    for jobs in (1, 3):
+        plan = planned(shape, symmetric=symmetric, index=20_000, thread=0, matrices=2, n_jobs=jobs, memory=memory)
+        assert (len(plan.blocks) > 1) == (memory == 10**4)
+        times, cells = np.zeros(shape, int), 0
+        for tile in plan.tiles:
+            part = np.ones(tile.shape, int)
+            if tile.halves:
+                part = np.tril(part, tile.rows.begin)
+            times[tile.rows.slice, tile.columns.slice] += part
+            assert tile.cells == part.sum()
+            cells += tile.cells
+        assert plan.cells == cells
+        assert (np.tril(times) == np.tril(np.ones(shape, int))).all() if symmetric else (times == 1).all()
 
 
 @pytest.mark.usefixtures("impatient")

@@ -77,6 +77,11 @@ def post_order(parent: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
     Trees given by the parent of each node, counted within its tree (-1: the root): the nodes, children before parents, and how many children each has.
     """
 
+def children_first(arity: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], int]:
+    """
+    Trees written down parents before children, by how many children each node has (-1 - k: node k again): the nodes, children before parents, how many children each has, and the first tree that is none, or -1.
+    """
+
 def build(labels: Sequence[str], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], arity: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
 
 class BracketReader:
@@ -84,7 +89,8 @@ class BracketReader:
 
     def __init__(self, drop_empty: bool = False, drop_function_tags: bool = False, root: str = '') -> None: ...
 
-    def feed(self, bytes: bytes) -> None: ...
+    def feed(self, bytes: bytes, most: int | None = None) -> int:
+        """Takes bytes until there are so many trees, and says how many it took."""
 
     def move_to(self, line: int, column: int) -> None: ...
 
@@ -154,7 +160,11 @@ class SubtreeColumns:
 
     def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float) -> None: ...
 
+    @overload
     def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
+
+    @overload
+    def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
@@ -178,7 +188,11 @@ class SubsetTreeColumns:
 
     def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float, max_depth: int, leaves: bool) -> None: ...
 
+    @overload
     def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
+
+    @overload
+    def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
@@ -202,7 +216,11 @@ class PartialTreeColumns:
 
     def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float, mu: float, leaves: bool, terminal: float, similar: Similar | None) -> None: ...
 
+    @overload
     def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
+
+    @overload
+    def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
@@ -330,7 +348,11 @@ class ForestColumns:
 
     def __init__(self, store: ForestStore, weights: NodeWeights, scaled: bool, lam: float, leaves: bool) -> None: ...
 
+    @overload
     def rows(self, store: ForestStore, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
+
+    @overload
+    def rows(self, store: ForestStore, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
@@ -355,6 +377,14 @@ class Grammar:
     def __len__(self) -> int: ...
 
 def grammar(labels: Sequence[str], first_word: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Grammar: ...
+
+class Sampler:
+    """A grammar from which trees are drawn."""
+
+    @staticmethod
+    def of(labels: Sequence[str], first_word: int, rule_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tail_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tail: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Sampler: ...
+
+    def sample(self, n: int, seed: int, max_words: int) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
 
 class Mask:
     """Which symbols may stand over which span."""
@@ -382,7 +412,11 @@ class TaggingColumns:
 
     def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float) -> None: ...
 
+    @overload
     def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
+
+    @overload
+    def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
@@ -406,7 +440,11 @@ class LocalityColumns:
 
     def __init__(self, store: Store, weights: NodeWeights, scaled: bool, types: Sequence[tuple[int, int, float]], match: int, theta: float) -> None: ...
 
+    @overload
     def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
+
+    @overload
+    def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 
@@ -430,7 +468,11 @@ class SubsequenceColumns:
 
     def __init__(self, store: Store, weights: NodeWeights, scaled: bool, lam: float, length: int) -> None: ...
 
+    @overload
     def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
+
+    @overload
+    def rows(self, store: Store, trees: NodeWeights, limit: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> tuple[int, int] | None: ...
 
     def add(self, trees: NodeWeights, row: int, scale: float) -> None: ...
 

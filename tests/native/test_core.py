@@ -165,6 +165,23 @@ def test_parents_in_post_order() -> None:
     assert _core.post_order(chain, longs(100_000))[0].tolist() == list(range(99_999, -1, -1))
 
 
+def test_trees_written_parents_first_in_post_order() -> None:
+    # (A (B x y) z), then (C (B x y) w), in which the node over x and y is node 1 again
+    order, arity, wrong = _core.children_first(ints(2, 2, 0, 0, 0, 2, -2, 0), longs(5, 8))
+    assert order.tolist() == [2, 3, 1, 4, 0, 6, 7, 5]
+    assert arity.tolist() == [0, 0, 2, 0, 2, -3, 0, 2]
+    assert wrong == -1
+    chain = np.ones(100_000, np.int32)
+    chain[-1] = 0
+    assert _core.children_first(chain, longs(100_000))[0].tolist() == list(range(99_999, -1, -1))
+    for bad in [(1,), (0, 0), (1, -2), (1, -9), (2, 0), (1, -2147483648), ()]:  # (1, -2): a node within itself
+        assert _core.children_first(ints(0, *bad), longs(1, 1 + len(bad)))[2] == 1
+    with pytest.raises(ValueError, match="after the last"):
+        _core.children_first(ints(0, 0), longs(1))
+    with pytest.raises(ValueError, match="out of range"):
+        _core.children_first(ints(0), longs(2))
+
+
 def test_malformed_calls_are_refused() -> None:
     with pytest.raises(ValueError, match="claims children"):
         _core.build(["A"], ints(0), ints(3), longs(1))

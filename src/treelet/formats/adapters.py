@@ -1,12 +1,13 @@
 """Other libraries' trees, taken as they are: nothing is imported, only recognised by what it can do.
 
-Every adapter says, for a node, its label and its children; `walk` and `flatten` do the rest, without recursion.
+Every adapter says of a node its label and what is below it; `walk` and `flatten` do the rest, without recursion.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.formats.dependency_adapters import reader_of
 from treelet.formats.markup_nodes import MarkupAdapter
-from treelet.formats.nodes import Adapter, Node, Part, safe_label
+from treelet.formats.nodes import Adapter, Node, safe_label
 from treelet.formats.syntax_nodes import SyntaxAdapter
 
 
@@ -25,31 +26,27 @@ class OwnAdapter(Adapter):
 
     shares = True
 
-    def label(self, node: Node) -> str:
-        return getattr(node, "label", node)  # type: ignore[return-value]  # `flatten` sees whether it is a label
-
-    def children(self, node: Node) -> Iterable[Node]:
-        return getattr(node, "children", ())
+    def parts(self, node: Node) -> tuple[str, Sequence[Node]]:
+        label: Any = getattr(node, "label", node)  # `flatten` sees whether it is a label
+        children = getattr(node, "children", ())
+        return label, children if type(children) is tuple else tuple(children)
 
 
 class NltkAdapter(Adapter):
     """nltk's trees. A leaf ``(word, tag)``, as its chunkers give, is a word under its tag; other leaves are words."""
 
-    def label(self, node: Node) -> str:
-        if callable(getattr(node, "label", None)):
-            return safe_label(str(node.label()))
-        return safe_label(node.label if isinstance(node, Part) else str(node))
-
-    def children(self, node: Node) -> Iterable[Node]:
-        if callable(getattr(node, "label", None)):
-            return tuple(map(_nltk_leaf, node))
-        return node.children if isinstance(node, Part) else ()
+    def parts(self, node: Node) -> tuple[str, Sequence[Node]]:
+        return safe_label(str(node.label())), list(map(_nltk_child, node))
 
 
-def _nltk_leaf(node: Node) -> Node:
+def _nltk_child(node: Node) -> Node:
+    if type(node) is str:
+        return safe_label(node)
+    if callable(getattr(node, "label", None)):
+        return node
     if type(node) is tuple and len(node) == 2 and all(isinstance(text, str) for text in node):
-        return Part(node[1], (node[0],))
-    return node
+        return safe_label(node[1]), (safe_label(node[0]),)
+    return safe_label(str(node))
 
 
 _OWN, _NLTK, _SYNTAX, _MARKUP = OwnAdapter(), NltkAdapter(), SyntaxAdapter(), MarkupAdapter()
@@ -79,29 +76,86 @@ def _instead_of(item: object) -> str:
     return "give a Tree, a bracketed string, an nltk tree, a Python ast node, an XML element or None"
 
 
-def walk(root: Node, adapter: Adapter, known: Collection[int] = ()) -> Iterator[tuple[Node, int]]:
-    """The nodes of a tree, children before parents, with how many children each has.
-
-    What is in `known`, by its ``id``, has -1, and what is below it is passed over.
-    """
-    children_of = adapter.children
+def walk(root: Node, adapter: Adapter) -> Iterator[tuple[Node, str, int]]:
+    """The nodes of a tree, children before parents, with their labels and how many children each has."""
     on_path: set[int] = set()
-    stack: list[tuple[Node, int]] = [(root, -1)]
+    stack: list[tuple[Node, str, int]] = [(root, "", -1)]
     while stack:
-        entry = node, children = stack.pop()
+        entry = node, _, children = stack.pop()
         if children >= 0:
             on_path.discard(id(node))
             yield entry
-        elif id(node) in known:
-            yield entry
-        elif kids := tuple(children_of(node)):
-            if id(node) in on_path:
-                raise TreeError(f"is no tree: a {type(node).__name__} is its own descendant")
-            on_path.add(id(node))
-            stack.append((node, len(kids)))
-            stack.extend([(kid, -1) for kid in reversed(kids)])
-        else:
-            yield node, 0
+            continue
+        label, below = _looked_at(node, adapter)
+        if below and id(node) in on_path:
+            raise TreeError(f"is no tree: a {type(node).__name__} is its own descendant")
+        on_path.add(id(node))
+        stack.append((node, label, len(below)))
+        stack.extend([(each, "", -1) for each in reversed(below)])
+
+
+def _looked_at(node: Node, adapter: Adapter) -> tuple[str, Sequence[Node]]:
+    """The label of a node and what is below it, whoever made it."""
+    if type(node) is str:
+        return node, ()
+    return node if type(node) is tuple and not adapter.shares else adapter.parts(node)
+
+
+class _Names(dict[str, int]):
+    """The labels, numbered as they come; what is no label is an error."""
+
+    def __missing__(self, name: str) -> int:
+        if problem := label_problem(name):
+            raise TreeError(f"has a node whose label is {problem}")
+        self[name] = number = len(self)
+        return number
+
+
+class _Flat:
+    """Trees written down, parents before children: the number of a label and of children a node.
+
+    -1 - k children: this is node k once more, with all that is below it.
+    """
+
+    def __init__(self) -> None:
+        self.names = _Names()
+        self.label: list[int] = []
+        self.arity: list[int] = []
+        self._shared: dict[int, int] = {}
+        self._kept: list[Node] = []  # what is alive keeps its id
+
+    def add(self, root: Node, adapter: Adapter) -> None:
+        """Write down one more tree."""
+        names, label, arity, parts, shares = self.names, self.label, self.arity, adapter.parts, adapter.shares
+        made, (met, kept) = None if shares else tuple, (self._shared, self._kept) if shares else ({}, [])
+        watching = True
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            kind = type(node)
+            if kind is str:
+                label.append(names[node])
+                arity.append(0)
+                continue
+            if kind is made:
+                name, below = node
+            else:
+                name, below = parts(node)
+                if below and watching:
+                    before = met.setdefault(id(node), len(label))
+                    if before == len(label):
+                        kept.append(node)
+                    elif shares:
+                        label.append(0)
+                        arity.append(-1 - before)
+                        continue
+                    else:  # twice in a tree, or within itself: that would be endless
+                        watching = False
+                        for _ in walk(root, adapter):
+                            pass
+            label.append(names[name])
+            arity.append(len(below))
+            stack += below[::-1]
 
 
 def flatten(
@@ -113,12 +167,10 @@ def flatten(
 
     Errors name the items by `numbers`, or by their places.
     """
-    names: dict[str, int] = {}
-    label: list[int] = []
-    arity: list[int] = []
+    flat = _Flat()
     ends: list[int] = []
+    taken: list[int] = []
     missing: list[int] = []
-    built: dict[int, int] = {}
     items = list(items)
     for place, (number, item) in enumerate(zip(numbers or range(len(items)), items, strict=True)):
         if item is None:
@@ -127,28 +179,17 @@ def flatten(
         adapter = adapter_of(item)
         if adapter is None:
             raise InputTypeError(f"item {number} is a {type(item).__name__}, not a tree: {_instead_of(item)}")
-        label_of, shares = adapter.label, adapter.shares
         try:
-            for node, children in walk(adapter.root(item), adapter, built if shares else ()):
-                if children < 0:
-                    label.append(0)
-                    arity.append(-1 - built[id(node)])
-                    continue
-                name = label_of(node)
-                if name not in names:
-                    if problem := label_problem(name):
-                        raise TreeError(f"has a node whose label is {problem}")
-                    names[name] = len(names)
-                if shares and children:
-                    built[id(node)] = len(label)
-                label.append(names[name])
-                arity.append(children)
+            flat.add(adapter.root(item), adapter)
         except TreeError as error:
             raise TreeError(f"item {number} {error}") from None
-        ends.append(len(label))
-    store, roots = _core.build(
-        list(names), np.array(label, np.int32), np.array(arity, np.int32), np.array(ends, np.int64)
-    )
+        ends.append(len(flat.label))
+        taken.append(number)
+    order, arity, endless = _core.children_first(np.array(flat.arity, np.int32), np.array(ends, np.int64))
+    if endless >= 0:
+        raise TreeError(f"item {taken[endless]} is no tree: a node is its own descendant")
+    label = np.array(flat.label, np.int32)[order]
+    store, roots = _core.build(list(flat.names), label, arity, np.array(ends, np.int64))
     if missing:
         roots = np.insert(roots, np.array(missing) - np.arange(len(missing)), -1).astype(np.int32)
     return Columns(store, roots)

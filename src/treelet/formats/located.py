@@ -92,9 +92,9 @@ def _holds(children: tuple[Located, ...], wanted: list[set[int]], gaps: bool) ->
 def located(item: Node, adapter: Adapter, place: Place | None = None) -> Located:
     """An object that an adapter knows, as a tree with places; `place` is the root's, if it has none."""
     built: list[Located] = []
-    for node, children in walk(adapter.root(item), adapter):
+    for node, label, children in walk(adapter.root(item), adapter):
         first = len(built) - children
-        made = Located(adapter.label(node), tuple(built[first:]), adapter.place(node))
+        made = Located(label, tuple(built[first:]), None if type(node) in (str, tuple) else adapter.place(node))
         built[first:] = [made]
     root = built[0]
     root.place = root.place or place

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from treelet.checks import check_one_of, wrong
 from treelet.errors import TreeError
-from treelet.formats.nodes import Adapter, Node, Part, Place, value_label
+from treelet.formats.nodes import Adapter, Node, Place, value_label
 
 TEXT = ("words", "whole", "none")
 _WORDS = re.compile("[^ \t\n\r\v\f]+")  # a no-break space is part of a word
@@ -58,36 +58,34 @@ class MarkupAdapter(Adapter):
             raise TreeError("is a document without a root element")
         return root
 
-    def label(self, node: Node) -> str:
-        return node.label if isinstance(node, Part) else value_label(str(node.tag))
-
-    def children(self, node: Node) -> Iterable[Node]:
-        return node.children if isinstance(node, Part) else self._content(node)
-
-    def _content(self, node: Node) -> Iterator[Node]:
-        if self._attributes is not False:
-            for name in sorted(node.attrib):
-                if self._attributes is True or name in self._attributes:
-                    yield Part("@" + value_label(name), (Part(value_label(node.attrib[name])),))
-        run = [node.text or ""]
+    def parts(self, node: Node) -> tuple[str, list[Node]]:
+        found = list(self._attributes_of(node)) if self._attributes is not False and node.attrib else []
+        run = node.text or ""
         for child in node:
-            if isinstance(child.tag, str) and child.tag not in self._drop:
-                yield from self._run(run)
-                yield child
-                run = []
-            elif getattr(child.tag, "__name__", "") == "Entity":  # lxml's, where they are not resolved
-                run.append(child.text or "")
-            run.append(child.tail or "")
-        yield from self._run(run)
+            tag = child.tag
+            if isinstance(tag, str) and tag not in self._drop:
+                if run:
+                    found += self._run(run)
+                found.append(child)
+                run = ""
+            elif getattr(tag, "__name__", "") == "Entity":  # lxml's, where they are not resolved
+                run += child.text or ""
+            run += child.tail or ""
+        if run:
+            found += self._run(run)
+        return value_label(str(node.tag)), found
 
-    def _run(self, texts: list[str]) -> Iterator[Part]:
-        text = "".join(texts)
+    def _attributes_of(self, node: Node) -> Iterator[Node]:
+        for name in sorted(node.attrib):
+            if self._attributes is True or name in self._attributes:  # type: ignore[operator]
+                yield "@" + value_label(name), (value_label(node.attrib[name]),)
+
+    def _run(self, text: str) -> tuple[Node, ...]:
         words = _WORDS.findall(text) if self._text != "none" else []
-        if words:
-            yield Part("#text", tuple(Part(value_label(word)) for word in ([text] if self._text == "whole" else words)))
+        if not words:
+            return ()
+        return (("#text", tuple(map(value_label, [text] if self._text == "whole" else words))),)
 
     def place(self, node: Node) -> Place | None:
-        if isinstance(node, Part):
-            return None
         line = getattr(node, "sourceline", None)
         return self._places.get(id(node)) or (None if line is None else Place(line))

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 Node = Any
+KNOWN = 8192  # texts of which the labels are kept: most names come again and again
 
 _PENN = str.maketrans(
     {"(": "-LRB-", ")": "-RRB-", " ": "_", "\t": "_", "\n": "_", "\r": "_", "\v": "_", "\f": "_", "\0": "_"}
@@ -22,12 +24,14 @@ _ESCAPED = re.compile("[() \t\n\r\v\f\0\\\\\ud800-\udfff]")
 EMPTY = "\\e"
 
 
+@lru_cache(KNOWN)
 def safe_label(text: str) -> str:
     """Any text as a label: white space becomes ``_``, brackets ``-LRB-`` and ``-RRB-``; an empty text ``''``."""
     clean = text.translate(_PENN) or "''"
     return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
 
 
+@lru_cache(KNOWN)
 def value_label(text: str) -> str:
     r"""Any text as a label, so that different texts have different labels: with escapes by a backslash.
 
@@ -51,13 +55,6 @@ class Place(NamedTuple):
     end_column: int | None = None
 
 
-class Part(NamedTuple):
-    """A node that an adapter makes of a part of another one: a field, a value, an attribute, a run of text."""
-
-    label: str
-    children: tuple[Node, ...] = ()
-
-
 class Adapter(ABC):
     """How to walk objects of some kind as trees."""
 
@@ -69,12 +66,13 @@ class Adapter(ABC):
         return item
 
     @abstractmethod
-    def label(self, node: Node) -> str:
-        """What stands at a node."""
+    def parts(self, node: Node) -> tuple[str, Sequence[Node]]:
+        """What stands at a node, and what is below it, in order.
 
-    @abstractmethod
-    def children(self, node: Node) -> Iterable[Node]:
-        """The nodes below it, in order."""
+        Of that, a string is a leaf with this label, and a plain tuple ``(label, children)`` a node that is made of a part of
+        this one: a field, a value, an attribute, a run of text. All else are nodes to be asked about in turn. Where nodes
+        are shared, tuples have no such meaning.
+        """
 
     def place(self, node: Node) -> Place | None:
         """Where it stands; None if that is not known better than of the node above."""

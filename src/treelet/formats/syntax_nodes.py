@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from treelet.checks import check_boolean, check_one_of
-from treelet.formats.nodes import Adapter, Node, Part, Place, value_label
+from treelet.formats.nodes import Adapter, Node, Place, value_label
 
 CONSTANTS = ("values", "types")
 IDENTIFIERS = ("keep", "anonymous")
@@ -25,6 +26,8 @@ _BINDING = {
 }
 _NAMING = _BINDING | {("Name", "id"), ("Global", "names"), ("Nonlocal", "names")}
 _WITH_DOCSTRINGS = ("Module", "FunctionDef", "AsyncFunctionDef", "ClassDef")
+_PLAIN, _CONSTANT, _DOCUMENTED, _NAMED = range(4)  # what a field holds
+_Fields = tuple[tuple[str, int], ...]
 
 
 class SyntaxAdapter(Adapter):
@@ -65,32 +68,29 @@ class SyntaxAdapter(Adapter):
         self._values, self._docstrings, self._ctx, self._lines = constants == "values", docstrings, ctx, lines
         self._names = _numbered(root) if identifiers == "anonymous" and root is not None else {}
 
-    def label(self, node: Node) -> str:
-        return node.label if isinstance(node, Part) else type(node).__name__
-
-    def children(self, node: Node) -> Iterable[Node]:
-        return node.children if isinstance(node, Part) else self._fields(node)
-
-    def _fields(self, node: Node) -> Iterator[Node]:
-        kind = type(node).__name__
-        for name in node._fields:
+    def parts(self, node: Node) -> tuple[str, list[Node]]:
+        kind: Any = type(node)
+        label, fields = _fields(kind, self._ctx, self._docstrings)
+        found: list[Node] = []
+        for name, holds in fields:
             value: Any = getattr(node, name, None)
-            if (kind, name) in _HOLD_CONSTANTS:
-                yield self._constant(value)
+            if holds == _CONSTANT:
+                found.append(self._constant(value))
                 continue
-            if name == "ctx" and not self._ctx:
-                continue
-            if name == "body" and not self._docstrings and kind in _WITH_DOCSTRINGS and _is_docstring(value):
+            if holds == _DOCUMENTED and _is_docstring(value):
                 value = value[1:]
-            if value is not None and value != []:
-                values = value if isinstance(value, list) else [value]
-                names = self._names if (kind, name) in _NAMING else {}
-                yield Part(name, tuple(_item(each, names) for each in values))
+            names = self._names if holds == _NAMED else None
+            if isinstance(value, list):
+                if value:
+                    found.append((name, [_item(each, names) for each in value]))
+            elif value is not None:
+                found.append((name, (_item(value, names),)))
+        return label, found
 
-    def _constant(self, value: object) -> Part:
+    def _constant(self, value: object) -> Node:
         if value is None or value is Ellipsis:
-            return Part(str(value))
-        return Part(type(value).__name__, (Part(value_label(_text(value))),) if self._values else ())
+            return str(value)
+        return type(value).__name__, (value_label(_text(value)),) if self._values else ()
 
     def place(self, node: Node) -> Place | None:
         if getattr(node, "lineno", None) is None:
@@ -104,10 +104,25 @@ class SyntaxAdapter(Adapter):
         return 1 + (offset if text.isascii() else len(text.encode()[:offset].decode("utf-8", "replace")))
 
 
-def _item(value: Any, names: dict[str, str]) -> Node:
-    if hasattr(value, "_fields"):
-        return value
-    return Part(value_label(names.get(value, value) if isinstance(value, str) else repr(value)))
+@lru_cache(1024)
+def _fields(kind: type, ctx: bool, docstrings: bool) -> tuple[str, _Fields]:
+    """The name of a class of nodes, and of its fields what they hold."""
+    name = kind.__name__
+    found: list[tuple[str, int]] = []
+    for field in kind._fields:  # type: ignore[attr-defined]
+        if (name, field) in _HOLD_CONSTANTS:
+            found.append((field, _CONSTANT))
+        elif field == "body" and not docstrings and name in _WITH_DOCSTRINGS:
+            found.append((field, _DOCUMENTED))
+        elif field != "ctx" or ctx:
+            found.append((field, _NAMED if (name, field) in _NAMING else _PLAIN))
+    return name, tuple(found)
+
+
+def _item(value: Any, names: dict[str, str] | None) -> Node:
+    if isinstance(value, str):
+        return value_label(names.get(value, value) if names else value)
+    return value if hasattr(value, "_fields") else value_label(repr(value))
 
 
 def _text(value: object) -> str:

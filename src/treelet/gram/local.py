@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, TypeVar, overload
 
-import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from treelet import _core
 from treelet.errors import InputTypeError
-from treelet.gram.mapped import Mapped
-from treelet.gram.places import Values, allocated, checked_dtype, checked_place, into_file, is_file, store
-from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, mirrored, parse_memory, row_strips
-from treelet.kernels.base import Evaluator, Matrix, Pairwise
-from treelet.work import Advance, count_threads, progress_bar, run
+from treelet.gram.places import ArrayPlace, allocated, checked_dtype, checked_place, into_file, is_file
+from treelet.gram.plan import DEFAULT_MEMORY, Plan, mirrored, parse_memory
+from treelet.gram.tiles import Values, compute, plan_matrix
+from treelet.kernels.base import Matrix, Pairwise
+from treelet.work import count_threads, progress_bar, run
 
 Out = TypeVar("Out", bound=NDArray[Any])
 
@@ -113,7 +111,9 @@ def gram(
     shape = (len(X), len(X if Y is None else Y))
 
     def fill(place: Values) -> Values:
-        return _computed(kernel, X, Y, place, threads, budget or DEFAULT_MEMORY, progress)
+        memory_given = budget or DEFAULT_MEMORY
+        plan = plan_matrix(kernel, X, Y, n_jobs=threads, memory=memory_given, dtype=place.dtype)
+        return _computed(kernel, X, Y, plan, place, threads, memory_given, progress)
 
     if is_file(out):
         return into_file(fill, shape, numbers, out)  # type: ignore[arg-type]
@@ -121,72 +121,12 @@ def gram(
 
 
 def _computed(
-    kernel: Pairwise, X: Any, Y: Any | None, out: Values, threads: int, budget: int, progress: bool
+    kernel: Pairwise, X: Any, Y: Any | None, plan: Plan, out: Values, threads: int, memory: int, progress: bool
 ) -> Values:
     """Fill `out`, which fits."""
-    shape, halves = out.shape, Y is None
-    needs = kernel.needs(X if Y is None else Y, budget // 2)
-    blocks = column_blocks(shape[1], needs.index + threads * needs.thread, budget)
-    cells = shape[0] * (shape[1] + 1) // 2 if halves else shape[0] * shape[1]
-    mapped = Mapped.of(out)
-    try:
-        with progress_bar(progress, "kernel values", cells) as advance:
-            if len(blocks) <= 1:
-                _fill(kernel, kernel.evaluator(X, Y), out, mapped, threads, budget // 2, halves, advance)
-            else:
-                for begin, end in blocks:
-                    part = kernel.evaluator(X, (X if Y is None else Y)[begin:end])
-                    first = begin if halves else 0  # what lies above the diagonal is mirrored below
-                    _fill(kernel, part, out[:, begin:end], mapped, threads, budget // 2, False, advance, (first, begin))
-        if halves:
-
-            def mirror(tiles: tuple[Tile, Tile]) -> None:
-                rows, columns = tiles
-                if mapped is not None:
-                    mapped.mirror(rows, columns)
-                else:
-                    _core.mirror(out, rows.begin, rows.end, columns.begin, columns.end)
-
-            run(mirror, mirrored(shape[0], budget // 2, threads), threads, lambda done: None)
-    finally:
-        if mapped is not None:
-            mapped.close()
+    with ArrayPlace(out) as place:
+        with progress_bar(progress, "kernel values", plan.cells) as advance:
+            compute(kernel, X, Y, plan.blocks, place, threads, advance)
+        if plan.symmetric:
+            run(place.mirror, mirrored(plan.shape[0], memory // 2, threads), threads, lambda done: None)
     return out
-
-
-def _fill(
-    kernel: Pairwise,
-    evaluator: Evaluator,
-    out: Values,
-    mapped: Mapped | None,
-    threads: int,
-    budget: int,
-    halves: bool,
-    advance: Advance,
-    corner: tuple[int, int] = (0, 0),
-) -> None:
-    """Rows from the corner's on, in strips; `out` begins at the corner's column of the whole matrix."""
-    first, narrow = corner[0], out.dtype != np.float64
-    strips = row_strips(
-        evaluator.n_rows - first,
-        evaluator.n_columns,
-        n_jobs=threads,
-        memory=budget,
-        matrices=1 + narrow + evaluator.scratch,
-        halves=halves,
-    )
-
-    def work(tile: Tile) -> int:
-        begin, end = first + tile.begin, first + tile.end
-        target = out[begin:end, :end] if halves else out[begin:end]
-        if narrow:
-            values = np.zeros(target.shape)
-            evaluator.fill(begin, end, values, halves)
-            store(values, target, kernel, (begin, corner[1]), halves)
-        else:
-            evaluator.fill(begin, end, target, halves)
-        if mapped is not None:
-            mapped.release()
-        return target.size
-
-    run(work, strips, threads, advance)

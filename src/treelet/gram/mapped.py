@@ -34,9 +34,10 @@ class Mapped:
         """What was written so far is the system's business: it stays in the file, not in this process."""
         self._map.madvise(mmap.MADV_DONTNEED)
 
-    def mirror(self, rows: Tile, columns: Tile) -> None:
+    def mirror(self, tile: Tile) -> None:
         """Complete a tile above the diagonal from its mirror image, with twice its size in memory."""
-        image = np.empty((columns.end - columns.begin, rows.end - rows.begin), self._dtype)
+        rows, columns = tile.rows, tile.columns
+        image = np.empty((len(columns), len(rows)), self._dtype)
         for row, values in enumerate(image, columns.begin):
             if os.preadv(self._file, [values.data], self._place(row, rows.begin)) != values.nbytes:
                 raise OSError(f"the file of the result was cut short while row {row} was read")

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from treelet import _core
 from treelet.checks import wrong
-from treelet.errors import FileError, KernelOverflowError, NotEnoughMemoryError, ParameterError
+from treelet.errors import FileError, NotEnoughMemoryError, ParameterError
 from treelet.formats.files import PathLike, whole_file
-from treelet.kernels.base import Matrix, Pairwise
-from treelet.kernels.values import examples, first_place
+from treelet.gram.mapped import Mapped
+from treelet.gram.plan import Tile
+from treelet.gram.tiles import Values
 
-Values = NDArray[Any]
-"""float64 or float32."""
 Shape = tuple[int, int]
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -80,6 +81,34 @@ def _problem(out: Any, shape: Shape) -> str | None:
     return None
 
 
+class ArrayPlace:
+    """An array; what was written to one that lies in a mapped file takes no memory any more."""
+
+    def __init__(self, out: Values) -> None:
+        self._out, self._mapped = out, Mapped.of(out)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._mapped is not None:
+            self._mapped.close()
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Values]:
+        """That part of the array."""
+        yield self._out[tile.rows.slice, tile.columns.slice]
+        if self._mapped is not None:
+            self._mapped.release()
+
+    def mirror(self, tile: Tile) -> None:
+        """Complete a tile above the diagonal from its mirror image."""
+        if self._mapped is not None:
+            self._mapped.mirror(tile)
+        else:
+            _core.mirror(self._out, tile.rows.begin, tile.rows.end, tile.columns.begin, tile.columns.end)
+
+
 def is_file(out: Any) -> bool:
     """Whether it is the name of a .npy file."""
     return isinstance(out, str | os.PathLike) and Path(out).suffix.lower() == ".npy"
@@ -111,16 +140,3 @@ def write_npy(
                 raise FileError(f"{shown}: no room for {size:,} bytes ({error.strerror or error})") from error
     fill(matrix)
     matrix.flush()
-
-
-def store(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int], halves: bool) -> None:
-    """Round a strip to the numbers of `out`; `corner` is where it begins in the whole matrix."""
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        out[...] = values
-    place = first_place(~np.isfinite(out), corner[0], halves)
-    if place is not None:
-        where = examples(place[0], place[1] + corner[1])
-        raise KernelOverflowError(
-            f"the value of {kernel!r} for {where} does not fit a {out.dtype}: dtype='float64' holds it, and so does "
-            "kernel.normalized()"
-        )

@@ -1,4 +1,4 @@
-"""Which tiles a matrix is computed in, under a memory budget."""
+"""Which tiles a matrix is computed in, under a memory budget. Numbers only: no threads, no files, no examples."""
 
 from __future__ import annotations
 
@@ -36,14 +36,117 @@ def parse_memory(memory: int | float | str | None) -> int | None:
 
 
 @dataclass(frozen=True)
-class Tile:
-    """Rows ``begin..end``; by halves, columns ``0..end``, else all of the column block."""
+class Span:
+    """Rows, or columns, ``begin..end`` of a matrix."""
 
     begin: int
     end: int
 
+    def __len__(self) -> int:
+        return self.end - self.begin
 
-def row_strips(n_rows: int, n_columns: int, *, n_jobs: int, memory: int, matrices: int, halves: bool) -> list[Tile]:
+    @property
+    def slice(self) -> slice:
+        return slice(self.begin, self.end)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Rows x columns of a matrix. By halves, of row ``i`` only columns ``0..i`` are computed."""
+
+    rows: Span
+    columns: Span
+    halves: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), len(self.columns)
+
+    @property
+    def cells(self) -> int:
+        """How many values are computed: what the tile costs, as far as one can know."""
+        if not self.halves:
+            return len(self.rows) * len(self.columns)
+        return len(self.rows) * (self.rows.begin + 1 + self.rows.end) // 2
+
+
+@dataclass(frozen=True)
+class Block:
+    """Columns that are indexed at once, and the tiles that they are computed in."""
+
+    columns: Span
+    tiles: tuple[Tile, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All tiles of a matrix.
+
+    That of a collection with itself is symmetric: what lies right of the diagonal is the mirror image of what lies left of it,
+    whether a tile holds it or not.
+    """
+
+    shape: tuple[int, int]
+    symmetric: bool
+    blocks: tuple[Block, ...]
+
+    @property
+    def tiles(self) -> list[Tile]:
+        return [tile for block in self.blocks for tile in block.tiles]
+
+    @property
+    def cells(self) -> int:
+        return sum(tile.cells for tile in self.tiles)
+
+
+def planned(
+    shape: tuple[int, int],
+    *,
+    symmetric: bool,
+    index: int,
+    thread: int,
+    matrices: int,
+    n_jobs: int,
+    memory: int,
+) -> Plan:
+    """The tiles of a matrix: an index takes half of the budget at most, and what is computed the other half.
+
+    Parameters
+    ----------
+    shape : rows, columns
+    symmetric : bool
+        Whether columns and rows are the same examples.
+    index, thread : int
+        Bytes of the index of all columns, and of what each thread takes beside it.
+    matrices : int
+        Arrays of a tile's size, of float64, that a thread works in, the tile itself included.
+    n_jobs : int
+        Threads.
+    memory : int
+        Bytes.
+    """
+    spans = column_blocks(shape[1], index + n_jobs * thread, memory)
+    halves = symmetric and len(spans) == 1
+    blocks = []
+    for columns in spans:
+        first = columns.begin if symmetric else 0  # what lies above the diagonal is mirrored below
+        rows = row_strips(
+            shape[0] - first,
+            len(columns),
+            n_jobs=n_jobs,
+            memory=memory // 2,
+            matrices=matrices,
+            halves=halves,
+        )
+        tiles = [
+            Tile(Span(first + strip.begin, first + strip.end), Span(0, strip.end) if halves else columns, halves)
+            for strip in rows
+        ]
+        blocks.append(Block(columns, tuple(tiles)))
+    return Plan(shape, symmetric, tuple(blocks))
+
+
+def row_strips(n_rows: int, n_columns: int, *, n_jobs: int, memory: int, matrices: int, halves: bool) -> list[Span]:
     """Strips of rows, each small enough for the budget and enough of them to keep all threads busy to the end.
 
     By halves the later rows are the longer ones and come first, so that no thread is left with a long one at the end.
@@ -53,22 +156,22 @@ def row_strips(n_rows: int, n_columns: int, *, n_jobs: int, memory: int, matrice
     strip_bytes = 8 * n_columns * max(1, matrices)
     fits = max(1, memory // (strip_bytes * n_jobs))
     rows = int(min(fits, max(1, -(-n_rows // (24 * n_jobs)) if n_jobs > 1 else -(-n_rows // 12))))
-    strips = [Tile(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]
+    strips = [Span(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]
     return strips[::-1] if halves and n_jobs > 1 else strips
 
 
-def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[tuple[int, int]]:
+def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[Span]:
     """Blocks of columns whose index takes at most half of the budget."""
     if n_columns == 0:
         return []
     count = max(1, min(n_columns, -(-2 * index_bytes // memory)))
     width = -(-n_columns // count)
-    return [(begin, min(begin + width, n_columns)) for begin in range(0, n_columns, width)]
+    return [Span(begin, min(begin + width, n_columns)) for begin in range(0, n_columns, width)]
 
 
-def mirrored(n: int, memory: int, threads: int) -> list[tuple[Tile, Tile]]:
-    """Square tiles, rows and columns, of the upper half of a matrix, such that one fits the budget twice a thread."""
+def mirrored(n: int, memory: int, threads: int) -> list[Tile]:
+    """Square tiles of the upper half of a matrix, such that one fits the budget twice a thread."""
     share = -(-n // (4 * threads)) if threads > 1 else n
     side = max(16, min(share, math.isqrt(memory // (16 * threads))))
-    bands = [Tile(begin, min(begin + side, n)) for begin in range(0, n, side)]
-    return [(rows, columns) for rows in bands for columns in bands if columns.end > rows.begin]
+    bands = [Span(begin, min(begin + side, n)) for begin in range(0, n, side)]
+    return [Tile(rows, columns) for rows in bands for columns in bands if columns.end > rows.begin]

@@ -11,7 +11,7 @@ import numpy as np
 
 from treelet.checks import check_tunable, wrong
 from treelet.errors import InputTypeError, ParameterError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.tuning import FACTORS, Bounds
 from treelet.kernels.values import check_inner, check_values, log_of, number
 
@@ -97,7 +97,6 @@ class CombinedEvaluator(Evaluator):
         self.kernel, self.parts, self.logs = kernel, parts, logs
         self.operation = kernel._operations()[logs]
         self.n_rows, self.n_columns = parts[0].n_rows, parts[0].n_columns
-        self.scratch = 1 + max(part.scratch for part in parts)
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         first, *others = self.parts
@@ -158,6 +157,11 @@ class Combined(Kernel):
             X = kernel.coerce(X)
         return X
 
+    def keeping(self, X: Any) -> Any:
+        for kernel in self._parts():
+            X = kernel.keeping(X)
+        return X
+
     @abstractmethod
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
         """How two values go together, and how their logarithms do."""
@@ -177,6 +181,9 @@ class Combined(Kernel):
             for values in others:
                 operation(result, values, out=result)
         return result if logs else _mended(result)
+
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        return super().needs(X, enough).with_scratch()
 
     @property
     def _is_pair(self) -> bool:
@@ -242,7 +249,7 @@ class ScaleEvaluator(Evaluator):
 
     def __init__(self, kernel: Scale, inner: Evaluator, logs: bool) -> None:
         self.kernel, self.factor, self.inner, self.logs = kernel, float(kernel.factor), inner, logs
-        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
+        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         if halves:
@@ -273,6 +280,9 @@ class Scale(Kernel):
 
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
+
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()

@@ -152,7 +152,6 @@ class BagEvaluator(Evaluator):
         )
         others = None if columns is None else columns.members
         self.inner = kernel.kernel.evaluator(rows.members, others, logs=self.inner_logs)
-        self.scratch = 1 + self.inner.scratch
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         nothing = -np.inf if self.inner_logs else 0.0
@@ -256,7 +255,7 @@ class Bag(Kernel):
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         members = self.coerce(X).members
-        return self.kernel.needs(members, enough) if len(members) else Needs(0, 0)
+        return self.kernel.needs(members, enough).with_scratch() if len(members) else Needs(0, 0)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         bags, key = self.coerce(X), self._key(logs)

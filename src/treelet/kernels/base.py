@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
@@ -32,6 +32,12 @@ class Needs(NamedTuple):
 
     index: int  # type: ignore[assignment]  # a tuple has a method of that name
     thread: int
+    scratch: int = 0
+    """Matrices of a strip's size, in float64, that a thread fills besides the strip."""
+
+    def with_scratch(self) -> Needs:
+        """The same, and one such matrix more."""
+        return self._replace(scratch=self.scratch + 1)
 
 
 class Evaluator(ABC):
@@ -49,8 +55,10 @@ class Evaluator(ABC):
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         """Write rows ``begin..end`` of the matrix into ``out``."""
 
-    scratch = 0
-    """Matrices of the strip's size that `fill` needs besides ``out``."""
+    rounds: bool = False
+    """Whether ``out`` may also be of float32, to which values are rounded as they are written."""
+    first_column: int = 0
+    """What the first column is called in errors, where these are columns out of the middle of a matrix."""
 
 
 class Pairwise(ABC):
@@ -70,6 +78,10 @@ class Pairwise(ABC):
 
         Where it surely is below `enough`, a rough bound will do.
         """
+
+    def keeping(self, X: Any) -> Any:
+        """The data in this function's form, to be columns again and again: what is made of them once stays with them."""
+        return self.coerce(X)
 
     def _matrix(self, X: Any, Y: Any | None, **options: Any) -> NDArray[Any]:
         from treelet.gram import gram  # the one import to the right: a kernel is called like a function
@@ -201,7 +213,8 @@ class Kernel(Tunable, Tabled, Pairwise):
     def needs(self, X: Any, enough: int = 0) -> Needs:
         inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
         parts = [kernel.needs(X, enough // len(inner)) for kernel in inner]
-        return Needs(sum(part.index for part in parts), sum(part.thread for part in parts))
+        scratch = max((part.scratch for part in parts), default=0)
+        return Needs(sum(part.index for part in parts), sum(part.thread for part in parts), scratch)
 
     def diag(self, X: Any) -> Vector:
         """K(x, x) for each x.
@@ -353,11 +366,16 @@ class Itself:
         return id(self.value)
 
 
-def overflow(kernel: Kernel, row: int, column: int) -> Exception:
-    """The error for a value that does not fit a float64."""
+def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:
+    """The error for a value that does not fit a float64, or a float32."""
     from treelet.errors import KernelOverflowError
 
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
+    if dtype != np.float64:
+        return KernelOverflowError(
+            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: dtype='float64' holds it, and so does "
+            "kernel.normalized()"
+        )
     return KernelOverflowError(
         f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
         "Use a smaller lam=, or kernel.normalized(), which stays right"

@@ -19,7 +19,7 @@ class DistanceEvaluator(Evaluator):
 
     def __init__(self, inner: Evaluator, rows: Vector, columns: Vector, *, same: bool) -> None:
         self.inner, self.rows, self.columns, self.same = inner, rows, columns, same
-        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
+        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         if halves:
@@ -67,6 +67,9 @@ class Distance(Pairwise):
 
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
+
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         X = self.coerce(X)

@@ -10,7 +10,7 @@ import numpy as np
 from treelet.checks import check_number, check_tunable
 from treelet.errors import KernelOverflowError
 from treelet.kernels.algebra import tightly
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.tuning import WIDTHS, Bounds
 from treelet.kernels.values import (
     LARGE,
@@ -42,7 +42,7 @@ class NormalizedEvaluator(Evaluator):
     ) -> None:
         self.kernel, self.inner, self.same, self.logs, self.inner_logs = kernel, inner, same, logs, inner_logs
         self.rows, self.columns = rows, columns
-        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
+        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
         if not inner_logs:
             self.row_factors, self.column_factors = _inverse_roots(rows), _inverse_roots(columns)
 
@@ -99,6 +99,9 @@ class Normalized(Kernel):
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
+
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
         X = self.coerce(X)
@@ -144,7 +147,7 @@ class GaussianEvaluator(Evaluator):
     ) -> None:
         self.kernel, self.sigma, self.inner, self.same, self.logs = kernel, float(kernel.sigma), inner, same, logs
         self.rows, self.columns = rows, columns
-        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch
+        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         if halves:
@@ -204,6 +207,9 @@ class Gaussian(Kernel):
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
+
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
         X = self.coerce(X)
@@ -237,7 +243,7 @@ class PowerEvaluator(Evaluator):
 
     def __init__(self, kernel: PolynomialOf, inner: Evaluator, logs: bool, inner_logs: bool) -> None:
         self.kernel, self.inner, self.logs, self.inner_logs = kernel, inner, logs, inner_logs
-        self.n_rows, self.n_columns, self.scratch = inner.n_rows, inner.n_columns, inner.scratch + 1
+        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         if halves:
@@ -289,6 +295,9 @@ class PolynomialOf(Kernel):
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
+
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
         X = self.coerce(X)
@@ -299,6 +308,9 @@ class PolynomialOf(Kernel):
             if part is not None
         )
         return PowerEvaluator(self, self.kernel.evaluator(X, Y, logs=inner_logs), logs, inner_logs)
+
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        return super().needs(X, enough).with_scratch()
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         degree, coef0 = int(self.degree), float(self.coef0)

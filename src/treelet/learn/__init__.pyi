@@ -1,6 +1,7 @@
 """Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in."""
 
 from treelet.learn.model import CompressedModel as CompressedModel
+from treelet.learn.nearest import Nearest as Nearest
 from treelet.learn.perceptron import VotedPerceptron as VotedPerceptron
 from treelet.learn.persist import ModelFileError as ModelFileError
 from treelet.learn.persist import card as card

@@ -1,0 +1,34 @@
+"""All trees of the staged corpora, for benchmarks that need many real ones: 57,268, from questions to biomedical articles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import treelet as tl
+from treelet.datasets import corpus
+from treelet.formats.files import open_source
+
+FILES = {
+    "WSJ": [("ptb_sample", "wsj_sample.clean.tsv")],
+    "questions": [("qc_trees", "train.tsv"), ("qc_trees", "test.tsv")],
+    "MASC": [("masc_srl", "trees.tsv")],
+    "SemEval": [("semeval2010_t8", "train.trees.tsv"), ("semeval2010_t8", "test.trees.tsv")],
+    "CRAFT": [("craft", "trees.clean.tsv")],
+}
+"""A corpus's files; each has a tree at the end of a line, after a tab."""
+
+
+def bracketed(name: str) -> Iterator[str]:
+    """A corpus's trees as text, in the order of its files; `name` is a key of `FILES`, or "all"."""
+    files = FILES[name] if name != "all" else [each for listed in FILES.values() for each in listed]
+    for folder, file in files:
+        with open_source(corpus(folder, file)) as source:
+            ends = (line.rstrip().rpartition("\t")[2] for _, line in source.text_lines())
+            yield from (end for end in ends if end.startswith("("))
+
+
+@cache
+def staged(name: str = "all") -> tl.Treebank:
+    """A corpus's trees, or those of all corpora; raises `treelet.errors.FileError` where one is not there."""
+    return tl.Treebank(bracketed(name))

@@ -1,0 +1,111 @@
+"""A tile of a matrix: planned, bound to its examples and computed in one way, whoever asks: threads, a file, workers elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.gram.plan import Block, Plan, Tile, planned
+from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise, overflow
+from treelet.kernels.values import first_place
+from treelet.work import Advance, run
+
+Values = NDArray[Any]
+"""float64 or float32."""
+STRIP = 1 << 24  # bytes of float64 on their way to smaller numbers
+ROWS = 64  # of such a strip, at least: neighbours that share much are worked on together
+
+
+class Place(Protocol):
+    """Where tiles go."""
+
+    def tile(self, tile: Tile) -> AbstractContextManager[Values]:
+        """An array of the tile's shape, to be filled; at the end of the context its values are where they belong."""
+
+
+def plan_matrix(
+    kernel: Pairwise,
+    X: Any,
+    Y: Any | None,
+    *,
+    n_jobs: int,
+    memory: int,
+    dtype: np.dtype[Any],
+    buffers: int = 0,
+    needs: Needs | None = None,
+) -> Plan:
+    """The tiles of the matrix of X with Y (None: with itself), whose values will be of `dtype`.
+
+    `buffers`: how many arrays of a tile's size, of float64, each thread takes besides those of the kernel. `needs`: the kernel's for
+    these columns, if they are known.
+    """
+    columns = X if Y is None else Y
+    if needs is None:
+        needs = kernel.needs(columns, memory // 2)
+    return planned(
+        (len(X), len(columns)),
+        symmetric=Y is None,
+        index=needs.index,
+        thread=needs.thread,
+        matrices=1 + (dtype != np.float64) + needs.scratch + buffers,
+        n_jobs=n_jobs,
+        memory=memory,
+    )
+
+
+def bound(kernel: Pairwise, X: Any, Y: Any | None, block: Block) -> Evaluator:
+    """The kernel bound to all rows and a block of columns: their index is made here, and threads may share it."""
+    columns = X if Y is None else Y
+    whole = len(block.columns) == len(columns)
+    evaluator = kernel.evaluator(X, Y if whole else columns[block.columns.slice])
+    evaluator.first_column = block.columns.begin
+    return evaluator
+
+
+def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -> None:
+    """Compute a tile by the evaluator of its block, into an array of its shape."""
+    if out.dtype == np.float64 or evaluator.rounds:
+        evaluator.fill(tile.rows.begin, tile.rows.end, out, tile.halves)
+        return
+    height = max(ROWS, STRIP // (8 * max(1, out.shape[1])))
+    for begin in range(tile.rows.begin, tile.rows.end, height):
+        end = min(begin + height, tile.rows.end)
+        width = end if tile.halves else out.shape[1]
+        values = np.zeros((end - begin, width))
+        evaluator.fill(begin, end, values, tile.halves)
+        target = out[begin - tile.rows.begin : end - tile.rows.begin, :width]
+        _round(values, target, kernel, (begin, tile.columns.begin), tile.halves)
+
+
+def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int], halves: bool) -> None:
+    """Round a strip to the numbers of `out`; `corner` is where it begins in the whole matrix."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        out[...] = values
+    place = first_place(~np.isfinite(out), corner[0], halves)
+    if place is not None:
+        raise overflow(kernel, place[0], place[1] + corner[1], out.dtype)
+
+
+def compute(
+    kernel: Pairwise,
+    X: Any,
+    Y: Any | None,
+    blocks: Iterable[Block],
+    place: Place,
+    threads: int,
+    advance: Advance = lambda cells: None,
+) -> None:
+    """Compute the tiles of all blocks, by threads, each into its place. Blocks come one after the other."""
+    for block in blocks:
+        evaluator = bound(kernel, X, Y, block)
+
+        def work(tile: Tile, evaluator: Evaluator = evaluator) -> int:
+            with place.tile(tile) as out:
+                fill_tile(kernel, evaluator, tile, out)
+            return tile.cells
+
+        run(work, block.tiles, threads, advance)
