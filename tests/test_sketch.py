@@ -99,6 +99,16 @@ def test_what_no_two_trees_share_is_left_out() -> None:
     assert few[1, 1] < 0.8 < few[0, 0]  # it alone has (C c)
 
 
+def test_a_child_that_is_left_out_is_still_skipped() -> None:
+    trees = ["(P (A x) (R q) (B y))", "(P (A x) (Q r) (B y))"]
+    kernel = tl.PartialTree(0.3, 0.9)
+    means = [
+        gram(tl.TreeSketch(kernel, 512, min_trees=2, random_state=seed).fit_transform(trees))[0, 1]
+        for seed in range(50)
+    ]
+    assert abs(np.mean(means) - kernel(trees)[0, 1]) < 0.01  # as neighbours A and B would add 0.05
+
+
 def test_real_trees(wsj: tl.Treebank) -> None:
     bank = wsj[:300]
     apart = np.triu_indices(len(bank), 1)

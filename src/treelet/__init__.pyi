@@ -40,6 +40,7 @@ from treelet.learn import (
     KernelMatrix as KernelMatrix,
     KernelSVC as KernelSVC,
     KernelSVR as KernelSVR,
+    Nystroem as Nystroem,
     Nearest as Nearest,
     RankRLS as RankRLS,
     RankSVM as RankSVM,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treelet import _core
@@ -17,7 +14,7 @@ from treelet.errors import KernelOverflowError
 from treelet.kernels import PartialTree, SubsetTree
 from treelet.kernels.base import Kernel, Vector
 from treelet.kernels.wrapped import Normalized
-from treelet.learn.base import KernelEstimator
+from treelet.learn.approximate import FeatureMap
 from treelet.learn.encoding import register
 from treelet.structures.treebank import Treebank
 from treelet.work import count_threads, progress_bar, run, seed_of
@@ -30,7 +27,7 @@ Features = NDArray[Any]
 
 
 @register
-class TreeSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class TreeSketch(FeatureMap):
     r"""Turns trees into vectors whose inner products are near the values of a tree kernel.
 
     A fragment :math:`f` has a random vector :math:`\varphi(f)`, and a tree the sum of its fragments' vectors, each with the weight
@@ -203,39 +200,6 @@ class TreeSketch(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         with progress_bar(self.progress, "trees", len(bank)) as advance:
             run(work, range(0, len(bank), ROWS), count_threads(self.n_jobs), advance)
         return out
-
-    def blocks(self, X: Iterable[Any], size: int = 4096) -> Iterator[Features]:
-        """`transform`, block by block, of trees that need not be in memory all at once.
-
-        Parameters
-        ----------
-        X : iterable of trees
-            A collection, or an iterator that reads them as they are asked for.
-        size : int
-            Trees of a block.
-
-        Examples
-        --------
-        >>> from treelet import TreeSketch
-        >>> trees = ["(NP (D a) (N dog))", "(VP (V sleep))", "(NP (D a) (N cat))"]
-        >>> sketch = TreeSketch(n_components=256, random_state=0).fit(trees)
-        >>> [block.shape for block in sketch.blocks(iter(trees), size=2)]
-        [(2, 256), (1, 256)]
-        """
-        check_is_fitted(self)
-        check_integer("size", size, of="TreeSketch.blocks")
-        if isinstance(X, Treebank):
-            for begin in range(0, len(X), size):
-                yield self.transform(X[begin : begin + size])
-            return
-        trees = iter(X)
-        while block := list(islice(trees, size)):
-            yield self.transform(block)
-
-    @property
-    def _n_features_out(self) -> int:
-        """How many columns there are, for scikit-learn to name them."""
-        return self.n_components_
 
     def _native(self) -> tuple[_Sketched, Any]:
         sketched = _Sketched.of(self.kernel_)
