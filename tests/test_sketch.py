@@ -137,6 +137,7 @@ def test_blocks_threads_and_order_change_nothing(name: str, monkeypatch: pytest.
         np.concatenate([sketch.transform([tree]) for tree in trees]),
         np.concatenate(list(sketch.blocks(iter(trees), 4))),
         np.concatenate(list(sketch.blocks(tl.Treebank(trees), 7))),
+        np.concatenate(list(sketch.blocks(tl.Treebank(trees[begin : begin + 9]) for begin in range(0, len(trees), 9)))),
         sketch.transform(tl.Treebank(shuffled))[np.argsort(order)],
     ):
         np.testing.assert_array_equal(found, expected)
@@ -156,6 +157,14 @@ def test_vectors_that_are_not_kept_are_made_again() -> None:
         native.rows(store, bank.weights(), roots, np.zeros(len(bank)), 0, len(bank), found[-1])
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_no_blocks_of_no_trees() -> None:
+    sketch = tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(TREES)
+    assert list(sketch.blocks(iter([]))) == []
+    assert sketch.transform([]).shape == (0, 64)
+    with pytest.raises(tl.errors.ParameterError, match=r"'size' parameter of TreeSketch\.blocks"):
+        next(sketch.blocks(TREES, size=0))
 
 
 def test_new_labels_after_a_fit() -> None:
@@ -228,6 +237,15 @@ def test_values_that_fit_no_float(kernel: Any) -> None:
     assert abs(gram(vectors)[2, 2] - 1) < 0.2
     with pytest.raises(tl.errors.KernelOverflowError, match=r"vector of tree 0 .* smaller lam=, or kernel\.normalized"):
         tl.TreeSketch(kernel, 64, exact=0, random_state=0).fit_transform(trees)
+
+
+@pytest.mark.parametrize("kernel", [tl.SubsetTree(1.0), tl.PartialTree(1.0, 1.0)], ids=repr)
+def test_vectors_grow_steadily_with_the_tree(kernel: Any) -> None:
+    trees = [f"(S {'(A (B b) (C c)) ' * n})" for n in range(1, 60)]
+    vectors = tl.TreeSketch(kernel, 256, exact=0, random_state=0).fit_transform(trees).astype(np.float64)
+    length = np.linalg.norm(vectors, axis=1)
+    assert length[-1] > 1e9  # far past where entries are scaled
+    assert (np.abs(np.diff(np.log(length))) < 3).all()
 
 
 def test_a_tree_written_short() -> None:
