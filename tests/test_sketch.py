@@ -15,7 +15,6 @@ from sklearn.svm import LinearSVC
 
 import treelet as tl
 from conftest import binary, round_trip, run_python
-from treelet import _core
 from treelet.testing import check_estimator
 from treelet.testing.strategies import banks
 
@@ -141,22 +140,6 @@ def test_blocks_threads_and_order_change_nothing(name: str, monkeypatch: pytest.
         sketch.transform(tl.Treebank(shuffled))[np.argsort(order)],
     ):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_vectors_that_are_not_kept_are_made_again() -> None:
-    words = [f"(N (A a{i}) (B b{i}))" for i in range(30)]
-    bank = tl.Treebank(
-        [f"(S {words[i % 30]} (T {words[(i * 7 + j) % 30]} (U u)))" for i in range(30) for j in range(2)]
-    )
-    found = []
-    for budget in (1 << 27, 4096, 0):  # all, two or three subtrees, none but what the tree at hand needs
-        nothing = np.empty(0, np.uint64), np.empty(0, np.int32)
-        native = _core.TreeSketch(False, 0.4, 1.0, 0, False, 64, 1, *nothing, False, budget)
-        found.append(np.empty((len(bank), 128), np.float32))
-        store, roots = bank.columns
-        native.rows(store, bank.weights(), roots, np.zeros(len(bank)), 0, len(bank), found[-1])
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
 
 
 def test_no_blocks_of_no_trees() -> None:
