@@ -83,7 +83,7 @@ def test_unfit_places_for_results(out: Any, got: str) -> None:
             compute()
         assert str(error.value) == (
             "The 'out' parameter must be a writeable float64 or float32 array of shape (2, 2), rows contiguous and apart, or "
-            f"the name of a .npy file. Got {got} instead."
+            f"the name of a .npy or .zarr file. Got {got} instead."
         )
 
 

@@ -270,6 +270,64 @@ def test_progress_counts_what_is_left(bank: tl.Treebank, path: Path, capfd: pyte
     assert f"of {left:,}" in capfd.readouterr().err
 
 
+# --- Zarr ---------------------------------------------------------------------------------------------------------------
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("memory", [None, "200kB"])
+@pytest.mark.parametrize("after", [0, 2])
+def test_zarr_wherever_it_was_cut(bank: tl.Treebank, tmp_path: Path, memory: str | None, after: int) -> None:
+    zarr = pytest.importorskip("zarr")
+    from treelet.gram.zarr_file import ZarrFile
+
+    options: dict[str, Any] = {"dtype": "float32", "memory": memory, "resume": True, "n_jobs": 2}
+    tl.gram(KERNEL, bank, out=tmp_path / "whole.zarr", **options)
+    left, write = after, ZarrFile.write
+
+    def ending(self: Any, tile: Tile, values: Any) -> None:
+        nonlocal left
+        left -= 1
+        write(self, tile, values if left >= 0 else np.full_like(values, 7))
+        if left < 0:
+            raise Killed
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(ZarrFile, "write", ending)
+        with pytest.raises(Killed):
+            tl.gram(KERNEL, bank, out=tmp_path / "K.zarr", **options)
+    K = tl.gram(KERNEL, bank, out=tmp_path / "K.zarr", **options)
+    assert isinstance(K, zarr.Array)
+    assert content(tmp_path / "K.zarr") == content(tmp_path / "whole.zarr")
+    np.testing.assert_allclose(K[:], KERNEL(bank), rtol=1e-6)
+    np.testing.assert_array_equal(K[:], K[:].T)
+    assert names(tmp_path / "K.zarr") == ["K.zarr", "K.zarr.json", "whole.zarr", "whole.zarr.json"]
+
+
+def test_zarr_whole_grown_and_refused(bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("zarr")
+    out = tmp_path / "K.zarr"
+    for _ in range(2):  # also over one that is there
+        np.testing.assert_allclose(tl.gram(KERNEL, bank[:9], bank, out=out)[:], KERNEL(bank[:9], bank))
+    tl.gram(KERNEL, bank[:70], out=out, memory="200kB")
+    grown = tl.gram(KERNEL, bank, extend=out, out=out, memory="200kB")
+    np.testing.assert_allclose(grown[:], KERNEL(bank), rtol=1e-13)
+    with pytest.raises(FileError, match="is not the matrix"):
+        tl.gram(tl.SubsetTree(lam=0.1), bank, extend=out)
+    with pytest.raises(KernelOverflowError):
+        tl.gram(tl.SubsetTree(lam=1), ["(A x)", binary(12)], out=out)
+    assert names(out) == ["K.zarr"]
+    np.testing.assert_array_equal(grown[:], grown[:].T)
+    (out / "zarr.json").write_text("{}")
+    with pytest.raises(FileError, match="is no matrix of float64 or float32 in Zarr's form"):
+        tl.gram(KERNEL, bank, extend=out)
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(FileError, match=r"need the package zarr: pip install 'treelet\[zarr\]'"):
+        tl.gram(KERNEL, bank, out=out)
+
+
 # --- growing ------------------------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from treelet.kernels.base import Matrix
 
 SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
-BINARY = (".npy",)
+BINARY = (".npy", ".zarr")
 """What `treelet.gram` writes itself."""
 
 
@@ -26,7 +26,9 @@ def is_binary(output: str) -> bool:
 def check_output(output: str) -> None:
     """Refuse a name that does not say how to write a matrix."""
     if output != "-" and not is_binary(output) and Path(output).suffix.lower() not in SEPARATORS:
-        raise ParameterError(f"{output}: the name of a matrix must end in .npy, .tsv, .csv or .txt, or be - (text)")
+        raise ParameterError(
+            f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt, or be - (text)"
+        )
     folder = Path(output).parent
     if output != "-" and not os.access(folder, os.W_OK):  # not after hours
         raise FileError(f"{output}: cannot be written ({'permission denied' if folder.exists() else 'no such folder'})")

@@ -34,7 +34,9 @@ def command(
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="OUT", help="Name ending in .npy, .tsv, .csv or .txt; - prints text."),
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="Name ending in .npy, .zarr, .tsv, .csv or .txt; - prints text."
+        ),
         WRITTEN,
     ],
     kernel: KernelOption = "sst",
@@ -80,7 +82,7 @@ def command(
         raise ParameterError("only one of FILE and --columns can be the standard input")
 
     if (resume or extend) and not files.is_binary(output):
-        raise ParameterError("--resume and --extend are for matrices in .npy files")
+        raise ParameterError("--resume and --extend are for matrices in .npy or .zarr files")
 
     from treelet.gram import gram
     from treelet.structures import read_trees

@@ -97,7 +97,7 @@ def gram(
         in any case.
     out : ndarray or memmap of float64 or float32, or str, optional
         Where the result goes: an array, ``len(X)`` x ``len(Y)``, rows contiguous; or the name of a new file, ``"K.npy"``, which
-        appears when it is complete and is given back mapped.
+        appears when it is complete and is given back mapped, or ``"K.zarr"``, given back as an array of the package zarr.
     dtype : "float64" or "float32"
         Of a new result; an `out` has its own. Values are computed in float64, and rounded when they are stored.
     resume : bool
@@ -113,7 +113,7 @@ def gram(
     Returns
     -------
     ndarray
-        `out`, if it was given.
+        `out`, if it was given; the file's content, if it was a name.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from treelet.gram.plan import Tile
 from treelet.gram.tiles import Values
 
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
-SUFFIXES = (".npy",)
+SUFFIXES = (".npy", ".zarr")
 """Of names of files that hold matrices."""
 SAMPLES, SAMPLE = 64, 4096
 _seeking = threading.Lock()
@@ -39,13 +39,15 @@ class MatrixFile(ABC):
 
     @classmethod
     @abstractmethod
-    def create(cls, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], grid: int, shown: str) -> Self:
+    def create(
+        cls, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], grid: int, symmetric: bool, shown: str
+    ) -> Self:
         """A new matrix; what lies under that name goes. A full disk is an error here, where that can be known."""
 
     @classmethod
     @abstractmethod
-    def grid(cls, columns: int, memory: int) -> int:
-        """Where tiles must begin: at multiples of this. `memory`: what so many rows of a tile may take."""
+    def grid(cls, columns: int, cells: int) -> int:
+        """Where tiles must begin: at multiples of this. So many rows may have at most so many cells, if they can."""
 
     @abstractmethod
     def read(self, tile: Tile) -> Values:
@@ -94,6 +96,10 @@ class MatrixFile(ABC):
 
 def kind_of(file: PathLike) -> type[MatrixFile]:
     """The kind of file that a name stands for."""
+    if Path(file).suffix.lower() == ".zarr":
+        from treelet.gram.zarr_file import ZarrFile  # which needs a package that need not be there
+
+        return ZarrFile
     return NpyFile
 
 
@@ -201,11 +207,13 @@ class NpyFile(RowsInFile, MatrixFile):
         super().__init__(self._file, begin, dtype.itemsize * self.shape[1], dtype)
 
     @classmethod
-    def grid(cls, columns: int, memory: int) -> int:
+    def grid(cls, columns: int, cells: int) -> int:
         return 1
 
     @classmethod
-    def create(cls, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], grid: int, shown: str) -> Self:
+    def create(
+        cls, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], grid: int, symmetric: bool, shown: str
+    ) -> Self:
         with path.open("w+b") as stream:
             head = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(stream, head)

@@ -57,7 +57,7 @@ def checked_place(out: Any, shape: Shape, given: Any) -> Values:
     if problem is not None:
         raise ParameterError(
             f"The 'out' parameter must be a writeable float64 or float32 array of shape {shape}, rows contiguous and apart, or "
-            f"the name of a .npy file. Got {problem} instead."
+            f"the name of a .npy or .zarr file. Got {problem} instead."
         )
     place: Values = out
     return place

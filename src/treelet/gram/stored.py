@@ -126,7 +126,7 @@ def into_file(job: Job, file: PathLike) -> Any:
     grid = job.grid(kind, job.threads)
     with (
         kind.whole(file) as temporary,
-        _closing(kind.create(temporary, job.shape, job.dtype, grid, str(file))) as matrix,
+        _closing(kind.create(temporary, job.shape, job.dtype, grid, job.Y is None, str(file))) as matrix,
     ):
         _write(job, job.planned(grid, job.threads), matrix, NoJournal(), grid, job.threads)
     if not target.is_file() and not target.is_dir():  # poured into a pipe
@@ -278,7 +278,7 @@ def _begin(
     grid = job.grid(kind, at_once)
     plan = job.planned(grid, at_once)
     try:
-        matrix = kind.create(part, job.shape, job.dtype, grid, str(file))
+        matrix = kind.create(part, job.shape, job.dtype, grid, job.Y is None, str(file))
     except OSError as error:
         if isinstance(error, FileError):
             kind.remove(part)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.gram.plan import Block, Plan, Tile, planned
-from treelet.kernels.base import Evaluator, Matrix, Pairwise, overflow
+from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
 from treelet.work import Advance, run
 
@@ -37,16 +37,19 @@ def plan_matrix(
     memory: int,
     dtype: np.dtype[Any],
     buffers: int = 0,
+    needs: Needs | None = None,
     begin: int = 0,
     at_once: int = 1,
     grid: int = 1,
 ) -> Plan:
     """The tiles of the matrix of X with Y (None: with itself), whose values will be of `dtype`; see `planned`.
 
-    `buffers`: how many arrays of a tile's size, of float64, each thread takes besides those of the kernel.
+    `buffers`: how many arrays of a tile's size, of float64, each thread takes besides those of the kernel. `needs`: the kernel's for
+    these columns, if they are known.
     """
     columns = X if Y is None else Y
-    needs = kernel.needs(columns, memory // 2)
+    if needs is None:
+        needs = kernel.needs(columns, memory // 2)
     strips = 1 + needs.scratch
     own = 8 * strips if dtype == np.float64 else dtype.itemsize + 8 * strips // STRIPS
     return planned(

@@ -79,6 +79,10 @@ class Pairwise(ABC):
         Where it surely is below `enough`, a rough bound will do.
         """
 
+    def keeping(self, X: Any) -> Any:
+        """The data in this function's form, to be columns again and again: what is made of them once stays with them."""
+        return self.coerce(X)
+
     def _matrix(self, X: Any, Y: Any | None, **options: Any) -> NDArray[Any]:
         from treelet.gram import gram  # the one import to the right: a kernel is called like a function
 
