@@ -277,8 +277,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-@pytest.mark.parametrize("memory", [None, "200kB"])
-@pytest.mark.parametrize("after", [0, 2])
+@pytest.mark.parametrize(("memory", "after"), [(None, 0), ("200kB", 0), ("200kB", 2)])
 def test_zarr_wherever_it_was_cut(bank: tl.Treebank, tmp_path: Path, memory: str | None, after: int) -> None:
     zarr = pytest.importorskip("zarr")
     from treelet.gram.zarr_file import ZarrFile
