@@ -58,10 +58,15 @@ template <class Num> class ChildSequences {
             by_chains(store, store.children(u), g, match, count, from, width, values, s);
         return s.total.data();
     }
-    // Calls use(cell, S) for the columns before cell `stop` of which a plan tells all.
-    template <class Of, class Use>
-    void singles(const Store &store, Id u, const Plan &plan, Id stop, Of values, ChildScratch<Num> &s, Use use) const {
-        if (plan.one.empty() && plan.two.empty() && plan.more.empty()) return;
+    // Calls use(cell, S) for a plan's single columns before cell `stop`, counted from the label's begin.
+    template <class Of, class Use> void singles(const Store &store, Id u, const Plan &plan, Id begin, Id stop, Of values,
+                                                ChildScratch<Num> &s, Pulse &pulse, Use use) const {
+        if (plan.singles() == 0) return;
+        for (const Plan::Entry &x : plan.rest) {
+            const Group &g = index_.group(x.group);
+            if (g.begin - begin >= stop) break;
+            use(g.begin - begin, *sum(store, u, g, plan.match.data() + x.first, x.count, 0, 1, values, s, pulse));
+        }
         const std::size_t arity = store.arity(u);
         const Id *kids = store.children(u);
         if (s.cells.size() < arity) s.cells.resize(arity);
@@ -81,7 +86,7 @@ template <class Num> class ChildSequences {
             use(x->cell, before + met * (power_[x->gaps] * before + Num(1)));
         }
         for (const Plan::More *x = plan.more.data(), *end = x + plan.more.size(); x < end && x->cell < stop; ++x)
-            use(x->cell, chained(row, plan.met.data() + x->first, x->count));
+            use(x->cell, chained(row, plan.met.data() + x->first, x->count, plan.gap.data() + x->gaps));
     }
     // Whether words have no factor of their own.
     bool plain() const { return plain_; }
@@ -124,13 +129,11 @@ template <class Num> class ChildSequences {
         }
     }
     // The same for a single column.
-    Num chained(const PartialTreeCells<Num> *row, const Plan::Met *match, std::size_t count) const {
+    Num chained(const PartialTreeCells<Num> *row, const Plan::Met *match, std::size_t count, const std::uint8_t *gap) const {
         Num chain[Plan::chain_limit], total(0);
         for (std::size_t x = 0; x < count; ++x) {
             Num before(1);
-            for (std::size_t y = 0; y < x; ++y)
-                if (match[y].a < match[x].a && match[y].b < match[x].b)
-                    before += gap_weight(match[x].a - match[y].a + match[x].b - match[y].b - 2) * chain[y];
+            for (std::size_t y = 0; y < x; ++y) before += power_[*gap++] * chain[y];
             chain[x] = before * row[match[x].a][match[x].slot];
             total += chain[x];
         }
