@@ -90,14 +90,15 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         Num *const sums = simple ? weighted(b, held.row, label.begin) : nullptr;
         const Num factor = mu_ * Num(held.count);
         const auto values = [&](Id child) -> const Values & { return b.s.kept[static_cast<std::size_t>(b.s.index[child])]; };
+        children_.look_up(b.store, u, values, b.s.children);
         for (const Plan::Entry &entry : plan.entry) {
             const PartialTreeIndex::Group &g = index_.group(entry.group);
             const Id size = b.s.sizes[entry.group], begin = g.begin - label.begin;
             for (Id from = 0; from < size; from += static_cast<Id>(children_.sweep)) {
                 const std::size_t width = std::min<std::size_t>(children_.sweep, static_cast<std::size_t>(size - from));
                 b.pulse.add(width * (entry.count + 1));
-                const Num *S = children_.sum(b.store, u, g, plan.match.data() + entry.first, entry.count, from, width, values,
-                                             b.s.children, b.pulse);
+                const Num *S =
+                    children_.sum(b.store, u, g, plan.match.data() + entry.first, entry.count, from, width, b.s.children, b.pulse);
                 if (sums) {
                     add_and_set(sums + begin + from, factor, row + begin + from, mu_, constant_, S, width);
                     continue;
@@ -110,12 +111,12 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
             }
         }
         if (sums)
-            children_.singles(b.store, u, plan, label.begin, stop, values, b.s.children, b.pulse, [&](Id cell, Num S) {
+            children_.singles(b.store, u, plan, label.begin, stop, b.s.children, b.pulse, [&](Id cell, Num S) {
                 row[cell] = mu_ * S + constant_;
                 sums[cell] += factor * S;
             });
         else
-            children_.singles(b.store, u, plan, label.begin, stop, values, b.s.children, b.pulse, [&](Id cell, Num S) {
+            children_.singles(b.store, u, plan, label.begin, stop, b.s.children, b.pulse, [&](Id cell, Num S) {
                 scatter_one(b, i, label, label.begin + cell, S);
                 if (row)
                     row[cell] = mu_ * S + constant_;
