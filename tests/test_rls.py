@@ -759,9 +759,10 @@ def test_conjugate_gradients_say_when_they_have_not_converged() -> None:
         model = RLS(tl.SubsetTree(), 1e-6, solver="cg", max_iter=1, memory="100kB").fit(bank, y)
     assert model.n_iter_ == 1
     K = psd(20, 20) - 3 * np.eye(20)
-    with warnings.catch_warnings(), pytest.raises(tl.errors.ParameterError, match="not positive semi-definite"):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        RLS("precomputed", 0.01, solver="cg", memory=2000).fit(K, np.arange(20.0))
+        with pytest.raises(tl.errors.ParameterError, match="not positive semi-definite"):
+            RLS("precomputed", 0.01, solver="cg", memory=2000).fit(K, np.arange(20.0))
 
 
 def test_a_model_by_conjugate_gradients_in_a_file(tmp_path: Path) -> None:

@@ -378,6 +378,14 @@ class Grammar:
 
 def grammar(labels: Sequence[str], first_word: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Grammar: ...
 
+class Sampler:
+    """A grammar from which trees are drawn."""
+
+    @staticmethod
+    def of(labels: Sequence[str], first_word: int, rule_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tail_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tail: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Sampler: ...
+
+    def sample(self, n: int, seed: int, max_words: int) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
+
 class Mask:
     """Which symbols may stand over which span."""
 
@@ -482,6 +490,46 @@ class SubsequenceColumns:
 
     @property
     def bytes(self) -> int: ...
+
+class PartCounts:
+    """
+    In how many trees each node on its own, or with one child, is, and how much it weighs.
+    """
+
+    def __init__(self, partial: bool, leaves: bool, pairs: bool) -> None: ...
+
+    def add(self, store: Store, trees: NodeWeights, share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @property
+    def key(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+
+    @property
+    def trees(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def mass(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def pair(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+class TreeSketch:
+    """Random features of trees."""
+
+    def __init__(self, partial: bool, lam: float, mu: float, max_depth: int, leaves: bool, waves: int, seed: int, key: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], coordinate: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], only_known: bool, budget: int = 134217728) -> None: ...
+
+    def rows(self, store: Store, trees: NodeWeights, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> int | None:
+        """
+        Fills out with rows divided by exp(logs / 2); returns the first that does not fit a float32, or None.
+        """
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def single_weight(self) -> float: ...
+
+    @property
+    def pair_weight(self) -> float: ...
 
 @overload
 def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int, first: int, last: int) -> None: ...
