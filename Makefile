@@ -65,6 +65,7 @@ bench: setup
 	$(BIN)/python -m benchmarks.parsing
 	$(BIN)/python -m benchmarks.reranking
 	$(BIN)/python -m benchmarks.rls
+	$(BIN)/python -m benchmarks.nearest
 	$(BIN)/python -m benchmarks.locality
 	$(BIN)/python -m benchmarks.sketch
 
