@@ -98,6 +98,21 @@ def test_what_no_two_trees_share_is_left_out() -> None:
     assert few[1, 1] < 0.8 < few[0, 0]  # it alone has (C c)
 
 
+def test_many_trees_lose_what_one_alone_has() -> None:
+    trees = [f"(S (A a{i % 7}) (B b{i}))" for i in range(100)]
+    assert tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(trees).only_known_
+    assert not tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(trees[:99]).only_known_
+    assert not tl.TreeSketch(NORMALIZED, 64, min_trees=1, random_state=0).fit(trees).only_known_
+
+
+def test_new_trees_after_rare_parts_were_left_out(wsj: tl.Treebank) -> None:
+    new, apart = wsj[300:600], np.triu_indices(300, 1)
+    exact = NORMALIZED(new)[apart]
+    found = gram(tl.TreeSketch(NORMALIZED, 4096, random_state=0).fit(wsj[:300]).transform(new))[apart]
+    assert np.corrcoef(found, exact)[0, 1] > 0.99
+    assert abs(found.mean() - exact.mean()) < 0.002
+
+
 def test_a_child_that_is_left_out_is_still_skipped() -> None:
     trees = ["(P (A x) (R q) (B y))", "(P (A x) (Q r) (B y))"]
     kernel = tl.PartialTree(0.3, 0.9)
@@ -224,7 +239,8 @@ def test_values_that_fit_no_float(kernel: Any) -> None:
 
 @pytest.mark.parametrize("kernel", [tl.SubsetTree(1.0), tl.PartialTree(1.0, 1.0)], ids=repr)
 def test_vectors_grow_steadily_with_the_tree(kernel: Any) -> None:
-    trees = [f"(S {'(A (B b) (C c)) ' * n})" for n in range(1, 60)]
+    halves = [f"(S {'(A (B b) (C c)) ' * n})" for n in range(1, 36)]
+    trees = [f"(R {half} {half})" for half in halves]
     vectors = tl.TreeSketch(kernel, 256, exact=0, random_state=0).fit_transform(trees).astype(np.float64)
     length = np.linalg.norm(vectors, axis=1)
     assert length[-1] > 1e9  # far past where entries are scaled
@@ -275,7 +291,7 @@ def test_in_a_file(tmp_path: Path) -> None:
         ({"kernel": tl.PartialTree(terminal_factor=0.5)}, "'terminal_factor' parameter of PartialTree must be 1"),
         ({"n_components": 1}, "'n_components' parameter of TreeSketch must be an int of at least 2"),
         ({"exact": 4095}, "'exact' parameter of TreeSketch"),
-        ({"min_trees": 0}, "'min_trees' parameter of TreeSketch"),
+        ({"min_trees": 0}, "'min_trees' parameter of TreeSketch must be 'auto' or an int of at least 1"),
         ({"dtype": "float16"}, "'dtype' parameter of TreeSketch"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"random_state": -1}, "'random_state' parameter"),
