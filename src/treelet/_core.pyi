@@ -491,6 +491,46 @@ class SubsequenceColumns:
     @property
     def bytes(self) -> int: ...
 
+class PartCounts:
+    """
+    In how many trees each node on its own, or with one child, is, and how much it weighs.
+    """
+
+    def __init__(self, partial: bool, leaves: bool, pairs: bool) -> None: ...
+
+    def add(self, store: Store, trees: NodeWeights, share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    @property
+    def key(self) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]: ...
+
+    @property
+    def trees(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
+
+    @property
+    def mass(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
+    @property
+    def pair(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
+
+class TreeSketch:
+    """Random features of trees."""
+
+    def __init__(self, partial: bool, lam: float, mu: float, max_depth: int, leaves: bool, waves: int, seed: int, key: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], coordinate: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], only_known: bool, budget: int = 134217728) -> None: ...
+
+    def rows(self, store: Store, trees: NodeWeights, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logs: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu')]) -> int | None:
+        """
+        Fills out with rows divided by exp(logs / 2); returns the first that does not fit a float32, or None.
+        """
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def single_weight(self) -> float: ...
+
+    @property
+    def pair_weight(self) -> float: ...
+
 @overload
 def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int, first: int, last: int) -> None: ...
 
