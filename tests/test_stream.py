@@ -13,7 +13,7 @@ import scipy.sparse
 
 import treelet as tl
 from conftest import round_trip
-from treelet.learn import VotedPerceptron
+from treelet.learn import VotedPerceptron, whole_groups
 from treelet.structures.table import stacked
 
 WORDS = ["cat", "dog", "hen", "fox"]
@@ -86,19 +86,20 @@ def test_of_earlier_parts_only_the_weights_are_kept() -> None:
     assert most < len(TREES) / 2
 
 
-def test_from_a_file() -> None:
-    text = "".join(f"{goodness}\t{tree}\n" for goodness, tree in zip(Y, TREES, strict=True))
-    ranker, seen = VotedPerceptron(), 0
-    sizes = np.bincount(QID)
-    for X, y in tl.structures.iter_examples(io.BytesIO(text.encode()), "tsv", block=int(sizes[:20].sum())):
-        assert y is not None
-        whole = QID[seen : seen + len(X)]
-        cut = len(whole) if seen + len(X) == len(QID) else whole.index(whole[-1])
-        ranker.partial_fit(X[:cut], [float(value) for value in y[:cut]], whole[:cut])
-        seen += len(X)
-        if cut < len(whole):
-            break
-    assert ranker.n_comparisons_ > 0
+@pytest.mark.parametrize("block", [1, 13, 1000])
+def test_from_a_file(block: int) -> None:
+    rows = zip(Y, QID, TREES, strict=True)
+    text = "".join(f"{goodness}\t{group}\t{tree}\n" for goodness, group, tree in rows).encode()
+    options = {"label_column": 0, "query_column": 1, "tree_column": 2}
+    kernel = tl.On("tree", tl.SubsetTree())
+    found = tl.structures.iter_examples(io.BytesIO(text), "tsv", block=block, **options)
+    ranker = VotedPerceptron(kernel)
+    for X, y, qid in whole_groups((X, [float(value) for value in y or []], X["qid"]) for X, y in found):
+        ranker.partial_fit(X, y, qid)
+    whole = VotedPerceptron(kernel).fit([{"tree": tree} for tree in TREES], Y, QID)
+    np.testing.assert_array_equal(ranker.dual_coef_, whole.dual_coef_)
+    new = [{"tree": tree} for tree in NEW]
+    np.testing.assert_allclose(ranker.predict(new), whole.predict(new), rtol=1e-9)
 
 
 def test_it_goes_on_after_a_pickle(tmp_path: Path) -> None:

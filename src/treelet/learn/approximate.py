@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, ClassVar, Self
 
@@ -33,10 +33,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
 
     n_components_: int
     kernel_: Kernel
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """One vector an example."""
-        raise NotImplementedError
+    transform: Callable[[Any], NDArray[Any]]
 
     def blocks(self, X: Iterable[Any], size: int = 4096) -> Iterator[NDArray[Any]]:
         """`transform`, block by block, of examples that need not be in memory all at once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from treelet.learn.growing import Growing
 from treelet.learn.ranker import beats, signed_sums
 from treelet.learn.targets import Rows
 from treelet.learn.voting import group_blocks
+from treelet.structures.table import stacked
 from treelet.work import Advance
 
 
@@ -87,6 +89,41 @@ class Past(NamedTuple):
             function.expect(rows)
             for row in rows[weights[rows] != 0].tolist():
                 function.add(row, float(weights[row]))
+
+
+def whole_groups(parts: Iterable[tuple[Any, Any, Any]]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+    """Parts of a file in which groups are cut, cut between groups instead: for `VotedPerceptron.partial_fit`.
+
+    Parameters
+    ----------
+    parts : iterable of (X, y, qid)
+        Examples in order, those of a group one after the other; X as banks, tables, arrays or lists.
+
+    Yields
+    ------
+    X, y, qid
+        The same examples; what belongs to the last group of a part comes with the next one.
+
+    Examples
+    --------
+    >>> from treelet.learn import whole_groups
+    >>> parts = [(["(A a)", "(B b)", "(C c)"], [1, 0, 1], [1, 1, 2]), (["(D d)"], [0], [2])]
+    >>> [X for X, y, qid in whole_groups(parts)]
+    [['(A a)', '(B b)'], ['(C c)', '(D d)']]
+    """
+    held: tuple[Any, list[Any], list[Any]] | None = None
+    for part, y, qid in parts:
+        X, values, groups = part, list(y), list(qid)
+        if held is not None:
+            X, values, groups = stacked(held[0], part), held[1] + values, held[2] + groups
+        cut = len(groups)
+        while cut and groups[cut - 1] == groups[-1]:
+            cut -= 1
+        if cut:
+            yield X[:cut], values[:cut], groups[:cut]
+        held = X[cut:], values[cut:], groups[cut:]
+    if held is not None and held[2]:
+        yield held
 
 
 def one_pass(function: Growing, contests: list[Rows], order: Any, comparisons: int, advance: Advance) -> Trace:
