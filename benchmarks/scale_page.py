@@ -111,7 +111,7 @@ def _heaps(fits: list[Found]) -> list[str]:
     return [
         "N trees in random order have about a·N^b distinct subtrees with at least one child; a and b by least squares on logarithms, from 100 trees on.",
         table,
-        f"The law is not quite one: b falls slowly, as words and productions run out. For all corpora together it gives {low / 1e9:.1f} to {high / 1e9:.1f} billion "
+        f"Within one corpus b falls slowly, as words and productions run out; for all together it does not yet. There it gives {low / 1e9:.1f} to {high / 1e9:.1f} billion "
         f"distinct subtrees for a billion trees; one store numbers at most {LARGEST_ID / 1e9:.2f} billion.",
         "![Distinct subtrees against trees, and what is left of them beside the law](scale.png)",
     ]
