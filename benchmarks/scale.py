@@ -157,15 +157,17 @@ def product(n: int, clock: Clock) -> Found:
 class Step:
     """One row of the table: what it does, how far it is measured, and how time and memory grow beyond."""
 
-    def __init__(self, says: str, work: Callable[[int, Clock], Found], most: int, time: int, memory: int) -> None:
-        self.says, self.work, self.most, self.time, self.memory = says, work, most, time, memory
+    def __init__(
+        self, says: str, work: Callable[[int, Clock], Found], most: int, time: int, memory: int, bound: str = ""
+    ) -> None:
+        self.says, self.work, self.most, self.time, self.memory, self.bound = says, work, most, time, memory, bound
 
 
 STEPS = {
     "read": Step("read and intern", read, 1_000_000, 1, 1),
     "float64": Step("matrix, float64", lambda n, clock: matrix(n, clock, "float64"), 10_000, 2, 2),
     "float32": Step("matrix, float32", lambda n, clock: matrix(n, clock, "float32"), 10_000, 2, 2),
-    "disk": Step("matrix to disk, float32, memory=1GiB", disk, 10_000, 2, 0),
+    "disk": Step("matrix to disk, float32, memory=1GiB", disk, 10_000, 2, 0, "1 GiB and the trees"),
     "product": Step("K @ v by `operator`", product, 10_000, 2, 1),
     "nearest": Step(f"`Nearest`, {QUERIES:,} queries, 2 threads", nearest, 1_000_000, 1, 1),
     "nystroem": Step(f"`Nystroem`, {LANDMARKS} landmarks, from a file", nystroem, 100_000, 1, 0),

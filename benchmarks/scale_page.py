@@ -36,15 +36,12 @@ def _row(name: str, rows: dict[tuple[str, int], Found]) -> tuple[str, ...]:
         if last is None:
             cells.append("")
         elif n <= last:
-            cells.append(_cell(rows[name, n]["cpu_s"], rows[name, n]["peak_mb"]))
+            cells.append(f"{_time(rows[name, n]['cpu_s'])}, {_size(rows[name, n]['peak_mb'])}")
         else:
             found, times = rows[name, last], n / last
-            cells.append(f"({_cell(found['cpu_s'] * times**step.time, found['peak_mb'] * times**step.memory)})")
+            memory = step.bound or _size(found["peak_mb"] * times**step.memory)
+            cells.append(f"({_time(found['cpu_s'] * times**step.time)}, {memory})")
     return step.says, *cells
-
-
-def _cell(seconds: float, megabytes: float) -> str:
-    return f"{_time(seconds)}, {_size(megabytes)}"
 
 
 def _time(seconds: float) -> str:
