@@ -65,7 +65,9 @@ bench: setup
 	$(BIN)/python -m benchmarks.parsing
 	$(BIN)/python -m benchmarks.reranking
 	$(BIN)/python -m benchmarks.rls
+	$(BIN)/python -m benchmarks.nearest
 	$(BIN)/python -m benchmarks.locality
+	$(BIN)/python -m benchmarks.stored
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.sketch
 
