@@ -108,6 +108,7 @@ def planned(
     matrices: int,
     n_jobs: int,
     memory: int,
+    strips: int | None = None,
 ) -> Plan:
     """The tiles of a matrix: an index takes half of the budget at most, and what is computed the other half.
 
@@ -124,6 +125,8 @@ def planned(
         Threads.
     memory : int
         Bytes.
+    strips : int, optional
+        Strips of rows, at least; by default so many that they keep the threads busy.
     """
     spans = column_blocks(shape[1], index + n_jobs * thread, memory)
     halves = symmetric and len(spans) == 1
@@ -137,6 +140,7 @@ def planned(
             memory=memory // 2,
             matrices=matrices,
             halves=halves,
+            strips=strips,
         )
         tiles = [
             Tile(Span(first + strip.begin, first + strip.end), Span(0, strip.end) if halves else columns, halves)
@@ -146,7 +150,9 @@ def planned(
     return Plan(shape, symmetric, tuple(blocks))
 
 
-def row_strips(n_rows: int, n_columns: int, *, n_jobs: int, memory: int, matrices: int, halves: bool) -> list[Span]:
+def row_strips(
+    n_rows: int, n_columns: int, *, n_jobs: int, memory: int, matrices: int, halves: bool, strips: int | None = None
+) -> list[Span]:
     """Strips of rows, each small enough for the budget and enough of them to keep all threads busy to the end.
 
     By halves the later rows are the longer ones and come first, so that no thread is left with a long one at the end.
@@ -155,9 +161,10 @@ def row_strips(n_rows: int, n_columns: int, *, n_jobs: int, memory: int, matrice
         return []
     strip_bytes = 8 * n_columns * max(1, matrices)
     fits = max(1, memory // (strip_bytes * n_jobs))
-    rows = int(min(fits, max(1, -(-n_rows // (24 * n_jobs)) if n_jobs > 1 else -(-n_rows // 12))))
-    strips = [Span(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]
-    return strips[::-1] if halves and n_jobs > 1 else strips
+    wanted = strips or (24 * n_jobs if n_jobs > 1 else 12)
+    rows = int(min(fits, -(-n_rows // wanted)))
+    spans = [Span(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]
+    return spans[::-1] if halves and (n_jobs > 1 or strips) else spans
 
 
 def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[Span]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import KernelOverflowError
+from treelet.errors import KernelOverflowError, TreeletError
 from treelet.gram.plan import Block, Plan, Tile, planned
 from treelet.kernels.base import Evaluator, Matrix, Pairwise
 from treelet.kernels.values import examples, first_place
 from treelet.work import Advance, run
+
+if TYPE_CHECKING:
+    from treelet.gram.on_dask import Crew
 
 Values = NDArray[Any]
 """float64 or float32."""
@@ -29,11 +32,19 @@ class Place(Protocol):
 
 
 def plan_matrix(
-    kernel: Pairwise, X: Any, Y: Any | None, *, n_jobs: int, memory: int, dtype: np.dtype[Any], buffers: int = 0
+    kernel: Pairwise,
+    X: Any,
+    Y: Any | None,
+    *,
+    n_jobs: int,
+    memory: int,
+    dtype: np.dtype[Any],
+    buffers: int = 0,
+    strips: int | None = None,
 ) -> Plan:
     """The tiles of the matrix of X with Y (None: with itself), whose values will be of `dtype`.
 
-    `buffers`: how many arrays of a tile's size, of float64, each thread takes besides those of the kernel.
+    `buffers`: how many arrays of a tile's size, of float64, each thread takes besides those of the kernel; `strips`: see `planned`.
     """
     columns = X if Y is None else Y
     needs = kernel.needs(columns, memory // 2)
@@ -45,6 +56,7 @@ def plan_matrix(
         matrices=1 + (dtype != np.float64) + needs.scratch + buffers,
         n_jobs=n_jobs,
         memory=memory,
+        strips=strips,
     )
 
 
@@ -81,6 +93,17 @@ def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int
             f"the value of {kernel!r} for {where} does not fit a {out.dtype}: dtype='float64' holds it, and so does "
             "kernel.normalized()"
         )
+
+
+def crew_of(client: Any) -> Crew | None:
+    """The workers that a Dask client stands for; None for none."""
+    if client is None:
+        return None
+    try:
+        from treelet.gram.on_dask import Crew
+    except ImportError as error:
+        raise TreeletError(f"client= needs Dask: pip install 'treelet[dask]' ({error})") from None
+    return Crew(client)
 
 
 def compute(
