@@ -120,8 +120,7 @@ StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, Lon
 }
 
 // Completes rows begin .. end, columns first .. last, of a symmetric matrix of which the lower half is there.
-template <class Number> void mirror(nb::ndarray<Number, nb::ndim<2>, nb::device::cpu> out, std::size_t begin, std::size_t end,
-                                    std::size_t first, std::size_t last) {
+template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
     const std::size_t n = out.shape(0), tile = 16;
     if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
     if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");
@@ -220,19 +219,20 @@ NB_MODULE(_core, m) {
             "drop_empty"_a = false, "drop_function_tags"_a = false, "root"_a = "")
         .def(
             "feed",
-            [](BracketReader &self, nb::bytes bytes) {
+            [](BracketReader &self, nb::bytes bytes, std::optional<std::size_t> most) {
                 const std::string_view view(bytes.c_str(), bytes.size());
                 nb::gil_scoped_release free;
-                self.feed(view);
+                return most ? self.feed(view, *most) : self.feed(view);
             },
-            "bytes"_a)
+            "bytes"_a, "most"_a = nb::none(), "Takes bytes until there are so many trees, and says how many it took.")
         .def("move_to", &BracketReader::move_to, "line"_a, "column"_a)
         .def("abandon", &BracketReader::abandon, "trees"_a)
         .def_prop_ro("open_at", &BracketReader::open_at)
         .def("finish", &BracketReader::finish)
         .def_prop_ro("trees", [](const BracketReader &self) { return self.roots().size(); })
         .def("result", [](BracketReader &self) {
-            return std::make_pair(std::make_shared<Store>(std::move(self.store())), to_numpy(self.roots()));
+            auto [store, roots] = self.take();
+            return std::make_pair(std::make_shared<Store>(std::move(store)), to_numpy(std::move(roots)));
         });
 
     nb::class_<NodeWeights> weights(m, "NodeWeights", "A sparse matrix of tree x distinct subtree.");
@@ -298,6 +298,7 @@ NB_MODULE(_core, m) {
     bind_forests(m, weights);
     bind_parsing(m);
     bind_sequences(m);
+    bind_sketch(m);
     const char *completes = "Completes a tile of a symmetric matrix of which the lower half is there.";
     m.def("mirror", &mirror<double>, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a, completes);
     m.def("mirror", &mirror<float>, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a, completes);

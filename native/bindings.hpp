@@ -22,7 +22,8 @@ using StorePtr = std::shared_ptr<Store>;
 using IdArray = nb::ndarray<const Id, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using LongArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using DoubleArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<double, nb::ndim<2>, nb::device::cpu>;
+template <class Number> using MatrixOf = nb::ndarray<Number, nb::ndim<2>, nb::device::cpu>;
+using Matrix = MatrixOf<double>;
 
 template <class T> nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T> values) {
     auto *owned = new std::vector<T>(std::move(values));
@@ -55,5 +56,6 @@ inline void check_signals() {
 void bind_parsing(nb::module_ &m);
 void bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weights);
 void bind_sequences(nb::module_ &m);
+void bind_sketch(nb::module_ &m);
 
 } // namespace treelet::python

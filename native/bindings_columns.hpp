@@ -44,10 +44,12 @@ template <template <class> class Algorithm> class Columns {
             plain_ = make<double>(Targets{store_.get(), weights}, parameters...);
     }
 
-    // Fills out; returns the first (row, column) whose value does not fit a double, or None.
+    // Fills out, of doubles or floats; returns the first (row, column) whose value does not fit them, or None.
     // With limit (one a row, ascending) only columns 0..row of each row.
-    std::optional<std::pair<std::int64_t, std::int64_t>>
-    rows(StorePtr store, const NodeWeights &trees, std::optional<IdArray> limit, std::size_t begin, std::size_t end, Matrix out) {
+    template <class Number> std::optional<std::pair<std::int64_t, std::int64_t>> rows(StorePtr store, const NodeWeights &trees,
+                                                                                      std::optional<IdArray> limit,
+                                                                                      std::size_t begin, std::size_t end,
+                                                                                      MatrixOf<Number> out) {
         if (begin > end || end > trees.rows()) refuse("rows out of range");
         const std::size_t columns = limit ? end : size_;
         if (out.shape(0) != end - begin || out.shape(1) != columns || columns > size_ || (out.stride(1) != 1 && columns > 1))
@@ -56,7 +58,11 @@ template <template <class> class Algorithm> class Columns {
             refuse("limit must be ascending, one a row");
         for (std::int64_t i = trees.start[begin]; i < trees.start[end]; ++i)
             if (static_cast<std::size_t>(trees.node[i]) >= store->size()) refuse("trees do not belong to this store");
-        Rows rows{store.get(), &trees, limit ? limit->data() : nullptr, begin, end, out.data(), out.stride(0)};
+        Rows rows{store.get(), &trees, limit ? limit->data() : nullptr, begin, end, nullptr, out.stride(0)};
+        if constexpr (std::is_same_v<Number, double>)
+            rows.out = out.data();
+        else
+            rows.small = out.data();
         {
             nb::gil_scoped_release free;
             if (plain_)
@@ -160,7 +166,8 @@ void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... na
     nb::class_<C>(m, name, doc)
         .def(nb::init<typename C::StorePtr, const NodeWeights &, bool, Parameters...>(), "store"_a, "weights"_a, "scaled"_a,
              names...)
-        .def("rows", &C::rows, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
+        .def("rows", &C::template rows<double>, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
+        .def("rows", &C::template rows<float>, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
         .def("add", &C::add, "trees"_a, "row"_a, "scale"_a)
         .def_static("self_values", &C::template self_values<Parameters...>, "store"_a, "trees"_a, "logs"_a, names...)
         .def_static("gradient", &C::template gradient<Parameters...>, "store"_a, "trees"_a, "targets"_a, "out"_a, "by_lam"_a,

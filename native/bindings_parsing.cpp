@@ -1,6 +1,7 @@
 // Python bindings of grammars and charts.
 #include "bindings.hpp"
 #include "parses.hpp"
+#include "sampler.hpp"
 
 using namespace treelet;
 using namespace treelet::python;
@@ -65,6 +66,42 @@ Sentence make_sentence(const Grammar &g, std::vector<std::string> words, LongArr
     return s;
 }
 
+std::shared_ptr<Sampler> make_sampler(std::vector<std::string> labels, std::size_t first_word, LongArray rule_start,
+                                      LongArray tail_start, IdArray tail, DoubleArray weight, IdArray start,
+                                      DoubleArray start_weight) {
+    const std::size_t symbols = first_word, rules = weight.shape(0);
+    const auto covers = [](const LongArray &starts, std::size_t n, std::size_t end) {
+        return starts.shape(0) == n + 1 && starts.data()[0] == 0 && starts.data()[n] == static_cast<std::int64_t>(end) &&
+               std::adjacent_find(starts.data(), starts.data() + n + 1, std::greater_equal()) == starts.data() + n + 1;
+    };
+    if (first_word > labels.size()) refuse("first_word out of range");
+    if (!covers(rule_start, symbols, rules)) refuse("every symbol must have rules");
+    if (!covers(tail_start, rules, tail.shape(0))) refuse("every rule must have a tail");
+    check_ids(tail, labels.size(), "symbol");
+    check_ids(start, symbols, "start");
+    if (start.shape(0) == 0 || start.shape(0) != start_weight.shape(0)) refuse("no start, or not one weight each");
+    for (const DoubleArray *w : {&weight, &start_weight})
+        for (std::size_t i = 0; i < w->shape(0); ++i)
+            if (!(w->data()[i] > 0) || !(w->data()[i] < 1e150)) refuse("a weight is above 0 and finite");
+    for (std::size_t i = 0; i < start.shape(0); ++i)
+        if (labels[start.data()[i]].empty()) refuse("a hidden symbol cannot be the start");
+    for (std::size_t i = first_word; i < labels.size(); ++i)
+        if (labels[i].empty()) refuse("a word cannot be hidden");
+    auto made = std::make_shared<Sampler>();
+    made->labels = std::move(labels);
+    made->first_word = first_word;
+    made->rule_start.assign(rule_start.data(), rule_start.data() + rule_start.shape(0));
+    made->tail_start.assign(tail_start.data(), tail_start.data() + tail_start.shape(0));
+    made->tail.assign(tail.data(), tail.data() + tail.shape(0));
+    for (std::size_t s = 0; s < symbols; ++s) {
+        const std::int64_t begin = made->rule_start[s];
+        made->choice.emplace_back(weight.data() + begin, static_cast<std::size_t>(made->rule_start[s + 1] - begin));
+    }
+    made->start.assign(start.data(), start.data() + start.shape(0));
+    made->start_choice = Alias(start_weight.data(), start_weight.shape(0));
+    return made;
+}
+
 using Trees =
     std::tuple<std::shared_ptr<Store>, nb::ndarray<nb::numpy, Id, nb::ndim<1>>, nb::ndarray<nb::numpy, double, nb::ndim<1>>>;
 
@@ -74,6 +111,22 @@ void treelet::python::bind_parsing(nb::module_ &m) {
     nb::class_<Grammar>(m, "Grammar", "A binarised weighted grammar, ready for charts.").def("__len__", &Grammar::size);
     m.def("grammar", &make_grammar, "labels"_a, "first_word"_a, "left"_a, "right"_a, "head"_a, "logp"_a, "unary_child"_a,
           "unary_head"_a, "unary_logp"_a, "start"_a, "start_logp"_a);
+
+    nb::class_<Sampler>(m, "Sampler", "A grammar from which trees are drawn.")
+        .def_static("of", &make_sampler, "labels"_a, "first_word"_a, "rule_start"_a, "tail_start"_a, "tail"_a, "weight"_a,
+                    "start"_a, "start_weight"_a)
+        .def(
+            "sample",
+            [](const Sampler &self, std::size_t n, std::uint64_t seed, std::size_t max_words) {
+                auto store = std::make_shared<Store>();
+                std::vector<Id> roots;
+                {
+                    nb::gil_scoped_release free;
+                    roots = self.sample(n, seed, max_words, *store, check_signals);
+                }
+                return std::make_pair(store, to_numpy(std::move(roots)));
+            },
+            "n"_a, "seed"_a, "max_words"_a);
 
     nb::class_<Mask>(m, "Mask", "Which symbols may stand over which span.");
 

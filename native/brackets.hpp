@@ -3,6 +3,7 @@
 #pragma once
 #include "store.hpp"
 #include <algorithm>
+#include <utility>
 
 namespace treelet {
 
@@ -22,9 +23,10 @@ class BracketReader {
   public:
     explicit BracketReader(BracketOptions options = {}) : options_(std::move(options)) {}
 
-    void feed(std::string_view bytes) {
+    // Takes bytes until there are `most` trees; how many it took.
+    std::size_t feed(std::string_view bytes, std::size_t most = std::numeric_limits<std::size_t>::max()) {
         const char *p = bytes.data(), *end = p + bytes.size();
-        while (p < end) {
+        while (p < end && roots_.size() < most) {
             const char c = *p;
             if (is_token(c)) {
                 const char *start = p;
@@ -33,7 +35,7 @@ class BracketReader {
                 column_ += count_characters(start, p);
                 if (p == end || !token_.empty()) {
                     token_.append(start, p); // may go on in the next chunk
-                    if (p == end) return;
+                    if (p == end) return bytes.size();
                     finish_token(token_);
                     token_.clear();
                 } else {
@@ -58,6 +60,7 @@ class BracketReader {
             }
             ++p;
         }
+        return static_cast<std::size_t>(p - bytes.data());
     }
 
     // No more bytes. Everything opened must have been closed.
@@ -89,8 +92,9 @@ class BracketReader {
     // Where the next byte stands, for callers that feed parts of lines.
     void move_to(std::int64_t line, std::int64_t column) { line_ = line, column_ = column; }
 
-    Store &store() { return store_; }
     const std::vector<Id> &roots() const { return roots_; }
+    // The trees so far, in a store of their own. Those to come go into another one; nothing may be open.
+    std::pair<Store, std::vector<Id>> take() { return {std::exchange(store_, Store()), std::exchange(roots_, {})}; }
 
   private:
     struct Place {

@@ -13,13 +13,22 @@ template <class Num> struct PartialTreeValues { // Delta(u, .)
     enum Kind { constant, one_exception, dense } kind = constant;
     Id exception = none; // cell, relative to the label's begin
     Num exceptional{};
-    std::vector<Num> value; // per cell of the label
-    void clear() { kind = constant, value.clear(); }
+    std::vector<Num> value;           // per cell of the label
+    void clear() { kind = constant; } // values are overwritten before they are read
     bool memory() const { return value.capacity() != 0; }
+};
+
+// The same, for single cells: looked up without a branch.
+template <class Num> struct PartialTreeCells {
+    const Num *table;
+    Num few[2];
+    Id exception, dense; // dense: all bits or none
+    Num operator[](Id cell) const { return table[(cell & dense) | ((cell == exception) & ~dense)]; }
 };
 
 template <class Num> struct ChildScratch {
     std::vector<Num> met, chain, total;
+    std::vector<PartialTreeCells<Num>> cells; // of each child
     std::vector<Id> active, still_active;
     std::vector<PartialTreeIndex::Meeting> meeting;
 };
@@ -33,8 +42,10 @@ template <class Num> class ChildSequences {
 
     // `constant` is Delta of two nodes with nothing below in common, `terminal` that of two of which one has no children.
     ChildSequences(const PartialTreeIndex &index, const Similar &similar, Num lam, Num constant, Num terminal, bool plain)
-        : index_(index), similar_(similar), lam_(lam), constant_(constant), terminal_(terminal), plain_(plain), power_(64, Num(1)) {
+        : index_(index), similar_(similar), lam_(lam), constant_(constant), terminal_(terminal), plain_(plain),
+          power_(Plan::apart + 1, Num(1)) {
         for (std::size_t i = 1; i < power_.size(); ++i) power_[i] = power_[i - 1] * lam_;
+        power_[Plan::apart] = Num(0);
     }
 
     // S(u, v) for `width` columns of a group from `from` on; values(child) are those of a child of u.
@@ -47,41 +58,88 @@ template <class Num> class ChildSequences {
             by_chains(store, store.children(u), g, match, count, from, width, values, s);
         return s.total.data();
     }
+    // Calls use(cell, S) for the columns before cell `stop` of which a plan tells all.
+    template <class Of, class Use>
+    void singles(const Store &store, Id u, const Plan &plan, Id stop, Of values, ChildScratch<Num> &s, Use use) const {
+        if (plan.one.empty() && plan.two.empty() && plan.more.empty()) return;
+        const std::size_t arity = store.arity(u);
+        const Id *kids = store.children(u);
+        if (s.cells.size() < arity) s.cells.resize(arity);
+        PartialTreeCells<Num> *const row = s.cells.data();
+        for (std::size_t a = 0; a < arity; ++a) {
+            const Values &known = values(kids[a]);
+            const bool dense = known.kind == Values::dense;
+            row[a].few[0] = constant_, row[a].few[1] = known.exceptional;
+            row[a].table = dense ? known.value.data() : row[a].few;
+            row[a].exception = known.kind == Values::one_exception ? known.exception : none;
+            row[a].dense = dense ? ~0 : 0;
+        }
+        for (const Plan::One *x = plan.one.data(), *end = x + plan.one.size(); x < end && x->cell < stop; ++x)
+            use(x->cell, row[x->a][x->slot]);
+        for (const Plan::Two *x = plan.two.data(), *end = x + plan.two.size(); x < end && x->cell < stop; ++x) {
+            const Num before = row[x->a[0]][x->slot[0]], met = row[x->a[1]][x->slot[1]];
+            use(x->cell, before + met * (power_[x->gaps] * before + Num(1)));
+        }
+        for (const Plan::More *x = plan.more.data(), *end = x + plan.more.size(); x < end && x->cell < stop; ++x)
+            use(x->cell, chained(row, plan.met.data() + x->first, x->count));
+    }
+    // Whether words have no factor of their own.
+    bool plain() const { return plain_; }
     std::size_t bytes() const { return bytes_of(power_); }
 
   private:
     // T_x = Delta_x * (1 + sum of lam^gaps T_y over the matches y before x on both sides); S = sum of T_x.
     template <class Of> void by_chains(const Store &store, const Id *kids, const Group &g, const Plan::Match *match,
                                        std::size_t count, Id from, std::size_t width, Of values, ChildScratch<Num> &s) const {
+        const auto meet_child = [&](std::size_t x, Num *out) {
+            const Id child = kids[match[x].a];
+            meet(values(child), is_word(store, child), g, match[x].b, match[x].sigma, from, width, out);
+        };
         Num *const total = s.total.data();
-        if (count == 1)
-            return meet(values(kids[match[0].a]), is_word(store, kids[match[0].a]), g, match[0].b, match[0].sigma, from, width,
-                        total);
-        s.met.resize(Plan::chain_limit * sweep);
+        if (count == 1) return meet_child(0, total);
         if (s.chain.size() < Plan::chain_limit * sweep) s.chain.resize(Plan::chain_limit * sweep);
-        for (std::size_t x = 0; x < count; ++x) {
-            Num *met = s.met.data() + x * sweep, *chain = s.chain.data() + x * sweep;
-            meet(values(kids[match[x].a]), is_word(store, kids[match[x].a]), g, match[x].b, match[x].sigma, from, width, met);
-            bool first = true;
-            for (std::size_t y = 0; y < x; ++y) {
-                if (match[y].a >= match[x].a || match[y].b >= match[x].b) continue;
-                const Num gap = gap_weight((match[x].a - match[y].a - 1) + (match[x].b - match[y].b - 1));
-                const Num *before = s.chain.data() + y * sweep;
-                if (first)
-                    set_scaled(chain, gap, before, Num(1), width);
-                else
-                    add_scaled(chain, gap, before, width);
-                first = false;
-            }
-            if (first)
-                std::copy_n(met, width, chain);
-            else
-                multiply(chain, met, width);
-            if (x == 0)
-                std::copy_n(chain, width, total);
-            else
-                add_scaled(total, Num(1), chain, width);
+        Num *const chains = s.chain.data();
+        meet_child(0, chains);
+        if (count == 2) {
+            meet_child(1, total);
+            return chain(total, gap_between(match[0], match[1]), chains, width);
         }
+        std::copy_n(chains, width, total);
+        s.met.resize(sweep);
+        for (std::size_t x = 1; x < count; ++x) {
+            Num *const own = chains + x * sweep, *const met = s.met.data();
+            bool follows = false;
+            for (std::size_t y = 0; y < x; ++y) {
+                const Num gap = gap_between(match[y], match[x]);
+                if (gap == 0) continue;
+                if (follows)
+                    add_scaled(own, gap, chains + y * sweep, width);
+                else
+                    set_scaled(own, gap, chains + y * sweep, Num(1), width);
+                follows = true;
+            }
+            meet_child(x, follows ? met : own);
+            if (follows) multiply(own, met, width);
+            add_scaled(total, Num(1), own, width);
+        }
+    }
+    // The same for a single column.
+    Num chained(const PartialTreeCells<Num> *row, const Plan::Met *match, std::size_t count) const {
+        Num chain[Plan::chain_limit], total(0);
+        for (std::size_t x = 0; x < count; ++x) {
+            Num before(1);
+            for (std::size_t y = 0; y < x; ++y)
+                if (match[y].a < match[x].a && match[y].b < match[x].b)
+                    before += gap_weight(match[x].a - match[y].a + match[x].b - match[y].b - 2) * chain[y];
+            chain[x] = before * row[match[x].a][match[x].slot];
+            total += chain[x];
+        }
+        return total;
+    }
+    // lam^(children skipped) where one match follows another, 0 where it cannot.
+    Num gap_between(const Plan::Match &y, const Plan::Match &x) const {
+        if (y.a >= x.a || y.b >= x.b) return Num(0);
+        return gap_weight((x.a - y.a - 1) + (x.b - y.b - 1));
     }
 
     // The same sum where many children meet: O(cells that count) a column instead of O(matches^2).
@@ -154,10 +212,10 @@ template <class Num> class ChildSequences {
         }
         switch (row.kind) {
         case Values::constant:
-            std::fill_n(out, width, constant);
+            fill(out, constant, width);
             break;
         case Values::one_exception:
-            for (std::size_t r = 0; r < width; ++r) out[r] = slot[r] == row.exception ? row.exceptional : constant;
+            select(out, slot, row.exception, row.exceptional, constant, width);
             break;
         case Values::dense:
             gather(out, row.value.data(), slot, width);
@@ -168,13 +226,13 @@ template <class Num> class ChildSequences {
         for (std::size_t r = 0; r < width; ++r)
             if (slot[r] == childless) out[r] = terminal_;
     }
-    Num gap_weight(Id gaps) const { return static_cast<std::size_t>(gaps) < power_.size() ? power_[gaps] : power(lam_, gaps); }
+    Num gap_weight(Id gaps) const { return gaps < Plan::apart ? power_[gaps] : power(lam_, gaps); }
 
     const PartialTreeIndex &index_;
     const Similar &similar_;
     Num lam_, constant_, terminal_;
     bool plain_;             // the two are one
-    std::vector<Num> power_; // of lam
+    std::vector<Num> power_; // of lam; then 0, for what cannot follow each other
 };
 
 } // namespace treelet

@@ -23,8 +23,9 @@ template <class Store> struct RowsOf {
     std::size_t begin, end;
     double *out; // row `begin` of the matrix
     std::int64_t stride;
+    float *small = nullptr;                                   // the same, instead of `out`, of a matrix of smaller numbers
     double *gradient[2] = {nullptr, nullptr};                 // likewise, of the matrices of derivatives
-    std::int64_t overflow_row = none, overflow_column = none; // the first value that did not fit a double
+    std::int64_t overflow_row = none, overflow_column = none; // the first value that did not fit the matrix's numbers
 
     std::size_t targets(std::size_t row, std::size_t all) const { return limit ? row + 1 : all; }
     Id node_limit(std::size_t row) const { return limit ? limit[row] : std::numeric_limits<Id>::max(); }
@@ -37,23 +38,30 @@ inline Id up_to(Id limit, const Id *ids, Id size) {
     return static_cast<Id>(std::upper_bound(ids, ids + size, limit) - ids);
 }
 
-// Writes a finished row: the sums of the first `m` targets.
-template <class Num, class Rows> void write_row(Rows &rows, std::size_t row, const Num *sums, std::size_t m) {
-    double *out = rows.out + static_cast<std::int64_t>(row - rows.begin) * rows.stride;
+// A row's values in the matrix's numbers; false if one does not fit them, or is none.
+template <class Num, class Number> bool put(const Num *sums, Number *out, std::size_t m) {
     bool fits = true;
     for (std::size_t j = 0; j < m; ++j) {
-        out[j] = output(sums[j]);
-        fits = fits && std::fabs(out[j]) <= std::numeric_limits<double>::max(); // false for NaN too
+        out[j] = static_cast<Number>(output(sums[j]));
+        fits &= std::fabs(out[j]) <= std::numeric_limits<Number>::max(); // false for NaN too
     }
+    return fits;
+}
+
+// Writes a finished row: the sums of the first `m` targets.
+template <class Num, class Rows> void write_row(Rows &rows, std::size_t row, const Num *sums, std::size_t m) {
+    const std::int64_t at = static_cast<std::int64_t>(row - rows.begin) * rows.stride;
+    const auto write = [&](auto *out) {
+        using Number = std::remove_pointer_t<decltype(out)>;
+        if (put(sums, out, m) || rows.overflow_row != none) return;
+        rows.overflow_row = static_cast<std::int64_t>(row);
+        rows.overflow_column =
+            std::find_if(out, out + m, [](Number x) { return !(std::fabs(x) <= std::numeric_limits<Number>::max()); }) - out;
+    };
+    rows.small ? write(rows.small + at) : write(rows.out + at);
     for (int k = 0; k < 2; ++k)
         if (rows.gradient[k])
-            for (std::size_t j = 0; j < m; ++j)
-                rows.gradient[k][static_cast<std::int64_t>(row - rows.begin) * rows.stride + static_cast<std::int64_t>(j)] =
-                    derivative(sums[j], k);
-    if (fits || rows.overflow_row != none) return;
-    rows.overflow_row = static_cast<std::int64_t>(row);
-    rows.overflow_column =
-        std::find_if(out, out + m, [](double x) { return !(std::fabs(x) <= std::numeric_limits<double>::max()); }) - out;
+            for (std::size_t j = 0; j < m; ++j) rows.gradient[k][at + static_cast<std::int64_t>(j)] = derivative(sums[j], k);
 }
 
 } // namespace treelet

@@ -9,7 +9,8 @@
 // Pairs with one label and no child label in common have the constant value mu * lam^2: those are summed from label
 // counts. For the rest, the column subtrees with one production (label and children's labels) form a group: which
 // children can meet, and with which gaps, is the same for the whole group, so it is worked out once a pair of
-// productions ("plan"), and S is computed for the group in one sweep. A row Delta(u, .) is dense over the columns of
+// productions ("plan"), and S is computed for the group in one sweep; of rare productions the plan lists each column with the
+// values that its S is made of. A row Delta(u, .) is dense over the columns of
 // u's label, or a constant with one exception (most pre-terminals), and lives until u's parents are done.
 #pragma once
 #include "child_sequences.hpp"
@@ -21,6 +22,7 @@ template <class Num> struct PartialTreeScratch : NodeScratch<Num, PartialTreeVal
     std::vector<Num> weighted; // sum over a row tree's u of count * (Delta(u, v) - constant), block rows x columns
     ChildScratch<Num> children;
     Plans plans;
+    GroupSizes sizes;
 };
 
 template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColumns<Num>, PartialTreeScratch<Num>> {
@@ -61,7 +63,9 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     }
 
     template <class Block> void correct(Block &b) const {
-        b.s.weighted.assign(b.count * index_.cells(), Num(0));
+        if (b.s.weighted.size() < b.count * index_.cells()) b.s.weighted.resize(b.count * index_.cells());
+        fill(b.s.weighted.data(), Num(0), b.count * index_.cells());
+        b.s.sizes.set(index_, b.limit);
         Loop::correct(b);
     }
 
@@ -71,21 +75,51 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         if (b.store.arity(u) == 0 || l == none) return;
         const PartialTreeIndex::Label &label = index_.label(l);
         if (label.begin == label.end) return;
-        const Plan &plan = b.s.plans.find(index_, similar_, b.store, u, l);
-        b.pulse.add(plan.entry.size() * 8);
+        if (label.words && b.store.arity(u) == 1 && b.store.flat(u) && !similar_.any()) return correct_tag(b, i, label);
+        const Plan &plan = b.s.plans.find(index_, similar_, children_.plain(), b.store, u, l);
+        if (plan.size() == 0) return;
+        b.pulse.add(plan.size() * 8);
+        const Id stop = index_.singles_up_to(label, b.limit) - label.begin;
+        Values *const kept = b.s.nodes.uses[i] > 0 ? &b.s.kept[i] : nullptr;
+        Num *const row = kept && !is_alone(plan) ? make_dense(b, i, label, plan, stop) : nullptr;
+        // Mostly there is a row to be kept, and one to be added to.
+        const RowBlock::Occurrence &held = b.s.nodes.held(i)[0];
+        const bool simple = row && !label.sparse && b.s.nodes.held(i).size() == 1;
+        Num *const sums = simple ? weighted(b, held.row, label.begin) : nullptr;
+        const Num factor = mu_ * Num(held.count);
         const auto values = [&](Id child) -> const Values & { return b.s.kept[static_cast<std::size_t>(b.s.index[child])]; };
         for (const Plan::Entry &entry : plan.entry) {
             const PartialTreeIndex::Group &g = index_.group(entry.group);
-            const Id size = index_.columns_up_to(g, b.limit);
+            const Id size = b.s.sizes[entry.group], begin = g.begin - label.begin;
             for (Id from = 0; from < size; from += static_cast<Id>(children_.sweep)) {
                 const std::size_t width = std::min<std::size_t>(children_.sweep, static_cast<std::size_t>(size - from));
                 b.pulse.add(width * (entry.count + 1));
                 const Num *S = children_.sum(b.store, u, g, plan.match.data() + entry.first, entry.count, from, width, values,
                                              b.s.children, b.pulse);
+                if (sums) {
+                    add_and_set(sums + begin + from, factor, row + begin + from, mu_, constant_, S, width);
+                    continue;
+                }
                 scatter(b, i, label, g.begin + from, S, width);
-                if (b.s.nodes.uses[i] > 0) keep(b, i, label, g.begin + from, S, width);
+                if (row)
+                    set_scaled(row + begin + from, mu_, S, constant_, width);
+                else if (kept)
+                    keep_one(*kept, begin, *S);
             }
         }
+        if (sums)
+            children_.singles(b.store, u, plan, stop, values, b.s.children, [&](Id cell, Num S) {
+                row[cell] = mu_ * S + constant_;
+                sums[cell] += factor * S;
+            });
+        else
+            children_.singles(b.store, u, plan, stop, values, b.s.children, [&](Id cell, Num S) {
+                scatter_one(b, i, label, label.begin + cell, S);
+                if (row)
+                    row[cell] = mu_ * S + constant_;
+                else if (kept)
+                    keep_one(*kept, cell, S);
+            });
     }
 
     // What goes through no postings, by target.
@@ -137,7 +171,7 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
                      (w.rows() == 1 ? cells * sizeof(Id) : 0);
         out.working = std::max(
             {out.working, labels.working, words.working, inner.working, postings.working,
-             Loop::working(targets.size(), store.size()) + (RowBlock::max_rows + 4) * cells * sizeof(Num) + Plans::bytes()});
+             Loop::working(targets.size(), store.size()) + (RowBlock::max_rows + 4) * cells * sizeof(Num) + Plans::bytes(cells)});
         return out;
     }
     std::size_t bytes() const {
@@ -181,6 +215,11 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         }
     }
 
+    // Where a node's own row of sums of Delta - constant begins, from a cell on.
+    template <class Block> Num *weighted(Block &b, Id row, Id cell) const {
+        return b.s.weighted.data() + static_cast<std::size_t>(row) * index_.cells() + cell;
+    }
+
     // Delta - mu lam^2 = mu S, to the sums of the rows that hold the node.
     template <class Block>
     void scatter(Block &b, std::size_t i, const PartialTreeIndex::Label &label, Id cell, const Num *S, std::size_t width) const {
@@ -190,30 +229,55 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
                 for (std::size_t r = 0; r < width; ++r)
                     postings_.add(cell + static_cast<Id>(r), factor * S[r], b.last, b.sums(o.row));
             else
-                add_scaled(b.s.weighted.data() + static_cast<std::size_t>(o.row) * index_.cells() + cell, factor, S, width);
+                add_scaled(weighted(b, o.row, cell), factor, S, width);
         }
     }
 
-    // Delta(u,v) = mu (lam^2 + S(u,v)): Moschitti (2006), eq. 3
-    template <class Block>
-    void keep(Block &b, std::size_t i, const PartialTreeIndex::Label &label, Id cell, const Num *S, std::size_t width) const {
-        Values &row = b.s.kept[i];
-        if (row.kind == Values::constant && width == 1) {
-            row.kind = Values::one_exception;
-            row.exception = cell - label.begin;
-            row.exceptional = constant_ + mu_ * S[0];
-            return;
+    // The same for one cell. Whether a node is in one row or in several, its sums are rounded alike: no wide loop here.
+    template <class Block> void scatter_one(Block &b, std::size_t i, const PartialTreeIndex::Label &label, Id cell, Num S) const {
+        for (const RowBlock::Occurrence &o : b.s.nodes.held(i)) {
+            const Num factor = mu_ * Num(o.count);
+            if (label.sparse)
+                postings_.add(cell, factor * S, b.last, b.sums(o.row));
+            else
+                *weighted(b, o.row, cell) += factor * S;
         }
-        if (row.kind != Values::dense) make_dense(b, i, label);
-        set_scaled(row.value.data() + (cell - label.begin), mu_, S, constant_, width);
     }
-    template <class Block> void make_dense(Block &b, std::size_t i, const PartialTreeIndex::Label &label) const {
-        const Values before = b.s.kept[i];
+
+    // A node over one word, among columns that all are that: only itself, if it is one, has its word.
+    template <class Block> void correct_tag(Block &b, std::size_t i, const PartialTreeIndex::Label &label) const {
+        const Id u = b.s.nodes.node[i], column = u <= b.limit ? index_.column_of(u) : none;
+        if (column == none) return;
+        scatter_one(b, i, label, column, terminal_);
+        if (b.s.nodes.uses[i] > 0) keep_one(b.s.kept[i], column - label.begin, terminal_);
+    }
+
+    // Whether all but one column have the constant value.
+    bool is_alone(const Plan &plan) const {
+        return plan.size() == 1 && (plan.entry.empty() || index_.group(plan.entry[0].group).size == 1);
+    }
+    void keep_one(Values &row, Id cell, Num S) const {
+        row.kind = Values::one_exception, row.exception = cell;
+        row.exceptional = mu_ * S + constant_;
+    }
+    // A row whose cells have the constant value, but for groups that the plan has an entry for: those will be written. Cells
+    // above the limit are never read.
+    template <class Block>
+    Num *make_dense(Block &b, std::size_t i, const PartialTreeIndex::Label &label, const Plan &plan, Id stop) const {
         Values &row = b.s.kept.make(i);
         row.kind = Values::dense;
-        row.value.assign(static_cast<std::size_t>(label.end - label.begin) + 1, constant_);
-        row.value.back() = terminal_; // the cell of the childless
-        if (before.kind == Values::one_exception) row.value[before.exception] = before.exceptional;
+        row.value.resize(static_cast<std::size_t>(label.end - label.begin) + 1);
+        Num *const value = row.value.data();
+        value[label.end - label.begin] = terminal_; // the cell of the childless
+        Id written = 0;
+        for (const Plan::Entry &entry : plan.entry) {
+            const PartialTreeIndex::Group &g = index_.group(entry.group);
+            if (g.begin >= label.single) break;
+            fill(value + written, constant_, static_cast<std::size_t>(g.begin - label.begin - written));
+            written = g.begin - label.begin + g.size;
+        }
+        if (written < stop) fill(value + written, constant_, static_cast<std::size_t>(stop - written));
+        return value;
     }
 
     const Store &store_;

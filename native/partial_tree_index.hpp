@@ -1,8 +1,12 @@
 // The columns of a partial-tree matrix in groups of one production, and where their children are.
+//
+// A production with many columns is a group, which is swept as one. Most productions have few: their columns are a group each,
+// and lie behind the others of their label, by id, so that those up to a limit are one stretch.
 #pragma once
 #include "key_numbers.hpp"
 #include "matrix_rows.hpp"
 #include "similar.hpp"
+#include <utility>
 
 namespace treelet {
 
@@ -10,23 +14,27 @@ class PartialTreeIndex {
   public:
     struct Label { // the columns with this label: begin .. end, then one cell that stands for its childless nodes
         Id begin, end;
+        Id single;   // from here on each column is a group
         bool sparse; // all columns are pre-terminals
+        bool words;  // all columns are nodes over one word
         Id first_group, last_group;
+        Id first_single() const { return last_group - (end - single); } // group
     };
-    struct Group { // the columns with one production
+    struct Group { // columns with one production
         Id begin, size;
         Id arity;
         std::int64_t children; // labelled_child_[children ..]: its children, by (label, position)
         std::int64_t slots;    // slot_[slots + b * size + r]: cell of child b of column begin + r, relative to its label's begin
     };
-    struct Pair { // group, position of a child with the label looked up
-        Id group, position;
+    struct Pair { // group, position of a child with the label looked up; its slot, where the group is one column
+        Id group, position, slot;
     };
     struct Meeting { // a child that can be met, and how alike the two are
         Id position;
         double sigma;
     };
     static constexpr Id wide = 512; // children above which pairs are not listed at all
+    static constexpr Id swept = 8;  // columns from which on a production is one group
 
     PartialTreeIndex(const Store &store, const NodeWeights &w) : store_(store) {
         index_columns(w);
@@ -38,17 +46,27 @@ class PartialTreeIndex {
     Id local(Id label) const { return static_cast<std::size_t>(label) < local_.size() ? local_[label] : none; }
     const Label &label(Id local) const { return label_[local]; }
     const Label &label_of(Id node) const { return label_[local_[store_.label(node)]]; }
+    std::size_t nodes() const { return column_of_.size(); }
     std::size_t groups() const { return group_.size(); }
     const Group &group(Id g) const { return group_[g]; }
+    Id group_of(Id column) const { return group_of_[column]; }
     // Columns and the cells between them.
     std::size_t cells() const { return column_node_.size(); }
-    Id column_of(Id node) const { return column_of_[node]; }
-    Id columns_up_to(const Group &g, Id limit) const { return up_to(limit, column_node_.data() + g.begin, g.size); }
+    Id column_of(Id node) const { return static_cast<std::size_t>(node) < column_of_.size() ? column_of_[node] : none; }
+    // Where the label's columns that are a group each and not above the limit end.
+    Id singles_up_to(const Label &label, Id limit) const {
+        return label.single + up_to(limit, column_node_.data() + label.single, label.end - label.single);
+    }
     const Id *slots(const Group &g, Id child) const { return slot_.data() + g.slots + static_cast<std::int64_t>(child) * g.size; }
     // The cell of a childless node that is child `b` of a group's columns, relative to its label's begin.
     Id childless(const Group &g, Id b) const {
         const Label &label = label_[child_label_[g.children + b]];
         return label.end - label.begin;
+    }
+    // The groups of this label whose children are too many to be listed by pairs.
+    std::span<const Id> wide_groups(const Label &label) const {
+        const auto first = std::lower_bound(wide_group_.begin(), wide_group_.end(), label.first_group);
+        return {first, std::lower_bound(first, wide_group_.end(), label.last_group)};
     }
     // Where nodes with this label have a child with that one, by group, then position; not in wide groups.
     std::span<const Pair> pairs(Id label, Id child) const { return pairs_.find({label, child}); }
@@ -70,32 +88,41 @@ class PartialTreeIndex {
 
     // What this will take, at most; `cells` is set to the number of its cells.
     static Memory estimate(const Store &store, const NodeWeights &w, std::size_t &cells) {
-        std::vector<char> column(store.size(), 0), label(store.label_count(), 0), production(store.production_count(), 0);
-        std::vector<Id> first; // a column of each production
-        std::size_t columns = 0, labels = 0, children = 0, slots = 0;
+        std::vector<char> column(store.size(), 0), label(store.label_count(), 0);
+        std::vector<Id> held(store.production_count(), 0), columns; // columns of a production; all of them
+        std::size_t labels = 0, children = 0, slots = 0, groups = 0, wides = 0;
         for (Id v : w.node) {
             if (static_cast<std::size_t>(store.label(v)) >= label.size())
                 label.resize(static_cast<std::size_t>(store.label(v)) + 1, 0);
             labels += !label[store.label(v)], label[store.label(v)] = 1;
             if (store.arity(v) == 0 || column[v]) continue;
-            column[v] = 1, ++columns, slots += store.arity(v);
-            if (production[store.production(v)]) continue;
-            production[store.production(v)] = 1, children += store.arity(v), first.push_back(v);
+            column[v] = 1, columns.push_back(v), slots += store.arity(v);
+            const Id size = ++held[store.production(v)];
+            if (size == 1) children += store.arity(v);
+            groups += size < swept, groups -= size == swept ? swept - 2 : 0;
+            wides += store.arity(v) > static_cast<std::size_t>(wide);
         }
-        cells = columns + labels;
+        cells = columns.size() + labels;
+        std::vector<char> listed(held.size(), 0); // productions that are a group
         Memory out = Groups<2, Pair>::estimate([&](auto add) {
-            for (Id v : first)
+            std::fill(listed.begin(), listed.end(), 0);
+            for (Id v : columns) {
+                char &known = listed[store.production(v)];
+                if (std::exchange(known, held[store.production(v)] >= swept)) continue;
                 for (std::size_t b = 0; b < store.arity(v) && store.arity(v) <= static_cast<std::size_t>(wide); ++b)
                     add({store.label(v), store.label(store.children(v)[b])}, Pair{});
+            }
         });
-        out.index += (label.size() + cells + store.size() + slots) * sizeof(Id) + bytes_grown<Label>(labels) +
-                     bytes_grown<Group>(first.size()) + bytes_grown<LabelledChild>(children) + bytes_grown<Id>(children);
-        out.working += bytes_grown<Id>(columns);
+        out.index += (label.size() + 2 * cells + store.size() + slots) * sizeof(Id) + bytes_grown<Label>(labels) +
+                     bytes_grown<Group>(groups) + bytes_grown<Id>(wides) + bytes_grown<LabelledChild>(children) +
+                     bytes_grown<Id>(children);
+        out.working += columns.size() * sizeof(Column) + held.size() * sizeof(std::int64_t);
         return out;
     }
     std::size_t bytes() const {
-        return bytes_of(local_) + bytes_of(label_) + bytes_of(group_) + bytes_of(labelled_child_) + bytes_of(child_label_) +
-               bytes_of(column_node_) + bytes_of(column_of_) + bytes_of(slot_) + pairs_.bytes();
+        return bytes_of(local_) + bytes_of(label_) + bytes_of(group_) + bytes_of(wide_group_) + bytes_of(labelled_child_) +
+               bytes_of(child_label_) + bytes_of(column_node_) + bytes_of(group_of_) + bytes_of(column_of_) + bytes_of(slot_) +
+               pairs_.bytes();
     }
 
   private:
@@ -103,41 +130,57 @@ class PartialTreeIndex {
         Id label, position;
         static bool by_label(const LabelledChild &x, const LabelledChild &y) { return x.label < y.label; }
     };
+    struct Column {
+        Id label, production, node;
+        auto operator<=>(const Column &) const = default;
+    };
+    static constexpr Id single = std::numeric_limits<Id>::max(); // in place of the production of columns that are a group each
     Id child_label(Id column, Id b) const { return local_[store_.label(store_.children(column_node_[column])[b])]; }
 
-    // Columns: the distinct subtrees with children, by (label, production, id).
+    // Columns: the distinct subtrees with children, by (label, production where that is swept, id).
     void index_columns(const NodeWeights &w) {
         Id labels = 0, locals = 0;
         for (Id node : w.node) labels = std::max(labels, store_.label(node) + 1);
         local_.assign(static_cast<std::size_t>(labels), none);
         column_of_.assign(store_.size(), none);
-        std::vector<Id> nodes;
+        std::vector<Id> held(store_.production_count(), 0); // columns of a production
         for (Id node : w.node) {
             if (local_[store_.label(node)] == none) local_[store_.label(node)] = locals++;
-            if (store_.arity(node) > 0 && column_of_[node] == none) column_of_[node] = 0, nodes.push_back(node);
+            if (store_.arity(node) > 0 && column_of_[node] == none) column_of_[node] = 0, ++held[store_.production(node)];
         }
-        std::sort(nodes.begin(), nodes.end(), [&](Id x, Id y) {
-            const Id lx = local_[store_.label(x)], ly = local_[store_.label(y)];
-            if (lx != ly) return lx < ly;
-            return store_.production(x) != store_.production(y) ? store_.production(x) < store_.production(y) : x < y;
-        });
-        column_node_.reserve(nodes.size() + static_cast<std::size_t>(locals));
+        std::vector<Column> columns;
+        columns.reserve(static_cast<std::size_t>(std::count(column_of_.begin(), column_of_.end(), 0)));
+        for (Id v = 0; v < static_cast<Id>(store_.size()); ++v)
+            if (column_of_[v] != none) {
+                const Id production = store_.production(v), size = held[production];
+                columns.push_back({local_[store_.label(v)], size < swept ? single : production, v});
+            }
+        std::sort(columns.begin(), columns.end());
+        column_node_.reserve(columns.size() + static_cast<std::size_t>(locals));
+        group_of_.reserve(column_node_.capacity());
         std::size_t next = 0;
         for (Id l = 0; l < locals; ++l) {
-            Label label{static_cast<Id>(column_node_.size()), 0, true, static_cast<Id>(group_.size()), 0};
-            for (; next < nodes.size() && local_[store_.label(nodes[next])] == l; ++next) {
-                const Id v = nodes[next], c = static_cast<Id>(column_node_.size());
+            Label label{static_cast<Id>(column_node_.size()), 0, none, true, true, static_cast<Id>(group_.size()), 0};
+            for (Id before = none; next < columns.size() && columns[next].label == l; ++next) {
+                const auto [_, production, v] = columns[next];
+                const Id c = static_cast<Id>(column_node_.size());
+                if (production == single && label.single == none) label.single = c;
                 label.sparse = label.sparse && store_.flat(v);
-                if (c == label.begin || store_.production(column_node_.back()) != store_.production(v))
+                label.words = label.sparse && label.words && store_.arity(v) == 1;
+                if (production == single || production != before) {
                     group_.push_back({c, 0, static_cast<Id>(store_.arity(v)), 0, 0});
+                    if (group_.back().arity > wide) wide_group_.push_back(static_cast<Id>(group_.size() - 1));
+                }
+                before = production;
                 ++group_.back().size;
                 column_of_[v] = c;
-                column_node_.push_back(v);
+                column_node_.push_back(v), group_of_.push_back(static_cast<Id>(group_.size() - 1));
             }
             label.end = static_cast<Id>(column_node_.size());
+            if (label.single == none) label.single = label.end;
             label.last_group = static_cast<Id>(group_.size());
             label_.push_back(label);
-            column_node_.push_back(none); // the cell of the childless
+            column_node_.push_back(none), group_of_.push_back(none); // the cell of the childless
         }
     }
 
@@ -145,13 +188,11 @@ class PartialTreeIndex {
         std::size_t slots = 0;
         for (const Group &g : group_) slots += static_cast<std::size_t>(g.size) * static_cast<std::size_t>(g.arity);
         slot_.reserve(slots);
+        std::vector<std::int64_t> children(store_.production_count(), none); // of a production
         for (Group &g : group_) {
-            g.children = static_cast<std::int64_t>(labelled_child_.size());
-            for (Id b = 0; b < g.arity; ++b) {
-                child_label_.push_back(child_label(g.begin, b));
-                labelled_child_.push_back({child_label_.back(), b});
-            }
-            std::stable_sort(labelled_child_.begin() + g.children, labelled_child_.end(), LabelledChild::by_label);
+            std::int64_t &known = children[store_.production(column_node_[g.begin])];
+            if (known == none) known = list_children(g);
+            g.children = known;
             g.slots = static_cast<std::int64_t>(slot_.size());
             for (Id b = 0; b < g.arity; ++b)
                 for (Id r = 0; r < g.size; ++r) {
@@ -160,12 +201,22 @@ class PartialTreeIndex {
                 }
         }
     }
+    std::int64_t list_children(const Group &g) {
+        const auto first = static_cast<std::int64_t>(labelled_child_.size());
+        for (Id b = 0; b < g.arity; ++b) {
+            child_label_.push_back(child_label(g.begin, b));
+            labelled_child_.push_back({child_label_.back(), b});
+        }
+        std::stable_sort(labelled_child_.begin() + first, labelled_child_.end(), LabelledChild::by_label);
+        return first;
+    }
 
     void index_pairs() {
         pairs_.build([&](auto add) {
             for (Id g = 0; g < static_cast<Id>(group_.size()); ++g)
                 for (Id b = 0; b < group_[g].arity && group_[g].arity <= wide; ++b)
-                    add({local_[store_.label(column_node_[group_[g].begin])], child_label(group_[g].begin, b)}, Pair{g, b});
+                    add({local_[store_.label(column_node_[group_[g].begin])], child_label(group_[g].begin, b)},
+                        Pair{g, b, *slots(group_[g], b)});
         });
     }
 
@@ -173,10 +224,26 @@ class PartialTreeIndex {
     std::vector<Id> local_; // label -> its number
     std::vector<Label> label_;
     std::vector<Group> group_;
+    std::vector<Id> wide_group_;
     std::vector<LabelledChild> labelled_child_;
     std::vector<Id> child_label_; // the same, by position
-    std::vector<Id> column_node_, column_of_, slot_;
+    std::vector<Id> column_node_, group_of_, column_of_, slot_;
     Groups<2, Pair> pairs_; // by (label, child's label)
+};
+
+// How many columns of each group are not above a limit: kept from one limit to the next, which mostly is a little higher.
+class GroupSizes {
+  public:
+    void set(const PartialTreeIndex &index, Id limit) {
+        if (size_.empty() || limit < next_ - 1) size_.assign(index.groups(), 0), next_ = 0;
+        for (; next_ <= limit && static_cast<std::size_t>(next_) < index.nodes(); ++next_)
+            if (const Id column = index.column_of(next_); column != none) ++size_[index.group_of(column)];
+    }
+    Id operator[](Id group) const { return size_[group]; }
+
+  private:
+    std::vector<Id> size_;
+    Id next_ = 0; // the first node that is not counted
 };
 
 } // namespace treelet

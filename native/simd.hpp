@@ -11,6 +11,11 @@
 
 namespace treelet {
 
+// y += a x,  z = b x + c
+TREELET_WIDE inline void add_and_set(double *__restrict y, double a, double *__restrict z, double b, double c,
+                                     const double *__restrict x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i], z[i] = b * x[i] + c;
+}
 // y += a x
 TREELET_WIDE inline void add_scaled(double *__restrict y, double a, const double *__restrict x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
@@ -27,10 +32,25 @@ TREELET_WIDE inline void multiply(double *__restrict y, const double *__restrict
 TREELET_WIDE inline void gather(double *__restrict y, const double *__restrict table, const Id *__restrict index, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] = table[index[i]];
 }
+// y = a
+TREELET_WIDE inline void fill(double *y, double a, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = a;
+}
+// y = index is `which` ? a : b
+TREELET_WIDE inline void select(double *__restrict y, const Id *__restrict index, Id which, double a, double b, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = index[i] == which ? a : b;
+}
+// y = x + y (1 + a x)
+TREELET_WIDE inline void chain(double *__restrict y, double a, const double *__restrict x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = x[i] + y[i] * (a * x[i] + 1);
+}
 
 // The same for numbers that no register holds.
 template <class Num> void add_scaled(Num *y, Num a, const Num *x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
+}
+template <class Num> void add_and_set(Num *y, Num a, Num *z, Num b, Num c, const Num *x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i], z[i] = b * x[i] + c;
 }
 template <class Num> void set_scaled(Num *y, Num a, const Num *x, Num b, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i] + b;
@@ -40,6 +60,13 @@ template <class Num> void multiply(Num *y, const Num *x, std::size_t n) {
 }
 template <class Num> void gather(Num *y, const Num *table, const Id *index, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] = table[index[i]];
+}
+template <class Num> void fill(Num *y, Num a, std::size_t n) { std::fill_n(y, n, a); }
+template <class Num> void select(Num *y, const Id *index, Id which, Num a, Num b, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = index[i] == which ? a : b;
+}
+template <class Num> void chain(Num *y, Num a, const Num *x, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = x[i] + y[i] * (a * x[i] + Num(1));
 }
 
 } // namespace treelet

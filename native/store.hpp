@@ -28,6 +28,20 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+inline std::uint64_t hash_text(std::string_view text) {
+    std::uint64_t hash = text.size();
+    const char *p = text.data();
+    std::size_t left = text.size();
+    for (; left >= 8; left -= 8, p += 8) {
+        std::uint64_t word;
+        std::memcpy(&word, p, 8);
+        hash = mix(hash, word);
+    }
+    std::uint64_t tail = 0;
+    std::memcpy(&tail, p, left);
+    return mix(hash, tail);
+}
+
 // Open-addressing table from content to id; the content itself lives elsewhere and is compared by `same`.
 class IdTable {
   public:
@@ -226,19 +240,6 @@ class Store {
     std::vector<Id> height_column() const { return height_.all(); }
 
   private:
-    static std::uint64_t hash_text(std::string_view text) {
-        std::uint64_t hash = text.size();
-        const char *p = text.data();
-        std::size_t left = text.size();
-        for (; left >= 8; left -= 8, p += 8) {
-            std::uint64_t word;
-            std::memcpy(&word, p, 8);
-            hash = mix(hash, word);
-        }
-        std::uint64_t tail = 0;
-        std::memcpy(&tail, p, left);
-        return mix(hash, tail);
-    }
     // A production is a label with the ordered labels of the children; words and other nodes of one label are alike.
     Id add_production(Id node) {
         const std::size_t n = arity(node);

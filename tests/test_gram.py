@@ -142,6 +142,15 @@ def test_what_does_not_fit_small_floats_is_an_error() -> None:
             compute()
 
 
+@pytest.mark.parametrize(("size", "fits"), [(7, "float32"), (12, "float64")])
+def test_what_does_not_fit_is_named_by_its_place_in_the_whole_matrix(size: int, fits: str) -> None:
+    """Whatever block of columns it is found in; and where no float64 holds it, none is recommended."""
+    rows, columns = ["(A x)", binary(size)], ["(B y)"] * 20 + [binary(size)]
+    for memory in (None, 1000):
+        with pytest.raises(tl.errors.KernelOverflowError, match=f"examples 1 and 20 does not fit a {fits}"):
+            tl.gram(tl.SubsetTree(lam=1), rows, columns, out=np.empty((2, 21), np.float32), memory=memory)
+
+
 @pytest.mark.parametrize("dtype", ["float16", int, "nonsense", None, ">f8"])
 def test_dtypes_that_make_no_sense(dtype: Any) -> None:
     with pytest.raises(tl.errors.ParameterError, match="'dtype' parameter must be 'float64' or 'float32'"):

@@ -68,6 +68,17 @@ def test_equal_the_slow_definition_on_thousands_of_pairs(kind: str) -> None:
     assert pairs >= 2000, f"only {pairs} pairs were compared"
 
 
+@each_case
+def test_columns_that_are_kept_give_the_same_values(case: Case) -> None:
+    X = case.kernel.coerce(EXAMPLES[case.kind])
+    K, kept = case.kernel(X, X), case.kernel.keeping(EXAMPLES[case.kind])
+    for rows in ([0], [3, 1], [5], list(range(len(X)))):
+        out = np.empty((len(rows), len(X)))
+        again = case.kernel.coerce([EXAMPLES[case.kind][row] for row in rows])  # in a store of their own
+        case.kernel.evaluator(again, kept).fill(0, len(rows), out, False)
+        np.testing.assert_allclose(out, K[rows], rtol=1e-9, atol=1e-300)
+
+
 def is_a_kernel(case: Case, X: list[Any]) -> None:
     check_kernel(case.kernel, X, reference=definition(case.kernel), positive_semidefinite=case.positive)
 

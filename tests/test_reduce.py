@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treelet as tl
-from treelet.gram.plan import Tile
-from treelet.gram.reduce import each_tile
+from treelet.gram import reduce
 from treelet.testing.strategies import trees
 
 KERNELS = [tl.SubsetTree(lam=0.4), tl.SubsetTree(lam=1).normalized(), tl.PartialTree() + tl.Subtree(), tl.SubsetTree().gaussian(2)]  # fmt: skip
@@ -57,18 +56,23 @@ def test_ties_go_by_number_whatever_the_blocks():
         assert values[0].tolist() == [1.0] * 50 + [0.0] * 10
 
 
-def test_small_memory_means_several_tiles():
-    bank, seen = tl.datasets.flights(60), []
-    kernel = tl.PartialTree()
+@pytest.mark.parametrize("memory", [None, "50kB"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_tiles_are_the_matrix_and_no_cell_comes_twice(memory, n_jobs):
+    bank, other, kernel = tl.datasets.flights(60), tl.datasets.flights(30), tl.PartialTree()
+    for Y in (None, other):
+        whole = kernel(bank, Y)
+        seen, tiles = np.zeros(whole.shape, int), set()
 
-    def take(rows: Tile, columns: Tile, values: np.ndarray) -> None:
-        np.testing.assert_allclose(values, whole[rows.begin : rows.end, columns.begin : columns.end], rtol=1e-12)
-        seen.append((rows, columns))
+        def take(rows: slice, columns: slice, values: np.ndarray) -> None:
+            np.testing.assert_allclose(values, whole[rows, columns], rtol=1e-12)
+            seen[rows, columns] += 1
+            tiles.add(columns.start)
+            assert not values.flags.writeable
 
-    whole = kernel(bank, bank)
-    each_tile(kernel, bank, bank, take, memory="50kB")
-    assert len({columns for _, columns in seen}) > 1
-    assert sum((r.end - r.begin) * (c.end - c.begin) for r, c in seen) == 3600
+        reduce(kernel, bank, Y, take, memory=memory, n_jobs=n_jobs)
+        assert (seen == 1).all()
+        assert len(tiles) > 1 or memory is None
 
 
 def test_what_is_wrong_is_said():

@@ -23,17 +23,18 @@ MUTANTS = [
     ("subset_tree.hpp", "if (!plain && l > 0) factor += child", "if (!plain) factor += child"),
     (
         "child_sequences.hpp",
-        "(match[x].a - match[y].a - 1) + (match[x].b - match[y].b - 1)",
-        "(match[x].a - match[y].a) + (match[x].b - match[y].b - 1)",
+        "return gap_weight((x.a - y.a - 1) + (x.b - y.b - 1));",
+        "return gap_weight((x.a - y.a) + (x.b - y.b - 1));",
     ),
     (
         "child_sequences.hpp",
-        "if (match[y].a >= match[x].a || match[y].b >= match[x].b) continue;",
-        "if (match[y].a >= match[x].a) continue;",
+        "if (y.a >= x.a || y.b >= x.b) return Num(0);",
+        "if (y.a >= x.a) return Num(0);",
     ),
     ("child_sequences.hpp", "E *= lam;", ""),
     ("child_sequences.hpp", "if (slot[r] == childless) out[r] = terminal_;", ";"),
-    ("partial_tree.hpp", "row.value.back() = terminal_;", ""),
+    ("partial_tree.hpp", "value[label.end - label.begin] = terminal_;", ""),
+    ("partial_tree_index.hpp", "if (size_.empty() || limit < next_ - 1) size_", "if (size_.empty()) size_"),
     ("partial_tree.hpp", "add(words_, terminal_, labels_of(b.store, false));", ""),
     ("tagging.hpp", "factor_{lam, lam + lam}", "factor_{lam, lam + lam + lam}"),
     ("tagging.hpp", "if (buckets[r] == known.bucket) inner", "inner"),
@@ -67,6 +68,12 @@ MUTANTS = [
     ("forest_kernel.hpp", "factor = Num(1) + s.child[x->column];", "factor = Num(1);"),
     ("forest_kernel.hpp", "factor += part * Num(x->p);", "factor += part;"),
     ("forest_store.hpp", "edges[n - 1].p += edges[i].p;", ""),
+    ("sketch.hpp", "(mix(key, seed_) + position) % n_", "mix(key, seed_) % n_"),
+    ("sketch.hpp", "if (counted) add_alone(rest, -sketch.alone_);", ""),
+    ("sketch.hpp", "if (!o.before.zero()) scale(o.before.part.data(), lam, n);", ""),
+    ("sketch_loops.hpp", "after[i] = decay * before[i] + t_re", "after[i] = before[i] + t_re"),
+    ("sketch.hpp", "inner.exponent += s.exponent, ", ""),
+    ("sketch.hpp", "sketch.moved(o.key, sketch.p_.partial ? 0 : k)", "sketch.moved(o.key, 0)"),
 ]
 
 
@@ -83,6 +90,7 @@ def caught(source: Path, site: Path) -> bool:
         "test_forests.py",
         "test_tagging.py",
         "test_locality.py",
+        "test_sketch.py",
         "native",
     )
     tests = [str(ROOT / "tests" / name) for name in names]

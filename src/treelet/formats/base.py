@@ -9,7 +9,8 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import IO, Any, NamedTuple
@@ -17,7 +18,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_one_of, in_words, wrong
+from treelet.checks import check_integer, check_one_of, in_words, wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
 from treelet.formats.format_options import Written, option_values, split_options
@@ -88,6 +89,9 @@ class Format:
     looks : callable, optional
         Given the first bytes of a file, as UTF-8: why they look like this format (``"it begins with '('"``), or None.
         It should be sure: what looks like a format is read as it, if the name does not say otherwise.
+    blocks : callable, optional
+        From a `Source`, a number and the options of `read` to `Document` after `Document` of so many examples, the last of
+        fewer, so that files larger than memory can be read. See `read_blocks`.
     """
 
     name: str
@@ -97,6 +101,7 @@ class Format:
     suffixes: tuple[str, ...] = ()
     looks: Callable[[bytes], str | None] | None = None
     holds: tuple[str, ...] = PARTS
+    blocks: Callable[..., Iterator[Document]] | None = None  # (source: Source, size: int | None, **options)
 
     def options(self) -> dict[str, inspect.Parameter]:
         """What `read` can be told, by name."""
@@ -219,6 +224,51 @@ def read_document(
     **options
         Of the format.
     """
+    with _opened(file, format, encoding, on_error, labels, options) as (source, found, told):
+        document = found.read(source, **told)
+        source.told(len(document), "examples" if document.labels is not None else "trees")
+    return _named(document, found)
+
+
+def read_blocks(
+    file: PathLike | IO[bytes] | IO[str],
+    format: str | None = None,
+    *,
+    block: int,
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+    labels: bool = True,
+    **options: Any,
+) -> Iterator[Document]:
+    """As `read_document`, `block` examples at a time, so that a file may be larger than memory.
+
+    Each document has a store of its own. An error comes when the block is read in which it is.
+    """
+    check_integer("block", block, 1)
+    kept, what = 0, "trees"
+    with _opened(file, format, encoding, on_error, labels, options) as (source, found, told):
+        if found.blocks is None:
+            known = sorted(one.name for one in FORMATS.values() if one.blocks)
+            raise ParameterError(
+                f"files in the format {found.name!r} are read as a whole only, not in blocks: convert them (treelet convert) to "
+                f"one of {', '.join(known)}"
+            )
+        for document in found.blocks(source, block, **told):
+            kept, what = kept + len(document), "trees" if document.labels is None else "examples"
+            yield _named(document, found)
+        source.told(kept, what)
+
+
+@contextmanager
+def _opened(
+    file: PathLike | IO[bytes] | IO[str],
+    format: str | None,
+    encoding: str,
+    on_error: str,
+    labels: bool,
+    options: dict[str, Any],
+) -> Iterator[tuple[Source, Format, dict[str, Any]]]:
+    """A file, the format that it is in, and what that is to be told; errors in it say how the format was found."""
     with open_source(file, encoding, on_error) as source:
         choice = choose_format(format, source, options)
         written = {name: value for name, value in options.items() if isinstance(value, Written)}
@@ -228,11 +278,13 @@ def read_document(
             options.setdefault("label_column", None)
         head = source.head() if choice.why is not None else b""
         try:
-            document = choice.format.read(source, **options)
+            yield source, choice.format, options
         except FormatError as error:
             raise choice.explained(error, head) from None
-        source.told(len(document), "examples" if document.labels is not None else "trees")
-    document.format = choice.format.name
+
+
+def _named(document: Document, format: Format) -> Document:
+    document.format = format.name
     if document.labels is not None:
         document.labels = [label_text(label) for label in document.labels]
     return document

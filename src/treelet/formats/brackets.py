@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +46,10 @@ class Reader:
         self._native = _core.BracketReader(drop_empty, drop_function_tags, root or "")
         self._source = source
 
-    def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
+    def feed(self, data: bytes, most: int | None = None) -> int:
+        """Take the next bytes until there are `most` trees; how many were taken."""
         try:
-            self._native.feed(data)
+            return self._native.feed(data, most)
         except _core.InputError as error:
             raise self._error(error) from None
 
@@ -68,15 +68,27 @@ class Reader:
             self._native.abandon(before)
             raise
 
-    def feed_all(self, source: Source) -> None:
-        """Take all bytes of a source; what is wrong in it is an error, or left out."""
-        if source.on_error == "raise":
-            for chunk in source.chunks():
-                with source.item():
-                    self.feed(chunk)
-            with source.item():
-                self._finish_tree()
+    def blocks(self, source: Source, size: int | None) -> Iterator[Columns]:
+        """All trees of a source, so many at a time; what is wrong in it is an error, or left out."""
+        if source.on_error != "raise":
+            self._feed_what_is_right(source)
+            yield from in_blocks(self.result(), size)
             return
+        first = True
+        for chunk in source.chunks():
+            at = 0
+            while at < len(chunk):
+                with source.item():
+                    at += self.feed(chunk[at:] if at else chunk, size)
+                if self._native.trees == size:
+                    yield self.result()
+                    first = False
+        with source.item():
+            self._finish_tree()
+        if first or self._native.trees:
+            yield self.result()
+
+    def _feed_what_is_right(self, source: Source) -> None:
         text, at = _Text(b"".join(source.chunks())), 0
         while at < len(text.data):
             end = text.end(at)
@@ -94,12 +106,17 @@ class Reader:
                     self._native.abandon(self._native.trees)
                     raise
 
+    @property
+    def trees(self) -> int:
+        """How many there are since the last result."""
+        return self._native.trees
+
     def drop_last(self) -> None:
         """Forget the last tree."""
         self._native.abandon(self._native.trees - 1)
 
     def result(self) -> Columns:
-        """All trees so far; nothing may be left open."""
+        """All trees since the last result, in a store of their own; nothing may be left open."""
         self._finish_tree()
         return Columns(*self._native.result())
 
@@ -112,6 +129,13 @@ class Reader:
     def _error(self, error: _core.InputError) -> FormatError:
         line, column, message = error.args
         return FormatError(message, self._source, line, column)
+
+
+def in_blocks(columns: Columns, size: int | None) -> Iterator[Columns]:
+    """Columns, so many trees at a time; at least one block, perhaps an empty one."""
+    n = len(columns.roots)
+    for begin in range(0, max(n, 1), size or max(n, 1)):
+        yield Columns(columns.store, columns.roots[begin:][:size])
 
 
 class _Text:
@@ -193,21 +217,32 @@ def read_brackets(
     root : str, optional
         A label for anonymous roots. By default ``( (S ...) )`` is the tree ``(S ...)``.
     """
-    reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
-    reader.feed_all(source)
-    return Document(trees={"tree": reader.result()})
+    return next(_bracket_blocks(source, None, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root))
+
+
+def _bracket_blocks(source: Source, size: int | None, **options: Any) -> Iterator[Document]:
+    for columns in Reader(source.name, **options).blocks(source, size):
+        yield Document(trees={"tree": columns})
 
 
 def read_lines(
     source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
 ) -> Document:
     """One tree a line; blank lines are passed over."""
-    reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
+    return next(_line_blocks(source, None, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root))
+
+
+def _line_blocks(source: Source, size: int | None, **options: Any) -> Iterator[Document]:
+    reader, first = Reader(source.name, **options), True
     for number, line in enumerate(source.lines(), 1):
         if line.strip():
             with source.item():
                 reader.feed_one(line, number)
-    return Document(trees={"tree": reader.result()})
+            if reader.trees == size:
+                yield Document(trees={"tree": reader.result()})
+                first = False
+    if first or reader.trees:
+        yield Document(trees={"tree": reader.result()})
 
 
 def _looks_like_brackets(head: bytes) -> str | None:
@@ -281,7 +316,7 @@ def refuse_missing(columns: Columns) -> None:
 
 
 # What looks like brackets may look like lines as well: brackets hold both, and are asked first.
-register(Format("lines", "one tree a line", read_lines, write_brackets, (".txt",), _looks_like_lines, ()))
+register(Format("lines", "one tree a line", read_lines, write_brackets, (".txt",), _looks_like_lines, (), _line_blocks))
 register(
     Format(
         "brackets",
@@ -291,5 +326,6 @@ register(
         (".mrg", ".ptb", ".trees", ".brackets"),
         _looks_like_brackets,
         (),
+        _bracket_blocks,
     )
 )

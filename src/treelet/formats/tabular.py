@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from enum import Enum
 from itertools import chain, islice
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from treelet.checks import is_integer, wrong
 from treelet.errors import FormatError, ParameterError
@@ -46,9 +46,9 @@ class Row(NamedTuple):
 class Wanted(NamedTuple):
     """Which columns were asked for."""
 
-    tree_column: Column | Find
-    label_column: Column | Find | None
-    query_column: Column | None
+    tree_column: Column | Find = FIND
+    label_column: Column | Find | None = FIND
+    query_column: Column | None = None
 
     def by_name(self) -> bool:
         """Whether one was asked for by its name in a header."""
@@ -210,8 +210,18 @@ def read_tsv(
     drop_empty, drop_function_tags, root
         As for brackets.
     """
-    reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
-    return _read(source, _tab_rows(source), reader, Wanted(tree_column, label_column, query_column), "tab")
+    return next(
+        _tab_blocks(
+            source,
+            None,
+            label_column=label_column,
+            tree_column=tree_column,
+            query_column=query_column,
+            drop_empty=drop_empty,
+            drop_function_tags=drop_function_tags,
+            root=root,
+        )
+    )
 
 
 def read_csv(
@@ -225,18 +235,41 @@ def read_csv(
     root: str | None = None,
 ) -> Document:
     """As `read_tsv`, with commas between the columns; what has commas in it stands in double quotes."""
-    reader = Reader(source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
-    return _read(source, _comma_rows(source), reader, Wanted(tree_column, label_column, query_column), "comma")
+    return next(
+        _comma_blocks(
+            source,
+            None,
+            label_column=label_column,
+            tree_column=tree_column,
+            query_column=query_column,
+            drop_empty=drop_empty,
+            drop_function_tags=drop_function_tags,
+            root=root,
+        )
+    )
 
 
-def _read(source: Source, rows: Iterator[Row], reader: Reader, wanted: Wanted, separator: str) -> Document:
+def _tab_blocks(source: Source, size: int | None, **options: Any) -> Iterator[Document]:
+    return _blocks(source, _tab_rows(source), "tab", size, options)
+
+
+def _comma_blocks(source: Source, size: int | None, **options: Any) -> Iterator[Document]:
+    return _blocks(source, _comma_rows(source), "comma", size, options)
+
+
+def _blocks(
+    source: Source, rows: Iterator[Row], separator: str, size: int | None, options: dict[str, Any]
+) -> Iterator[Document]:
+    """All rows, so many at a time."""
+    wanted = Wanted(**{name: options.pop(name) for name in Wanted._fields if name in options})
+    reader = Reader(source.name, **options)
     first = list(islice(rows, SHOWN))
     if not first:
-        return Document(trees={"tree": reader.result()}, labels=None if wanted.label_column is None else [])
+        yield Document(trees={"tree": reader.result()}, labels=None if wanted.label_column is None else [])
+        return
     layout = _Finder(source, first, wanted).layout()
     guessed = None if wanted.by_name() else layout.header
-    labels: list[str] = []
-    queries: list[str] = []
+    found, begun = _Found(reader, layout), False
     for row in chain(first[1:] if layout.header else first, rows):
         if guessed is not None and any(name == cell for name, cell in zip(guessed.cells, row.cells, strict=False)):
             with source.item():  # it is an example like the others, after all, and one that is wrong
@@ -244,16 +277,38 @@ def _read(source: Source, rows: Iterator[Row], reader: Reader, wanted: Wanted, s
                 _read_tree(wrong_one, layout, reader)
         with source.item():
             _check(source, row, layout, separator)
-            _read_tree(row, layout, reader)
-            if layout.label is not None:
-                labels.append(row.cells[layout.label].strip(" "))
-            if layout.query is not None:
-                queries.append(row.cells[layout.query].strip(" "))
-    return Document(
-        trees={"tree": reader.result()},
-        labels=None if layout.label is None else labels,
-        strings={} if layout.query is None else {"qid": queries},
-    )
+            found.add(row)
+        if reader.trees == size:
+            yield found.document()
+            begun = True
+    if reader.trees or not begun:
+        yield found.document()
+
+
+class _Found:
+    """Examples that were read and not yet given away."""
+
+    def __init__(self, reader: Reader, layout: Layout) -> None:
+        self._reader, self._layout = reader, layout
+        self._labels: list[str] = []
+        self._queries: list[str] = []
+
+    def add(self, row: Row) -> None:
+        """Read one more."""
+        _read_tree(row, self._layout, self._reader)
+        if self._layout.label is not None:
+            self._labels.append(row.cells[self._layout.label].strip(" "))
+        if self._layout.query is not None:
+            self._queries.append(row.cells[self._layout.query].strip(" "))
+
+    def document(self) -> Document:
+        """Give them away."""
+        labels, self._labels, queries, self._queries = self._labels, [], self._queries, []
+        return Document(
+            trees={"tree": self._reader.result()},
+            labels=None if self._layout.label is None else labels,
+            strings={} if self._layout.query is None else {"qid": queries},
+        )
 
 
 def _read_tree(row: Row, layout: Layout, reader: Reader) -> None:
@@ -327,5 +382,9 @@ def _looks_like_csv(head: bytes) -> str | None:
     return f"its {place} line has a comma between text and a tree" if place else None
 
 
-register(Format("csv", "label,tree lines", read_csv, write_csv, (".csv",), _looks_like_csv, ("labels",)))
-register(Format("tsv", "label<TAB>tree lines", read_tsv, write_tsv, (".tsv", ".tab"), _looks_like_tsv, ("labels",)))
+register(Format("csv", "label,tree lines", read_csv, write_csv, (".csv",), _looks_like_csv, ("labels",), _comma_blocks))
+register(
+    Format(
+        "tsv", "label<TAB>tree lines", read_tsv, write_tsv, (".tsv", ".tab"), _looks_like_tsv, ("labels",), _tab_blocks
+    )
+)

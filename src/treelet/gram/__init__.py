@@ -5,7 +5,8 @@
 """
 
 from treelet.gram.local import gram
+from treelet.gram.neighbours import nearest
 from treelet.gram.plan import parse_memory
-from treelet.gram.reduce import nearest
+from treelet.gram.reduce import reduce
 
-__all__ = ["gram", "nearest", "parse_memory"]
+__all__ = ["gram", "nearest", "parse_memory", "reduce"]

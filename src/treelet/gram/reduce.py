@@ -4,139 +4,134 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treelet.checks import check_integer, wrong
-from treelet.errors import InputTypeError, ParameterError
+from treelet import _core
+from treelet.errors import InputTypeError
 from treelet.gram.plan import DEFAULT_MEMORY, Span, Tile, parse_memory
 from treelet.gram.tiles import compute, plan_matrix
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Matrix, Needs, Pairwise
 from treelet.work import count_threads, progress_bar
 
-DEFAULT_K = 10
-Take = Callable[[Span, Span, Matrix], None]
-"""What becomes of a tile: its rows, its columns, its values, which may be overwritten."""
+FLOAT = np.dtype(np.float64)
+Take = Callable[[slice, slice, Matrix], object]
+"""What becomes of a tile: its rows, its columns, its values."""
 
 
-def nearest(
-    kernel: Kernel,
+def reduce(
+    kernel: Pairwise,
     X: Any,
-    Q: Any | None = None,
-    k: int | None = None,
+    Y: Any | None,
+    function: Take,
     *,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
     progress: bool = False,
-) -> tuple[Matrix, NDArray[np.int64]]:
-    """The examples of a collection with the largest kernel values, exactly.
+) -> None:
+    """Give the matrix of a kernel's values away tile by tile, to a function of yours; it is never there as a whole.
 
     Parameters
     ----------
     kernel : Kernel
-        Normalised, as a rule: ``SubsetTree().normalized()``. Else large examples are near to everything.
-    X : collection
-        Where neighbours are looked for.
-    Q : collection, optional
-        Whose neighbours: one row of the result each. Without it the neighbours of X within X, each but itself.
-    k : int, optional
-        How many. At most as many as there are; by default 10, or all where there are fewer.
+        Any of treelet's kernels, or a distance (``kernel.distance()``).
+    X, Y : collections
+        Rows and columns. Y may be None, for X with itself: then each value is computed once, and given at both of its places.
+    function : callable
+        ``function(rows, columns, values)`` gets each tile: two slices, and the values at these rows and columns, not to be
+        changed. The tiles come in no particular order, one at a time whatever `n_jobs`; together they are the matrix.
     n_jobs : int
-        Threads; -1 for one a core. The result does not depend on it.
+        Threads that compute; -1 for one a core.
     memory : int or str, optional
-        How much the work may take besides the examples and the result, such as ``"1GiB"`` (the default).
+        How much the work may take besides the examples, such as ``"1GiB"`` (the default).
     progress : bool
         Show a progress bar on the standard error.
 
-    Returns
-    -------
-    values : ndarray, len(Q) x k
-        The largest first.
-    indices : ndarray of int, len(Q) x k
-        Which examples of X these are. Among equals the smaller number comes first.
-
     Examples
     --------
-    >>> import treelet as tl
-    >>> bank = ["(S (NP (N Mary)) (VP (V ran)))", "(S (NP (N cats)) (VP (V sleep)))", "(S (VP (V go)))"]
-    >>> values, indices = tl.nearest(tl.SubsetTree(lam=0.4).normalized(), bank, ["(S (NP (N dogs)) (VP (V ran)))"], k=2)
-    >>> indices
-    array([[0, 1]])
-    >>> values.round(2)
-    array([[0.77, 0.55]])
+    How often two trees are alike:
+
+    >>> import numpy as np, treelet as tl
+    >>> from treelet.gram import reduce
+    >>> trees = ["(NP (D a) (N dog))", "(NP (D a) (N cat))", "(D a)"]
+    >>> counts = np.zeros(3, int)
+    >>> def count(rows, columns, values):
+    ...     counts[:] += np.histogram(values, bins=3, range=(0, 1))[0]
+    >>> reduce(tl.SubsetTree(lam=1).normalized(), trees, None, count)
+    >>> counts.tolist()
+    [0, 6, 3]
     """
-    if not isinstance(kernel, Kernel):
-        raise InputTypeError(f"nearest needs a kernel first, got {type(kernel).__name__}")
+    check_pairwise(kernel, "reduce")
+    if not callable(function):
+        raise InputTypeError(f"reduce needs a function of rows, columns and values, got {type(function).__name__}")
     X = kernel.coerce(X)
-    rows = X if Q is None else kernel.coerce(Q)
-    there = len(X) - (Q is None)
-    if there < 1:
-        needed = "two examples or more, or Q" if Q is None else "examples in X"
-        raise ParameterError(f"there is nothing to look in: nearest needs {needed}, got {len(X)} in X")
-    if k is None:
-        k = min(DEFAULT_K, there)
-    check_integer("k", k)
-    if k > there:
-        but = " (each but itself)" if Q is None else ""
-        raise wrong("k", f"at most {there}, the number of examples to look in{but}", k)
-    values = np.full((len(rows), k), -np.inf)
-    indices = np.full((len(rows), k), -1, np.int64)
+    Y = None if Y is None else kernel.coerce(Y)
+    lock = Lock()
 
-    def take(row: Span, column: Span, tile: Matrix) -> None:
-        if Q is None:
-            same = np.arange(max(row.begin, column.begin), min(row.end, column.end))
-            tile[same - row.begin, same - column.begin] = -np.inf
-        for place, line in enumerate(tile, row.begin):
-            best = _largest(line, k)
-            known = np.append(values[place], line[best])  # what was found before has smaller numbers
-            numbers = np.append(indices[place], best + column.begin)
-            order = np.argsort(-known, kind="stable")[:k]
-            values[place], indices[place] = known[order], numbers[order]
+    def take(rows: slice, columns: slice, tile: Matrix) -> None:
+        shown = tile.view()
+        shown.setflags(write=False)
+        with lock:
+            function(rows, columns, shown)
 
-    with progress_bar(progress, "kernel values", len(rows) * len(X)) as advance:
-        each_tile(kernel, rows, X, take, n_jobs=n_jobs, memory=memory, advance=advance)
-    return values, indices
+    each_tile(kernel, X, Y, take, n_jobs=n_jobs, memory=parse_memory(memory) or DEFAULT_MEMORY, progress=progress)
 
 
-def _largest(line: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The places of the k largest, in ascending order; among equals the first ones."""
-    if len(line) <= k:
-        return np.arange(len(line))
-    least = np.partition(line, len(line) - k)[len(line) - k]
-    above, equal = np.flatnonzero(line > least), np.flatnonzero(line == least)
-    return np.sort(np.append(above, equal[: k - len(above)]))
+def check_pairwise(kernel: Any, what: str) -> None:
+    """What comes first must be a kernel, or a distance."""
+    if not isinstance(kernel, Pairwise):
+        raise InputTypeError(f"{what} needs a kernel first, got {type(kernel).__name__}")
 
 
 def each_tile(
-    kernel: Kernel,
+    kernel: Pairwise,
     X: Any,
-    Y: Any,
+    Y: Any | None,
     take: Take,
     *,
-    n_jobs: int | None = 1,
-    memory: int | float | str | None = None,
-    advance: Callable[[int], None] = lambda cells: None,
+    n_jobs: int | None,
+    memory: int,
+    progress: bool = False,
+    needs: Needs | None = None,
 ) -> None:
-    """Compute the values of X with Y, tile by tile, and give each tile away.
+    """Compute the values of X with Y, in the kernel's form, tile by tile, and give each cell away once.
 
-    The tiles of some rows come in the order of their columns, one at a time; those of different rows may come at once, from
-    several threads.
+    Tiles come from all threads, several at once; those with rows in common may be among them where Y is None. Then a value is computed
+    once and taken twice. `needs` are those of the columns, if they are known already.
     """
-    threads, budget = count_threads(n_jobs), parse_memory(memory) or DEFAULT_MEMORY
-    plan = plan_matrix(kernel, X, Y, n_jobs=threads, memory=budget, dtype=np.dtype(np.float64), buffers=1)
-    compute(kernel, X, Y, plan.blocks, _Given(take), threads, advance)
+    threads = count_threads(n_jobs)
+    plan = plan_matrix(kernel, X, Y, n_jobs=threads, memory=memory, dtype=FLOAT, buffers=1, needs=needs)
+    with progress_bar(progress, "kernel values", plan.cells) as advance:
+        compute(kernel, X, Y, plan.blocks, _Given(take, plan.symmetric), threads, advance)
 
 
 class _Given:
-    """Tiles that are given away."""
+    """Tiles that are given away; those of a symmetric matrix together with their mirror images."""
 
-    def __init__(self, take: Take) -> None:
-        self._take = take
+    def __init__(self, take: Take, symmetric: bool) -> None:
+        self._take, self._symmetric = take, symmetric
 
     @contextmanager
     def tile(self, tile: Tile) -> Iterator[Matrix]:
         values = np.empty(tile.shape)
         yield values
-        self._take(tile.rows, tile.columns, values)
+        rows, columns = tile.rows, tile.columns
+        if not self._symmetric:
+            self._take(rows.slice, columns.slice, values)
+        elif tile.halves:
+            square = values[:, rows.begin :]
+            _core.mirror(square, 0, len(rows), 0, len(rows))
+            self._take(rows.slice, rows.slice, square)
+            self._twice(rows, Span(0, rows.begin), values[:, : rows.begin])
+        else:  # of a block of columns: what has these as rows, too, is whole
+            border = min(max(columns.end, rows.begin), rows.end)
+            if rows.begin < border:
+                self._take(slice(rows.begin, border), columns.slice, values[: border - rows.begin])
+            self._twice(Span(border, rows.end), columns, values[border - rows.begin :])
+
+    def _twice(self, rows: Span, columns: Span, values: Matrix) -> None:
+        if len(rows) and len(columns):
+            self._take(rows.slice, columns.slice, values)
+            self._take(columns.slice, rows.slice, values.T)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import KernelOverflowError, TreeletError
+from treelet.errors import TreeletError
 from treelet.gram.plan import Block, Plan, Tile, planned
-from treelet.kernels.base import Evaluator, Matrix, Pairwise
-from treelet.kernels.values import examples, first_place
+from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise, overflow
+from treelet.kernels.values import first_place
 from treelet.work import Advance, run
 
 if TYPE_CHECKING:
@@ -41,13 +41,16 @@ def plan_matrix(
     dtype: np.dtype[Any],
     buffers: int = 0,
     strips: int | None = None,
+    needs: Needs | None = None,
 ) -> Plan:
     """The tiles of the matrix of X with Y (None: with itself), whose values will be of `dtype`.
 
-    `buffers`: how many arrays of a tile's size, of float64, each thread takes besides those of the kernel; `strips`: see `planned`.
+    `buffers`: how many arrays of a tile's size, of float64, each thread takes besides those of the kernel. `strips`: see `planned`. `needs`: the
+    kernel's for these columns, if they are known.
     """
     columns = X if Y is None else Y
-    needs = kernel.needs(columns, memory // 2)
+    if needs is None:
+        needs = kernel.needs(columns, memory // 2)
     return planned(
         (len(X), len(columns)),
         symmetric=Y is None,
@@ -64,12 +67,14 @@ def bound(kernel: Pairwise, X: Any, Y: Any | None, block: Block) -> Evaluator:
     """The kernel bound to all rows and a block of columns: their index is made here, and threads may share it."""
     columns = X if Y is None else Y
     whole = len(block.columns) == len(columns)
-    return kernel.evaluator(X, Y if whole else columns[block.columns.slice])
+    evaluator = kernel.evaluator(X, Y if whole else columns[block.columns.slice])
+    evaluator.first_column = block.columns.begin
+    return evaluator
 
 
 def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -> None:
     """Compute a tile by the evaluator of its block, into an array of its shape."""
-    if out.dtype == np.float64:
+    if out.dtype == np.float64 or evaluator.rounds:
         evaluator.fill(tile.rows.begin, tile.rows.end, out, tile.halves)
         return
     height = max(ROWS, STRIP // (8 * max(1, out.shape[1])))
@@ -88,11 +93,7 @@ def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int
         out[...] = values
     place = first_place(~np.isfinite(out), corner[0], halves)
     if place is not None:
-        where = examples(place[0], place[1] + corner[1])
-        raise KernelOverflowError(
-            f"the value of {kernel!r} for {where} does not fit a {out.dtype}: dtype='float64' holds it, and so does "
-            "kernel.normalized()"
-        )
+        raise overflow(kernel, place[0], place[1] + corner[1], out.dtype)
 
 
 def crew_of(client: Any) -> Crew | None:

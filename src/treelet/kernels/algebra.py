@@ -157,6 +157,11 @@ class Combined(Kernel):
             X = kernel.coerce(X)
         return X
 
+    def keeping(self, X: Any) -> Any:
+        for kernel in self._parts():
+            X = kernel.keeping(X)
+        return X
+
     @abstractmethod
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
         """How two values go together, and how their logarithms do."""
@@ -275,6 +280,9 @@ class Scale(Kernel):
 
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
+
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()

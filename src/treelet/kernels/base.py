@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
@@ -55,6 +55,11 @@ class Evaluator(ABC):
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         """Write rows ``begin..end`` of the matrix into ``out``."""
 
+    rounds: bool = False
+    """Whether ``out`` may also be of float32, to which values are rounded as they are written."""
+    first_column: int = 0
+    """What the first column is called in errors, where these are columns out of the middle of a matrix."""
+
 
 class Pairwise(ABC):
     """A function of two examples, of whose values `treelet.gram` makes matrices."""
@@ -73,6 +78,10 @@ class Pairwise(ABC):
 
         Where it surely is below `enough`, a rough bound will do.
         """
+
+    def keeping(self, X: Any) -> Any:
+        """The data in this function's form, to be columns again and again: what is made of them once stays with them."""
+        return self.coerce(X)
 
     def _matrix(self, X: Any, Y: Any | None, **options: Any) -> NDArray[Any]:
         from treelet.gram import gram  # the one import to the right: a kernel is called like a function
@@ -357,11 +366,16 @@ class Itself:
         return id(self.value)
 
 
-def overflow(kernel: Kernel, row: int, column: int) -> Exception:
-    """The error for a value that does not fit a float64."""
+def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:
+    """The error for a value that does not fit a float64, or a float32."""
     from treelet.errors import KernelOverflowError
 
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
+    if dtype != np.float64:
+        return KernelOverflowError(
+            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: dtype='float64' holds it, and so does "
+            "kernel.normalized()"
+        )
     return KernelOverflowError(
         f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
         "Use a smaller lam=, or kernel.normalized(), which stays right"

@@ -68,6 +68,9 @@ class Distance(Pairwise):
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
+
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         X = self.coerce(X)
         Y = None if Y is None else self.coerce(Y)

@@ -85,6 +85,9 @@ class Smoothed(PartialTree):
         params = {**self.get_params(deep=False), "vectors": Itself(self._word_vectors())}
         return type(self), tuple(params.items())
 
+    def index_key(self, logs: bool) -> None:
+        return None  # which words are alike is looked up for those of the rows, too
+
     def _is_light(self) -> bool:
         return False  # there may be very many pairs of words that are alike
 

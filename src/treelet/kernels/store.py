@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -40,21 +41,37 @@ class StoreEvaluator(Evaluator):
         The rows, if not given.
     shown : Kernel, optional
         The kernel to name in errors, if it is another.
+    kept : Bank, optional
+        The columns' bank, which may have their index already.
     """
 
     def __init__(
-        self, kernel: StoreKernel, rows: StoreRows, columns: StoreRows | None, logs: bool, shown: Kernel | None = None
+        self,
+        kernel: StoreKernel,
+        rows: StoreRows,
+        columns: StoreRows | None,
+        logs: bool,
+        shown: Kernel | None = None,
+        kept: Bank[Any] | None = None,
     ) -> None:
         self.kernel, self.rows, self.logs = shown or kernel, rows, logs
-        columns = columns or rows
-        self.n_rows, self.n_columns = len(rows.weights), len(columns.weights)
-        self.native = kernel.native(columns.store, columns.weights, logs, rows.store)
+        there = columns or rows
+        self.n_rows, self.n_columns, self.rounds = len(rows.weights), len(there.weights), not logs
 
-    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        def make() -> Any:
+            return kernel.native(there.store, there.weights, logs, rows.store)
+
+        self.native = make() if kept is None else kept.indexed(kernel.index_key(logs), make)
+
+    def fill(self, begin: int, end: int, out: NDArray[Any], halves: bool) -> None:
         store, weights, limit = self.rows
         large = self.native.rows(store, weights, limit if halves else None, begin, end, out)
-        if large is not None and not self.logs:
-            raise overflow(self.kernel, *large)
+        if large is None or self.logs:
+            return
+        row, column = large
+        if out.dtype != np.float64:  # it may be that not even a float64 holds it
+            self.fill(row, row + 1, np.empty((1, row + 1 if halves else self.n_columns)), halves)
+        raise overflow(self.kernel, row, column + self.first_column, out.dtype)
 
 
 class StoreKernel(Kernel):
@@ -86,9 +103,16 @@ class StoreKernel(Kernel):
         self.validate()
         X = self.coerce(X)
         if Y is None:
-            return StoreEvaluator(self, StoreRows.of(X), None, logs)
+            return StoreEvaluator(self, StoreRows.of(X), None, logs, kept=X)
         columns, rows = self.coerce(Y).joined(X)
-        return StoreEvaluator(self, StoreRows.of(rows), StoreRows.of(columns), logs)
+        return StoreEvaluator(self, StoreRows.of(rows), StoreRows.of(columns), logs, kept=columns)
+
+    def keeping(self, X: Any) -> Any:
+        return self.coerce(X).keeping()
+
+    def index_key(self, logs: bool) -> Hashable | None:
+        """Under what a bank keeps the index over its items; None if it depends on the rows, too, or cannot be kept."""
+        return self._key(logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         self.validate()

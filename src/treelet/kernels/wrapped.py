@@ -99,6 +99,9 @@ class Normalized(Kernel):
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
+
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
         X = self.coerce(X)
@@ -204,6 +207,9 @@ class Gaussian(Kernel):
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
+
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
         X = self.coerce(X)
@@ -288,6 +294,9 @@ class PolynomialOf(Kernel):
 
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
+
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()

@@ -1,6 +1,8 @@
 """Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in."""
 
+from treelet.learn.approximate import Nystroem as Nystroem
 from treelet.learn.model import CompressedModel as CompressedModel
+from treelet.learn.nearest import Nearest as Nearest
 from treelet.learn.perceptron import VotedPerceptron as VotedPerceptron
 from treelet.learn.persist import ModelFileError as ModelFileError
 from treelet.learn.persist import card as card
@@ -14,3 +16,4 @@ from treelet.learn.summands import linear_parts as linear_parts
 from treelet.learn.svm import KernelSVC as KernelSVC
 from treelet.learn.svm import KernelSVR as KernelSVR
 from treelet.learn.transform import KernelMatrix as KernelMatrix
+from treelet.learn.tree_sketch import TreeSketch as TreeSketch

@@ -70,6 +70,11 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             raise self._no_examples()
         return data
 
+    def _kept_examples(self, kernel: Kernel, X: Any) -> Any:
+        """A copy of the examples with nothing that the kernel does not look at."""
+        examples = self._examples(kernel, X)
+        return kept(kernel, examples[np.arange(len(examples))])  # an array of the caller's may change after the fit
+
     _smaller = "train on fewer examples"
     """What to do where there is not enough memory."""
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelEstimator
 from treelet.learn.encoding import register
-from treelet.learn.summands import kept
 
 
 @register
@@ -60,10 +58,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
     def fit(self, X: Any, y: Any = None) -> Self:
         """Remember the training examples."""
         kernel = self._own_kernel()
-        examples = self._examples(kernel, X)
-        copied = examples[np.arange(len(examples))]  # an array of the caller's may change after the fit
-        self.X_fit_ = kept(kernel, copied)
-        self.kernel_ = kernel
+        self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Matrix:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, Any
 
+from treelet import _core
+from treelet.checks import check_integer
 from treelet.errors import ParameterError
 from treelet.formats import grammar_json, grammar_text
 from treelet.formats.files import PathLike, open_source, open_target
@@ -29,8 +31,11 @@ from treelet.parsing.checks import (
 from treelet.parsing.compiled import CompiledGrammar
 from treelet.parsing.estimate import estimate
 from treelet.parsing.lexicon import Lexicon
+from treelet.parsing.sampling import drawn, sampler
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.bank import Stats
+from treelet.structures.treebank import Treebank
+from treelet.work import seed_of
 
 
 class PCFG(Parser):
@@ -68,7 +73,8 @@ class PCFG(Parser):
     """
 
     __slots__ = (
-        "__weakref__", "_charts", "_compiled", "_fallback", "_hidden", "_labels", "_lexicon", "_rules", "_start", "_unknown",
+        "__weakref__", "_charts", "_compiled", "_fallback", "_hidden", "_labels", "_lexicon", "_rules", "_sampler", "_start",
+        "_unknown",
     )  # fmt: skip
 
     def __init__(
@@ -99,6 +105,7 @@ class PCFG(Parser):
         self._lexicon = Lexicon(lexicon, self._labels, unknown)
         self._compiled: CompiledGrammar | None = None
         self._charts: Charts | None = None
+        self._sampler: _core.Sampler | None = None
 
     # --- where grammars come from -------------------------------------------------------------------------------
 
@@ -211,6 +218,40 @@ class PCFG(Parser):
         """
         symbol, total = worst(sums(self.productions()))
         return nltk_grammar(self._parts(), symbol, total)
+
+    # --- what it can make ---------------------------------------------------------------------------------------
+
+    def sample(self, n: int, random_state: Any = 0, *, max_words: int | None = None) -> Treebank:
+        """Trees drawn from the grammar, each with its probability.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : int, RandomState, Generator or None
+            The same int gives the same trees, and the first of many are those of few.
+        max_words : int, optional
+            Trees with more words are drawn again.
+
+        Notes
+        -----
+        Words are those of the rules: unknown ones are not drawn. Where the probabilities of all finite trees do not sum to 1, they
+        hold in proportion.
+
+        Examples
+        --------
+        >>> grammar = PCFG.from_treebank(["(S (NP (N John)) (VP (V sleeps)))", "(S (NP (N Mary)) (VP (V runs)))"])
+        >>> for tree in grammar.sample(2, random_state=1):
+        ...     print(tree)
+        (S (NP (N John)) (VP (V sleeps)))
+        (S (NP (N Mary)) (VP (V sleeps)))
+        """
+        check_integer("n", n, 0)
+        if max_words is not None:
+            check_integer("max_words", max_words, 1)
+        if self._sampler is None:
+            self._sampler = sampler(self)
+        return Treebank.from_columns(drawn(self._sampler, int(n), seed_of(random_state), max_words))
 
     # --- files --------------------------------------------------------------------------------------------------
 

@@ -15,10 +15,10 @@ from treelet.structures.instances import (
 from treelet.structures.linkage import from_linkage, main_types
 from treelet.structures.sequence import Tagged
 from treelet.structures.sequence_bank import SequenceBank
-from treelet.structures.table import Table, read_examples
+from treelet.structures.table import Table, iter_examples, read_examples
 from treelet.structures.tagged_bank import TaggedBank, read_tagged
 from treelet.structures.tree import Tree
-from treelet.structures.treebank import Treebank, read_trees
+from treelet.structures.treebank import Treebank, iter_trees, read_trees
 from treelet.structures.vectors import Vectors, as_vectors, bag_of_words
 from treelet.structures.word_vectors import WordVectors
 
@@ -45,6 +45,8 @@ __all__ = [
     "as_vectors",
     "bag_of_words",
     "from_linkage",
+    "iter_examples",
+    "iter_trees",
     "main_types",
     "read_conllu",
     "read_examples",

@@ -127,6 +127,19 @@ class Stats(dict[str, int]):
         return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in self.items())
 
 
+class Kept:
+    """Things that are made once, by whoever asks first; threads may ask."""
+
+    def __init__(self) -> None:
+        self._lock, self._made = Lock(), dict[Hashable, Any]()
+
+    def get(self, what: Hashable, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if what not in self._made:
+                self._made[what] = make()
+            return self._made[what]
+
+
 class Bank(Tabled, Sequence[Item], Generic[Item]):
     """Examples of one kind, held as columns over a native store; None is a missing one, whose kernel values are 0.
 
@@ -136,12 +149,13 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
     become columns when a kernel asks for them, or both: either gives the other.
     """
 
-    __slots__ = ("_columns", "_items", "_known", "_weights")
+    __slots__ = ("_columns", "_indexes", "_items", "_known", "_weights")
 
     _columns: Columns | None
     _items: list[Item] | None
     _weights: _core.NodeWeights | None
     _known: dict[Hashable, NDArray[np.float64]]
+    _indexes: Kept | None
 
     _store: ClassVar[Any] = _core.Store
     """The kind of native store."""
@@ -190,6 +204,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         weights: _core.NodeWeights | None = None,
     ) -> None:
         self._columns, self._items, self._weights, self._known = columns, items, weights, {}
+        self._indexes = None
 
     @classmethod
     def _of(cls, columns: Columns | None, items: list[Item] | None, weights: Any = None) -> Self:
@@ -332,6 +347,18 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
                 self._known.pop(oldest, None)
             self._known[what] = found
         return found
+
+    def keeping(self) -> Self:
+        """The same items in a bank that keeps what kernels make of it as columns: for one that is compared with again and again."""
+        if self._indexes is not None:
+            return self
+        kept = self._of(self.columns, self._items, self._weights)
+        kept._known, kept._indexes = dict(self._known), Kept()
+        return kept
+
+    def indexed(self, what: Hashable | None, make: Callable[[], Any]) -> Any:
+        """What a kernel makes of this bank as columns; made once if the bank is `keeping`, and the kernel has a key for it."""
+        return make() if self._indexes is None or what is None else self._indexes.get(what, make)
 
     def joined(self, other: Self) -> tuple[Self, Self]:
         """The bank itself, and the other one over a store in which this bank's parts keep their numbers.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treelet.checks import some_of
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
-from treelet.formats.base import read_document
+from treelet.formats.base import Document, read_blocks, read_document
 from treelet.formats.files import PathLike
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank, is_missing, row_index
@@ -215,6 +215,12 @@ class Table(Tabled):
             self._forms[name] = [made, *self._forms.get(name, ())]
         return made
 
+    def with_form(self, name: Names, form: Any) -> Table:
+        """The same table with another form of a column, which comes before those it has."""
+        table = _rebuild(self._columns, dict(self._forms), self._length)
+        table._forms[name] = [form, *(other for other in self._forms.get(name, ()) if other is not form)]
+        return table
+
     def __repr__(self) -> str:
         return f"<Table: {len(self)} rows of {some_of(self.names)}>"
 
@@ -301,7 +307,40 @@ def read_examples(
     >>> y
     ['1', '-1']
     """
-    document = read_document(file, format, **options)
+    return _examples(read_document(file, format, **options), file)
+
+
+def iter_examples(
+    file: PathLike | IO[bytes] | IO[str], format: str | None = None, *, block: int = 10_000, **options: Any
+) -> Iterator[tuple[Treebank | Table, list[str] | None]]:
+    r"""Read a file of examples that may be larger than memory, a part at a time.
+
+    Parameters
+    ----------
+    file, format, **options
+        As for `read_examples`; the formats are those of `iter_trees`.
+    block : int
+        How many examples at a time.
+
+    Yields
+    ------
+    X, y
+        The next `block` examples, as `read_examples` gives them; the last time fewer.
+
+    Examples
+    --------
+    >>> import io, treelet
+    >>> file = io.BytesIO(b"yes\t(A x)\nno\t(A y)\nno\t(B y)\n")
+    >>> for X, y in treelet.iter_examples(file, "tsv", block=2):
+    ...     print(X.strings(), y)
+    ['(A x)', '(A y)'] ['yes', 'no']
+    ['(B y)'] ['no']
+    """
+    for document in read_blocks(file, format, block=block, **options):
+        yield _examples(document, file)
+
+
+def _examples(document: Document, file: object) -> tuple[Treebank | Table, list[str] | None]:
     trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
     if len(trees) == 1 and not document.vectors and not document.strings:
         return next(iter(trees.values())), document.labels

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import IO, Any, cast
 
 import numpy as np
 
 from treelet.errors import FormatError, TreeError
 from treelet.formats.adapters import adapter_for, flatten
-from treelet.formats.base import FORMATS, Columns, Document, read_document, write_document
+from treelet.formats.base import FORMATS, Columns, Document, read_blocks, read_document, write_document
 from treelet.formats.brackets import Reader, bracketed
 from treelet.formats.files import PathLike, unpacked_name
 from treelet.structures.bank import Bank, Stats, listed
@@ -157,6 +157,40 @@ def read_trees(
     (S (VP (VB Go)))
     """
     return bank_of(read_document(file, format, labels=False, **options), column)
+
+
+def iter_trees(
+    file: PathLike | IO[bytes] | IO[str],
+    format: str | None = None,
+    *,
+    block: int = 10_000,
+    column: str | None = None,
+    **options: Any,
+) -> Iterator[Treebank]:
+    """Read a file of trees that may be larger than memory, a part at a time.
+
+    Parameters
+    ----------
+    file, format, column, **options
+        As for `read_trees`. The formats are those of one tree after the other: brackets, lines, tsv and csv. With
+        ``on_error="skip"``, brackets are read as a whole first; lines are not.
+    block : int
+        How many trees at a time.
+
+    Yields
+    ------
+    Treebank
+        The next `block` trees, the last time fewer. Each bank has a store of its own: what is forgotten is free.
+
+    Examples
+    --------
+    >>> import io, treelet
+    >>> file = io.BytesIO(b"(S (N he) (V sat)) (S (N she) (V sat)) (S (N it) (V sat))")
+    >>> [len(bank) for bank in treelet.iter_trees(file, block=2)]
+    [2, 1]
+    """
+    for document in read_blocks(file, format, block=block, labels=False, **options):
+        yield bank_of(document, column)
 
 
 def bank_of(document: Document, column: str | None = None) -> Treebank:

@@ -140,7 +140,8 @@ def _outputs(estimator: Any, X: Any) -> dict[str, Any]:
     found = {}
     for name in SCORES:
         if hasattr(estimator, name) and (name != "predict_proba" or getattr(estimator, "probability", True)):
-            found[name] = np.asarray(getattr(estimator, name)(X))
+            values = getattr(estimator, name)(X)
+            found[name] = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
     return found
 
 

@@ -1,0 +1,260 @@
+"""The nearest neighbours of examples, by their kernel values or by a distance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.checks import check_boolean, check_integer, is_number, wrong
+from treelet.errors import ParameterError
+from treelet.gram.best import ABSENT, ROUNDING, Above, Best, Numbers, ranked, reached
+from treelet.gram.plan import DEFAULT_MEMORY, column_blocks, parse_memory
+from treelet.gram.reduce import Take, check_pairwise, each_tile
+from treelet.kernels.base import Kernel, Matrix, Pairwise
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+DEFAULT_K = 10
+ROUNDING_OF_DISTANCES = 2.0**-30
+"""As `ROUNDING`: a distance is the root of a difference, of which rounding takes a larger part."""
+
+
+@overload
+def nearest(
+    kernel: Pairwise,
+    X: Any,
+    Q: Any | None = None,
+    k: int | None = None,
+    *,
+    threshold: float | None = None,
+    graph: Literal[False] = False,
+    n_jobs: int | None = 1,
+    memory: int | float | str | None = None,
+    progress: bool = False,
+) -> tuple[Matrix, Numbers]: ...
+@overload
+def nearest(
+    kernel: Pairwise,
+    X: Any,
+    Q: Any | None = None,
+    k: int | None = None,
+    *,
+    threshold: float | None = None,
+    graph: Literal[True],
+    n_jobs: int | None = 1,
+    memory: int | float | str | None = None,
+    progress: bool = False,
+) -> csr_matrix: ...
+def nearest(
+    kernel: Pairwise,
+    X: Any,
+    Q: Any | None = None,
+    k: int | None = None,
+    *,
+    threshold: float | None = None,
+    graph: bool = False,
+    n_jobs: int | None = 1,
+    memory: int | float | str | None = None,
+    progress: bool = False,
+) -> tuple[Matrix, Numbers] | csr_matrix:
+    """The examples of a collection with the largest kernel values, exactly.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Normalised, as a rule: ``SubsetTree().normalized()``. Else large examples are near to everything. Or a distance,
+        ``kernel.distance()``: the smallest values then come first.
+    X : collection
+        Where neighbours are looked for.
+    Q : collection, optional
+        Whose neighbours: one row of the result each. Without it the neighbours of X within X, each but itself; of the
+        values of two examples with each other only one is computed.
+    k : int, optional
+        How many. At most as many as there are; by default 10, or all where there are fewer; in a graph with a
+        threshold, all that reach it.
+    threshold : float, optional
+        Only neighbours whose value is at least this, of a distance at most. Where there are fewer than k, the rest of a row has
+        the number -1, and the value ``-inf`` (of a distance ``inf``).
+    graph : bool
+        Give a sparse matrix of values, each row in order, as scikit-learn takes it with ``metric="precomputed"`` if they are
+        distances. Without Q it has the diagonal, too: there, everything is also its own neighbour.
+    n_jobs : int
+        Threads; -1 for one a core. The result does not depend on it.
+    memory : int or str, optional
+        How much the work may take besides the examples and the result, such as ``"1GiB"`` (the default).
+    progress : bool
+        Show a progress bar on the standard error.
+
+    Returns
+    -------
+    values : ndarray, len(Q) x k
+        The largest first.
+    indices : ndarray of int, len(Q) x k
+        Which examples of X these are. Among equals the smaller number comes first; values that rounding alone tells apart
+        are equals.
+    graph : scipy.sparse.csr_matrix, len(Q) x len(X)
+        In place of both, if it is asked for.
+
+    See Also
+    --------
+    treelet.Nearest : keeps what it made of X, for queries that come one by one.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> bank = ["(S (NP (N Mary)) (VP (V ran)))", "(S (NP (N cats)) (VP (V sleep)))", "(S (VP (V go)))"]
+    >>> kernel = tl.SubsetTree(lam=0.4).normalized()
+    >>> values, indices = tl.nearest(kernel, bank, ["(S (NP (N dogs)) (VP (V ran)))"], k=2)
+    >>> indices
+    array([[0, 1]])
+    >>> values.round(2)
+    array([[0.77, 0.55]])
+    >>> tl.nearest(kernel.distance(), bank, threshold=1.2, graph=True).toarray().round(2)
+    array([[0.  , 0.95, 0.  ],
+           [0.95, 0.  , 0.  ],
+           [0.  , 0.  , 0.  ]])
+    """
+    check_pairwise(kernel, "nearest")
+    check_boolean("graph", graph)
+    index = Index(kernel, X, parse_memory(memory) or DEFAULT_MEMORY)
+    if graph:
+        return index.graph(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
+    return index.nearest(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
+
+
+class Index:
+    """A kernel, or a distance, over a collection, to be asked for neighbours again and again; from several threads, too.
+
+    What the kernel makes of the collection, self-values and a native index, is made once if it fits into `memory` (None: it
+    always does); otherwise anew for each question, in blocks.
+    """
+
+    def __init__(
+        self, kernel: Pairwise, X: Any, memory: int | None, name: str = "nearest", count: str = "k"
+    ) -> None:  # by which names it and the number of neighbours are known
+        self.kernel, self.name, self.count, self.budget = kernel, name, count, memory or DEFAULT_MEMORY
+        self.data = kernel.keeping(X)
+        needs = kernel.needs(self.data, self.budget // 2)
+        self.needs = needs._replace(index=0, thread=0) if memory is None else needs
+        smallest = not isinstance(kernel, Kernel)  # of distances
+        self.sign, self.close = (-1.0, ROUNDING_OF_DISTANCES) if smallest else (1.0, ROUNDING)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def prepare(self) -> None:
+        """Make now what is kept."""
+        if len(column_blocks(len(self), self.needs.index + self.needs.thread, self.budget)) <= 1:
+            self.kernel.evaluator(self.data[:0], self.data)
+
+    def nearest(
+        self,
+        Q: Any | None,
+        k: int | None,
+        *,
+        threshold: float | None = None,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> tuple[Matrix, Numbers]:
+        """Values and numbers, as `treelet.nearest` gives them."""
+        self._check_threshold(threshold)
+        Q = self._queries(Q)
+        best = Best(len(self if Q is None else Q), self._count(Q, k), self.close)
+
+        def take(rows: slice, columns: slice, tile: Matrix) -> None:
+            if Q is None:  # each but itself; such a tile is taken once and may be changed
+                same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
+                tile[same - rows.start, same - columns.start] = -np.inf
+            best.take(rows, columns, tile)
+
+        self._search(Q, take, n_jobs, progress)
+        values, numbers = best.result(None if threshold is None else self.sign * threshold)
+        return self.sign * values, numbers
+
+    def above(
+        self, Q: Any | None, threshold: float, *, n_jobs: int | None = 1, progress: bool = False
+    ) -> tuple[NDArray[np.float64], Numbers, Numbers]:
+        """All values that reach a threshold, row by row as `nearest` orders them, their numbers, and where each row begins."""
+        self._check_threshold(threshold, optional=False)
+        Q = self._queries(Q)
+        found = Above(self.sign * threshold, self.close)
+        self._search(Q, found.take, n_jobs, progress)
+        rows, numbers, values = found.result()
+        start = np.searchsorted(rows, np.arange(len(self if Q is None else Q) + 1))
+        return self.sign * values, numbers, start.astype(np.int64)
+
+    def graph(
+        self,
+        Q: Any | None,
+        k: int | None,
+        *,
+        threshold: float | None = None,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> csr_matrix:
+        """Values as a sparse matrix, as `treelet.nearest` gives it."""
+        from scipy.sparse import csr_matrix
+
+        if k is None and threshold is not None:
+            values, numbers, start = self.above(Q, threshold, n_jobs=n_jobs, progress=progress)
+            return csr_matrix((values, numbers, start), shape=(len(start) - 1, len(self)))
+        found, columns = self.nearest(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
+        if Q is None:
+            found, columns = self._with_itself(found, columns, threshold)
+        there = columns != ABSENT
+        start = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        return csr_matrix((found[there], columns[there], start), shape=(len(found), len(self)))
+
+    def _with_itself(self, values: Matrix, numbers: Numbers, threshold: float | None) -> tuple[Matrix, Numbers]:
+        own = self.kernel.diag(self.data) if isinstance(self.kernel, Kernel) else np.zeros(len(self))
+        itself = np.arange(len(self))
+        if threshold is not None:
+            itself[~reached(self.sign * own, self.sign * threshold, self.close)] = ABSENT
+        values, numbers = np.column_stack([values, own]), np.column_stack([numbers, itself])
+        ordered, numbers = ranked(self.sign * values, numbers, self.close)
+        return self.sign * ordered, numbers
+
+    def _search(self, Q: Any | None, take: Take, n_jobs: int | None, progress: bool) -> None:
+        """Compute all values of queries with the collection, the sign turned where the smallest are wanted."""
+
+        def turned(rows: slice, columns: slice, tile: Matrix) -> None:
+            take(rows, columns, -tile)
+
+        X, Y = (self.data, None) if Q is None else (Q, self.data)
+        each_tile(
+            self.kernel,
+            X,
+            Y,
+            take if self.sign > 0 else turned,
+            n_jobs=n_jobs,
+            memory=self.budget,
+            progress=progress,
+            needs=self.needs,
+        )
+
+    # --- what is asked for --------------------------------------------------------------------------------------
+
+    def _queries(self, Q: Any | None) -> Any | None:
+        """The queries in the kernel's form, if there is something to look in."""
+        if len(self) - (Q is None) < 1:
+            needed = "two examples or more, or Q" if Q is None else "examples in X"
+            raise ParameterError(f"there is nothing to look in: {self.name} needs {needed}, got {len(self)} in X")
+        return None if Q is None else self.kernel.coerce(Q)
+
+    def _count(self, Q: Any | None, k: int | None) -> int:
+        there = len(self) - (Q is None)
+        if k is None:
+            return min(DEFAULT_K, there)
+        check_integer(self.count, k)
+        if k > there:
+            but = " (each but itself)" if Q is None else ""
+            raise wrong(self.count, f"at most {there}, the number of examples to look in{but}", k)
+        return int(k)
+
+    @staticmethod
+    def _check_threshold(threshold: float | None, optional: bool = True) -> None:
+        if not is_number(threshold) and not (optional and threshold is None):
+            raise wrong("threshold", f"a number{' or None' if optional else ''}", threshold)

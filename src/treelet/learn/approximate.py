@@ -1,0 +1,209 @@
+"""Vectors in place of kernels: what all ways to them share, and that by landmarks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from treelet.checks import check_boolean, check_integer, check_one_of
+from treelet.errors import TreeletWarning
+from treelet.kernels.base import Kernel, Matrix
+from treelet.learn.base import KernelEstimator
+from treelet.learn.encoding import register
+from treelet.learn.landmarks import SAMPLINGS, Values, inverse_root, landmarks
+from treelet.learn.state import are_floats, whole_numbers
+from treelet.learn.summands import kept
+from treelet.work import count_threads, generator, progress_bar
+
+BLOCK = 1 << 22  # kernel values that are held at once
+POOL = 1 << 27  # numbers of a factor over the examples among which landmarks are chosen
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A transformer to vectors whose inner products are near a kernel's values."""
+
+    n_components_: int
+    kernel_: Kernel
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """One vector an example."""
+        raise NotImplementedError
+
+    def blocks(self, X: Iterable[Any], size: int = 4096) -> Iterator[NDArray[Any]]:
+        """`transform`, block by block, of examples that need not be in memory all at once.
+
+        Parameters
+        ----------
+        X : iterable
+            A collection, or an iterator that reads examples as they are asked for.
+        size : int
+            Examples of a block.
+
+        Examples
+        --------
+        >>> from treelet import TreeSketch
+        >>> trees = ["(NP (D a) (N dog))", "(VP (V sleep))", "(NP (D a) (N cat))"]
+        >>> sketch = TreeSketch(n_components=256, random_state=0).fit(trees)
+        >>> [block.shape for block in sketch.blocks(iter(trees), size=2)]
+        [(2, 256), (1, 256)]
+        """
+        check_is_fitted(self)
+        check_integer("size", size, of=f"{type(self).__name__}.blocks")
+        if isinstance(X, Iterator):
+            while block := list(islice(X, size)):
+                yield self.transform(block)
+            return
+        data = self.kernel_.coerce(X)
+        for begin in range(0, len(data), size):
+            yield self.transform(data[begin : begin + size])
+
+    @property
+    def _n_features_out(self) -> int:
+        """How many columns there are, for scikit-learn to name them."""
+        return self.n_components_
+
+
+@register
+class Nystroem(FeatureMap):
+    r"""Turns examples into vectors by their kernel values with some of the training examples, the landmarks.
+
+    With :math:`K_{LL}` the values among landmarks, an example becomes :math:`K_{LL}^{-1/2} K_{L}(x)`, so that the inner products of vectors
+    are :math:`K_{XL} K_{LL}^{-1} K_{LX}`: exact between landmarks, and never too large for an example with itself. Any kernel
+    will do, on whatever it takes; scikit-learn's class of this name takes arrays only.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        By default ``SubsetTree().normalized()``.
+    n_components : int
+        How many landmarks, at most.
+    sampling : {"uniform", "kmeans++", "leverage"}
+        How they are chosen. ``"kmeans++"``: one after the other, with a probability that grows with the squared distance in the kernel's
+        space, as in k-means++, but from all that the earlier ones span: randomly pivoted Cholesky. ``"leverage"``: by
+        ridge leverage scores, estimated by recursive sampling. Both cost as many kernel values as the vectors of all training examples.
+    random_state : int, RandomState or Generator, optional
+        For the choice of landmarks.
+    n_jobs : int
+        Threads; -1 for one a core. The result does not depend on it.
+    progress : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    components_ : collection
+        The landmarks, as the kernel takes them.
+    component_indices_ : ndarray of int
+        Which training examples they are.
+    normalization_ : ndarray of shape (landmarks, n_components_)
+        What kernel values with the landmarks are multiplied by.
+    n_components_ : int
+        How many numbers a vector has: directions in which landmarks differ by nothing but rounding are left out.
+    kernel_ : Kernel
+        A copy of the kernel as it was when fitted.
+
+    References
+    ----------
+    Williams & Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2000.
+    Chen, Epperly, Tropp & Webber, "Randomly pivoted Cholesky", Communications on Pure and Applied Mathematics 78 (2025).
+    Musco & Musco, "Recursive sampling for the Nyström method", NIPS 2017.
+
+    Examples
+    --------
+    >>> from treelet import Nystroem, SubsetTree
+    >>> trees = ["(NP (D a) (N dog))", "(NP (D a) (N cat))", "(VP (V sleep))", "(VP (V eat))"]
+    >>> vectors = Nystroem(SubsetTree().normalized(), n_components=3, random_state=0).fit_transform(trees)
+    >>> vectors.shape
+    (4, 3)
+    """
+
+    _fitted: ClassVar[tuple[str, ...]] = (
+        "components_",
+        "component_indices_",
+        "normalization_",
+        "n_components_",
+        "kernel_",
+    )
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        n_components: int = 100,
+        *,
+        sampling: str = "uniform",
+        random_state: Any = None,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.sampling = sampling
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose landmarks."""
+        self._check_parameters()
+        kernel = self._own_kernel()
+        data = self._examples(kernel, X)
+        if len(data) < self.n_components:
+            warnings.warn(
+                f"n_components={self.n_components} landmarks are wanted of {len(data)} examples: all are taken",
+                TreeletWarning,
+                stacklevel=2,
+            )
+        rng = generator(self.random_state)
+        pool = np.arange(len(data))
+        if self.sampling != "uniform" and len(data) > (most := max(2, POOL // int(self.n_components))):
+            pool = np.sort(rng.choice(len(data), most, replace=False))
+        among = data if len(pool) == len(data) else data[pool]
+
+        def between(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Matrix:
+            everyone = len(rows) == len(pool) and bool((rows == np.arange(len(pool))).all())
+            return self._gram(kernel, among if everyone else among[rows], among[columns])
+
+        diagonal = kernel.diag(among) if self.sampling != "uniform" else np.ones(len(among))
+        chosen = landmarks(Values(diagonal, between), int(self.n_components), self.sampling, rng)
+        self.component_indices_ = pool[chosen].astype(np.int64)
+        self.components_ = kept(kernel, among[chosen])
+        self.normalization_ = inverse_root(self._gram(kernel, self.components_))
+        self.n_components_ = self.normalization_.shape[1]
+        self.kernel_ = kernel
+        return self
+
+    def _check_parameters(self) -> None:
+        check_integer("n_components", self.n_components, of=self, most=2**31)
+        check_one_of("sampling", self.sampling, SAMPLINGS, of=self)
+        count_threads(self.n_jobs)
+        check_boolean("progress", self.progress, of=self)
+
+    def transform(self, X: Any) -> Matrix:
+        """One vector an example. Kernel values with the landmarks are made block by block."""
+        check_is_fitted(self)
+        data = self.kernel_.coerce(X)
+        out = np.empty((len(data), self.n_components_))
+        size = max(1, BLOCK // max(1, len(self.components_)))
+        with progress_bar(self.progress, "examples", len(data)) as advance:
+            for begin in range(0, len(data), size):
+                rows = data[begin : begin + size]
+                values = self.kernel_(rows, self.components_, n_jobs=self.n_jobs)
+                np.matmul(values, self.normalization_, out=out[begin : begin + size])
+                advance(len(rows))
+        return out
+
+    def _check_fitted_state(self) -> None:
+        if not isinstance(getattr(self, "kernel_", None), Kernel):
+            raise ValueError("the kernel is missing")
+        self.components_ = self._examples(self.kernel_, self.components_)
+        n = len(self.components_)
+        if whole_numbers(self.component_indices_, 1).shape != (n,) or not are_floats(self.normalization_, 2):
+            raise ValueError("the landmarks are not all there")
+        if self.normalization_.shape != (n, self.n_components_):
+            raise ValueError("landmarks and components do not fit")

@@ -1,0 +1,220 @@
+"""Nearest neighbours, with what was made of the collection kept."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from treelet.checks import check_boolean, check_integer, check_one_of
+from treelet.gram import parse_memory
+from treelet.gram.neighbours import Index
+from treelet.kernels.base import Kernel, Matrix, Pairwise
+from treelet.learn.base import KernelEstimator
+from treelet.learn.encoding import register
+from treelet.work import count_threads
+
+Mode = Literal["distance", "similarity", "connectivity"]
+MODES = ("distance", "similarity", "connectivity")
+
+
+@register
+class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The nearest neighbours of examples in a collection, exactly; what was made of the collection is kept.
+
+    A query then costs what the query does: milliseconds among tens of thousands of trees. As the first step of a pipeline it gives the
+    graph of distances that scikit-learn's neighbours, DBSCAN and t-SNE take with ``metric="precomputed"``, as scikit-learn's own
+    ``KNeighborsTransformer`` does for arrays.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        By default ``SubsetTree().normalized()``. Normalised, as a rule: else large examples are near to everything.
+    n_neighbors : int
+        How many neighbours, where a method is not told otherwise.
+    memory : int or str, optional
+        How much the index may take, such as ``"1GiB"``. Where that is not enough it is made anew for each question, block by
+        block. By default it takes what it takes: some two KB a tree.
+    n_jobs : int
+        Threads; -1 for one a core. Results do not depend on it.
+    progress : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    X_fit_ : collection
+        The examples that are looked in, as the kernel coerces them.
+    kernel_ : Kernel
+        A copy of the kernel as it was when fitted.
+
+    Notes
+    -----
+    Several threads may ask at once. Neighbours are chosen by their kernel values, in graphs of distances by their distances;
+    for normalised kernels that is the same. The index is not written to files and pickles, but made again.
+
+    See Also
+    --------
+    treelet.nearest : the same once, without keeping anything.
+
+    Examples
+    --------
+    >>> from treelet import Nearest, SubsetTree
+    >>> trees = ["(S (NP (N Mary)) (VP (V ran)))", "(S (NP (N cats)) (VP (V sleep)))", "(S (VP (V go)))"]
+    >>> search = Nearest(SubsetTree(lam=0.4).normalized(), n_neighbors=2).fit(trees)
+    >>> values, indices = search.kneighbors(["(S (NP (N dogs)) (VP (V ran)))"])
+    >>> indices.tolist(), values.round(2).tolist()
+    ([[0, 1]], [[0.77, 0.55]])
+    >>> values, indices = search.threshold_neighbors(0.3)
+    >>> [numbers.tolist() for numbers in indices]
+    [[1], [0], []]
+    """
+
+    _fitted: ClassVar[tuple[str, ...]] = ("X_fit_", "kernel_")
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        n_neighbors: int = 10,
+        *,
+        memory: int | float | str | None = None,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.n_neighbors = n_neighbors
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Take in the examples that are looked in, and make the index over them."""
+        self._check_parameters()
+        kernel = self._own_kernel()
+        self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
+        self.__dict__.pop("_indexes", None)
+        self._index(kernel).prepare()
+        return self
+
+    def kneighbors(self, Q: Any | None = None, n_neighbors: int | None = None) -> tuple[Matrix, NDArray[np.int64]]:
+        """The examples with the largest kernel values.
+
+        Parameters
+        ----------
+        Q : collection, optional
+            Whose neighbours. By default those of the fitted examples, each but itself.
+        n_neighbors : int, optional
+            By default the estimator's.
+
+        Returns
+        -------
+        values, indices : ndarrays of shape (len(Q), n_neighbors)
+            The largest value first; among equals the smaller index.
+        """
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        return self._index(self.kernel_).nearest(Q, k, n_jobs=self.n_jobs, progress=self.progress)
+
+    def threshold_neighbors(
+        self, threshold: float, Q: Any | None = None
+    ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
+        """All examples whose kernel value is at least `threshold`.
+
+        Parameters
+        ----------
+        threshold : float
+            For normalised kernels a number up to 1; with 1, all that are the same to the kernel.
+        Q : collection, optional
+            As for `kneighbors`.
+
+        Returns
+        -------
+        values, indices : lists of arrays, one a query
+            In the order of `kneighbors`.
+        """
+        check_is_fitted(self)
+        values, indices, start = self._index(self.kernel_).above(
+            Q, threshold, n_jobs=self.n_jobs, progress=self.progress
+        )
+        if Q is None:  # each but itself
+            row = np.repeat(np.arange(len(start) - 1), np.diff(start))
+            others = indices != row
+            values, indices = values[others], indices[others]
+            start = np.concatenate([[0], np.cumsum(others)])[start]
+        rows = [slice(begin, end) for begin, end in pairwise(start.tolist())]
+        return [values[part] for part in rows], [indices[part] for part in rows]
+
+    def kneighbors_graph(
+        self,
+        Q: Any | None = None,
+        n_neighbors: int | None = None,
+        *,
+        threshold: float | None = None,
+        mode: Mode = "distance",
+    ) -> Any:
+        """Neighbours as a sparse matrix, queries x fitted examples, each row in order.
+
+        Parameters
+        ----------
+        Q : collection, optional
+            As for `kneighbors`. Without it the graph has its diagonal: each example is also its own neighbour.
+        n_neighbors : int, optional
+            By default the estimator's; with a threshold, all that reach it.
+        threshold : float, optional
+            Only neighbours with at least this value; if the values are distances, at most.
+        mode : "distance", "similarity" or "connectivity"
+            What it holds: distances in the kernel's space, as scikit-learn takes them; kernel values; or 1 for each neighbour by kernel
+            value.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix
+        """
+        check_is_fitted(self)
+        check_one_of("mode", mode, MODES)
+        if n_neighbors is None and threshold is None:
+            n_neighbors = self.n_neighbors
+        index = self._index(self.kernel_.distance() if mode == "distance" else self.kernel_)
+        found = index.graph(Q, n_neighbors, threshold=threshold, n_jobs=self.n_jobs, progress=self.progress)
+        if mode == "connectivity":
+            found.data[:] = 1
+        return found
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """The graph of the examples themselves, of whose values only half are computed."""
+        self.fit(X, y)
+        return self.kneighbors_graph(n_neighbors=min(self.n_neighbors, len(self.X_fit_) - 1))
+
+    def transform(self, X: Any) -> Any:
+        """The graph of distances from examples to the fitted ones.
+
+        It has one neighbour more than `n_neighbors`, since a fitted example is its own: scikit-learn counts on it.
+        """
+        check_is_fitted(self)
+        return self.kneighbors_graph(X, min(self.n_neighbors + 1, len(self.X_fit_)))
+
+    def _index(self, kernel: Pairwise) -> Index:
+        """What neighbours are asked of, under the kernel or its distance; both have one native index."""
+        indexes = self.__dict__.setdefault("_indexes", {})
+        if type(kernel) not in indexes:
+            data = next((index.data for index in list(indexes.values())), self.X_fit_)
+            indexes[type(kernel)] = Index(kernel, data, parse_memory(self.memory), type(self).__name__, "n_neighbors")
+        found: Index = indexes[type(kernel)]
+        return found
+
+    def _check_parameters(self) -> None:
+        count_threads(self.n_jobs)
+        check_boolean("progress", self.progress, of=self)
+        check_integer("n_neighbors", self.n_neighbors, of=self)
+        parse_memory(self.memory)
+
+    def __getstate__(self) -> Any:
+        return {name: value for name, value in super().__getstate__().items() if name != "_indexes"}
+
+    def _check_fitted_state(self) -> None:
+        if not isinstance(getattr(self, "kernel_", None), Kernel):
+            raise ValueError("the kernel is missing")
+        self.X_fit_ = self._examples(self.kernel_, self.X_fit_)

@@ -1,0 +1,306 @@
+"""Random features of trees, whose inner products are near a tree kernel's values."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from treelet import _core
+from treelet.checks import check_boolean, check_integer, check_one_of, is_integer, wrong
+from treelet.errors import KernelOverflowError
+from treelet.kernels import PartialTree, SubsetTree
+from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.wrapped import Normalized
+from treelet.learn.approximate import FeatureMap
+from treelet.learn.encoding import register
+from treelet.structures.treebank import Treebank
+from treelet.work import count_threads, progress_bar, run, seed_of
+
+ROWS = 256  # trees that one thread takes at once
+SMALLEST = 1e-6  # decays below it leave the range of a float32
+PROBED = 512  # trees by which is estimated how much of the kernel is left where rare parts are left out
+PROBE_WAVES = 256
+Features = NDArray[Any]
+
+
+@register
+class TreeSketch(FeatureMap):
+    r"""Turns trees into vectors whose inner products are near the values of a tree kernel.
+
+    A fragment :math:`f` has a random vector :math:`\varphi(f)`, and a tree the sum of its fragments' vectors, each with the weight
+    that it has in the kernel. No fragment is listed: the sum over all fragments at a node follows from those of its children,
+    and equal subtrees are done once. A linear machine on these vectors (``LinearSVC``, ``SGDClassifier``) stands for a
+    kernel machine, at a price that grows with the trees and not with their pairs.
+
+    Of the smallest fragments, a node on its own and a node with one of its children, those that weigh most in the fitted trees
+    have a coordinate each and are counted exactly; all others share the rest of the coordinates.
+
+    Parameters
+    ----------
+    kernel : SubsetTree or PartialTree, optional
+        As it is or ``.normalized()``; by default ``SubsetTree().normalized()``. Normalised by exact self-values.
+    n_components : int
+        How many numbers a vector has.
+    exact : int or "auto"
+        How many of these count one fragment exactly. ``"auto"`` is the number with the smallest expected error.
+    min_trees : int
+        Leave out fragments with a node, or a child under a node, that fewer of the fitted trees have. With 1 nothing is left out. With 2 only
+        such fragments are as no two fitted trees share: the inner products of two of them are estimated as well, with
+        a smaller error, but that of a tree with itself is too small; with new trees it is as if rare fragments were not there.
+    random_state : int, RandomState or Generator, optional
+        For the fragments' vectors; nothing else is random.
+    dtype : {"float32", "float64"}
+        Of the result. All is computed in single precision, whose rounding is far below the sketch's error.
+    n_jobs : int
+        Threads; -1 for one a core. The result does not depend on it, to the last bit.
+    progress : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        A copy of the kernel as it was when fitted.
+    n_components_, n_exact_ : int
+        How many coordinates there are, and how many of them count exactly.
+    seed_ : int
+        What the random vectors were drawn by.
+    error_ : float
+        The expected root mean squared error of a normalised value, by the bound below.
+
+    Notes
+    -----
+    The mean of an inner product, over seeds, is the kernel's value but for a relative part of order ``1 / n_components`` (where a
+    fragment holds one production twice). Its variance is about
+
+    .. math:: \frac{R(x, x) R(y, y) + R(x, y)^2}{d - h}
+
+    with R the kernel without the h fragments that are counted exactly and d the number of components; see ``docs/approximate.md``.
+
+    Trees may come in any number: `blocks` takes an iterator of them.
+
+    References
+    ----------
+    Zanzotto & Dell'Arciprete, "Distributed tree kernels", ICML 2012.
+    Pham & Pagh, "Fast and scalable polynomial kernels via explicit feature maps", KDD 2013.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> from treelet import SubsetTree, TreeSketch
+    >>> trees = ["(NP (D a) (N dog))", "(NP (D a) (N cat))", "(VP (V sleep))"]
+    >>> vectors = TreeSketch(SubsetTree().normalized(), random_state=0).fit_transform(trees)
+    >>> bool(abs(vectors @ vectors.T - SubsetTree().normalized()(trees)).max() < 0.05)
+    True
+    >>> model = make_pipeline(TreeSketch(random_state=0), LinearSVC()).fit(trees, ["thing", "thing", "deed"])
+    >>> model.predict(["(NP (D the) (N cat))"]).tolist()
+    ['thing']
+    """
+
+    _kernels = "SubsetTree(...) or PartialTree(...), .normalized() or not, or None"
+    _fitted: ClassVar[tuple[str, ...]] = (
+        "kernel_",
+        "seed_",
+        "n_components_",
+        "n_exact_",
+        "error_",
+        "keys_",
+        "coordinates_",
+        "only_known_",
+    )
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        n_components: int = 4096,
+        *,
+        exact: int | str = "auto",
+        min_trees: int = 1,
+        random_state: Any = None,
+        dtype: str = "float32",
+        n_jobs: int | None = 1,
+        progress: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.exact = exact
+        self.min_trees = min_trees
+        self.random_state = random_state
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose which fragments are counted exactly, and which are left out; draw a seed."""
+        self._check_parameters()
+        kernel = self._own_kernel()
+        try:
+            sketched = _Sketched.of(kernel)
+        except ValueError:
+            raise self._refuse("kernel", self._kernels) from None
+        sketched.check()
+        bank = self._examples(kernel, X)
+        self.kernel_, self.seed_, self.n_components_ = kernel, seed_of(self.random_state), int(self.n_components)
+        self.only_known_ = self.min_trees > 1
+        parts = sketched.parts(bank, self.min_trees)
+        left = self._left(sketched, bank, parts) if self.only_known_ else 1.0
+        self.n_exact_, self.error_ = _best_split(parts.mass, left, self.n_components, self.exact)
+        known = len(parts.key) if self.only_known_ else self.n_exact_
+        self.keys_ = parts.key[:known].copy()
+        self.coordinates_ = np.where(np.arange(known) < self.n_exact_, np.arange(known), -1).astype(np.int32)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_integer("n_components", self.n_components, 2, of=self, most=2**31)
+        check_integer("min_trees", self.min_trees, of=self)
+        if self.exact != "auto" and not is_integer(self.exact, 0, self.n_components - 2):
+            raise self._refuse("exact", "'auto' or an int of at least 0 that leaves 2 of n_components")
+        check_one_of("dtype", self.dtype, ("float32", "float64"), of=self)
+        count_threads(self.n_jobs)
+        check_boolean("progress", self.progress, of=self)
+
+    def _left(self, sketched: _Sketched, bank: Treebank, parts: _Parts) -> float:
+        """The mean self-value of normalised trees without their rare fragments, by a small sketch of some of them."""
+        some = bank[np.linspace(0, len(bank) - 1, min(PROBED, len(bank))).astype(np.int64)]
+        probe = sketched.native(PROBE_WAVES, self.seed_, parts.key, np.full(len(parts.key), -1, np.int32), True)
+        vectors = np.empty((len(some), probe.width), np.float32)
+        sketched.write(probe, some, sketched.logs(some), vectors)
+        return float(np.square(vectors.astype(np.float64)).sum(axis=1).mean())
+
+    def transform(self, X: Any) -> Features:
+        """One vector a tree; a missing one has zeros."""
+        check_is_fitted(self)
+        bank = self.kernel_.coerce(X)
+        sketched, native = self._native()
+        out = np.empty((len(bank), self._n_features_out), self.dtype)
+
+        def work(begin: int) -> int:
+            rows = slice(begin, begin + ROWS)
+            part = bank[rows]
+            vectors = (
+                out[rows, : native.width]
+                if self.dtype == "float32"
+                else np.empty((len(part), native.width), np.float32)
+            )
+            logs = sketched.logs(part) if sketched.normalized else np.zeros(len(part))
+            large = sketched.write(native, part, logs, vectors)
+            if large is not None:
+                raise KernelOverflowError(
+                    f"the vector of tree {begin + large} does not fit a float32: self-values of {self.kernel_!r} grow exponentially "
+                    f"with the size of the tree. Use a smaller lam={'' if sketched.normalized else ', or kernel.normalized()'}"
+                )
+            if vectors.base is None:
+                out[rows, : native.width] = vectors
+            out[rows, native.width :] = 0
+            return len(part)
+
+        with progress_bar(self.progress, "trees", len(bank)) as advance:
+            run(work, range(0, len(bank), ROWS), count_threads(self.n_jobs), advance)
+        return out
+
+    def _native(self) -> tuple[_Sketched, Any]:
+        sketched = _Sketched.of(self.kernel_)
+        waves = (self.n_components_ - self.n_exact_) // 2
+        return sketched, sketched.native(waves, self.seed_, self.keys_, self.coordinates_, self.only_known_)
+
+    def _check_fitted_state(self) -> None:
+        _Sketched.of(getattr(self, "kernel_", None))
+        keys, coordinates = self.keys_, self.coordinates_
+        if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1:
+            raise ValueError("the known parts are missing")
+        if not isinstance(coordinates, np.ndarray) or coordinates.dtype != np.int32 or coordinates.shape != keys.shape:
+            raise ValueError("the coordinates of the known parts are missing")
+        exact = np.sort(coordinates[coordinates >= 0])
+        if not is_integer(self.n_exact_, 0) or not np.array_equal(exact, np.arange(self.n_exact_)):
+            raise ValueError("the exact coordinates are not all there")
+        if not is_integer(self.n_components_, self.n_exact_ + 2, 2**31) or not is_integer(self.seed_, 0, 2**63):
+            raise ValueError("the size of the sketch makes no sense")
+        check_boolean("only_known_", self.only_known_)
+
+
+class _Sketched(NamedTuple):
+    """A kernel that can be sketched, as the native core takes it."""
+
+    kernel: SubsetTree | PartialTree
+    normalized: bool
+
+    @staticmethod
+    def of(kernel: object) -> _Sketched:
+        """ValueError if this kernel cannot be sketched."""
+        inner: object = kernel.kernel if isinstance(kernel, Normalized) else kernel
+        if not isinstance(inner, (SubsetTree, PartialTree)) or type(inner) not in (SubsetTree, PartialTree):
+            raise ValueError("no sketch of this kernel")
+        return _Sketched(inner, inner is not kernel)
+
+    @property
+    def partial(self) -> bool:
+        return isinstance(self.kernel, PartialTree)
+
+    def check(self) -> None:
+        """ParameterError if the kernel's parameters do not allow a sketch."""
+        for name in ("lam", "mu"):
+            if getattr(self.kernel, name, 1.0) < SMALLEST:
+                raise wrong(name, f"at least {SMALLEST:g} for a sketch", getattr(self.kernel, name), of=self.kernel)
+        if isinstance(self.kernel, PartialTree) and self.kernel.terminal_factor != 1:
+            raise wrong("terminal_factor", "1 for a sketch", self.kernel.terminal_factor, of=self.kernel)
+
+    def native(self, waves: int, seed: int, keys: Any, coordinates: Any, only_known: bool) -> Any:
+        depth = min(getattr(self.kernel, "max_depth", None) or 0, 2**31 - 1)
+        lam, mu = float(self.kernel.lam), float(getattr(self.kernel, "mu", 1.0))
+        return _core.TreeSketch(
+            self.partial, lam, mu, depth, bool(self.kernel.leaves), waves, seed, keys, coordinates, only_known
+        )
+
+    def logs(self, bank: Treebank) -> Vector:
+        """The logarithms of exact self-values."""
+        return self.kernel.self_values(bank, logs=True)
+
+    def write(self, native: Any, bank: Treebank, logs: Vector, out: Features) -> int | None:
+        """The trees' vectors; the first tree whose vector does not fit."""
+        store, roots = bank.columns
+        large: int | None = native.rows(store, bank.weights(), roots, np.ascontiguousarray(logs), 0, len(bank), out)
+        return large
+
+    def parts(self, bank: Treebank, min_trees: int) -> _Parts:
+        """Nodes on their own and with one child, those first that weigh most."""
+        pairs = getattr(self.kernel, "max_depth", None) != 1
+        counts = _core.PartCounts(self.partial, bool(self.kernel.leaves), pairs)
+        for begin in range(0, len(bank), ROWS):
+            some = bank[begin : begin + ROWS]
+            counts.add(some.columns.store, some.weights(), _inverse(self.logs(some)))
+        native = self.native(1, 0, *_nothing_known(), False)
+        weight = np.where(counts.pair == 1, native.pair_weight, native.single_weight)
+        chosen = np.flatnonzero(counts.trees >= min_trees)
+        mass = (counts.mass * weight**2)[chosen] / len(bank)
+        order = np.lexsort((counts.key[chosen], -mass))
+        return _Parts(counts.key[chosen][order], mass[order])
+
+
+class _Parts(NamedTuple):
+    """The smallest fragments, and their shares of normalised self-values, on average."""
+
+    key: NDArray[np.uint64]
+    mass: Vector
+
+
+def _nothing_known() -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    return np.empty(0, np.uint64), np.empty(0, np.int32)
+
+
+def _inverse(logs: Vector) -> Vector:
+    """1 / exp(logs), and 0 where the logarithm is that of 0."""
+    return np.where(np.isfinite(logs), np.exp(-np.where(np.isfinite(logs), logs, 0)), 0.0)
+
+
+def _best_split(mass: Vector, left: float, components: int, exact: int | str) -> tuple[int, float]:
+    """How many fragments to count exactly: what is not, R, has the variance R^2 / (components - exact)."""
+    most = min(len(mass), components - 2)
+    rest = np.maximum(left - np.concatenate([[0.0], np.cumsum(mass[:most])]), 0.0)
+    error = rest / np.sqrt(components - np.arange(most + 1))
+    chosen = int(error.argmin()) if exact == "auto" else min(int(exact), most)
+    if (components - chosen) % 2 and chosen < most:  # two numbers an entry: none is left over
+        chosen += 1
+    return chosen, float(error[chosen])

@@ -1,0 +1,95 @@
+"""Trees drawn from a grammar.
+
+Rules with hidden symbols have weights that hold from left to right, not from the top down, and trees of other grammars may
+have no end. So a rule is drawn with its weight times the total weight of all trees of its tail, over that of its head
+(Chi 1999): any tree then has its own weight, over the total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.errors import ParameterError
+from treelet.formats.base import Columns
+from treelet.formats.grammar_rules import Word
+
+if TYPE_CHECKING:
+    from treelet.parsing.grammar import PCFG
+
+ANY = 2**62  # words
+STEPS, SMALL, SETTLED, LARGE = 5000, 1e-13, 1e-5, 1e100
+Vector = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+
+def totals(head: Numbers, weight: Vector, start: Numbers, tail: Numbers, n: int) -> Vector:
+    """The total weight of the finite trees of n symbols: the least solution of Z(head) = Σ weight ∏ Z(tail).
+
+    Tails are from ``start[r]`` on; number n stands for any word. Found by iteration from 0, which takes long only where trees
+    are on the edge of having no end; infinity where it does not settle.
+    """
+    found = np.zeros(n + 1)
+    found[n] = 1
+    for _ in range(STEPS):
+        before = found
+        found = np.append(np.bincount(head, weight * np.multiply.reduceat(before[tail], start[:-1]), minlength=n), 1.0)
+        change = np.abs(found - before)
+        if (change <= SMALL * found).all() or not found.max() < LARGE:
+            break
+    return np.where(change <= SETTLED * found, found, np.inf)
+
+
+def sampler(grammar: PCFG) -> _core.Sampler:
+    """A grammar made ready to draw trees from."""
+    names = [*grammar.labels, *sorted(grammar.hidden)]
+    number = {symbol: place for place, symbol in enumerate(names)}
+    rules = sorted(grammar.productions(), key=lambda rule: number[rule.head])
+    head = np.array([number[rule.head] for rule in rules])
+    start = _starts(len(rule.tail) for rule in rules)
+    known = np.array([len(names) if isinstance(item, Word) else number[item] for rule in rules for item in rule.tail])
+    weight = np.array([rule.probability for rule in rules])
+    total = totals(head, weight, start, known, len(names))
+    weight = weight * np.multiply.reduceat(total[known], start[:-1])
+    at_start = np.array([p * total[number[symbol]] for symbol, p in grammar.start.items()])
+    if not 0 < at_start.sum() < LARGE:
+        raise ParameterError(
+            "no tree can be drawn from this grammar: "
+            + ("none has an end" if at_start.sum() == 0 else "the weights of its trees have no finite sum")
+        )
+    # What has no finite tree is never drawn, nor is what has no total, or the start had none: both are left out.
+    there = np.flatnonzero((total[:-1] > 0) & (total[:-1] < LARGE))
+    used = (weight > 0) & (weight < LARGE) & (total[head] < LARGE)
+    place = np.full(len(names), -1)
+    place[there] = np.arange(len(there))
+    kept = [rule for rule, wanted in zip(rules, used, strict=True) if wanted]
+    words = dict.fromkeys(item for rule in kept for item in rule.tail if isinstance(item, Word))
+    numbers: dict[str, int] = {word: len(there) + at for at, word in enumerate(words)}
+    numbers |= {symbol: int(place[at]) for symbol, at in number.items()}
+    begun = at_start > 0
+    return _core.Sampler.of(
+        [grammar.labels.get(names[symbol], "") for symbol in there] + list(map(str, words)),
+        len(there),
+        _starts(np.bincount(place[head[used]], minlength=len(there)).tolist()),
+        _starts(len(rule.tail) for rule in kept),
+        np.array([numbers[item] for rule in kept for item in rule.tail], np.int32),
+        weight[used],
+        np.array([numbers[symbol] for symbol in grammar.start], np.int32)[begun],
+        at_start[begun],
+    )
+
+
+def drawn(sampler: _core.Sampler, n: int, seed: int, max_words: int | None) -> Columns:
+    """So many trees."""
+    try:
+        return Columns(*sampler.sample(n, seed, ANY if max_words is None else max_words))
+    except ValueError as error:
+        raise ParameterError(str(error)) from None
+
+
+def _starts(lengths: Iterable[int]) -> Numbers:
+    return np.concatenate([[0], np.cumsum(list(lengths))]).astype(np.int64)
