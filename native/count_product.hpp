@@ -6,18 +6,26 @@
 
 namespace treelet {
 
-using Counts = std::vector<std::pair<Id, double>>; // (key, weight)
-
-// Calls f(key, sum of weights) for every key, in ascending order.
-template <class F> void each_total(Counts &seen, F f) {
-    std::sort(seen.begin(), seen.end());
-    for (std::size_t i = 0; i < seen.size();) {
-        const Id key = seen[i].first;
-        double total = 0;
-        for (; i < seen.size() && seen[i].first == key; ++i) total += seen[i].second;
-        f(key, total);
+// Sums of weights by key.
+class Counts {
+  public:
+    void prepare(std::size_t keys) {
+        if (total_.size() < keys) total_.resize(keys, 0);
     }
-}
+    void add(Id key, double weight) {
+        if (total_[key] == 0) seen_.push_back(key); // may be there twice if weights cancel: the second time with 0
+        total_[key] += weight;
+    }
+    // Calls f(key, sum of weights) for every key, in the order in which they came, and forgets them.
+    template <class F> void take(F f) {
+        for (Id key : seen_) f(key, total_[key]), total_[key] = 0;
+        seen_.clear();
+    }
+
+  private:
+    std::vector<double> total_;
+    std::vector<Id> seen_;
+};
 
 class CountProduct {
   public:
@@ -49,13 +57,13 @@ class CountProduct {
     // sums += factor * P(row) P', for the targets below `last`; `seen` is working memory.
     template <class Num, class Rows, class Keys> void add(const Rows &rows, std::size_t row, Num factor, Counts &seen,
                                                           std::size_t last, Num *sums, Pulse &pulse, Keys keys) const {
-        seen.clear();
+        seen.prepare(static_cast<std::size_t>(size_));
         by_node(*rows.trees, keys)(row, [&](Id key, double weight) {
-            if (local(key) != none) seen.push_back({key, weight});
+            if (const Id number = local(key); number != none) seen.add(number, weight);
         });
-        each_total(seen, [&](Id key, double count) {
-            pulse.add(postings_.length(local_[key]));
-            postings_.add(local_[key], factor * Num(count), last, sums);
+        seen.take([&](Id number, double count) {
+            pulse.add(postings_.length(number));
+            postings_.add(number, factor * Num(count), last, sums);
         });
     }
 

@@ -1,6 +1,7 @@
 // The loop over the nodes of a block of rows, bottom-up: a node's values are there when its parents need them, and no longer.
 // An algorithm supplies, beside what row_loop.hpp asks for,
 //   correct_node(block, i)   the values of node i of the block, and what they add to the sums
+// and, where it needs to, skips(store, node), which holds of nodes that never have values.
 #pragma once
 #include "kept_values.hpp"
 #include "row_block.hpp"
@@ -18,8 +19,10 @@ template <class Algorithm, class Scratch> class NodeLoop : public RowLoop<Algori
     using Num = typename Scratch::Num;
     using RowLoop<Algorithm, Scratch>::RowLoop;
 
-    template <class Block> std::size_t take_rows(Block &block) const {
-        block.s.nodes.build(block.store, *block.rows.trees, block.first, block.rows.end, block.s.index);
+    template <class Store> bool skips(const Store &, Id) const { return false; }
+    template <class Block> std::size_t take_rows(Block &block, std::size_t most = RowBlock::max_rows) const {
+        block.s.nodes.build(block.store, *block.rows.trees, block.first, block.rows.end, block.s.index, most,
+                            [&](Id node) { return self().skips(block.store, node); });
         return block.s.nodes.rows;
     }
     template <class Block> void correct(Block &block) const {
@@ -27,15 +30,18 @@ template <class Algorithm, class Scratch> class NodeLoop : public RowLoop<Algori
         auto &kept = block.s.kept;
         kept.begin(b.node.size());
         for (std::size_t i = 0; i < b.node.size(); ++i) {
-            static_cast<const Algorithm &>(*this).correct_node(block, i);
+            self().correct_node(block, i);
             block.store.each_child(b.node[i], [&](Id child, double) {
-                const auto at = static_cast<std::size_t>(block.s.index[child]);
-                if (--b.uses[at] == 0) kept.release(at);
+                const Id at = block.s.index[child];
+                if (at != none && --b.uses[at] == 0) kept.release(static_cast<std::size_t>(at));
             });
             if (b.uses[i] == 0) kept.release(i);
         }
         b.forget(block.s.index);
     }
+
+  private:
+    const Algorithm &self() const { return static_cast<const Algorithm &>(*this); }
 };
 
 } // namespace treelet

@@ -44,6 +44,14 @@ class Marks {
     std::vector<Id> marks_, given_;
 };
 
+// Sorts nodes of a store of some size, which are those that are marked.
+template <class Marked> void sort_marked(std::vector<Id> &nodes, std::size_t size, Marked marked) {
+    if (nodes.size() <= size / 8) return std::sort(nodes.begin(), nodes.end());
+    nodes.clear(); // most of them: cheaper to look at all than to sort
+    for (Id node = 0; node < static_cast<Id>(size); ++node)
+        if (marked(node)) nodes.push_back(node);
+}
+
 // The nodes below `roots` (none: a missing one), themselves included, ascending: children come before parents.
 // Each is marked with its place in that list.
 template <class Store> std::vector<Id> below(const Store &store, const Id *roots, std::size_t n, Marks &marks) {
@@ -54,12 +62,7 @@ template <class Store> std::vector<Id> below(const Store &store, const Id *roots
     for (std::size_t i = 0; i < n; ++i)
         if (roots[i] != none) meet(roots[i]);
     for (std::size_t i = 0; i < found.size(); ++i) store.each_child(found[i], [&](Id child, double) { meet(child); });
-    if (found.size() > store.size() / 8) { // most of them: cheaper to look at all than to sort
-        found.clear();
-        for (Id node = 0; node < static_cast<Id>(store.size()); ++node)
-            if (marks.has(node)) found.push_back(node);
-    } else
-        std::sort(found.begin(), found.end());
+    sort_marked(found, store.size(), [&](Id node) { return marks.has(node); });
     for (std::size_t i = 0; i < found.size(); ++i) marks.set(found[i], static_cast<Id>(i));
     return found;
 }

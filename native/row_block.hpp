@@ -19,22 +19,27 @@ struct RowBlock {
 
     static constexpr std::size_t max_rows = 32;
 
-    // Takes row `first` and as many of the following (before `end`) as share more than half of their subtrees with it.
-    // `index` maps a node to its place in the block, or none; it is all none before and filled after.
-    template <class Store>
-    void build(const Store &store, const NodeWeights &trees, std::size_t first, std::size_t end, std::vector<Id> &index) {
+    // Takes row `first` and as many of the following (before `end`, `most` in all) as share more than half of their subtrees with
+    // it. `index` maps a node to its place in the block, or none; it is all none before and filled after. Nodes of which
+    // `skips(node)` holds are left out.
+    template <class Store, class Skips> void build(const Store &store, const NodeWeights &trees, std::size_t first, std::size_t end,
+                                                   std::vector<Id> &index, std::size_t most, Skips skips) {
         first_row = first;
         rows = 0;
         entries_.clear();
-        for (std::size_t row = first; row < end && rows < max_rows; ++row) {
-            std::int64_t shared = 0;
-            const std::int64_t a = trees.start[row], b = trees.start[row + 1];
-            for (std::int64_t i = a; i < b; ++i) shared += index[trees.node[i]] != none;
-            if (rows > 0 && 2 * shared <= b - a) break;
-            for (std::int64_t i = a; i < b; ++i) {
-                index[trees.node[i]] = 0;
-                entries_.push_back({trees.node[i], {static_cast<Id>(rows), trees.weight[i]}});
+        for (std::size_t row = first; row < end && rows < most; ++row) {
+            const std::size_t before = entries_.size();
+            std::size_t shared = 0;
+            for (std::int64_t i = trees.start[row]; i < trees.start[row + 1]; ++i)
+                if (const Id u = trees.node[i]; !skips(u)) {
+                    shared += index[u] != none;
+                    entries_.push_back({u, {static_cast<Id>(rows), trees.weight[i]}});
+                }
+            if (rows > 0 && 2 * shared <= entries_.size() - before) {
+                entries_.resize(before);
+                break;
             }
+            for (std::size_t k = before; k < entries_.size(); ++k) index[entries_[k].node] = 0;
             ++rows;
         }
         if (rows > 1)
@@ -52,8 +57,10 @@ struct RowBlock {
         uses.assign(node.size(), 0);
         for (Id u : node)
             store.each_child(u, [&](Id child, double) {
-                if (index[child] == none) throw std::invalid_argument("a row lacks a child of one of its nodes");
-                ++uses[index[child]];
+                if (index[child] != none)
+                    ++uses[index[child]];
+                else if (!skips(child))
+                    throw std::invalid_argument("a row lacks a child of one of its nodes");
             });
     }
     // The rows that hold node i.

@@ -24,6 +24,10 @@ TREELET_WIDE inline void add_scaled(double *__restrict y, double a, const double
 TREELET_WIDE inline void set_scaled(double *__restrict y, double a, const double *__restrict x, double b, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i] + b;
 }
+// y = a y + b
+TREELET_WIDE inline void shift_scale(double *y, double a, double b, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = a * y[i] + b;
+}
 // y *= x
 TREELET_WIDE inline void multiply(double *__restrict y, const double *__restrict x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] *= x[i];
@@ -54,6 +58,9 @@ template <class Num> void add_and_set(Num *y, Num a, Num *z, Num b, Num c, const
 }
 template <class Num> void set_scaled(Num *y, Num a, const Num *x, Num b, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i] + b;
+}
+template <class Num> void shift_scale(Num *y, Num a, Num b, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] = a * y[i] + b;
 }
 template <class Num> void multiply(Num *y, const Num *x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] *= x[i];

@@ -194,7 +194,7 @@ struct TreeSketch::Work {
     void take(Open &o, const Sketched &child) {
         const std::size_t position = o.next++;
         waves.add(o.sum, child.sum);
-        pulse.add(waves.size());
+        pulse.add(waves.size() + 256);
         const bool meet = o.key != PartKeys::nothing && !child.level.empty() &&
                           (!sketch.only_known_ || sketch.known_.has(sketch.keys_.pair(o.key, position, child.key)));
         if (sketch.p_.partial)
@@ -275,7 +275,7 @@ struct TreeSketch::Work {
                 waves.give(inner);
             }
         }
-        pulse.add(waves.size());
+        pulse.add(waves.size() + 256);
         waves.give(o.before);
         made.sum = std::move(o.sum);
         const Id node = o.node, at = place[node];

@@ -3,256 +3,394 @@
 //   C(u,v) = lam * prod_j (1 + C(u_j, v_j))      if u and v have the same production, else 0      (their section 2)
 //   K(i,j) = sum_{u in i} sum_{v in j} C(u,v)
 //
-// Most pairs with one production have no child pair with one production, and there C = lam. So
-//   K = lam * P P'  (P: tree x production counts)  +  sum of the corrections C - lam,
-// and the corrections of a row subtree u are found through an index on (production, child position, child's
-// production) of the column subtrees. Only the rows C(u, .) of the current block are held.
+// Most pairs with one production have no child pair with one production, and there C = lam. Of the others, most have in common
+// what very many subtrees have: their shapes (subset_tree_index.hpp). So
+//   K = lam * P P'  (P: tree x production counts)  +  sum of S - lam  +  sum of C - S,    S(u,v) = C(shape of u, shape of v).
+// S - lam is computed once a shape of the columns, and is not 0 only where a common key is met; C - S is not 0 only where another
+// key is met, here or below. Only the rows S(u, .) - lam and C(u, .) - S(u, .) of the current block are held.
 //
 // With leaves, a word counts too, as if it had one child that all words share: it has a production, and equal words have one.
 //
 // With max_depth = d the recursion is C_d(u,v) = lam * prod_j (1 + C_{d-1}(u_j, v_j)), C_1 = lam: one value a level.
 #pragma once
-#include "key_numbers.hpp"
 #include "node_loop.hpp"
+#include "subset_tree_index.hpp"
 
 namespace treelet {
 
-template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SparseValues<Num>> { // values: C - lam, one a level
-    std::vector<Num> product; // running prod_j (1 + C), per rank and level; 0: untouched
-    std::vector<Num> child;   // C(u_q, .) - lam of the child at hand, per column + 1
-    std::vector<Id> touched;  // ranks
+// Of a row's node, all of level 2, then all of level 3 and so on, until they no longer change.
+template <class Num> struct SubsetTreeValues {
+    std::size_t levels = 0;
+    SparseValues<Num> shapes; // S - lam, beside ranks of shapes; of all shapes of its production if no ranks are there
+    SparseValues<Num> rest;   // C - S, beside columns
+    void clear() { levels = 0, shapes.clear(), rest.clear(); }
+    bool memory() const { return shapes.value.capacity() != 0 || rest.memory(); }
+};
+
+template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SubsetTreeValues<Num>> {
+    std::vector<Id> keys;                  // of the node at hand
+    std::vector<Num> product;              // running prod_j (1 + S), per level and shape's rank; 0: untouched
+    std::vector<Id> touched;               // ranks of shapes
+    std::vector<Num> exact;                // running prod_j (1 + C), per level and one of
+    std::vector<Id> other;                 // the ranks of columns where more than the shapes is met
+    std::vector<char> met;                 // rank -> is it there
+    std::vector<Num> child_shape;          // S - lam of the child at hand, per level and shape's rank
+    std::vector<Num> child_rest;           // C - S likewise, per level and column
+    std::vector<Num> total;                // block rows x shapes: sums of S - lam, to be posted when they are complete
+    std::vector<std::vector<Id>> held;     // block row -> its shapes with a total
+    std::vector<std::vector<Id>> all_held; // block row -> its productions of whose shapes all have a total
 };
 
 template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns<Num>, SubsetTreeScratch<Num>> {
     using Scratch = SubsetTreeScratch<Num>;
-    using Values = SparseValues<Num>;
+    using Values = SubsetTreeValues<Num>;
     using Loop = NodeLoop<SubsetTreeColumns<Num>, Scratch>;
 
   public:
     // max_depth 0: no bound.
     SubsetTreeColumns(Targets targets, Num lam, int max_depth, bool leaves)
-        : Loop(targets.size()), store_(*targets.store), lam_(lam), leaves_(leaves) {
+        : Loop(targets.size()), store_(targets.store), lam_(lam), base_(Num(1) + lam), leaves_(leaves) {
+        const Productions productions = productions_of(*targets.store);
         Id height = 0;
-        for (Id node : targets.weights.node) height = std::max(height, store_.height(node));
+        if (max_depth > 0)
+            for (Id node : targets.weights.node) height = std::max(height, targets.store->height(node));
         limited_ = max_depth > 0 && max_depth < height + leaves;
         levels_ = limited_ ? static_cast<std::size_t>(max_depth - 1) : 1;
-        productions_.build(targets.weights, productions_of(store_, leaves));
-        index_columns(targets.weights);
-        if (levels_ > 0) index_children();
-        if (static_cast<double>(column_.size() * levels_) > 5e8)
+        kept_levels_ = limited_ ? levels_ - 1 : 1;
+        productions_.build(targets.weights, productions.by_node());
+        if (levels_ > 0)
+            index_.build(targets.weights, productions, productions_.size(), [&](Id key) { return productions_.local(key); });
+        widest_ = static_cast<std::size_t>(index_.most_shapes());
+        if (static_cast<double>(index_.columns() * levels_) > 5e8)
             throw std::length_error("max_depth=" + std::to_string(max_depth) +
                                     " needs too much memory on trees this deep: leave it None, or make it smaller");
     }
 
     void prepare(const Store &, Scratch &s) const {
-        s.product.resize(static_cast<std::size_t>(widest_) * levels_, Num(0));
-        s.touched.resize(static_cast<std::size_t>(widest_) + 1);
-        s.child.resize((column_.size() + 1) * levels_, Num(0));
+        s.product.resize(widest_ * levels_, Num(0));
+        s.touched.resize(widest_ + 1);
+        s.child_shape.resize(widest_ * levels_, Num(0));
+        s.child_rest.resize(index_.columns() * levels_, Num(0));
+        s.met.resize(static_cast<std::size_t>(index_.most_columns()), 0);
+        s.other.resize(s.met.size() + 1);
     }
 
     // lam * P P'
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
-        productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store, leaves_));
+        productions_.add(b.rows, b.first + r, lam_, b.s.seen, b.last, sums, b.pulse, productions_of(b.store).by_node());
     }
 
     // With max_depth = 1 there is nothing to correct.
-    template <class Block> std::size_t take_rows(Block &b) const { return levels_ > 0 ? Loop::take_rows(b) : 1; }
-    template <class Block> void correct(Block &b) const {
-        if (levels_ > 0) Loop::correct(b);
+    template <class Block> std::size_t take_rows(Block &b) const {
+        return levels_ > 0 ? Loop::take_rows(b, most_rows(index_.shapes())) : 1;
     }
+    template <class Block> void correct(Block &b) const {
+        if (levels_ == 0) return;
+        if (b.s.total.size() < b.count * index_.shapes()) b.s.total.resize(b.count * index_.shapes(), Num(0));
+        if (b.s.held.size() < b.count) b.s.held.resize(b.count), b.s.all_held.resize(b.count);
+        Loop::correct(b);
+        for (std::size_t r = 0; r < b.count; ++r) post_shapes(b, r);
+    }
+    bool skips(const Store &store, Id node) const { return productions_of(store).flat(node); }
     template <class Block> void correct_node(Block &b, std::size_t i) const {
-        if (flat(b.store, b.s.nodes.node[i], leaves_)) return;
-        limited_ ? correct_node<true>(b, i) : correct_node<false>(b, i);
+        const Productions productions = productions_of(b.store);
+        const Id u = b.s.nodes.node[i];
+        const Id p = productions_.local(productions.of(u));
+        if (p == none) return;
+        Node at{i, p, index_.columns(p, b.limit), index_.has_shapes(p) ? index_.shapes(p, b.limit) : 0};
+        if (at.columns == 0) return;
+        index_.keys_of(productions, u, p, b.s.keys);
+        at.all = meets_most(b.s.keys, p);
+        at.levels = levels_from(b, u);
+        if (at.all)
+            for (std::size_t l = 0; l < at.levels; ++l) std::fill_n(product(b, l), at.shapes, Num(1));
+        find_others(b, u, at);
+        for (std::size_t q = 0; q < b.s.keys.size(); ++q)
+            if (b.s.keys[q] != none) multiply_child(b, at, q, known(b, u, q));
+        if (!at.all && at.touched == 0 && at.others == 0) return;
+        Values *const kept = b.s.nodes.uses[i] > 0 && kept_levels_ > 0 ? &b.s.kept.make(i) : nullptr;
+        if (kept) kept->levels = std::min(at.levels, kept_levels_);
+        at.all ? finish_all_shapes(b, at, kept) : finish_shapes(b, at, kept);
+        finish_others(b, at, kept);
+        for (std::size_t l = 0; l < at.levels; ++l)
+            if (at.all)
+                std::fill_n(product(b, l), at.shapes, Num(0));
+            else
+                for (std::size_t t = 0; t < at.touched; ++t) product(b, l)[b.s.touched[t]] = Num(0);
     }
 
     // Adds to the weights of the only target, which must hold the nodes.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
         for (std::size_t i = 0; i < n; ++i) {
-            const Id production = production_of(store_, node[i], leaves_);
+            const Id production = productions_of(*store_).of(node[i]);
             if (production == none) continue;
             productions_.grow(production, scale * weight[i]);
-            if (const Id column = column_of_[node[i]]; column != none) first_[column].weight += scale * weight[i];
+            if (levels_ > 0) index_.grow(node[i], scale * weight[i]);
         }
     }
 
     static Memory estimate(Targets targets, Num, int max_depth, bool leaves) {
-        const Store &store = *targets.store;
-        Memory out = CountProduct::estimate(targets.weights, productions_of(store, leaves));
-        std::vector<char> column(store.size(), 0);
-        std::size_t columns = 0, entries = 0;
-        for (Id node : targets.weights.node)
-            if (!flat(store, node, leaves)) ++entries, columns += !column[node], column[node] = 1;
-        const Memory postings = Postings::estimate(columns, entries);
-        const Memory children = Groups<3, Child>::estimate([&](auto add) {
-            for (Id v = 0; v < static_cast<Id>(store.size()); ++v)
-                for (std::size_t q = 0, arity = column[v] ? store.arity(v) : 0; q < arity; ++q)
-                    if (const Id production = production_of(store, store.children(v)[q], leaves); production != none)
-                        add({production_of(store, v, leaves), static_cast<Id>(q), production}, Child{});
-        });
-        out.index += postings.index + (max_depth == 1 ? 0 : children.index) + columns * (sizeof(Id) + sizeof(FirstPosting)) +
-                     (store.size() + store.production_count() + (leaves ? store.label_count() : 0) + 1) * sizeof(Id);
-        const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(max_depth) : 1;
-        out.working = std::max({out.working, postings.working, children.working,
-                                Loop::working(targets.size(), store.size()) + 3 * columns * levels * sizeof(Num)});
+        const Productions productions{*targets.store, leaves};
+        Memory out = CountProduct::estimate(targets.weights, productions.by_node());
+        std::size_t working = Loop::working(targets.size(), targets.store->size());
+        if (max_depth != 1) {
+            const auto [index, columns] = SubsetTreeIndex::estimate(targets.weights, productions);
+            const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(max_depth) : 1;
+            out.index += index.index, out.working = std::max(out.working, index.working);
+            working += (5 * columns * levels + most_rows(columns) * columns) * sizeof(Num);
+        }
+        out.working = std::max(out.working, working);
         return out;
     }
-    std::size_t bytes() const {
-        return productions_.bytes() + bytes_of(bucket_) + bytes_of(column_) + bytes_of(column_of_) + bytes_of(first_) +
-               postings_.bytes() + children_.bytes();
-    }
+    std::size_t bytes() const { return productions_.bytes() + index_.bytes(); }
 
   private:
-    struct Child { // of a column: one that has the production looked for
-        Id rank;   // of the parent, within its production's columns
-        Id column; // of the child, + 1; 0 if it cannot have corrections
+    struct Node {           // of a row
+        std::size_t i;      // its place in the block
+        Id p;               // its production
+        Id columns, shapes; // of that production, up to the limit
+        std::size_t touched = 0, others = 0, levels = 1;
+        bool all = false; // all shapes are, instead
     };
 
-    // The number of a node's production, none for a word; with leaves a word has one, which its label numbers.
-    static Id production_of(const Store &store, Id node, bool leaves) {
-        const Id production = store.production(node);
-        return !leaves ? production : production == none ? 2 * store.label(node) + 1 : 2 * production;
+    Productions productions_of(const Store &store) const { return {store, leaves_}; }
+    // So many rows of a block that their totals of so many shapes take no more than some MiB.
+    static std::size_t most_rows(std::size_t shapes) {
+        return std::clamp<std::size_t>((std::size_t{1} << 20) / (shapes + 1), 1, RowBlock::max_rows);
     }
-    // No child has a production.
-    static bool flat(const Store &store, Id node, bool leaves) {
-        return leaves ? store.production(node) == none : store.flat(node);
+    template <class Block> Num *product(Block &b, std::size_t level) const { return b.s.product.data() + level * widest_; }
+
+    // Are as many shapes met as there are, or half of them? Then no list is kept of which.
+    bool meets_most(const std::vector<Id> &keys, Id p) const {
+        if (!index_.has_shapes(p)) return false;
+        std::size_t found = 0;
+        for (Id key : keys)
+            if (key != none && index_.common(key)) found += index_.edges(key).size();
+        return 2 * found >= static_cast<std::size_t>(index_.all_shapes(p));
     }
-    static auto productions_of(const Store &store, bool leaves) {
-        return [&store, leaves](Id node, double weight, auto add) {
-            if (const Id production = production_of(store, node, leaves); production != none) add(production, weight);
+
+    // The values of u's child at position q.
+    template <class Block> const Values &known(Block &b, Id u, std::size_t q) const {
+        static const Values nothing;
+        const Id child = b.s.index[b.store.children(u)[q]];
+        return child == none ? nothing : b.s.kept[static_cast<std::size_t>(child)];
+    }
+    // Columns with a key of u that is not common, or with a common one and below it something else than its shape has.
+    template <class Block> void find_others(Block &b, Id u, Node &at) const {
+        std::size_t n = 0;
+        Id *const other = b.s.other.data();
+        char *const met = b.s.met.data();
+        const auto meet = [&](Id rank) {
+            other[n] = rank;
+            n += !met[rank];
+            met[rank] = 1;
         };
-    }
-
-    // Columns are the distinct subtrees that can have corrections, ordered by (production, id). Most are in one target.
-    void index_columns(const NodeWeights &w) {
-        const auto local = [&](Id node) { return productions_.local(production_of(store_, node, leaves_)); };
-        column_of_.assign(store_.size(), none);
-        for (Id node : w.node)
-            if (!flat(store_, node, leaves_)) column_of_[node] = 0;
-        bucket_.assign(static_cast<std::size_t>(productions_.size()) + 1, 0);
-        for (Id v = 0; v < static_cast<Id>(store_.size()); ++v)
-            if (column_of_[v] != none) ++bucket_[local(v) + 1];
-        for (std::size_t p = 1; p < bucket_.size(); ++p) widest_ = std::max(widest_, bucket_[p]), bucket_[p] += bucket_[p - 1];
-        column_.resize(static_cast<std::size_t>(bucket_.back()));
-        std::vector<Id> next(bucket_.begin(), bucket_.end() - 1);
-        for (Id v = 0; v < static_cast<Id>(store_.size()); ++v)
-            if (column_of_[v] != none) column_[column_of_[v] = next[local(v)]++] = v;
-        postings_.build(w.rows(),
-                        by_node(w,
-                                [&](Id node, double weight, auto add) {
-                                    if (column_of_[node] != none) add(column_of_[node], weight);
-                                }),
-                        column_.size());
-        first_.reserve(column_.size());
-        for (std::size_t c = 0; c < column_.size(); ++c) first_.emplace_back(postings_, static_cast<Id>(c));
-    }
-
-    void index_children() {
-        children_.build([&](auto add) {
-            for (Id p = 0; p < productions_.size(); ++p) {
-                const std::size_t arity = bucket_[p] < bucket_[p + 1] ? store_.arity(column_[bucket_[p]]) : 0;
-                for (std::size_t q = 0; q < arity; ++q)
-                    for (Id c = bucket_[p]; c < bucket_[p + 1]; ++c) {
-                        const Id child = store_.children(column_[c])[q];
-                        if (const Id production = production_of(store_, child, leaves_); production != none)
-                            add({p, static_cast<Id>(q), production}, Child{c - bucket_[p], column_of_[child] + 1});
-                    }
-            }
-        });
-    }
-
-    // The row C(u, .) - lam and its sum into the matrix.
-    template <bool limited, class Block> void correct_node(Block &b, std::size_t i) const {
-        const Id u = b.s.nodes.node[i], p = productions_.local(production_of(b.store, u, leaves_));
-        if (p == none) return;
-        const std::size_t levels = limited ? levels_ : 1;
-        const std::size_t met = multiply_children<limited>(b, u, p);
-        if (met == 0) return;
-        Values *const kept = b.s.nodes.uses[i] > 0 ? &b.s.kept.make(i) : nullptr;
-        if (kept) kept->column.resize(met), kept->value.resize(met * levels);
-        const std::span<const RowBlock::Occurrence> held = b.s.nodes.held(i);
-        Num *const product = b.s.product.data(), *const all_sums = b.s.sums.data();
-        const Id *const touched = b.s.touched.data();
-        const std::size_t last = b.last, n = b.targets;
-        const Num lam = lam_, one(1);
-        for (std::size_t t = 0; t < met; ++t) {
-            const Id rank = touched[t], column = bucket_[p] + rank;
-            Num *const prod = product + static_cast<std::size_t>(rank) * levels;
-            Num value(0);
-            for (std::size_t l = 0; l < levels; ++l) {
-                value = lam * (prod[l] - one); // C(u,v) - lam: Collins & Duffy (2001), section 2
-                prod[l] = Num(0);
-                if (kept) kept->value[t * levels + l] = value;
-            }
-            if (kept) kept->column[t] = column;
-            const FirstPosting &posting = first_[column];
-            for (const RowBlock::Occurrence &o : held)
-                posting.add(postings_, column, Num(o.count) * value, last, all_sums + static_cast<std::size_t>(o.row) * n);
-        }
-    }
-
-    // prod_j (1 + C(u_j, v_j)) for the columns v of production p with a child like one of u's: how many these are.
-    template <bool limited, class Block> std::size_t multiply_children(Block &b, Id u, Id p) const {
-        const Id ranks = up_to(b.limit, column_.data() + bucket_[p], bucket_[p + 1] - bucket_[p]);
-        if (ranks == 0) return 0;
-        const std::size_t levels = limited ? levels_ : 1;
-        Num *const product = b.s.product.data(), *const child_value = b.s.child.data();
-        Id *const touched = b.s.touched.data();
-        std::size_t met = 0;
-        const Num base = Num(1) + lam_;
-        const Id *const kids = b.store.children(u);
-        for (std::size_t q = 0, arity = b.store.arity(u); q < arity; ++q) {
-            const Id production = production_of(b.store, kids[q], leaves_);
-            if (production == none) continue;
-            const std::span<const Child> found = children_.find({p, static_cast<Id>(q), production});
-            if (found.empty()) continue;
-            b.pulse.add(found.size());
-            const Values &known = b.s.kept[static_cast<std::size_t>(b.s.index[kids[q]])];
-            const bool plain = known.column.empty();
-            if (!plain) scatter(known, child_value, levels);
-            for (const Child *e = found.data(), *end = e + found.size(); e < end && e->rank < ranks; ++e) {
-                Num *const prod = product + static_cast<std::size_t>(e->rank) * levels;
-                const bool fresh = prod[0] == 0;
-                touched[met] = e->rank;
-                met += fresh;
-                if constexpr (limited) {
-                    for (std::size_t l = 0; l < levels; ++l) {
-                        Num factor = base;
-                        if (!plain && l > 0) factor += child_value[static_cast<std::size_t>(e->column) * levels + l - 1];
-                        prod[l] = fresh ? factor : prod[l] * factor;
-                    }
-                } else {
-                    const Num factor = plain ? base : base + child_value[e->column];
-                    prod[0] = fresh ? factor : prod[0] * factor;
+        for (std::size_t q = 0; q < b.s.keys.size(); ++q) {
+            const Id key = b.s.keys[q];
+            if (key == none) continue;
+            if (!index_.common(key)) {
+                for (Id rank : index_.ranks(key)) {
+                    if (rank >= at.columns) break; // they ascend
+                    meet(rank);
                 }
-            }
-            if (!plain) unscatter(known, child_value, levels);
+            } else
+                for (Id column : known(b, u, q).rest.column)
+                    index_.each_parent(column, key, [&](Id rank) {
+                        if (rank < at.columns) meet(rank);
+                    });
         }
-        return met;
+        at.others = n;
+        b.s.exact.assign(n * at.levels, Num(1));
     }
 
-    static void scatter(const Values &row, Num *child, std::size_t levels) {
-        for (std::size_t k = 0; k < row.column.size(); ++k)
-            for (std::size_t l = 0; l < levels; ++l)
-                child[(row.column[k] + std::size_t{1}) * levels + l] = row.value[k * levels + l];
-    }
-    static void unscatter(const Values &row, Num *child, std::size_t levels) {
-        for (Id column : row.column)
-            for (std::size_t l = 0; l < levels; ++l) child[(column + std::size_t{1}) * levels + l] = Num(0);
+    // A child's values at one level, or null where it has none but lam.
+    struct Below {
+        const Num *shapes = nullptr; // by rank
+        const Num *rest = nullptr;   // by column
+    };
+    template <class Block> Below below(Block &b, const Values &known, std::size_t level) const {
+        if (known.levels == 0 || (limited_ && level == 0)) return {};
+        const std::size_t l = limited_ ? std::min(level, known.levels) - 1 : 0;
+        Below out;
+        if (!known.shapes.column.empty())
+            out.shapes = b.s.child_shape.data() + l * widest_;
+        else if (!known.shapes.value.empty())
+            out.shapes = known.shapes.value.data() + l * (known.shapes.value.size() / known.levels);
+        if (!known.rest.column.empty()) out.rest = b.s.child_rest.data() + l * index_.columns();
+        return out;
     }
 
-    const Store &store_;
-    Num lam_;
+    // prod_j (1 + S(u_j, .)) of shapes, and prod_j (1 + C(u_j, .)) of the others, by the child at position q.
+    template <class Block> void multiply_child(Block &b, Node &at, std::size_t q, const Values &known) const {
+        const Id key = b.s.keys[q];
+        const bool common = index_.common(key);
+        if (!common && at.others == 0) return;
+        scatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
+        if (at.others > 0) scatter(known.rest, known.levels, b.s.child_rest.data(), index_.columns());
+        for (std::size_t l = 0; l < at.levels; ++l) {
+            const Below values = below(b, known, l);
+            if (common && at.all)
+                multiply_all_shapes(b, at, key, values.shapes, product(b, l));
+            else if (common)
+                multiply_shapes(b, at, key, values.shapes, product(b, l), l == 0);
+            if (at.others > 0) multiply_others(b, at, q, values, b.s.exact.data() + l * at.others);
+        }
+        unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
+        if (at.others > 0) unscatter(known.rest, known.levels, b.s.child_rest.data(), index_.columns());
+    }
+    template <class Block> void multiply_shapes(Block &b, Node &at, Id key, const Num *below, Num *product, bool first) const {
+        const std::span<const SubsetTreeIndex::Edge> edges = index_.edges(key);
+        Id *const touched = b.s.touched.data();
+        std::size_t met = at.touched;
+        for (const auto *e = edges.data(), *end = e + edges.size(); e < end && e->rank < at.shapes; ++e) {
+            const Num factor = below && e->child != none ? base_ + below[e->child] : base_;
+            Num &value = product[e->rank];
+            const bool fresh = value == 0;
+            if (first) touched[met] = e->rank;
+            met += fresh;
+            value = fresh ? factor : value * factor;
+        }
+        if (first) at.touched = met;
+        b.pulse.add(edges.size());
+    }
+    template <class Block> void multiply_all_shapes(Block &b, const Node &at, Id key, const Num *below, Num *product) const {
+        const std::span<const SubsetTreeIndex::Edge> edges = index_.edges(key);
+        for (const auto *e = edges.data(), *end = e + edges.size(); e < end && e->rank < at.shapes; ++e)
+            product[e->rank] *= below && e->child != none ? base_ + below[e->child] : base_;
+        b.pulse.add(edges.size());
+    }
+    template <class Block> void multiply_others(Block &b, const Node &at, std::size_t q, const Below &values, Num *exact) const {
+        const SubsetTreeIndex::Kid *const kids = index_.kids(at.p, 0) + q;
+        const std::size_t arity = index_.arity_of(at.p);
+        const Id key = b.s.keys[q], *const other = b.s.other.data();
+        const std::size_t n = at.others;
+        Id first = none; // shape of the children's production
+        for (std::size_t t = 0; t < n; ++t) {
+            const SubsetTreeIndex::Kid kid = kids[static_cast<std::size_t>(other[t]) * arity];
+            if (kid.key != key) continue;
+            Num factor = base_;
+            if (values.shapes && kid.column != none) {
+                const Id shape = index_.shape_of(kid.column);
+                if (first == none) first = index_.first_of(shape);
+                factor += values.shapes[shape - first];
+            }
+            if (values.rest && kid.column != none) factor += values.rest[kid.column];
+            exact[t] *= factor;
+        }
+        b.pulse.add(n);
+    }
+
+    // The row S(u, .) - lam, kept, and its sum into the totals.
+    template <class Block> void finish_shapes(Block &b, const Node &at, Values *kept) const {
+        const Id *const touched = b.s.touched.data();
+        const std::size_t n = at.touched;
+        if (n == 0) return;
+        if (kept) kept->shapes.column.assign(touched, touched + n), kept->shapes.value.resize(n * kept->levels);
+        for (std::size_t l = 0; l < at.levels; ++l) {
+            Num *const values = product(b, l);
+            for (std::size_t t = 0; t < n; ++t) values[touched[t]] = lam_ * (values[touched[t]] - Num(1));
+            if (kept && l < kept->levels)
+                for (std::size_t t = 0; t < n; ++t) kept->shapes.value[l * n + t] = values[touched[t]];
+        }
+        const Num *const values = product(b, at.levels - 1);
+        const Id first = index_.first_shape(at.p);
+        for (const RowBlock::Occurrence &o : b.s.nodes.held(at.i)) {
+            Num *const total = totals(b, o.row) + first;
+            std::vector<Id> &held = b.s.held[o.row];
+            const Num count(o.count);
+            for (std::size_t t = 0; t < n; ++t) {
+                const Id rank = touched[t];
+                if (total[rank] == 0) held.push_back(first + rank);
+                total[rank] += count * values[rank];
+            }
+        }
+    }
+    template <class Block> void finish_all_shapes(Block &b, const Node &at, Values *kept) const {
+        const auto n = static_cast<std::size_t>(at.shapes);
+        if (kept) kept->shapes.value.resize(n * kept->levels);
+        for (std::size_t l = 0; l < at.levels; ++l) {
+            Num *const values = product(b, l);
+            shift_scale(values, lam_, Num(0) - lam_, n);
+            if (kept && l < kept->levels) std::copy_n(values, n, kept->shapes.value.data() + l * n);
+        }
+        for (const RowBlock::Occurrence &o : b.s.nodes.held(at.i)) {
+            add_scaled(totals(b, o.row) + index_.first_shape(at.p), Num(o.count), product(b, at.levels - 1), n);
+            std::vector<Id> &held = b.s.all_held[o.row];
+            if (std::find(held.begin(), held.end(), at.p) == held.end()) held.push_back(at.p);
+        }
+    }
+    template <class Block> Num *totals(Block &b, Id row) const {
+        return b.s.total.data() + static_cast<std::size_t>(row) * index_.shapes();
+    }
+    // What the shapes of row r have in all goes to the targets that have them.
+    template <class Block> void post_shapes(Block &b, std::size_t r) const {
+        Num *const total = totals(b, static_cast<Id>(r)), *const sums = b.sums(r);
+        const auto post = [&](Id shape) {
+            index_.add_shape(shape, total[shape], b.last, sums);
+            total[shape] = Num(0);
+        };
+        for (Id shape : b.s.held[r]) post(shape);
+        for (Id p : b.s.all_held[r])
+            for (Id shape = index_.first_shape(p), end = shape + index_.shapes(p, b.limit); shape < end; ++shape)
+                if (!(total[shape] == 0)) post(shape);
+        b.s.held[r].clear(), b.s.all_held[r].clear();
+    }
+
+    // The row C(u, .) - S(u, .), kept, and its sum into the matrix.
+    template <class Block> void finish_others(Block &b, const Node &at, Values *kept) const {
+        const Id *const other = b.s.other.data();
+        const std::size_t n = at.others;
+        if (n == 0) return;
+        const Id first = index_.first_column(at.p), first_shape = at.shapes > 0 ? index_.first_shape(at.p) : 0;
+        for (std::size_t l = 0; l < at.levels; ++l) {
+            Num *const exact = b.s.exact.data() + l * n;
+            const Num *const shapes = product(b, l);
+            for (std::size_t t = 0; t < n; ++t) {
+                exact[t] = lam_ * (exact[t] - Num(1)); // C(u,v) - lam: Collins & Duffy (2001), section 2
+                if (at.shapes > 0) exact[t] = exact[t] - shapes[index_.shape_of(first + other[t]) - first_shape];
+            }
+        }
+        if (kept) {
+            kept->rest.column.resize(n);
+            for (std::size_t t = 0; t < n; ++t) kept->rest.column[t] = first + other[t];
+            kept->rest.value.assign(b.s.exact.begin(), b.s.exact.begin() + static_cast<std::ptrdiff_t>(n * kept->levels));
+        }
+        const Num *const values = b.s.exact.data() + (at.levels - 1) * n;
+        for (const RowBlock::Occurrence &o : b.s.nodes.held(at.i)) {
+            const Num count(o.count);
+            for (std::size_t t = 0; t < n; ++t) index_.add(first + other[t], count * values[t], b.last, b.sums(o.row));
+        }
+        for (std::size_t t = 0; t < n; ++t) b.s.met[other[t]] = 0;
+    }
+
+    // Where no columns are named, the values lie there already.
+    static void scatter(const SparseValues<Num> &row, std::size_t levels, Num *to, std::size_t width) {
+        const std::size_t n = row.column.size();
+        for (std::size_t l = 0; n > 0 && l < levels; ++l)
+            for (std::size_t k = 0; k < n; ++k) to[l * width + static_cast<std::size_t>(row.column[k])] = row.value[l * n + k];
+    }
+    static void unscatter(const SparseValues<Num> &row, std::size_t levels, Num *to, std::size_t width) {
+        for (std::size_t l = 0; l < levels; ++l)
+            for (Id column : row.column) to[l * width + static_cast<std::size_t>(column)] = Num(0);
+    }
+
+    // From which level on the values of u are those of all higher ones: one above its children's.
+    template <class Block> std::size_t levels_from(Block &b, Id u) const {
+        std::size_t below = 0;
+        for (std::size_t q = 0, arity = limited_ ? b.store.arity(u) : 0; q < arity; ++q)
+            below = std::max(below, known(b, u, q).levels);
+        return std::min(levels_, below + 1);
+    }
+
+    const Store *store_;
+    Num lam_, base_; // the factor of a child of which nothing but its production is met
     bool leaves_;
     bool limited_ = false;
-    std::size_t levels_ = 1; // of corrections
+    std::size_t levels_ = 1;      // of corrections
+    std::size_t kept_levels_ = 1; // that parents need
+    std::size_t widest_ = 0;      // shapes of one production
     CountProduct productions_;
-    Id widest_ = 0;
-    std::vector<Id> bucket_;    // production -> its columns
-    std::vector<Id> column_;    // their nodes
-    std::vector<Id> column_of_; // node -> column, none if it is none
-    Postings postings_;
-    std::vector<FirstPosting> first_;
-    Groups<3, Child> children_; // by (production, position, child's production)
+    SubsetTreeIndex index_;
 };
 
 } // namespace treelet

@@ -15,7 +15,6 @@ from sklearn.svm import LinearSVC
 
 import treelet as tl
 from conftest import binary, round_trip, run_python
-from treelet import _core
 from treelet.testing import check_estimator
 from treelet.testing.strategies import banks
 
@@ -99,6 +98,21 @@ def test_what_no_two_trees_share_is_left_out() -> None:
     assert few[1, 1] < 0.8 < few[0, 0]  # it alone has (C c)
 
 
+def test_many_trees_lose_what_one_alone_has() -> None:
+    trees = [f"(S (A a{i % 7}) (B b{i}))" for i in range(100)]
+    assert tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(trees).only_known_
+    assert not tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(trees[:99]).only_known_
+    assert not tl.TreeSketch(NORMALIZED, 64, min_trees=1, random_state=0).fit(trees).only_known_
+
+
+def test_new_trees_after_rare_parts_were_left_out(wsj: tl.Treebank) -> None:
+    new, apart = wsj[300:600], np.triu_indices(300, 1)
+    exact = NORMALIZED(new)[apart]
+    found = gram(tl.TreeSketch(NORMALIZED, 4096, random_state=0).fit(wsj[:300]).transform(new))[apart]
+    assert np.corrcoef(found, exact)[0, 1] > 0.99
+    assert abs(found.mean() - exact.mean()) < 0.002
+
+
 def test_a_child_that_is_left_out_is_still_skipped() -> None:
     trees = ["(P (A x) (R q) (B y))", "(P (A x) (Q r) (B y))"]
     kernel = tl.PartialTree(0.3, 0.9)
@@ -137,25 +151,18 @@ def test_blocks_threads_and_order_change_nothing(name: str, monkeypatch: pytest.
         np.concatenate([sketch.transform([tree]) for tree in trees]),
         np.concatenate(list(sketch.blocks(iter(trees), 4))),
         np.concatenate(list(sketch.blocks(tl.Treebank(trees), 7))),
+        np.concatenate(list(sketch.blocks(tl.Treebank(trees[begin : begin + 9]) for begin in range(0, len(trees), 9)))),
         sketch.transform(tl.Treebank(shuffled))[np.argsort(order)],
     ):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_vectors_that_are_not_kept_are_made_again() -> None:
-    words = [f"(N (A a{i}) (B b{i}))" for i in range(30)]
-    bank = tl.Treebank(
-        [f"(S {words[i % 30]} (T {words[(i * 7 + j) % 30]} (U u)))" for i in range(30) for j in range(2)]
-    )
-    found = []
-    for budget in (1 << 27, 4096, 0):  # all, two or three subtrees, none but what the tree at hand needs
-        nothing = np.empty(0, np.uint64), np.empty(0, np.int32)
-        native = _core.TreeSketch(False, 0.4, 1.0, 0, False, 64, 1, *nothing, False, budget)
-        found.append(np.empty((len(bank), 128), np.float32))
-        store, roots = bank.columns
-        native.rows(store, bank.weights(), roots, np.zeros(len(bank)), 0, len(bank), found[-1])
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
+def test_no_blocks_of_no_trees() -> None:
+    sketch = tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(TREES)
+    assert list(sketch.blocks(iter([]))) == []
+    assert sketch.transform([]).shape == (0, 64)
+    with pytest.raises(tl.errors.ParameterError, match=r"'size' parameter of TreeSketch\.blocks"):
+        next(sketch.blocks(TREES, size=0))
 
 
 def test_new_labels_after_a_fit() -> None:
@@ -230,6 +237,15 @@ def test_values_that_fit_no_float(kernel: Any) -> None:
         tl.TreeSketch(kernel, 64, exact=0, random_state=0).fit_transform(trees)
 
 
+@pytest.mark.parametrize("kernel", [tl.SubsetTree(1.0), tl.PartialTree(1.0, 1.0)], ids=repr)
+def test_vectors_grow_steadily_with_the_tree(kernel: Any) -> None:
+    trees = [f"(S {'(A (B b) (C c)) ' * n})" for n in range(1, 60)]
+    vectors = tl.TreeSketch(kernel, 256, exact=0, random_state=0).fit_transform(trees).astype(np.float64)
+    length = np.linalg.norm(vectors, axis=1)
+    assert length[-1] > 1e9  # far past where entries are scaled
+    assert (np.abs(np.diff(np.log(length))) < 3).all()
+
+
 def test_a_tree_written_short() -> None:
     tree = binary(40)  # 2^40 nodes
     vectors = tl.TreeSketch(tl.SubsetTree(1e-3).normalized(), 256, random_state=0).fit_transform([tree, tree])
@@ -274,7 +290,7 @@ def test_in_a_file(tmp_path: Path) -> None:
         ({"kernel": tl.PartialTree(terminal_factor=0.5)}, "'terminal_factor' parameter of PartialTree must be 1"),
         ({"n_components": 1}, "'n_components' parameter of TreeSketch must be an int of at least 2"),
         ({"exact": 4095}, "'exact' parameter of TreeSketch"),
-        ({"min_trees": 0}, "'min_trees' parameter of TreeSketch"),
+        ({"min_trees": 0}, "'min_trees' parameter of TreeSketch must be 'auto' or an int of at least 1"),
         ({"dtype": "float16"}, "'dtype' parameter of TreeSketch"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"random_state": -1}, "'random_state' parameter"),

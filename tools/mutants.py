@@ -17,10 +17,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 MUTANTS = [
-    ("subset_tree.hpp", "const Num base = Num(1) + lam_;", "const Num base = Num(1) + lam_ * Num(0.999999);"),
-    ("subset_tree.hpp", "prod[0] = fresh ? factor : prod[0] * factor;", "prod[0] = factor;"),
-    ("subset_tree.hpp", "if (!plain) unscatter(known, child_value, levels);", ""),
-    ("subset_tree.hpp", "if (!plain && l > 0) factor += child", "if (!plain) factor += child"),
+    ("subset_tree.hpp", "base_(Num(1) + lam)", "base_(Num(1) + lam * Num(0.999999))"),
+    ("subset_tree.hpp", "value = fresh ? factor : value * factor;", "value = factor;"),
+    (
+        "subset_tree.hpp",
+        "if (known.levels == 0 || (limited_ && level == 0)) return {};",
+        "if (known.levels == 0) return {};",
+    ),
+    ("subset_tree.hpp", "unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);", ""),
+    ("subset_tree.hpp", "if (values.rest && kid.column != none) factor += values.rest[kid.column];", ""),
+    ("subset_tree.hpp", "if (rank < at.columns) meet(rank);", ""),
+    ("subset_tree.hpp", "total[shape] = Num(0);", ""),
+    ("subset_tree_index.hpp", "shape_below(x) != shape_below(y)", "false"),
+    ("subset_tree_index.hpp", "shape_postings_.grow(shape_of_[column], more);", ";"),
     (
         "child_sequences.hpp",
         "return gap_weight((x.a - y.a - 1) + (x.b - y.b - 1));",
@@ -86,6 +95,7 @@ def caught(source: Path, site: Path) -> bool:
     env["TREELET_HYPOTHESIS"] = "mutants"  # that it fails is enough; no need for the smallest example
     names = (
         "test_tree_kernels.py",
+        "test_subset_tree_shapes.py",
         "test_parsing.py",
         "test_forests.py",
         "test_tagging.py",

@@ -1,6 +1,7 @@
 """Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in."""
 
 from treelet.learn.approximate import Nystroem as Nystroem
+from treelet.learn.contests import whole_groups as whole_groups
 from treelet.learn.model import CompressedModel as CompressedModel
 from treelet.learn.nearest import Nearest as Nearest
 from treelet.learn.perceptron import VotedPerceptron as VotedPerceptron

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +20,8 @@ from treelet.learn.encoding import register
 from treelet.learn.landmarks import SAMPLINGS, Values, inverse_root, landmarks
 from treelet.learn.state import are_floats, whole_numbers
 from treelet.learn.summands import kept
+from treelet.structures.bank import Bank
+from treelet.structures.table import Table
 from treelet.work import count_threads, generator, progress_bar
 
 BLOCK = 1 << 22  # kernel values that are held at once
@@ -31,10 +33,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
 
     n_components_: int
     kernel_: Kernel
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """One vector an example."""
-        raise NotImplementedError
+    transform: Callable[[Any], NDArray[Any]]
 
     def blocks(self, X: Iterable[Any], size: int = 4096) -> Iterator[NDArray[Any]]:
         """`transform`, block by block, of examples that need not be in memory all at once.
@@ -42,9 +41,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         Parameters
         ----------
         X : iterable
-            A collection, or an iterator that reads examples as they are asked for.
+            A collection, or an iterator that reads examples as they are asked for; or reads banks of them, as `iter_trees` does,
+            each of which is then a block.
         size : int
-            Examples of a block.
+            Examples of a block, where X is not in blocks itself.
 
         Examples
         --------
@@ -57,7 +57,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         check_is_fitted(self)
         check_integer("size", size, of=f"{type(self).__name__}.blocks")
         if isinstance(X, Iterator):
-            while block := list(islice(X, size)):
+            first = list(islice(X, 1))
+            if first and isinstance(first[0], Bank | Table):
+                yield from map(self.transform, chain(first, X))
+                return
+            examples = chain(first, X)
+            while block := list(islice(examples, size)):
                 yield self.transform(block)
             return
         data = self.kernel_.coerce(X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,41 +14,18 @@ from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Vector
 from treelet.learn.base import KernelLearner
+from treelet.learn.contests import Past, Trace, contest, one_pass
 from treelet.learn.encoding import register
 from treelet.learn.growing import Growing, growing
-from treelet.learn.ranker import Ranker, beats, nothing_to_learn, signed_sums
+from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums
 from treelet.learn.state import whole_numbers
+from treelet.learn.summands import kept
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
-from treelet.learn.voting import VotingModel, group_blocks
+from treelet.learn.voting import VotingModel
+from treelet.structures.table import stacked
 from treelet.work import progress_bar
 
 PREDICTIONS = ("averaged", "voted", "last")
-
-
-class Trace(NamedTuple):
-    """What a perceptron went through.
-
-    Attributes
-    ----------
-    updates : ndarray of shape (updates, 2)
-        The row that was added, and the one that was taken away.
-    steps : ndarray of shape (updates,)
-        The number, from 1, of the comparison that led to each.
-    comparisons : int
-        How many there were in all.
-    errors : list of int
-        Updates in each epoch.
-    """
-
-    updates: NDArray[np.int64]
-    steps: NDArray[np.int64]
-    comparisons: int
-    errors: list[int]
-
-    @property
-    def survived(self) -> NDArray[np.int64]:
-        """For each weight vector after the first, 0: comparisons from the one that made it to the next update."""
-        return np.diff(self.steps, append=self.comparisons + 1)
 
 
 @register
@@ -144,6 +121,7 @@ class VotedPerceptron(Ranker, KernelLearner):
     )
 
     _models: ClassVar[tuple[type, ...]] = (*KernelLearner._models, VotingModel)
+    _past: Past | None = None  # of a stream
 
     def __init__(
         self,
@@ -185,26 +163,100 @@ class VotedPerceptron(Ranker, KernelLearner):
             raise nothing_to_learn(len(groups))
         started = time.perf_counter()
         trace = self._trained(growing(kernel, data, self.n_jobs), contests)
-        trained = time.perf_counter()
+        self.fit_seconds_ = {"train": time.perf_counter() - started}
+        self._conclude(kernel, data, np.arange(n), trace, n)
+        self._remember(kernel, data, goodness, group_numbers(groups, n))
+        self._past = None
+        return self
+
+    def partial_fit(self, X: Any, y: Any, qid: Any = None) -> Self:
+        """Go on with more groups: one pass over them, in the order in which they first appear.
+
+        Over the parts of a file, one after the other, it gives the same as one `fit` to all of it (with one epoch, not shuffled;
+        `epochs` and `shuffle` are not looked at here). Of earlier parts only those examples are kept that are part of a weight vector,
+        so that the file may be larger than memory. A group must not be cut: what has its qid in another part is
+        another group. Rows (`support_`, `updates_`, `update_counts_`) are numbered over all parts.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `fit`; not ``kernel="precomputed"``.
+
+        Examples
+        --------
+        >>> from treelet.learn import VotedPerceptron
+        >>> parses = ["(VP (V saw) (NP (N her)) (PP (P with)))", "(VP (V saw) (NP (N her) (PP (P with))))"]
+        >>> ranker = VotedPerceptron()
+        >>> for block in (parses, [parse.replace("saw", "ate") for parse in parses]):
+        ...     ranker = ranker.partial_fit(block, y=[1.0, 0.5], qid=[1, 1])
+        >>> ranker.rank(parses, qid=[1, 1]).tolist()
+        [0]
+        """
+        self._check_parameters()
+        past = self._go_on()
+        kernel = past.kernel
+        data = self._examples(kernel, X)
+        n, first = len(data), past.seen
+        goodness, groups = checked_goodness(y, n), checked_groups(qid, n)
+        old = len(past.rows)
+        everything = stacked(past.examples, kept(kernel, data)) if old else kept(kernel, data)
+        contests = [old + rows for rows in (contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
+        started = time.perf_counter()
+        function = growing(kernel, everything, self.n_jobs)
+        past.tell(function)
+        with progress_bar(self.progress, "groups", len(contests)) as advance:
+            more = one_pass(function, contests, range(len(contests)), past.trace.comparisons, advance)
+        numbers = np.concatenate([past.rows, first + np.arange(n)])
+        trace = past.trace.then(more._replace(updates=numbers[more.updates]), same_epoch=True)
+        if not trace.comparisons:
+            raise nothing_to_learn(len(groups))
+        here = np.union1d(np.arange(old), more.updates.ravel())
+        self._past = Past(kernel, kept(kernel, everything[here]), numbers[here], trace, first + n)
+        self.fit_seconds_ = {"train": time.perf_counter() - started}
+        self.__dict__.pop("training_", None)
+        self._conclude(kernel, self._past.examples, self._past.rows, trace, first + n)
+        return self
+
+    def _go_on(self) -> Past:
+        """What was learnt from earlier parts."""
+        if isinstance(self.kernel, str):
+            raise self._refuse("kernel", "a kernel or None for partial_fit, which keeps no matrix")
+        past = self._past
+        if past is None and hasattr(self, "model_"):
+            raise ParameterError(
+                "partial_fit goes on from partial_fit alone: fit, and a model from a file, have no examples left to go on with. "
+                "Give the first part to partial_fit, too"
+            )
+        kernel = self._own_kernel()
+        if past is None:
+            return Past(kernel, None, np.empty(0, np.int64), Trace.nothing(), 0)
+        if kernel != past.kernel:
+            raise ParameterError(f"partial_fit cannot go on with another kernel: it began with {past.kernel!r}")
+        return past
+
+    def _conclude(self, kernel: Kernel | None, data: Any, numbers: NDArray[np.intp], trace: Trace, n: int) -> None:
+        """The model of a trace over n rows, of which `numbers` are in `data`."""
+        started = time.perf_counter()
         weights = np.ones(len(trace.steps))
         if self.prediction == "averaged":
             weights = (trace.comparisons + 1 - trace.steps) / trace.comparisons
         added, taken = trace.updates.T
         coefficients = signed_sums(added, taken, weights, n)
         support = np.flatnonzero(coefficients)
+        here = np.searchsorted(numbers, support)
         if self.prediction == "voted":
-            self.support_, self.dual_coef_ = support.astype(np.int64), coefficients[None, support]
-            self.model_ = VotingModel.of(kernel, data, self.support_, trace.updates, trace.survived)
+            self.dual_coef_ = coefficients[None, support]
+            updates = np.searchsorted(numbers, trace.updates)
+            self.model_ = VotingModel.of(kernel, data, here.astype(np.int64), updates, trace.survived)
         else:
-            self._keep(kernel, data, support, coefficients[None, support])
-        self._remember(kernel, data, goodness, group_numbers(groups, n))
+            self._keep(kernel, data, here, coefficients[None, support])
+        self.support_ = support.astype(np.int64)
         self.update_counts_ = np.bincount(taken, minlength=n).astype(np.int64)
         self.updates_, self.survived_ = trace.updates, trace.survived
         self.n_updates_, self.n_comparisons_ = len(trace.steps), trace.comparisons
         self.errors_ = np.array(trace.errors, dtype=np.int64)
         self.prediction_ = self.prediction
-        self.fit_seconds_ = {"train": trained - started, "compress": time.perf_counter() - trained}
-        return self
+        self.fit_seconds_["compress"] = time.perf_counter() - started
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -214,25 +266,12 @@ class VotedPerceptron(Ranker, KernelLearner):
 
     def _trained(self, function: Growing, contests: list[Rows]) -> Trace:
         random = check_random_state(self.random_state) if self.shuffle else None
-        updates: list[tuple[int, int]] = []
-        steps: list[int] = []
-        errors: list[int] = []
-        comparisons = 0
+        trace = Trace.nothing()
         with progress_bar(self.progress, "groups", self.epochs * len(contests)) as advance:
             for _ in range(self.epochs):
-                before = len(steps)
                 order = range(len(contests)) if random is None else random.permutation(len(contests))
-                for block in group_blocks(order, contests, function.width):
-                    function.expect(np.concatenate([contests[number] for number in block]))
-                    for number in block:
-                        rows = contests[number]
-                        for rival in compared(function, rows):
-                            updates.append((int(rows[0]), int(rows[rival])))
-                            steps.append(comparisons + rival)
-                        comparisons += len(rows) - 1
-                        advance(1)
-                errors.append(len(steps) - before)
-        return Trace(np.array(updates, np.int64).reshape(-1, 2), np.array(steps, np.int64), comparisons, errors)
+                trace = trace.then(one_pass(function, contests, order, trace.comparisons, advance))
+        return trace
 
     def predict(self, X: Any, qid: Any = None) -> Vector:
         """The score of each example: the larger, the better within its group.
@@ -267,32 +306,3 @@ class VotedPerceptron(Ranker, KernelLearner):
             raise ValueError("the updates do not fit together")
         if type(self.n_comparisons_) is not int or whole_numbers(self.errors_, 1).size == 0:
             raise ValueError("the errors are missing")
-
-
-def contest(rows: Rows, goodness: Vector) -> Rows:
-    """The correct candidate of a group, and after it those that are worse, in their order."""
-    best = goodness.max()
-    first = np.flatnonzero(goodness == best)[:1]
-    chosen: Rows = rows[np.concatenate([first, np.flatnonzero(goodness < best)])]
-    return chosen
-
-
-def compared(function: Growing, rows: Rows) -> list[int]:
-    """One group's turn (Collins & Duffy 2001, Fig. 3): the places of those that the first row did not beat.
-
-    The function grows by each of them as soon as it is found. For the other candidates of the group that adds
-    differences of two rows of the group's own matrix, so that the function itself is asked and changed once.
-    """
-    scores = function.scores(rows)
-    lost: list[int] = []
-    for rival in range(1, len(rows)):
-        if not beats(scores[0], scores[rival]):
-            if not lost:
-                values = function.values(rows)
-            scores += values[0] - values[rival]
-            lost.append(rival)
-    if lost:
-        function.add(int(rows[0]), float(len(lost)))
-        for rival in lost:
-            function.add(int(rows[rival]), -1.0)
-    return lost

@@ -20,6 +20,7 @@ from treelet.structures.treebank import Treebank
 from treelet.work import count_threads, progress_bar, run, seed_of
 
 ROWS = 256  # trees that one thread takes at once
+MANY = 100  # fitted trees among which what one alone has may be left out
 SMALLEST = 1e-6  # decays below it leave the range of a float32
 PROBED = 512  # trees by which is estimated how much of the kernel is left where rare parts are left out
 PROBE_WAVES = 256
@@ -46,10 +47,12 @@ class TreeSketch(FeatureMap):
         How many numbers a vector has.
     exact : int or "auto"
         How many of these count one fragment exactly. ``"auto"`` is the number with the smallest expected error.
-    min_trees : int
-        Leave out fragments with a node, or a child under a node, that fewer of the fitted trees have. With 1 nothing is left out. With 2 only
-        such fragments are as no two fitted trees share: the inner products of two of them are estimated as well, with
-        a smaller error, but that of a tree with itself is too small; with new trees it is as if rare fragments were not there.
+    min_trees : int or "auto"
+        Leave out fragments with a node, or a child under a node, that fewer of the fitted trees have: rare ones make up much of what a tree has in
+        common with itself, which is what others' values are disturbed by, but hardly anything of what two trees share. With
+        1 nothing is left out, and values are unbiased. With 2 the inner products of any two fitted trees are unbiased with a smaller error; that of
+        a tree with itself is too small, and for new trees it is as if rare fragments were not there. ``"auto"``: 2 if there
+        are a hundred fitted trees, else 1.
     random_state : int, RandomState or Generator, optional
         For the fragments' vectors; nothing else is random.
     dtype : {"float32", "float64"}
@@ -118,7 +121,7 @@ class TreeSketch(FeatureMap):
         n_components: int = 4096,
         *,
         exact: int | str = "auto",
-        min_trees: int = 1,
+        min_trees: int | str = "auto",
         random_state: Any = None,
         dtype: str = "float32",
         n_jobs: int | None = 1,
@@ -144,8 +147,9 @@ class TreeSketch(FeatureMap):
         sketched.check()
         bank = self._examples(kernel, X)
         self.kernel_, self.seed_, self.n_components_ = kernel, seed_of(self.random_state), int(self.n_components)
-        self.only_known_ = self.min_trees > 1
-        parts = sketched.parts(bank, self.min_trees)
+        least = (2 if len(bank) >= MANY else 1) if self.min_trees == "auto" else int(self.min_trees)
+        self.only_known_ = least > 1
+        parts = sketched.parts(bank, least)
         left = self._left(sketched, bank, parts) if self.only_known_ else 1.0
         self.n_exact_, self.error_ = _best_split(parts.mass, left, self.n_components, self.exact)
         known = len(parts.key) if self.only_known_ else self.n_exact_
@@ -155,7 +159,8 @@ class TreeSketch(FeatureMap):
 
     def _check_parameters(self) -> None:
         check_integer("n_components", self.n_components, 2, of=self, most=2**31)
-        check_integer("min_trees", self.min_trees, of=self)
+        if self.min_trees != "auto" and not is_integer(self.min_trees, 1):
+            raise self._refuse("min_trees", "'auto' or an int of at least 1")
         if self.exact != "auto" and not is_integer(self.exact, 0, self.n_components - 2):
             raise self._refuse("exact", "'auto' or an int of at least 0 that leaves 2 of n_components")
         check_one_of("dtype", self.dtype, ("float32", "float64"), of=self)

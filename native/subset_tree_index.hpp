@@ -1,0 +1,389 @@
+// What the subset-tree kernel knows of its columns: the distinct subtrees of the targets that can have more than the constant
+// value.
+//
+// A key is (production, position, child's production). Two subtrees have a child pair in common where they have a key in common.
+// Most keys are in few columns; some are common, such as (NP -> NP PP, 1, PP -> IN NP). The shape of a subtree is what is left of
+// it when its edges with other keys are cut. Shapes are few, and columns of one shape have one value unless another key is met.
+#pragma once
+#include "key_numbers.hpp"
+#include "matrix_rows.hpp"
+#include "postings.hpp"
+
+namespace treelet {
+
+// The numbers of productions. With leaves a word has one, too, which its label numbers; without, none.
+struct Productions {
+    const Store &store;
+    bool leaves;
+
+    Id of(Id node) const {
+        const Id production = store.production(node);
+        return !leaves ? production : production == none ? 2 * store.label(node) + 1 : 2 * production;
+    }
+    // No child has a production.
+    bool flat(Id node) const { return leaves ? store.production(node) == none : store.flat(node); }
+    // All are below this, in a store that has its labels.
+    std::size_t bound() const {
+        return leaves ? 2 * std::max(store.production_count(), store.label_count()) : store.production_count();
+    }
+    auto by_node() const {
+        return [*this](Id node, double weight, auto add) {
+            if (const Id production = of(node); production != none) add(production, weight);
+        };
+    }
+};
+
+class SubsetTreeIndex {
+  public:
+    struct Kid {   // of a column
+        Id key;    // none: a word
+        Id column; // none: it cannot have corrections (that of another column may, with one production: words can be named like
+                   // nodes)
+    };
+    struct Edge { // of a shape
+        Id rank;  // of the shape, within its production's shapes
+        Id child; // likewise its child's; none: that has no shape
+    };
+
+    // Columns are ordered by (production, id). `local` numbers the productions of columns from 0.
+    template <class Local> void build(const NodeWeights &w, Productions productions, Id count, Local local) {
+        const std::vector<Id> nodes = number_columns(w, productions, count, local);
+        postings_.build(w.rows(), by_column(w, [](Id column) { return column; }), columns());
+        first_.reserve(columns());
+        for (std::size_t c = 0; c < columns(); ++c) first_.emplace_back(postings_, static_cast<Id>(c));
+        number_keys(productions);
+        if (common_keys_ == 0) return;
+        number_shapes(nodes, productions, local);
+        list_edges();
+        list_parents();
+        shape_postings_.build(w.rows(), by_column(w, [&](Id column) { return shape_of_[column]; }), shape_node_.size());
+    }
+
+    // --- columns ----------------------------------------------------------------------------------------------------
+    std::size_t columns() const { return column_.size(); }
+    Id column_of(Id node) const { return static_cast<std::size_t>(node) < column_of_.size() ? column_of_[node] : none; }
+    Id first_column(Id p) const { return bucket_[p]; }
+    // Of production p, those whose node is not above the limit.
+    Id columns(Id p, Id limit) const { return up_to(limit, column_.data() + bucket_[p], bucket_[p + 1] - bucket_[p]); }
+    Id most_columns() const { return widest(bucket_); }
+    // The children of a column of production p; those of the next lie behind.
+    const Kid *kids(Id p, Id rank) const {
+        return kid_.data() + kid_start_[p] + static_cast<std::int64_t>(rank) * static_cast<std::int64_t>(arity_of(p));
+    }
+    std::size_t arity_of(Id p) const { return static_cast<std::size_t>(slot_start_[p + 1] - slot_start_[p]); }
+    template <class Num> void add(Id column, Num factor, std::size_t last, Num *sums) const {
+        first_[column].add(postings_, column, factor, last, sums);
+    }
+
+    // --- keys -------------------------------------------------------------------------------------------------------
+    // Those of a node of production p, one a child; none: no column has it.
+    void keys_of(Productions of, Id node, Id p, std::vector<Id> &keys) const {
+        const std::size_t arity = of.store.arity(node);
+        keys.resize(arity);
+        if (const Id column = column_of(node); column != none) {
+            const Kid *const kid = kids(p, column - bucket_[p]);
+            for (std::size_t q = 0; q < arity; ++q) keys[q] = kid[q].key;
+            return;
+        }
+        for (std::size_t q = 0; q < arity; ++q) keys[q] = find(p, q, of.of(of.store.children(node)[q]));
+    }
+    bool common(Id key) const { return common_[key] != none; }
+    // The columns of its production that have a key which is not common: their ranks, ascending.
+    std::span<const Id> ranks(Id key) const { return {rank_.data() + rank_start_[key], rank_.data() + rank_start_[key + 1]}; }
+
+    // --- shapes -----------------------------------------------------------------------------------------------------
+    std::size_t shapes() const { return shape_node_.size(); }
+    Id shape_of(Id column) const { return shape_of_[column]; }
+    // Does any column of production p have a common key?
+    bool has_shapes(Id p) const { return !shape_bucket_.empty() && shape_bucket_[p] < shape_bucket_[p + 1]; }
+    Id first_shape(Id p) const { return shape_bucket_[p]; }
+    Id all_shapes(Id p) const { return shape_bucket_[p + 1] - shape_bucket_[p]; }
+    // Of production p, those of columns whose node is not above the limit.
+    Id shapes(Id p, Id limit) const { return up_to(limit, shape_node_.data() + shape_bucket_[p], all_shapes(p)); }
+    // The first shape of the same production.
+    Id first_of(Id shape) const { return *(std::upper_bound(shape_bucket_.begin(), shape_bucket_.end(), shape) - 1); }
+    Id most_shapes() const { return widest(shape_bucket_); }
+    // The shapes with a common key, ascending.
+    std::span<const Edge> edges(Id key) const {
+        return {edge_.data() + edge_start_[common_[key]], edge_.data() + edge_start_[common_[key] + 1]};
+    }
+    // f(rank) for the columns of whose children the one with this common key is `child`.
+    template <class F> void each_parent(Id child, Id key, F f) const {
+        const Parent *at = parent_.data() + parent_start_[child], *const end = parent_.data() + parent_start_[child + 1];
+        if (end - at > 8) at = std::lower_bound(at, end, key, [](const Parent &parent, Id wanted) { return parent.key < wanted; });
+        for (; at < end && at->key <= key; ++at)
+            if (at->key == key) f(at->rank);
+    }
+    template <class Num> void add_shape(Id shape, Num factor, std::size_t last, Num *sums) const {
+        shape_postings_.add(shape, factor, last, sums);
+    }
+
+    // More weight for the only target, which must hold the node.
+    void grow(Id node, double more) {
+        const Id column = column_of_[node];
+        if (column == none) return;
+        first_[column].weight += more;
+        if (common_keys_ > 0 && shape_of_[column] != none) shape_postings_.grow(shape_of_[column], more);
+    }
+
+    // What build will take, at most, and how many columns there will be.
+    static std::pair<Memory, std::size_t> estimate(const NodeWeights &w, Productions productions) {
+        const Store &store = productions.store;
+        std::vector<char> column(store.size(), 0);
+        std::size_t columns = 0, entries = 0, edges = 0;
+        for (Id node : w.node)
+            if (!productions.flat(node)) {
+                ++entries;
+                if (!column[node]) ++columns, edges += store.arity(node);
+                column[node] = 1;
+            }
+        Distinct keys(edges);
+        Distinct slots(edges);
+        for (Id v = 0; v < static_cast<Id>(store.size()); ++v)
+            for (std::size_t q = 0, arity = column[v] ? store.arity(v) : 0; q < arity; ++q) {
+                const std::array<Id, 3> key{productions.of(v), static_cast<Id>(q), productions.of(store.children(v)[q])};
+                keys.add(KeyNumbers<3>::hash(key)), slots.add(KeyNumbers<2>::hash({key[0], key[1]}));
+            }
+        const std::size_t most = std::min(edges, keys.most()), positions = std::min(edges, slots.most());
+        const Memory postings = Postings::estimate(columns, entries);
+        Memory out{2 * postings.index, bytes_grown<Id>(2 * columns) + postings.working};
+        out.index += (store.size() + 1) * sizeof(Id) + columns * (sizeof(FirstPosting) + 3 * sizeof(Id) + sizeof(std::int64_t));
+        out.index += bytes_grown<Id>(most) + (most + 1) * (2 * sizeof(Id) + sizeof(std::int64_t));
+        out.index += bytes_grown<Id>(positions) + (productions.bound() + 1) * (2 * sizeof(Id) + 2 * sizeof(std::int64_t));
+        out.index += edges * (sizeof(Kid) + sizeof(Id) + sizeof(Parent));
+        out.working += bytes_grown<Id>(productions.bound()) + bytes_grown<std::int64_t>(most) + IdTable::bytes_for(columns);
+        return {out, columns};
+    }
+    std::size_t bytes() const {
+        return bytes_of(column_of_) + bytes_of(column_) + bytes_of(bucket_) + postings_.bytes() + bytes_of(first_) +
+               bytes_of(kid_start_) + bytes_of(kid_) + bytes_of(slot_start_) + bytes_of(key_start_) + bytes_of(key_production_) +
+               bytes_of(common_) + bytes_of(rank_start_) + bytes_of(rank_) + bytes_of(shape_of_) + bytes_of(shape_bucket_) +
+               bytes_of(shape_node_) + shape_postings_.bytes() + bytes_of(edge_start_) + bytes_of(edge_) + bytes_of(parent_start_) +
+               bytes_of(parent_);
+    }
+
+  private:
+    struct Parent { // of a column that is a child by a common key
+        Id key, rank;
+    };
+    // A key is common if so many columns have it, and such a part of all.
+    static constexpr Id least_common = 16, common_part = 256;
+
+    static Id widest(const std::vector<Id> &start) {
+        Id most = 0;
+        for (std::size_t p = 1; p < start.size(); ++p) most = std::max(most, start[p] - start[p - 1]);
+        return most;
+    }
+    // What the targets hold, by what a column is numbered with.
+    template <class Number> auto by_column(const NodeWeights &w, Number number) const {
+        return by_node(w, [this, number](Id node, double weight, auto add) {
+            if (column_of_[node] == none) return;
+            if (const Id key = number(column_of_[node]); key != none) add(key, weight);
+        });
+    }
+
+    // The columns' nodes, ascending.
+    template <class Local> std::vector<Id> number_columns(const NodeWeights &w, Productions productions, Id count, Local local) {
+        const Store &store = productions.store;
+        column_of_.assign(store.size(), none);
+        std::vector<Id> nodes;
+        for (Id node : w.node)
+            if (column_of_[node] == none && !productions.flat(node)) column_of_[node] = 0, nodes.push_back(node);
+        sort_marked(nodes, store.size(), [&](Id node) { return column_of_[node] != none; });
+        bucket_.assign(static_cast<std::size_t>(count) + 1, 0);
+        for (Id v : nodes) ++bucket_[(column_of_[v] = local(productions.of(v))) + 1];
+        for (std::size_t p = 1; p < bucket_.size(); ++p) bucket_[p] += bucket_[p - 1];
+        column_.resize(nodes.size());
+        std::vector<Id> next(bucket_.begin(), bucket_.end() - 1);
+        for (Id v : nodes) {
+            const Id column = next[column_of_[v]]++;
+            column_[column] = v, column_of_[v] = column;
+        }
+        return nodes;
+    }
+
+    void number_keys(Productions productions) {
+        const Store &store = productions.store;
+        const std::size_t count = bucket_.size() - 1;
+        kid_start_.assign(count + 1, 0), slot_start_.assign(count + 1, 0);
+        for (std::size_t p = 0; p < count; ++p) {
+            const Id size = bucket_[p + 1] - bucket_[p];
+            const auto arity = static_cast<std::int64_t>(size > 0 ? store.arity(column_[bucket_[p]]) : 0);
+            kid_start_[p + 1] = kid_start_[p] + arity * size, slot_start_[p + 1] = slot_start_[p] + arity;
+        }
+        kid_.resize(static_cast<std::size_t>(kid_start_.back()));
+        key_start_.assign(1, 0), key_start_.reserve(static_cast<std::size_t>(slot_start_.back()) + 1);
+        std::vector<Id> number; // a production's key at this production and position
+        std::vector<std::int64_t> length;
+        for (Id p = 0; p < static_cast<Id>(count); ++p)
+            for (std::int64_t q = 0; q < slot_start_[p + 1] - slot_start_[p]; ++q)
+                number_keys_at(productions, p, static_cast<std::size_t>(q), number, length);
+        choose_common(length);
+        list_ranks(length);
+    }
+    void number_keys_at(Productions productions, Id p, std::size_t q, std::vector<Id> &number, std::vector<std::int64_t> &length) {
+        const Id size = bucket_[p + 1] - bucket_[p];
+        const std::size_t arity = arity_of(p);
+        Kid *const kids = kid_.data() + kid_start_[p] + q;
+        const auto first = static_cast<Id>(key_production_.size());
+        for (Id rank = 0; rank < size; ++rank) {
+            const Id child = productions.store.children(column_[bucket_[p] + rank])[q], production = productions.of(child);
+            kids[static_cast<std::size_t>(rank) * arity] = {production, column_of_[child]};
+            if (production == none) continue;
+            if (static_cast<std::size_t>(production) >= number.size())
+                number.resize(static_cast<std::size_t>(production) + 1, none);
+            if (number[production] < first) number[production] = first, key_production_.push_back(production);
+        }
+        std::sort(key_production_.begin() + first, key_production_.end()); // so that they can be found
+        const auto end = static_cast<Id>(key_production_.size());
+        for (Id key = first; key < end; ++key) number[key_production_[key]] = key;
+        length.resize(static_cast<std::size_t>(end), 0);
+        for (Id rank = 0; rank < size; ++rank)
+            if (Kid &kid = kids[static_cast<std::size_t>(rank) * arity]; kid.key != none) ++length[kid.key = number[kid.key]];
+        key_start_.push_back(end);
+    }
+    Id find(Id p, std::size_t q, Id production) const {
+        if (production == none || bucket_[p] == bucket_[p + 1]) return none;
+        const std::size_t slot = static_cast<std::size_t>(slot_start_[p]) + q;
+        const Id *const all = key_production_.data(), *const end = all + key_start_[slot + 1];
+        const Id *const at = std::lower_bound(all + key_start_[slot], end, production);
+        return at < end && *at == production ? static_cast<Id>(at - all) : none;
+    }
+    void choose_common(std::vector<std::int64_t> &length) {
+        const auto least = static_cast<std::int64_t>(std::max<std::size_t>(least_common, columns() / common_part));
+        common_.assign(length.size(), none);
+        for (std::size_t key = 0; key < length.size(); ++key)
+            if (length[key] >= least) common_[key] = common_keys_++, length[key] = 0;
+    }
+    void list_ranks(std::vector<std::int64_t> &length) {
+        rank_start_.assign(length.size() + 1, 0);
+        for (std::size_t key = 0; key < length.size(); ++key)
+            rank_start_[key + 1] = rank_start_[key] + length[key], length[key] = rank_start_[key];
+        rank_.resize(static_cast<std::size_t>(rank_start_.back()));
+        each_kid([&](Id, Id rank, const Kid &kid) {
+            if (kid.key != none && !common(kid.key)) rank_[length[kid.key]++] = rank;
+        });
+    }
+    // f(production, rank, kid) for all kids of columns, by production and position.
+    template <class F> void each_kid(F f) const {
+        for (Id p = 0; p + 1 < static_cast<Id>(bucket_.size()); ++p)
+            for (std::size_t q = 0, arity = arity_of(p); q < arity; ++q)
+                for (Id rank = 0; rank < bucket_[p + 1] - bucket_[p]; ++rank) f(p, rank, kids(p, rank)[q]);
+    }
+
+    // Bottom-up. A production's shapes are ordered by the first column of each.
+    template <class Local> void number_shapes(const std::vector<Id> &nodes, Productions productions, Local local) {
+        const std::size_t count = bucket_.size() - 1;
+        std::vector<char> shaped(count, 0);
+        each_kid([&](Id p, Id, const Kid &kid) {
+            if (kid.key != none && common(kid.key)) shaped[p] = 1;
+        });
+        shape_of_.assign(columns(), none);
+        shape_bucket_.assign(count + 1, 0);
+        IdTable table;
+        std::vector<Id> first; // the first column of each shape, in the order in which they are met
+        std::vector<Id> production;
+        for (Id v : nodes) {
+            const Id p = local(productions.of(v)), column = column_of_[v];
+            if (!shaped[p]) continue;
+            const std::uint64_t hash = hash_shape(p, column);
+            Id found = table.find(hash, [&](Id other) { return production[other] == p && same_shape(p, first[other], column); });
+            if (found == none) {
+                found = static_cast<Id>(first.size());
+                first.push_back(column), production.push_back(p);
+                table.insert(hash, found);
+                shape_of_[column] = shape_bucket_[p + 1]++;
+            } else
+                shape_of_[column] = shape_of_[first[found]];
+        }
+        for (std::size_t p = 0; p < count; ++p) shape_bucket_[p + 1] += shape_bucket_[p];
+        shape_node_.resize(first.size());
+        for (std::size_t s = 0; s < first.size(); ++s)
+            shape_node_[shape_bucket_[production[s]] + shape_of_[first[s]]] = column_[first[s]];
+        for (std::size_t p = 0; p < count; ++p) // until here they were numbered within their production
+            for (Id c = bucket_[p]; c < bucket_[p + 1]; ++c)
+                if (shape_of_[c] != none) shape_of_[c] += shape_bucket_[p];
+    }
+    Id shape_below(const Kid &kid) const { return kid.column == none ? none : shape_of_[kid.column]; }
+    std::uint64_t hash_shape(Id p, Id column) const {
+        auto hash = static_cast<std::uint64_t>(p);
+        const Kid *const all = kids(p, column - bucket_[p]);
+        for (std::size_t q = 0, arity = arity_of(p); q < arity; ++q)
+            if (const Kid &kid = all[q]; kid.key != none && common(kid.key))
+                hash = mix(hash, mix(static_cast<std::uint64_t>(kid.key), static_cast<std::uint64_t>(shape_below(kid))));
+        return hash;
+    }
+    bool same_shape(Id p, Id a, Id b) const {
+        const Kid *const mine = kids(p, a - bucket_[p]), *const others = kids(p, b - bucket_[p]);
+        for (std::size_t q = 0, arity = arity_of(p); q < arity; ++q) {
+            const Kid &x = mine[q], &y = others[q];
+            const bool here = x.key != none && common(x.key), there = y.key != none && common(y.key);
+            if (here != there || (here && (x.key != y.key || shape_below(x) != shape_below(y)))) return false;
+        }
+        return true;
+    }
+
+    void list_edges() {
+        std::vector<std::int64_t> length(static_cast<std::size_t>(common_keys_) + 1, 0);
+        for (int fill = 0; fill < 2; ++fill) {
+            for (Id p = 0; p + 1 < static_cast<Id>(shape_bucket_.size()); ++p)
+                for (Id s = shape_bucket_[p]; s < shape_bucket_[p + 1]; ++s)
+                    for (std::size_t q = 0, arity = arity_of(p); q < arity; ++q) {
+                        const Kid &kid = kids(p, column_of_[shape_node_[s]] - bucket_[p])[q];
+                        if (kid.key == none || !common(kid.key)) continue;
+                        const std::int64_t at = length[common_[kid.key]]++;
+                        if (fill) edge_[at] = {s - shape_bucket_[p], rank_below(kid)};
+                    }
+            if (fill) break;
+            edge_start_.assign(length.size(), 0);
+            for (std::size_t k = 1; k < length.size(); ++k) edge_start_[k] = edge_start_[k - 1] + length[k - 1];
+            length = edge_start_;
+            edge_.resize(static_cast<std::size_t>(edge_start_.back()));
+        }
+    }
+    Id rank_below(const Kid &kid) const {
+        const Id shape = shape_below(kid);
+        if (shape == none) return none;
+        return shape - first_of(shape);
+    }
+
+    void list_parents() {
+        parent_start_.assign(columns() + 1, 0);
+        const auto counts = [&](const Kid &kid) { return kid.column != none && common(kid.key); };
+        each_kid([&](Id, Id, const Kid &kid) {
+            if (counts(kid)) ++parent_start_[kid.column + 1];
+        });
+        for (std::size_t c = 0; c < columns(); ++c) parent_start_[c + 1] += parent_start_[c];
+        parent_.resize(static_cast<std::size_t>(parent_start_.back()));
+        std::vector<std::int64_t> next(parent_start_.begin(), parent_start_.end() - 1);
+        each_kid([&](Id, Id rank, const Kid &kid) {
+            if (counts(kid)) parent_[next[kid.column]++] = {kid.key, rank};
+        });
+    }
+
+    std::vector<Id> column_of_; // node -> column, none if it is none
+    std::vector<Id> column_;    // their nodes
+    std::vector<Id> bucket_;    // production -> its columns
+    Postings postings_;         // of columns
+    std::vector<FirstPosting> first_;
+
+    std::vector<std::int64_t> kid_start_, slot_start_; // production -> its columns' kids, by position; its positions
+    std::vector<Kid> kid_;
+    std::vector<Id> key_start_;      // production and position -> its keys
+    std::vector<Id> key_production_; // key -> the child's production, ascending
+    std::vector<Id> common_;         // key -> its number among those that are common, or none
+    Id common_keys_ = 0;
+    std::vector<std::int64_t> rank_start_; // key -> columns that have it, if it is not common
+    std::vector<Id> rank_;
+
+    std::vector<Id> shape_of_;     // column -> shape, none if nothing is common in its production
+    std::vector<Id> shape_bucket_; // production -> its shapes
+    std::vector<Id> shape_node_;   // the first column's node
+    Postings shape_postings_;
+    std::vector<std::int64_t> edge_start_; // common key -> its edges
+    std::vector<Edge> edge_;
+    std::vector<std::int64_t> parent_start_; // column -> its parents by common keys
+    std::vector<Parent> parent_;
+};
+
+} // namespace treelet

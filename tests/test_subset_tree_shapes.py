@@ -1,0 +1,85 @@
+"""SST compares what very many subtrees have in common once a shape: banks large enough for that, beside the definition."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import treelet as tl
+from treelet.learn.model import CompressedModel
+from treelet.testing import reference
+
+KERNELS = [
+    tl.SubsetTree(lam=0.4),
+    tl.SubsetTree(lam=0.7, leaves=True),
+    *(tl.SubsetTree(lam=0.4, max_depth=depth) for depth in (2, 3, 4)),
+    tl.SubsetTree(lam=0.4, max_depth=3, leaves=True),
+]
+
+
+def tree(rng: np.random.Generator, words: int, labels: str) -> tl.Tree:
+    """A binary tree over so many words, most of which are one, with now and then a third child."""
+    label = labels[int(rng.integers(len(labels)))]
+    if words == 1:
+        return tl.Tree(label, ["abcdefgh"[int(rng.integers(8)) if rng.random() < 0.4 else 0]])
+    cut = int(rng.integers(1, words))
+    children = [tree(rng, cut, labels), tree(rng, words - cut, labels)]
+    return tl.Tree(label, [*children, tl.Tree("A", ["z"])] if rng.random() < 0.2 else children)
+
+
+@pytest.fixture(scope="module", params=["A", "AB"])
+def bank(request: pytest.FixtureRequest) -> tl.Treebank:
+    rng = np.random.default_rng(1)
+    return tl.Treebank([tree(rng, int(rng.integers(1, 6)), request.param) for _ in range(90)])
+
+
+def defined(kernel: tl.SubsetTree, first: tl.Tree, second: tl.Tree) -> float:
+    return reference.subset_tree(first, second, kernel.lam, kernel.max_depth, kernel.leaves)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_shapes_and_what_they_lack_make_the_value(bank: tl.Treebank, kernel: tl.SubsetTree) -> None:
+    K = kernel(bank)
+    some = [89, 31, 2]
+    expected = [[defined(kernel, bank[i], other) for other in bank] for i in some]
+    np.testing.assert_allclose(K[some], expected, rtol=1e-12)
+    np.testing.assert_allclose(kernel(bank, bank[:50]), K[:, :50], rtol=1e-12)
+    strangers = tl.Treebank([tl.Tree("B", [bank[i], tl.Tree("new", ["word"])]) for i in some])
+    expected = [[defined(kernel, one, other) for other in bank] for one in strangers]
+    np.testing.assert_allclose(kernel(strangers, bank), expected, rtol=1e-12)
+    np.testing.assert_allclose(kernel.normalized()(bank)[5, 7], K[5, 7] / np.sqrt(K[5, 5] * K[7, 7]), rtol=1e-12)
+    weights = np.random.default_rng(0).normal(size=(1, len(bank)))
+    model = CompressedModel.of(kernel, bank, weights)
+    np.testing.assert_allclose(model.score(tl.Treebank(bank.strings())), (weights @ K).T, rtol=1e-9)
+
+
+def test_one_value_whatever_the_tiles_and_threads(bank: tl.Treebank) -> None:
+    kernel = tl.SubsetTree(lam=0.4)
+    alike = tl.Treebank([tl.Tree("S", [bank[i // 9], tl.Tree("A", [str(i % 9)])]) for i in range(90)])  # rows in blocks
+    K = kernel(alike)
+    np.testing.assert_array_equal(kernel(alike, n_jobs=2), K)
+    np.testing.assert_allclose(tl.gram(kernel, alike, memory="80kB", out=np.empty((90, 90))), K, rtol=1e-12)
+
+
+def test_shapes_far_beyond_float64() -> None:
+    """In scaled numbers, too: combs, whose values grow like 2^height."""
+
+    def value(n: int, m: int) -> int:
+        total, same, other = (
+            (n - 1) * (m - 1),
+            1,
+            0,
+        )  # C of nodes of one height, and of two heights of which this is the lower
+        for height in range(1, min(n, m) + 1):
+            total += same + (n + m - 2 * height) * other
+            same, other = 2 * (1 + same), 2 * (1 + other)
+        return total
+
+    heights = [1100, 1150, 1400]
+    bank = tl.Treebank(["(A " * n + "x" + ")" + " (B x))" * (n - 1) for n in heights])
+    logs = [
+        [math.log(value(n, m)) - (math.log(value(n, n)) + math.log(value(m, m))) / 2 for m in heights] for n in heights
+    ]
+    np.testing.assert_allclose(tl.SubsetTree(lam=1.0).normalized()(bank), np.exp(logs), rtol=1e-9)
