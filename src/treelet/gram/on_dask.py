@@ -20,7 +20,7 @@ import treelet
 from treelet.checks import wrong
 from treelet.errors import ClusterError, TreeletError
 from treelet.gram.plan import Block, Plan, Span, Tile
-from treelet.gram.shipped import Shipped, stop_here
+from treelet.gram.shipped import Shipped, let_go
 from treelet.gram.tiles import Place, Values, fill_tile, plan_matrix
 from treelet.kernels.base import Pairwise
 from treelet.work import Advance
@@ -158,9 +158,9 @@ class _Team:
         with suppress(Exception):
             if self.under_way:
                 self.client.cancel(list(self.under_way), force=True)
-                self.client.run(stop_here, self.shipped.token)
-        for future in (*self.under_way, self.held):
-            future.release()  # whoever else holds it: the traceback of an error may
+            for future in (*self.under_way, self.held):
+                future.release()  # whoever else holds it: the traceback of an error may
+            self.client.run(let_go, self.shipped.token)
 
     def _send(self) -> None:
         self.held = self.client.scatter(self.shipped, broadcast=True, hash=False)

@@ -27,7 +27,7 @@ class Shipped:
     """A kernel, rows and columns. In every process that they reach they are bound to each other once.
 
     What arrives gives the same values to the last bit: banks keep the numbers of their parts, by which sums are ordered, and
-    share the stores that they shared. All copies in a process are one object, which is gone when nobody holds it.
+    share the stores that they shared. All copies in a process are one object, until it is let go.
 
     Parameters
     ----------
@@ -105,22 +105,28 @@ class Shipped:
 
 _lock = threading.Lock()
 _here: WeakValueDictionary[str, Shipped] = WeakValueDictionary()
+_latest: Shipped | None = None  # held: who sent it may take the copies back that nobody works with, and send them again
 
 
 def _arrived(token: str, packed: bytes) -> Shipped:
+    global _latest  # noqa: PLW0603
     with _lock:
         found = _here.get(token)
         if found is None:
-            found = _here[token] = Shipped.__new__(Shipped)
+            found = _here[token] = _latest = Shipped.__new__(Shipped)
             found._set(token, packed=packed)
         return found
 
 
-def stop_here(token: str) -> None:
-    """End the work of this process on what has arrived under that token, if it has."""
-    found = _here.get(token)
-    if found is not None:
-        found.stop()
+def let_go(token: str) -> None:
+    """End this process's work on what has arrived under that token, if it has; it is gone then."""
+    global _latest  # noqa: PLW0603
+    with _lock:
+        found = _here.get(token)
+        if found is not None:
+            found.stop()
+        if found is _latest:
+            _latest = None
 
 
 class _Exactly(cloudpickle.Pickler):  # type: ignore[misc]
