@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse.linalg import eigsh
 
 import treelet as tl
-from treelet.gram import reduce
+from treelet.gram import operator, reduce
 from treelet.testing.strategies import trees
 
 KERNELS = [tl.SubsetTree(lam=0.4), tl.SubsetTree(lam=1).normalized(), tl.PartialTree() + tl.Subtree(), tl.SubsetTree().gaussian(2)]  # fmt: skip
@@ -73,6 +74,39 @@ def test_tiles_are_the_matrix_and_no_cell_comes_twice(memory, n_jobs):
         reduce(kernel, bank, Y, take, memory=memory, n_jobs=n_jobs)
         assert (seen == 1).all()
         assert len(tiles) > 1 or memory is None
+
+
+KINDS = [tl.SubsetTree(lam=0.4), tl.PartialTree().normalized(), tl.SubsetTree().gaussian(2), tl.SubsetTree().normalized().distance()]  # fmt: skip
+
+
+@pytest.mark.parametrize("memory", [None, "50kB"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("kernel", KINDS, ids=repr)
+def test_an_operator_is_the_matrix(kernel, memory, n_jobs):
+    bank, other = tl.datasets.flights(60), tl.datasets.flights(30, random_state=5)
+    for Y in (None, other):
+        K, found = kernel(bank, Y), operator(kernel, bank, Y, memory=memory, n_jobs=n_jobs)
+        assert found.shape == K.shape
+        rng = np.random.default_rng(0)
+        V, U = rng.normal(size=(K.shape[1], 3)), rng.normal(size=(60, 2))
+        np.testing.assert_allclose(found @ V, K @ V, atol=1e-10)
+        np.testing.assert_allclose(found @ V[:, 0], K @ V[:, 0], atol=1e-10)
+        np.testing.assert_allclose(found.matvec(V[:, :1]), K @ V[:, :1], atol=1e-10)
+        np.testing.assert_allclose(found.T @ U, K.T @ U, atol=1e-10)
+        np.testing.assert_allclose(found.rmatvec(U[:, 0]), K.T @ U[:, 0], atol=1e-10)
+        for _ in range(5):
+            np.testing.assert_array_equal(found @ V, found @ V)  # however fast threads are
+
+
+def test_solvers_take_an_operator():
+    kernel, bank = tl.SubsetTree().normalized(), tl.datasets.flights(50)
+    K, found = kernel(bank), operator(kernel, bank)
+    np.testing.assert_allclose(eigsh(found, 3, return_eigenvectors=False), np.linalg.eigvalsh(K)[-3:])
+    with pytest.raises(tl.TreeletError, match="not by complex ones"):
+        found @ (1j * np.ones(50))
+    with pytest.raises(tl.TreeletError, match="operator needs a kernel first, got Treebank"):
+        operator(bank, kernel)
+    assert operator(kernel, [], bank).matvec(np.ones(50)).shape == (0,)
 
 
 def test_what_is_wrong_is_said():

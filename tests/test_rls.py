@@ -13,7 +13,7 @@ import scipy.linalg
 from scipy.optimize import minimize
 from sklearn import config_context
 from sklearn.base import clone, is_regressor
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
@@ -688,3 +688,104 @@ def test_other_errors() -> None:
         model.score(NEW, NEW_Y)
     with pytest.raises(tl.errors.ParameterError, match="X is empty"):
         model.score([], [], [])
+
+
+# --- by conjugate gradients -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [None, tl.PartialTree().normalized() + 1, tl.SubsetTree().gaussian(2.0)], ids=repr)
+@pytest.mark.parametrize("alpha", [0.01, 1.0])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_conjugate_gradients_solve_the_same_equations(kernel: Any, alpha: float, n_jobs: int) -> None:
+    bank = tl.datasets.flights(80)
+    y = np.random.default_rng(0).normal(size=(80, 3))
+    y[:, 2] = 0  # solved from the beginning
+    for values in (y, y[:, 0]):
+        exact = RLS(kernel, alpha, solver="eigen").fit(bank, values)
+        found = RLS(kernel, alpha, solver="cg", tol=1e-10, memory="200kB", n_jobs=n_jobs).fit(bank, values)
+        assert (exact.solver_, found.solver_) == ("eigen", "cg")
+        assert 1 <= found.n_iter_ <= 80
+        assert found.residual_ <= 1e-10
+        assert found.predict(bank).shape == values.shape
+        np.testing.assert_allclose(found.predict(bank), exact.predict(bank), atol=1e-7)
+
+
+def test_conjugate_gradients_never_hold_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    plain = np.empty
+
+    def empty(shape: Any, *args: Any, **options: Any) -> Any:
+        made.append(int(np.prod(shape)))
+        return plain(shape, *args, **options)
+
+    monkeypatch.setattr(np, "empty", empty)
+    RLS(solver="cg", memory="200kB").fit(tl.datasets.flights(150), np.arange(150.0))
+    assert 0 < max(made) < 150 * 150 / 4
+
+
+def test_a_given_matrix_and_a_matrix_too_large_for_memory() -> None:
+    K, y = psd(60, 30), np.random.default_rng(0).normal(size=60)
+    expected = RLS("precomputed").fit(K, y)
+    given = RLS("precomputed", solver="cg", tol=1e-10).fit(K, y)
+    np.testing.assert_allclose(given.predict(K), expected.predict(K), atol=1e-6)
+    assert RLS("precomputed", memory=32 * 60 * 60 + 40).fit(K, y).solver_ == "eigen"
+    assert RLS("precomputed", memory=32 * 60 * 60 + 39).fit(K, y).solver_ == "cg"
+    with pytest.raises(tl.errors.ParameterError, match="more than the 50,000 of memory="):
+        RLS("precomputed", memory=50_000, solver="eigen").fit(K, y)
+
+
+def test_what_conjugate_gradients_do_not_give() -> None:
+    bank, y = tl.datasets.flights(30), np.arange(30.0)
+    for params, groups, name in (({"alphas": [1, 2]}, None, "alphas"), ({"basis": 3}, None, "basis"), ({}, y // 3, "groups")):  # fmt: skip
+        with pytest.raises(tl.errors.ParameterError, match=f"{name} of RLS.*solver='eigen'"):
+            RLS(solver="cg", **params).fit(bank, y, groups)
+    model = RLS().fit(bank, y).set_params(solver="cg").fit(bank, y)  # nothing is left of the first fit
+    for call in (lambda: model.path([1]), lambda: model.with_alpha(1), lambda: model.held_out(y // 3)):
+        with pytest.raises(tl.errors.ParameterError, match="needs the decomposition, which solver='cg' does not make"):
+            call()
+    for name in ("loo_predictions_", "path_", "smallest_eigenvalue_"):
+        assert not hasattr(model, name)
+        with pytest.raises(tl.errors.UnavailableError, match=f"this RLS has no {name}, which solver='cg'"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match="'RLS' object has no attribute 'other'"):
+        _ = model.other
+    assert model.set_params(solver="eigen").fit(bank, y).loo_predictions_.shape == (30,)
+    assert not hasattr(model, "n_iter_")
+
+
+def test_conjugate_gradients_say_when_they_have_not_converged() -> None:
+    bank, y = tl.datasets.flights(60), np.random.default_rng(0).normal(size=60)
+    with pytest.warns(ConvergenceWarning, match=r"not converged after 1 iterations: what is left of y is .*max_iter="):
+        model = RLS(tl.SubsetTree(), 1e-6, solver="cg", max_iter=1, memory="100kB").fit(bank, y)
+    assert model.n_iter_ == 1
+    K = psd(20, 20) - 3 * np.eye(20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(tl.errors.ParameterError, match="not positive semi-definite"):
+            RLS("precomputed", 0.01, solver="cg", memory=2000).fit(K, np.arange(20.0))
+
+
+def test_a_model_by_conjugate_gradients_in_a_file(tmp_path: Path) -> None:
+    bank = tl.datasets.flights(30)
+    for y in (np.arange(30.0), np.random.default_rng(0).normal(size=(30, 2))):
+        model = RLS(solver="cg").fit(bank, y)
+        tl.save(model, tmp_path / "m.treelet")
+        again = tl.load(tmp_path / "m.treelet")
+        np.testing.assert_array_equal(again.predict(bank), model.predict(bank))
+        assert (again.solver_, again.n_iter_) == ("cg", model.n_iter_)
+        with pytest.raises(tl.errors.ParameterError, match="which solver='cg' does not make"):
+            again.path([1])
+    check_estimator(RLS(solver="cg", tol=1e-12), TREES, Y)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"solver": "lbfgs"}, "'solver' parameter of RLS must be 'auto', 'eigen' or 'cg'"),
+        ({"tol": 0}, r"'tol' parameter of RLS must be a number in \(0, 1\)"),
+        ({"max_iter": 0}, "'max_iter' parameter of RLS must be an int of at least 1"),
+    ],
+)
+def test_bad_parameters_of_the_solver(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(tl.errors.ParameterError, match=message):
+        RLS(**params).fit(TREES, Y)

@@ -7,6 +7,7 @@
 from treelet.gram.local import gram
 from treelet.gram.neighbours import nearest
 from treelet.gram.plan import parse_memory
+from treelet.gram.products import operator
 from treelet.gram.reduce import reduce
 
-__all__ = ["gram", "nearest", "parse_memory", "reduce"]
+__all__ = ["gram", "nearest", "operator", "parse_memory", "reduce"]

@@ -108,7 +108,7 @@ def each_tile(
 
 
 class _Given:
-    """Tiles that are given away; those of a symmetric matrix together with their mirror images."""
+    """Tiles that are given away."""
 
     def __init__(self, take: Take, symmetric: bool) -> None:
         self._take, self._symmetric = take, symmetric
@@ -117,21 +117,29 @@ class _Given:
     def tile(self, tile: Tile) -> Iterator[Matrix]:
         values = np.empty(tile.shape)
         yield values
-        rows, columns = tile.rows, tile.columns
-        if not self._symmetric:
-            self._take(rows.slice, columns.slice, values)
-        elif tile.halves:
-            square = values[:, rows.begin :]
-            _core.mirror(square, 0, len(rows), 0, len(rows))
-            self._take(rows.slice, rows.slice, square)
-            self._twice(rows, Span(0, rows.begin), values[:, : rows.begin])
-        else:  # of a block of columns: what has these as rows, too, is whole
-            border = min(max(columns.end, rows.begin), rows.end)
-            if rows.begin < border:
-                self._take(slice(rows.begin, border), columns.slice, values[: border - rows.begin])
-            self._twice(Span(border, rows.end), columns, values[border - rows.begin :])
+        for rows, columns, part in pieces(tile, values, self._symmetric):
+            self._take(rows.slice, columns.slice, part)
 
-    def _twice(self, rows: Span, columns: Span, values: Matrix) -> None:
-        if len(rows) and len(columns):
-            self._take(rows.slice, columns.slice, values)
-            self._take(columns.slice, rows.slice, values.T)
+
+def pieces(tile: Tile, values: Matrix, symmetric: bool) -> Iterator[tuple[Span, Span, Matrix]]:
+    """What a tile knows of the matrix, rows, columns and values: of a symmetric one also the tile's mirror image.
+
+    All tiles of a plan together know every cell once.
+    """
+    rows, columns = tile.rows, tile.columns
+    if not symmetric:
+        yield rows, columns, values
+        return
+    if tile.halves:
+        square = values[:, rows.begin :]
+        _core.mirror(square, 0, len(rows), 0, len(rows))
+        yield rows, rows, square
+        columns, values = Span(0, rows.begin), values[:, : rows.begin]
+    else:  # of a block of columns; what has these as rows, too, is whole
+        border = min(max(columns.end, rows.begin), rows.end)
+        if border > rows.begin:
+            yield Span(rows.begin, border), columns, values[: border - rows.begin]
+        rows, values = Span(border, rows.end), values[border - rows.begin :]
+    if values.size:
+        yield rows, columns, values
+        yield columns, rows, values.T

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.encoding import register
+from treelet.learn.least_squares import LeastSquares
 from treelet.learn.ranker import Ranker, nothing_to_learn
-from treelet.learn.rls import LeastSquares
 from treelet.learn.rls_path import Cube, Problem, Spectrum, features, finite, solve, times
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 

@@ -3,229 +3,31 @@
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self
+import warnings
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin, clone
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 
-from treelet.checks import check_number
-from treelet.errors import ParameterError
+from treelet.checks import check_integer, check_one_of, is_number
+from treelet.errors import ParameterError, UnavailableError
 from treelet.gram import parse_memory
+from treelet.gram.plan import DEFAULT_MEMORY
+from treelet.gram.products import Products
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelLearner
+from treelet.learn.conjugate import solve
 from treelet.learn.encoding import register
-from treelet.learn.rls_path import (
-    Problem,
-    RLSPath,
-    Spectrum,
-    check_strength,
-    checked_alphas,
-    features,
-    found_path,
-    left_out,
-)
-from treelet.learn.state import are_floats
+from treelet.learn.least_squares import NOT_BY_PRODUCTS, LeastSquares
+from treelet.learn.rls_path import Problem, Spectrum, features
 from treelet.learn.targets import Rows, checked_groups, checked_outputs
+from treelet.work import progress_bar
 
-
-class Fitted(NamedTuple):
-    """What a fit keeps in memory for other strengths and other groups; no file has it."""
-
-    kernel: Kernel | None
-    data: Any
-    basis: Rows | None
-    problem: Problem
-
-
-class LeastSquares(KernelLearner):
-    """What `RLS` and `RankRLS` share: one decomposition, the path, the basis, the model."""
-
-    alpha: float
-    alphas: Any
-    basis: Any
-    random_state: Any
-    memory: int | float | str | None
-
-    _fitted: ClassVar[tuple[str, ...]] = (
-        *KernelLearner._fitted,
-        "alpha_",
-        "loo_predictions_",
-        "leave_group_out_predictions_",
-        "smallest_eigenvalue_",
-        "path_",
-    )
-
-    # --- fitting ------------------------------------------------------------------------------------------------
-
-    def _fit(self, kernel: Kernel | None, data: Any, y: Matrix, groups: list[Rows] | None, single: bool) -> Self:
-        alphas = np.array([float(self.alpha)])
-        if self.alphas is not None:
-            alphas = checked_alphas(self.alphas, f"The 'alphas' parameter of {self._name}")
-        basis = self._basis(len(data))
-        started = time.perf_counter()
-        K = self._columns(kernel, data, basis, max((len(rows) for rows in groups or []), default=1))
-        made = time.perf_counter()
-        problem = self._problem(K, y, groups, basis)
-        del K
-        done = time.perf_counter()
-        check_strength(alphas, problem.spectrum, self._name, stacklevel=4)
-        path = found_path(problem, alphas, single)
-        coefficients = problem.coefficients(path.best_alpha)
-        for name in self._fitted:
-            self.__dict__.pop(name, None)
-        self._kept = Fitted(kernel, data, basis, problem)
-        self.smallest_eigenvalue_ = problem.spectrum.smallest
-        if self.alphas is not None:
-            self.path_ = path
-        self.alpha_ = path.best_alpha
-        self.loo_predictions_ = path.loo_predictions[path.best].copy()
-        if path.leave_group_out_predictions is not None:
-            self.leave_group_out_predictions_ = path.leave_group_out_predictions[path.best].copy()
-        solved = time.perf_counter()
-        self._make_model(coefficients)
-        self.fit_seconds_ = {
-            "gram": made - started,
-            "decompose": done - made,
-            "solve": solved - done,
-            "compress": time.perf_counter() - solved,
-        }
-        return self
-
-    @abstractmethod
-    def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
-        """Decompose the matrix, which is overwritten; its columns are those of the basis."""
-
-    def _make_model(self, coefficients: Matrix) -> None:
-        kernel, data, basis, _ = self._kept
-        used = np.flatnonzero(coefficients.any(axis=1))
-        self._keep(kernel, data, used if basis is None else basis[used], coefficients[used].T)
-
-    @property
-    def _name(self) -> str:
-        return type(self).__name__
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number(self, "alpha", 0, np.inf)
-        parse_memory(self.memory)
-
-    def _basis(self, n: int) -> Rows | None:
-        """The rows of the basis, ascending."""
-        if self.basis is None:
-            return None
-        chosen = np.asarray(self.basis)
-        if chosen.ndim == 0 and chosen.dtype.kind in "iu" and 1 <= chosen <= n:
-            rows = check_random_state(self.random_state).choice(n, int(chosen), replace=False)
-            return np.sort(rows).astype(np.intp)
-        if chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) and 0 <= chosen.min() <= chosen.max() < n:
-            rows = np.unique(chosen).astype(np.intp)
-            if len(rows) == len(chosen):
-                return rows
-        raise self._refuse("basis", f"None, a number of examples from 1 to {n}, or distinct rows of them")
-
-    _smaller = "give a smaller basis= of examples that make up the function"
-
-    def _columns(self, kernel: Kernel | None, data: Any, basis: Rows | None, largest: int) -> Matrix:
-        """Kernel values of the examples with themselves or with the basis, ours to overwrite."""
-        n = len(data)
-        needed = 32 * n * n if basis is None else 8 * len(basis) * (5 * n + 4 * len(basis))
-        self._check_memory(f"a fit to {n:,} examples", needed + 40 * largest * largest)
-        if kernel is None:
-            return np.array(data if basis is None else data[:, basis], order="C")
-        if basis is None:
-            return self._matrix(kernel, data)
-        return self._gram(kernel, data, data[basis])
-
-    # --- after the fit ------------------------------------------------------------------------------------------
-
-    def path(self, alphas: Any) -> RLSPath:
-        """What other strengths of regularisation would give, from the decomposition of the fit.
-
-        Parameters
-        ----------
-        alphas : sequence of numbers
-
-        Returns
-        -------
-        RLSPath
-            Errors and predictions for held-out examples under each; its `best_alpha` is for `with_alpha`.
-        """
-        self._need_kept("path")
-        alphas = checked_alphas(alphas, "alphas")
-        check_strength(alphas, self._kept.problem.spectrum, self._name)
-        return found_path(self._kept.problem, alphas, self.loo_predictions_.ndim == 1)
-
-    def with_alpha(self, alpha: float) -> Self:
-        """A fitted copy with another strength of regularisation, from the decomposition of the fit."""
-        self._need_kept("with_alpha")
-        other: Self = clone(self).set_params(alpha=alpha, alphas=None)
-        check_number(other, "alpha", 0, np.inf)
-        other._kept, other.smallest_eigenvalue_ = self._kept, self.smallest_eigenvalue_
-        started = time.perf_counter()
-        check_strength(np.array([float(alpha)]), self._kept.problem.spectrum, self._name)
-        path = found_path(self._kept.problem, np.array([float(alpha)]), self.loo_predictions_.ndim == 1)
-        other.alpha_, other.loo_predictions_ = float(alpha), path.loo_predictions[0]
-        if path.leave_group_out_predictions is not None:
-            other.leave_group_out_predictions_ = path.leave_group_out_predictions[0]
-        coefficients = self._kept.problem.coefficients(float(alpha))
-        solved = time.perf_counter()
-        other._make_model(coefficients)
-        other.fit_seconds_ = {"solve": solved - started, "compress": time.perf_counter() - solved}
-        return other
-
-    def held_out(self, groups: Any, alphas: Any = None) -> NDArray[np.float64]:
-        """Predictions for the training examples of each group by what is fitted without it: cross-validation, exactly.
-
-        Parameters
-        ----------
-        groups : array-like
-            The group of each training example, as the folds of a cross-validation. For `RankRLS`, candidates of one
-            query are in one group.
-        alphas : sequence of numbers, optional
-            Strengths of regularisation; by default that of the fit, and the result has no axis for them.
-
-        Returns
-        -------
-        ndarray of shape (examples,), or (alphas, examples); with one more axis for several outputs
-        """
-        self._need_kept("held_out")
-        problem = self._kept.problem
-        rows = checked_groups(groups, len(problem.y), "groups")
-        strengths = np.array([self.alpha_]) if alphas is None else checked_alphas(alphas, "alphas")
-        with np.errstate(all="ignore"):  # what comes out is checked
-            found = left_out(problem, strengths, rows)
-        found = found[:, :, 0] if self.loo_predictions_.ndim == 1 else found
-        return found[0] if alphas is None else found
-
-    def _need_kept(self, method: str) -> None:
-        check_is_fitted(self)
-        if not hasattr(self, "_kept"):
-            raise ParameterError(
-                f"{method} needs the decomposition, which copies, pickles and files do not keep: fit again"
-            )
-
-    def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
-
-    def _check_fitted_state(self) -> None:
-        super()._check_fitted_state()
-        predictions = self.loo_predictions_
-        if not isinstance(predictions, np.ndarray) or not are_floats(predictions, 1 + (predictions.ndim != 1)):
-            raise ValueError("the leave-one-out predictions are missing")
-        left_out = getattr(self, "leave_group_out_predictions_", predictions)
-        if not are_floats(left_out, predictions.ndim) or left_out.shape != predictions.shape or not predictions.size:
-            raise ValueError("the leave-group-out predictions do not fit")
-        if self.model_.outputs != (1 if predictions.ndim == 1 else predictions.shape[1]):
-            raise ValueError("the model has other outputs")
-        if not isinstance(getattr(self, "path_", None), RLSPath | None):
-            raise ValueError("the path is not what it should be")
-        for value in (self.alpha_, self.smallest_eigenvalue_):
-            if not isinstance(value, float) or not np.isfinite(value):
-                raise ValueError("the strength is no number")
+RANK = 300
+"""Of the features that make conjugate gradients faster: more cost more than the iterations that they save."""
+BY_EIGEN = ("loo_predictions_", "leave_group_out_predictions_", "path_", "smallest_eigenvalue_")
 
 
 @register
@@ -257,6 +59,15 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         Threads, for the matrix and the predictions; -1 for one a core. Results do not depend on it.
     progress : bool
         Show a progress bar while the matrix is computed.
+    solver : "auto", "eigen" or "cg"
+        ``"eigen"`` decomposes the matrix, and all that is below follows. ``"cg"`` goes by conjugate gradients and never holds the
+        matrix: it is computed again in each of some ten to a hundred iterations, and of `alphas`, `basis`, `groups`, leave-one-out
+        predictions, `path`, `with_alpha` and `held_out` there is none. ``"auto"`` takes ``"cg"`` where ``"eigen"`` does not fit into
+        `memory` and none of these is asked for.
+    tol : float in (0, 1)
+        Of ``"cg"``: until what is left of `y` is at most this part of it.
+    max_iter : int
+        Of ``"cg"``: after so many iterations it stops in any case, with a warning.
 
     Attributes
     ----------
@@ -277,9 +88,17 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         What predictions are made with.
     fit_seconds_ : dict
         Where the time went: ``gram``, ``decompose``, ``solve``, ``compress``.
+    solver_ : "eigen" or "cg"
+        How it was fitted.
+    n_iter_ : int
+        Iterations, and by `residual_` how well the equations are solved; only of ``"cg"``.
+    residual_ : float
 
     Notes
     -----
+    Conjugate gradients are helped by Nyström features of 300 examples, which are near the matrix (a preconditioner): that takes a third to a sixth
+    of the iterations. Several outputs are solved at once, at the price of one.
+
     The decomposition, 8 n^2 bytes, stays in memory with the estimator for `path`, `with_alpha` and `held_out`; copies,
     pickles and files do not have it.
 
@@ -305,6 +124,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     0.01
     """
 
+    _fitted: ClassVar[tuple[str, ...]] = (*LeastSquares._fitted, "solver_", "n_iter_", "residual_", "flat_")
+
     def __init__(
         self,
         kernel: Kernel | str | None = None,
@@ -316,6 +137,9 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
         progress: bool = False,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -325,6 +149,9 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         self.memory = memory
         self.n_jobs = n_jobs
         self.progress = progress
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit to examples and their values.
@@ -343,7 +170,11 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         kernel, data = self._kernel_and_data(X)
         values, single = checked_outputs(y, len(data))
         held = None if groups is None else checked_groups(groups, len(data), "groups")
-        self._fit(kernel, data, values, held, single)
+        if self._by_products(len(data), held):
+            self._fit_by_products(kernel, data, values, single)
+        else:
+            self._fit(kernel, data, values, held, single)
+            self.solver_ = "eigen"
         self._remember(kernel, data, values)
         return self
 
@@ -361,4 +192,83 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
             As in `fit`; with ``kernel="precomputed"``, kernel values of examples x training examples.
         """
         values = self._values(X)
-        return values[:, 0] if self.loo_predictions_.ndim == 1 else values
+        return values[:, 0] if (self.flat_ if self._is_cg else self.loo_predictions_.ndim == 1) else values
+
+    # --- by conjugate gradients ---------------------------------------------------------------------------------
+
+    @property
+    def _is_cg(self) -> bool:
+        return self.__dict__.get("solver_") == "cg"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in BY_EIGEN and self._is_cg:
+                raise UnavailableError(f"this RLS has no {name}, {NOT_BY_PRODUCTS}")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_one_of("solver", self.solver, ("auto", "eigen", "cg"), of=self)
+        if not is_number(self.tol, 0, 1) or not 0 < self.tol < 1:
+            raise self._refuse("tol", "a number in (0, 1)")
+        check_integer("max_iter", self.max_iter, of=self)
+
+    def _by_products(self, n: int, groups: list[Rows] | None) -> bool:
+        """Whether conjugate gradients are to be taken."""
+        asked = {"alphas": self.alphas, "basis": self.basis, "groups": groups}
+        given = [name for name, value in asked.items() if value is not None]
+        if self.solver == "cg" and given:
+            raise ParameterError(f"{' and '.join(given)} of RLS: these need the decomposition, {NOT_BY_PRODUCTS}")
+        budget = parse_memory(self.memory)
+        return self.solver == "cg" or (
+            self.solver == "auto" and not given and budget is not None and self._needed(n, None) > budget
+        )
+
+    def _fit_by_products(self, kernel: Kernel | None, data: Any, y: Matrix, single: bool) -> None:
+        n, budget = len(data), parse_memory(self.memory) or DEFAULT_MEMORY
+        started = time.perf_counter()
+        rank = min(n, RANK, max(1, budget // (80 * n)))
+        chosen = np.sort(np.random.default_rng(0).choice(n, rank, replace=False)).astype(np.intp)
+        columns = data[:, chosen] if kernel is None else self._gram(kernel, data, data[chosen])
+        near, _, _ = features(columns, chosen, self._name)
+        made = time.perf_counter()
+        times = data.__matmul__ if kernel is None else Products(kernel, data, n_jobs=self.n_jobs, memory=budget).times
+        with progress_bar(self.progress, "digits of the solution", 100) as advance:
+            told = 0
+
+            def step(done: int, residual: float) -> None:
+                nonlocal told
+                reached = min(100, int(100 * np.log(max(residual, self.tol)) / np.log(self.tol)))
+                if reached > told:
+                    advance(reached - told)
+                    told = reached
+
+            found = solve(times, y, float(self.alpha), near, tol=self.tol, max_iter=self.max_iter, step=step)
+        if found.residual > self.tol:
+            warnings.warn(
+                f"RLS has not converged after {found.iterations:,} iterations: what is left of y is {found.residual:.1e} of it, not "
+                f"{self.tol:.1e}. Give a larger max_iter=, or a larger alpha=",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        for name in (*self._fitted, "_kept"):
+            self.__dict__.pop(name, None)
+        self.solver_, self.alpha_, self.flat_ = "cg", float(self.alpha), single
+        self.n_iter_, self.residual_ = found.iterations, found.residual
+        solved = time.perf_counter()
+        used = np.flatnonzero(found.coefficients.any(axis=1))
+        self._keep(kernel, data, used, found.coefficients[used].T)
+        self.fit_seconds_ = {"gram": made - started, "solve": solved - made, "compress": time.perf_counter() - solved}
+
+    def _check_fitted_state(self) -> None:
+        if not self._is_cg:
+            super()._check_fitted_state()
+            return
+        KernelLearner._check_fitted_state(self)
+        if not isinstance(self.flat_, bool) or (self.flat_ and self.model_.outputs != 1):
+            raise ValueError("the model has other outputs")
+        if type(self.n_iter_) is not int or not all(
+            isinstance(value, float) for value in (self.alpha_, self.residual_)
+        ):
+            raise ValueError("the iterations are no numbers")
