@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,6 +158,71 @@ def test_an_index_is_made_once_a_worker(client: Client, bank: tl.Treebank, tmp_p
     assert str(os.getpid()) not in made
 
 
+def test_neighbours(client: Client, bank: tl.Treebank) -> None:
+    kernel = tl.SubsetTree(lam=0.4).normalized()
+    for one in (kernel, kernel.distance()):
+        for options in ({"k": 3}, {"k": 60, "threshold": 0.7}, {"k": 5, "Q": bank[10:30]}, {"k": 5, "memory": "10MB"}):
+            values, numbers = tl.nearest(one, bank, client=client, **options)  # type: ignore[call-overload]
+            expected, order = tl.nearest(one, bank, **options)  # type: ignore[call-overload]
+            np.testing.assert_array_equal(numbers, order)
+            np.testing.assert_array_equal(values, expected)
+    graph = tl.nearest(kernel.distance(), bank, threshold=0.9, graph=True, client=client)
+    assert (graph != tl.nearest(kernel.distance(), bank, threshold=0.9, graph=True)).nnz == 0
+    rows = EXAMPLES["rows"]
+    table = tl.On("tree", tl.SubsetTree()) + tl.On("features", tl.Linear())
+    for here, there in zip(tl.nearest(table, rows, k=2), tl.nearest(table, rows, k=2, client=client), strict=True):
+        np.testing.assert_array_equal(here, there)
+    settled(client)
+
+
+# --- not computed yet -----------------------------------------------------------------------------------------------
+
+
+def test_a_lazy_matrix(client: Client, bank: tl.Treebank) -> None:
+    kernel = tl.PartialTree().normalized() + tl.SubsetTree()
+    lazy = tl.lazy_gram(kernel, bank, chunks=30)
+    assert lazy.chunks == ((30, 30, 10), (30, 30, 10))
+    in_threads, on_workers = (
+        lazy.compute(scheduler="threads"),
+        client.compute(lazy).result(),
+    )
+    np.testing.assert_array_equal(in_threads, on_workers)
+    np.testing.assert_array_equal(in_threads, in_threads.T)
+    np.testing.assert_allclose(in_threads, kernel(bank), rtol=1e-13)
+    np.testing.assert_allclose((lazy @ np.ones(70)).compute(scheduler="threads"), kernel(bank).sum(axis=1), rtol=1e-12)
+    small = tl.lazy_gram(kernel, bank, bank[:20], chunks=(40, 15), dtype="float32", memory="1MB")
+    assert small.dtype == np.float32
+    computed = small.compute(scheduler="threads")
+    assert computed.dtype == np.float32
+    np.testing.assert_allclose(computed, kernel(bank, bank[:20]), rtol=1e-6)
+    one = tl.lazy_gram(kernel, bank)
+    np.testing.assert_array_equal(one.compute(scheduler="threads"), kernel(bank))
+    assert tl.lazy_gram(kernel, [], bank).compute(scheduler="threads").shape == (0, 70)
+
+
+def test_each_pair_of_a_lazy_matrix_is_computed_once(bank: tl.Treebank, monkeypatch: pytest.MonkeyPatch) -> None:
+    from treelet.gram import dask_array
+
+    computed = []
+    chunk = dask_array._chunk
+    monkeypatch.setattr(dask_array, "_chunk", lambda *task: computed.append(task[1]) or chunk(*task))
+    tl.lazy_gram(tl.SubsetTree(), bank, chunks=30).compute(scheduler="synchronous")
+    assert sorted((tile.rows.begin, tile.columns.begin) for tile in computed) == [
+        (0, 0),
+        (30, 0),
+        (30, 30),
+        (60, 0),
+        (60, 30),
+        (60, 60),
+    ]
+
+
+@pytest.mark.parametrize("chunks", [(30, 20), "lots", -2.5])
+def test_chunks_that_make_no_sense(bank: tl.Treebank, chunks: Any) -> None:
+    with pytest.raises(tl.errors.ParameterError, match="'chunks' parameter must be"):
+        tl.lazy_gram(tl.SubsetTree(), bank, chunks=chunks)
+
+
 # --- what goes wrong ----------------------------------------------------------------------------------------------
 
 
@@ -228,6 +294,13 @@ def test_an_interrupt_ends_the_work_of_workers(client: Client) -> None:
     settled(client)
 
 
+def test_what_cannot_be_sent(client: Client, tmp_path: Path) -> None:
+    kernel = Noted(str(tmp_path))
+    kernel.deaths = threading.Lock()  # type: ignore[assignment]
+    with pytest.raises(tl.errors.InputTypeError, match="must be such that can be pickled: cannot pickle"):
+        tl.gram(kernel, ["(A x)"], client=client)
+
+
 @pytest.mark.parametrize("wrong", ["tcp://127.0.0.1:8786", 4, LocalCluster], ids=repr)
 def test_what_is_no_client(wrong: Any) -> None:
     with pytest.raises(tl.errors.ParameterError, match=r"'client' parameter must be a dask.distributed.Client"):
@@ -246,3 +319,6 @@ def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "treelet.gram.on_dask", raising=False)
     with pytest.raises(tl.TreeletError, match=r"client= needs Dask: pip install 'treelet\[dask\]'"):
         tl.gram(tl.SubsetTree(), ["(A x)"], client=object())
+    monkeypatch.setitem(sys.modules, "dask.array", None)
+    with pytest.raises(tl.TreeletError, match=r"lazy_gram needs Dask: pip install 'treelet\[dask\]'"):
+        tl.lazy_gram(tl.SubsetTree(), ["(A x)"])

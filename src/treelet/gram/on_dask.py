@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from pickle import PicklingError
 from typing import Any
 
 import distributed
@@ -18,12 +19,12 @@ from distributed.scheduler import KilledWorker
 
 import treelet
 from treelet.checks import wrong
-from treelet.errors import ClusterError, TreeletError
+from treelet.errors import ClusterError, InputTypeError, TreeletError
 from treelet.gram.plan import Block, Plan, Span, Tile
 from treelet.gram.shipped import Shipped, let_go
 from treelet.gram.tiles import Place, Values, fill_tile, plan_matrix
 from treelet.kernels.base import Pairwise
-from treelet.work import Advance
+from treelet.work import Advance, progress_bar
 
 AHEAD = 3
 """Tiles under way for each thread of the workers: one that is computed, one that waits, one whose result does."""
@@ -128,6 +129,28 @@ class Crew:
                     take(tile, found)
                     advance(tile.cells)
 
+    def each_found(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        far: Callable[[Tile, Values], list[Any]],
+        take: Callable[[Any], object],
+        *,
+        memory: int,
+        progress: bool = False,
+    ) -> None:
+        """Let all values of X with Y be searched: workers send what `far` finds in a tile, and `take` gets it here, one by one."""
+
+        def take_all(tile: Tile, found: list[Any]) -> None:
+            for one in found:
+                take(one)
+
+        numbers = np.dtype(np.float64)
+        plan = self.plan(kernel, X, Y, memory=memory, dtype=numbers, buffers=1)
+        with progress_bar(progress, "kernel values", plan.cells) as advance:
+            self.each_tile(kernel, X, Y, plan.blocks, take_all, far=far, memory=memory, dtype=numbers, advance=advance)
+
 
 class _Team:
     """The workers of a crew with the same examples."""
@@ -137,6 +160,12 @@ class _Team:
         self.waiting: deque[Any] = deque()
         self.under_way: dict[distributed.Future, tuple[Any, distributed.Future]] = {}
         self.losses = self.asked = 0
+        try:
+            shipped.packed()
+        except (PicklingError, TypeError, AttributeError) as error:
+            raise InputTypeError(
+                f"a kernel and examples for Dask workers must be such that can be pickled: {error}"
+            ) from error
         with _told():
             self._send()
 
