@@ -122,7 +122,7 @@ class Crew:
         advance: Advance = lambda cells: None,
     ) -> None:
         """Let the tiles of all blocks be computed; `take` gets them here, one by one, or what `far` made of them there."""
-        with closing(_Team(self, Shipped(kernel, X, Y, memory // 2))) as team:
+        with closing(_Team(self, Shipped(kernel, X, Y, memory // 2, held=True))) as team:
             for block in blocks:
                 work = partial(_computed, columns=block.columns, dtype=dtype.str, far=far)
                 for tile, found in team.results(work, block.tiles):

@@ -27,7 +27,7 @@ class Shipped:
     """A kernel, rows and columns. In every process that they reach they are bound to each other once.
 
     What arrives gives the same values to the last bit: banks keep the numbers of their parts, by which sums are ordered, and
-    share the stores that they shared. All copies in a process are one object, until it is let go.
+    share the stores that they shared. All copies in a process are one object.
 
     Parameters
     ----------
@@ -37,13 +37,16 @@ class Shipped:
         In the kernel's form; without Y, X with itself.
     room : int
         Bytes for indexes over columns; the one that is worked with is kept in any case.
+    held : bool
+        Whether a process that it reaches holds it until `let_go` is called there, or something else is to be held. It may happen that
+        copies which nobody works with are taken back, and sent again.
     """
 
-    def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, room: int) -> None:
-        self._set(uuid.uuid4().hex, content=(kernel, X, Y, room))
+    def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, room: int, held: bool = False) -> None:
+        self._set(uuid.uuid4().hex, held, content=(kernel, X, Y, room))
 
-    def _set(self, token: str, *, packed: bytes | None = None, content: Content | None = None) -> None:
-        self.token, self._packed, self._content = token, packed, content
+    def _set(self, token: str, held: bool, *, packed: bytes | None = None, content: Content | None = None) -> None:
+        self.token, self._held, self._packed, self._content = token, held, packed, content
         self._stop, self._stopped = _core.Stop(), False
         self._lock, self._evaluators = threading.Lock(), dict[Span, tuple[Evaluator, int]]()
 
@@ -57,7 +60,7 @@ class Shipped:
             return self._packed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (self.token, self.packed())
+        return _arrived, (self.token, self._held, self.packed())
 
     def __sizeof__(self) -> int:  # by which Dask knows what it costs to send, and to keep
         return object.__sizeof__(self) + len(self.packed())
@@ -105,16 +108,18 @@ class Shipped:
 
 _lock = threading.Lock()
 _here: WeakValueDictionary[str, Shipped] = WeakValueDictionary()
-_latest: Shipped | None = None  # held: who sent it may take the copies back that nobody works with, and send them again
+_latest: Shipped | None = None  # of those that are held
 
 
-def _arrived(token: str, packed: bytes) -> Shipped:
+def _arrived(token: str, held: bool, packed: bytes) -> Shipped:
     global _latest  # noqa: PLW0603
     with _lock:
         found = _here.get(token)
         if found is None:
-            found = _here[token] = _latest = Shipped.__new__(Shipped)
-            found._set(token, packed=packed)
+            found = _here[token] = Shipped.__new__(Shipped)
+            found._set(token, held, packed=packed)
+        if held:
+            _latest = found
         return found
 
 
