@@ -67,4 +67,26 @@ template <class Store> std::vector<Id> below(const Store &store, const Id *roots
     return found;
 }
 
+// The same nodes in the order in which a reader of one root after the other completes them: children before parents, from left to
+// right. It depends on what the nodes are, not on their numbers.
+template <class Store> std::vector<Id> completed(const Store &store, const Id *roots, std::size_t n, Marks &marks) {
+    std::vector<Id> found, open, kids;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (roots[i] != none) open.push_back(roots[i]);
+        while (!open.empty()) {
+            const Id node = open.back();
+            if (marks.has(node)) { // complete, or all its children are
+                open.pop_back();
+                if (marks[node] == none - 1) marks.set(node, static_cast<Id>(found.size())), found.push_back(node);
+                continue;
+            }
+            marks.set(node, none - 1);
+            kids.clear();
+            store.each_child(node, [&](Id child, double) { kids.push_back(child); });
+            open.insert(open.end(), kids.rbegin(), kids.rend());
+        }
+    }
+    return found;
+}
+
 } // namespace treelet

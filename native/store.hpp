@@ -215,10 +215,11 @@ class Store {
         for (std::size_t k = 0, n = arity(node); k < n; ++k) f(kids[k], 1.0);
     }
 
-    // Takes in the nodes of `other` below `roots`; returns the roots' ids here.
-    std::vector<Id> absorb(const Store &other, const Id *roots, std::size_t n) {
+    // Takes in the nodes of `other` below `roots`, in the order of their numbers or as they are completed; returns the roots' ids
+    // here.
+    std::vector<Id> absorb(const Store &other, const Id *roots, std::size_t n, bool by_number = true) {
         Marks place(other.size());
-        const std::vector<Id> nodes = below(other, roots, n, place);
+        const std::vector<Id> nodes = by_number ? below(other, roots, n, place) : completed(other, roots, n, place);
         Marks label_here(other.label_count());
         std::vector<Id> here(nodes.size()), kids, out(n, none);
         for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -20,7 +20,9 @@ from distributed import Client, LocalCluster
 import treelet as tl
 from conftest import binary
 from treelet.gram import shipped
+from treelet.gram.plan import Block
 from treelet.gram.shipped import Shipped
+from treelet.gram.tiles import compute
 from treelet.testing.cases import EXAMPLES, KERNELS, random_tree
 
 
@@ -110,6 +112,25 @@ def test_results_go_where_they_are_told(client: Client, bank: tl.Treebank, tmp_p
     in_blocks = tl.gram(kernel, bank, client=client, memory="10MB")
     np.testing.assert_array_equal(in_blocks, tl.gram(kernel, bank, out=np.empty((70, 70)), memory="10MB"))
     np.testing.assert_array_equal(in_blocks, in_blocks.T)
+
+
+def test_what_was_ended_is_gone_on_with(
+    client: Client, bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By workers what threads began; the file is the same."""
+    kernel, path = tl.SubsetTree(), tmp_path / "K.npy"
+    tl.gram(kernel, bank, out=tmp_path / "whole.npy", resume=True)
+
+    def part(kernel: Any, X: Any, Y: Any, blocks: Any, *rest: Any) -> None:
+        compute(kernel, X, Y, [Block(block.columns, block.tiles[:3]) for block in blocks], *rest)
+        raise InterruptedError
+
+    with monkeypatch.context() as patched, pytest.raises(InterruptedError):
+        patched.setattr("treelet.gram.stored.compute", part)
+        tl.gram(kernel, bank, out=path, resume=True)
+    assert not path.exists()
+    tl.gram(kernel, bank, out=path, resume=True, client=client)
+    assert path.read_bytes() == (tmp_path / "whole.npy").read_bytes()
 
 
 def test_few_examples_or_none(client: Client) -> None:

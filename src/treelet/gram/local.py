@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from treelet.errors import InputTypeError
-from treelet.gram.places import ArrayPlace, allocated, checked_dtype, checked_place, into_file, is_file
+from treelet.checks import check_boolean, in_words, wrong
+from treelet.errors import InputTypeError, ParameterError
+from treelet.gram.extending import Old
+from treelet.gram.matrix_file import SUFFIXES
+from treelet.gram.places import ArrayPlace, allocated, checked_dtype, checked_place, is_file
 from treelet.gram.plan import DEFAULT_MEMORY, mirrored, parse_memory
-from treelet.gram.tiles import Values, compute, crew_of, plan_matrix
+from treelet.gram.stored import Job, into_file, resumed
+from treelet.gram.tiles import Values, crew_of
 from treelet.kernels.base import Matrix, Pairwise
+from treelet.structures.bank import Bank
 from treelet.work import count_threads, progress_bar, run
-
-if TYPE_CHECKING:
-    from treelet.gram.on_dask import Crew
 
 Out = TypeVar("Out", bound=NDArray[Any])
 
@@ -30,6 +35,8 @@ def gram(
     memory: int | float | str | None = None,
     out: None = None,
     dtype: Literal["float64"] = "float64",
+    resume: bool = False,
+    extend: str | os.PathLike[str] | None = None,
     client: Any | None = None,
     progress: bool = False,
 ) -> Matrix: ...
@@ -43,6 +50,8 @@ def gram(
     memory: int | float | str | None = None,
     out: Out,
     dtype: DTypeLike = "float64",
+    resume: bool = False,
+    extend: str | os.PathLike[str] | None = None,
     client: Any | None = None,
     progress: bool = False,
 ) -> Out: ...
@@ -56,6 +65,8 @@ def gram(
     memory: int | float | str | None = None,
     out: str | os.PathLike[str] | None = None,
     dtype: DTypeLike = "float64",
+    resume: bool = False,
+    extend: str | os.PathLike[str] | None = None,
     client: Any | None = None,
     progress: bool = False,
 ) -> NDArray[Any]: ...
@@ -68,6 +79,8 @@ def gram(
     memory: int | float | str | None = None,
     out: NDArray[Any] | str | os.PathLike[str] | None = None,
     dtype: DTypeLike = "float64",
+    resume: bool = False,
+    extend: str | os.PathLike[str] | None = None,
     client: Any | None = None,
     progress: bool = False,
 ) -> NDArray[Any]:
@@ -88,9 +101,16 @@ def gram(
         in any case.
     out : ndarray or memmap of float64 or float32, or str, optional
         Where the result goes: an array, ``len(X)`` x ``len(Y)``, rows contiguous; or the name of a new file, ``"K.npy"``, which
-        appears when it is complete and is given back mapped.
+        appears when it is complete and is given back mapped, or ``"K.zarr"``, given back as an array of the package zarr.
     dtype : "float64" or "float32"
         Of a new result; an `out` has its own. Values are computed in float64, and rounded when they are stored.
+    resume : bool
+        Keep what is done, in a file: a call that was ended at any moment is gone on with by the same call, and gives the same
+        file to the last bit. Until it is complete it lies beside, as ``K.npy.part``; of what it is, and what of it is done,
+        is in ``K.npy.part.json``, later in ``K.npy.json``. Another kernel or other examples are refused. A matrix that is complete is given back.
+    extend : str, optional
+        The file of a matrix of the first of the examples, ``"K.npy"``: only the rows and columns of the others are computed.
+        It may also be `out`, which is replaced when the new matrix is complete. Only without Y.
     client : dask.distributed.Client, optional
         Let the workers of a Dask cluster compute: `memory` is then what the work of one may take, and `n_jobs` the threads that complete the
         result here. The values are the same. See docs/cluster.md.
@@ -100,7 +120,7 @@ def gram(
     Returns
     -------
     ndarray
-        `out`, if it was given.
+        `out`, if it was given; the file's content, if it was a name.
 
     Examples
     --------
@@ -115,43 +135,57 @@ def gram(
     if not isinstance(kernel, Pairwise):
         raise InputTypeError(f"gram needs a kernel first, got {type(kernel).__name__}")
     threads, budget, numbers = count_threads(n_jobs), parse_memory(memory), checked_dtype(dtype, out)
+    check_boolean("resume", resume)
     crew = crew_of(client)
     given = X, Y
     X = kernel.coerce(X)
     Y = None if Y is None else kernel.coerce(Y)
-    shape = (len(X), len(X if Y is None else Y))
+    if resume or extend is not None:
+        X, Y = _ordered(X), _ordered(Y)
+    job = Job(kernel, X, Y, numbers, threads, budget or DEFAULT_MEMORY, progress, crew=crew)
+    with _extending(job, extend) as job:
+        if is_file(out):
+            matrix: NDArray[Any] = (resumed if resume else into_file)(job, out)  # type: ignore[arg-type]
+            return matrix
+        if resume:
+            raise wrong(
+                "out", f"the name of a file, {in_words([f'*{end}' for end in SUFFIXES])}, with resume=True", out
+            )
+        if out is None:  # what workers may take says nothing about this process
+            return _into_array(job, allocated(job.shape, numbers, budget if crew is None else None))
+        return _into_array(job, checked_place(out, job.shape, given))
 
-    def fill(place: Values) -> Values:
-        return _computed(kernel, X, Y, place, threads, budget or DEFAULT_MEMORY, crew, progress)
 
-    if is_file(out):
-        return into_file(fill, shape, numbers, out)  # type: ignore[arg-type]
-    if out is None:
-        return fill(allocated(shape, numbers, budget if crew is None else None))
-    return fill(checked_place(out, shape, given))
+def _ordered(X: Any) -> Any:
+    """So that equal examples give equal bits, however their bank was made."""
+    return X.ordered() if isinstance(X, Bank) else X
 
 
-def _computed(
-    kernel: Pairwise,
-    X: Any,
-    Y: Any | None,
-    out: Values,
-    threads: int,
-    memory: int,
-    crew: Crew | None,
-    progress: bool,
-) -> Values:
+@contextmanager
+def _extending(job: Job, extend: str | os.PathLike[str] | None) -> Iterator[Job]:
+    """The job, with the matrix that it extends."""
+    if extend is None:
+        yield job
+        return
+    if job.Y is not None:
+        raise ParameterError("only the matrix of a collection with itself can be extended: leave Y out, or extend=")
+    old = Old(extend, job.kernel, job.X, job.dtype)
+    try:
+        yield replace(job, old=old)
+    finally:
+        old.close()
+
+
+def _into_array(job: Job, out: Values) -> Values:
     """Fill `out`, which fits."""
-    if crew is None:
-        plan = plan_matrix(kernel, X, Y, n_jobs=threads, memory=memory, dtype=out.dtype)
-    else:
-        plan = crew.plan(kernel, X, Y, memory=memory, dtype=out.dtype)
+    job = replace(job, dtype=out.dtype)
+    plan, known = job.planned(1, job.threads), job.known(1)
     with ArrayPlace(out) as place:
-        with progress_bar(progress, "kernel values", plan.cells) as advance:
-            if crew is None:
-                compute(kernel, X, Y, plan.blocks, place, threads, advance)
-            else:
-                crew.compute(kernel, X, Y, plan.blocks, place, memory=memory, dtype=out.dtype, advance=advance)
+        if job.old is not None:
+            job.old.copy_to(place, known, job.memory // 4)
+        with progress_bar(job.progress, "kernel values", plan.cells) as advance:
+            job.compute(plan.blocks, place, advance)
         if plan.symmetric:
-            run(place.mirror, mirrored(plan.shape[0], memory // 2, threads), threads, lambda done: None)
+            images = mirrored(plan.shape[0], job.memory // 2, job.threads, known)
+            run(place.mirror, images, job.threads, lambda done: None)
     return out

@@ -74,9 +74,19 @@ class Crew:
         self.counted = time.monotonic()
 
     def plan(
-        self, kernel: Pairwise, X: Any, Y: Any | None, *, memory: int, dtype: np.dtype[Any], buffers: int = 0
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        *,
+        memory: int,
+        dtype: np.dtype[Any],
+        buffers: int = 0,
+        begin: int = 0,
+        at_once: int = 1,
+        grid: int = 1,
     ) -> Plan:
-        """The tiles of a matrix for these workers, each of which may take so much memory."""
+        """The tiles of a matrix for these workers, each of which may take so much memory; see `plan_matrix`."""
         return plan_matrix(
             kernel,
             X,
@@ -85,6 +95,9 @@ class Crew:
             memory=memory,
             dtype=dtype,
             buffers=buffers + AHEAD - 1,
+            begin=begin,
+            at_once=at_once,
+            grid=grid,
             strips=STRIPS * self.threads,
         )
 
