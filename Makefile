@@ -69,6 +69,7 @@ bench: setup
 	$(BIN)/python -m benchmarks.locality
 	$(BIN)/python -m benchmarks.on_dask
 	$(BIN)/python -m benchmarks.stored
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.sketch
 
 # The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions OPTIONS=--quick runs one.
