@@ -19,7 +19,7 @@ from distributed import Client, LocalCluster
 
 import treelet as tl
 from conftest import binary
-from treelet.gram import shipped
+from treelet.gram import on_dask, shipped, stored
 from treelet.gram.plan import Block
 from treelet.gram.shipped import Shipped
 from treelet.gram.tiles import compute
@@ -47,11 +47,16 @@ def bank() -> tl.Treebank:
     return tl.Treebank([random_tree(rng, int(rng.integers(1, 30))) for _ in range(70)])
 
 
+def kept() -> int:
+    """How much a worker keeps of what was sent."""
+    return sum(one._content is not None or bool(one._evaluators) for one in list(shipped._here.values()))
+
+
 def settled(client: Client) -> None:
     """Wait until both workers are there and nothing is left of earlier work."""
     client.wait_for_workers(2, timeout=60)
     end = time.monotonic() + 30
-    while any(client.run(lambda: len(shipped._here)).values()) or any(client.processing().values()):
+    while any(client.run(kept).values()) or any(client.processing().values()):
         assert time.monotonic() < end, "workers keep what nobody asks for any more"
         time.sleep(0.05)
 
@@ -126,7 +131,7 @@ def test_what_was_ended_is_gone_on_with(
         raise InterruptedError
 
     with monkeypatch.context() as patched:
-        patched.setattr("treelet.gram.stored.compute", part)
+        patched.setattr(stored, "compute", part)
         with pytest.raises(InterruptedError):
             tl.gram(kernel, bank, out=path, resume=True)
     assert not path.exists()
@@ -263,9 +268,7 @@ def test_a_killed_worker_costs_its_tiles_only(client: Client, bank: tl.Treebank,
 def test_all_workers_lost_at_once(client: Client, bank: tl.Treebank) -> None:
     """The examples went with them: they are sent again."""
     settled(client)
-    from treelet.gram.on_dask import Crew
-
-    crew, pids, seen = Crew(client), set(client.run(os.getpid).values()), []
+    crew, pids, seen = on_dask.Crew(client), set(client.run(os.getpid).values()), []
     kernel, K = tl.SubsetTree(), np.full((70, 70), np.nan)
     plan = crew.plan(kernel, bank, None, memory=1 << 30, dtype=K.dtype)
 
@@ -285,7 +288,7 @@ def test_a_tile_that_kills_every_worker_is_given_up(
     client: Client, bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settled(client)
-    monkeypatch.setattr("treelet.gram.on_dask.LOSSES", 1)
+    monkeypatch.setattr(on_dask, "LOSSES", 1)
     with pytest.raises(tl.errors.ClusterError, match=r"Dask workers.* memory= says how much the work of one may take"):
         tl.gram(Noted(str(tmp_path), deaths=30), bank, client=client, out=tmp_path / "K.npy")
     assert not list(tmp_path.glob("*npy*"))

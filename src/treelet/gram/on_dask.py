@@ -200,9 +200,10 @@ class _Team:
         with suppress(Exception):
             if self.under_way:
                 self.client.cancel(list(self.under_way), force=True)
-            for future in (*self.under_way, self.held):
-                future.release()  # whoever else holds it: the traceback of an error may
+        with suppress(Exception):
             self.client.run(let_go, self.shipped.token)
+        for future in (*self.under_way, self.held):
+            future.release()  # whoever else holds it: the traceback of an error may
 
     def _send(self) -> None:
         self.held = self.client.scatter(self.shipped, broadcast=True, hash=False)

@@ -83,6 +83,8 @@ class Shipped:
             return self._evaluators[columns][0]
 
     def _unpacked(self) -> Content:
+        if self._stopped:
+            raise RuntimeError("stopped")
         if self._content is None:
             assert self._packed is not None
             self._content = cloudpickle.loads(self._packed)
@@ -101,9 +103,10 @@ class Shipped:
             _core.watch(_core.Stop())  # the thread is not ours
 
     def stop(self) -> None:
-        """End what is under way."""
+        """End what is under way; what was made of the examples goes, whoever still holds this, as tracebacks do."""
         self._stopped = True
         self._stop.set()
+        self._content, self._evaluators = None, {}
 
 
 _lock = threading.Lock()
