@@ -72,6 +72,7 @@ def main() -> None:
     bank = trees[np.sort(order[QUERIES:])].compact()
     kept = trees[np.sort(order[QUERIES : QUERIES + KEPT])].compact()
     rows = [measured(name, bank, texts, kept) for name in KERNELS]
+    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
     made = report.provenance("python -m benchmarks.nearest")
     page = "\n\n".join(
         [
@@ -79,8 +80,8 @@ def main() -> None:
             f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. Ten neighbours, normalised kernels, trees of newspapers, "
             f"questions and biomedical articles; {QUERIES} queries that are not among them, as bracketed text. A query is asked alone, in one thread, of "
             f"`Nearest` fitted to {KEPT:,} trees; without an index that is kept, `nearest` makes one for it. All {QUERIES} at once go by `nearest` in "
-            f"{THREADS} threads, from a Treebank of {len(bank):,} trees of which nothing is known: index and self-values are counted. Wall time, and where it is said CPU time, which other work on "
-            "the machine lengthens less.",
+            f"{THREADS} threads, from a Treebank of {len(bank):,} trees of which nothing is known: index and self-values are counted. Wall time on {cores} cores with a load of {load:.1f} (more "
+            "than the cores: others had work there, too); CPU time, of all threads, where it is said, which that lengthens less.",
             report.table(
                 ("kernel", "fit, s", "one query, median, ms", "mean", "most", "mean CPU", "not kept, ms", f"{QUERIES} x {len(bank):,}, s", "CPU, s", "as whole rows sorted"),
                 [
@@ -92,7 +93,12 @@ def main() -> None:
             ),
         ]
     ) + "\n"  # fmt: skip
-    report.write(ROOT / "docs" / "results", "nearest", {"rows": rows, "trees": len(bank), "made_by": made}, page)
+    report.write(
+        ROOT / "docs" / "results",
+        "nearest",
+        {"rows": rows, "trees": len(bank), "load": load, "cores": cores, "made_by": made},
+        page,
+    )
     print(page)
 
 
