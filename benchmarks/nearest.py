@@ -80,8 +80,8 @@ def main() -> None:
             f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. Ten neighbours, normalised kernels, trees of newspapers, "
             f"questions and biomedical articles; {QUERIES} queries that are not among them, as bracketed text. A query is asked alone, in one thread, of "
             f"`Nearest` fitted to {KEPT:,} trees; without an index that is kept, `nearest` makes one for it. All {QUERIES} at once go by `nearest` in "
-            f"{THREADS} threads, from a Treebank of {len(bank):,} trees of which nothing is known: index and self-values are counted. Wall time on {cores} cores with a load of {load:.1f} (more "
-            "than the cores: others had work there, too); CPU time, of all threads, where it is said, which that lengthens less.",
+            f"{THREADS} threads, from a Treebank of {len(bank):,} trees of which nothing is known: index and self-values are counted. Wall time on {cores} cores with a load of {load:.1f}"
+            f"{' (more than the cores: others had work there, too)' if load > cores else ''}; CPU time, of all threads, where it is said, which that lengthens less.",
             report.table(
                 ("kernel", "fit, s", "one query, median, ms", "mean", "most", "mean CPU", "not kept, ms", f"{QUERIES} x {len(bank):,}, s", "CPU, s", "as whole rows sorted"),
                 [
