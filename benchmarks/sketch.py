@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,11 @@ def timed(work: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     return work(*args), time.process_time() - begin
 
 
+wsj = cache(tl.datasets.wsj_sample)
+
+
 def sample() -> tl.Treebank:
-    bank = tl.datasets.wsj_sample()[0]
+    bank = wsj()[0]
     return bank[np.random.default_rng(0).permutation(len(bank))[:1000]].compact()
 
 
