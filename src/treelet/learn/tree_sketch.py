@@ -24,6 +24,7 @@ MANY = 100  # fitted trees among which what one alone has may be left out
 SMALLEST = 1e-6  # decays below it leave the range of a float32
 PROBED = 512  # trees by which is estimated how much of the kernel is left where rare parts are left out
 PROBE_WAVES = 256
+PROBE_EXACT = 1024
 Features = NDArray[Any]
 
 
@@ -170,7 +171,9 @@ class TreeSketch(FeatureMap):
     def _left(self, sketched: _Sketched, bank: Treebank, parts: _Parts) -> float:
         """The mean self-value of normalised trees without their rare fragments, by a small sketch of some of them."""
         some = bank[np.linspace(0, len(bank) - 1, min(PROBED, len(bank))).astype(np.int64)]
-        probe = sketched.native(PROBE_WAVES, self.seed_, parts.key, np.full(len(parts.key), -1, np.int32), True)
+        counted = np.arange(len(parts.key))
+        counted[PROBE_EXACT:] = -1
+        probe = sketched.native(PROBE_WAVES, self.seed_, parts.key, counted.astype(np.int32), True)
         vectors = np.empty((len(some), probe.width), np.float32)
         sketched.write(probe, some, sketched.logs(some), vectors)
         return float(np.square(vectors.astype(np.float64)).sum(axis=1).mean())
