@@ -65,7 +65,10 @@ bench: setup
 	$(BIN)/python -m benchmarks.parsing
 	$(BIN)/python -m benchmarks.reranking
 	$(BIN)/python -m benchmarks.rls
+	$(BIN)/python -m benchmarks.nearest
 	$(BIN)/python -m benchmarks.locality
+	$(BIN)/python -m benchmarks.stored
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.sketch
 
 # The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions OPTIONS=--quick runs one.

@@ -46,6 +46,23 @@ def test_neighbours_within_the_file_and_what_they_share(bank: Path) -> None:
     assert set(shared) <= known
 
 
+def test_only_those_that_are_near_enough(bank: Path) -> None:
+    kernel = tl.SubsetTree().normalized()
+    K = kernel(flights(40))
+    found = json.loads(run("nearest", bank, "--threshold", 0.3, "--json").stdout)["queries"]
+    for row, query in enumerate(found):
+        wanted = [n for n in range(40) if n != row and K[row, n] >= 0.3]
+        assert sorted(one["number"] - 1 for one in query["nearest"]) == wanted
+        values = [one["value"] for one in query["nearest"]]
+        assert values == sorted(values, reverse=True)
+    few = json.loads(run("nearest", bank, "--threshold", 0.3, "-k", 1, "--json").stdout)["queries"]
+    assert [one["nearest"] for one in few] == [one["nearest"][:1] for one in found]
+    assert {len(one["nearest"]) for one in few} == {0, 1}
+    result = run("nearest", bank, bank, "--threshold", 1, "--top", 0)
+    assert result.stdout.count("   1.0000  ") == 40
+    assert "   none is as near as that" in run("nearest", bank, "(X y)", "--threshold", 0.5).stdout
+
+
 def test_from_the_standard_input(bank: Path) -> None:
     assert run("nearest", bank, "-", "-k", 1, input=bank.read_text()).stdout.count("1.0000  ") == 40
     assert run("nearest", "-", "-k", 1, input=bank.read_text()).stdout == run("nearest", bank, "-k", 1).stdout

@@ -104,13 +104,15 @@ def test_values_that_fit_no_float_are_compared_all_the_same(bank):
         np.testing.assert_allclose(values, expected)
 
 
-def test_threads_may_ask_at_once(bank):
+def test_threads_may_ask_at_once(bank, made):
     search = tl.Nearest(KERNEL + tl.PartialTree(), n_neighbors=4).fit(bank)
     expected = search.kneighbors(bank)[1]
     fresh = pickle.loads(pickle.dumps(search))
+    made.clear()
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda n: fresh.kneighbors(bank[n : n + 1])[1][0], range(len(bank))))
     np.testing.assert_array_equal(found, expected)
+    assert len(made) == 1
 
 
 # --- thresholds and graphs ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import warnings
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,8 +47,15 @@ def command(
     k: Annotated[
         int | None,
         typer.Option(
-            "--k", "-k", metavar="N", help=f"How many neighbours of each. By default {DEFAULT_K}, if there are."
+            "--k",
+            "-k",
+            metavar="N",
+            help=f"How many neighbours of each. By default {DEFAULT_K}, if there are; with --threshold all that reach it.",
         ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(metavar="VALUE", help="Only neighbours of at least this value; 1 is the same to the kernel."),
     ] = None,
     kernel: Annotated[
         str, typer.Option(metavar="NAME", autocompletion=among(*KERNELS), help="st, sst or pt, always normalised.")
@@ -86,17 +94,30 @@ def command(
         queries, asked = Treebank([read_argument(query, "QUERY", reading)]), None
     elif query is not None:
         queries, asked = _read(query, reading)
-    if k is None:
+    if k is None and threshold is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
-    values, rows = nearest(chosen.normalized(), trees, queries, k, n_jobs=n_jobs, memory=memory, progress=progress)
-    there = chosen.self_values(trees if queries is None else queries) > 0  # missing trees are near to nothing
-    if unlike := int((there & (values[:, 0] == 0)).sum()):
-        warnings.warn(
-            f"{unlike:,} of {len(values):,} trees share nothing with any tree of BANK: are they of the same kind, read in the same way?",
-            TreeletWarning,
-            stacklevel=2,
-        )
-    found = _found(chosen, trees if queries is None else queries, trees, values.tolist(), rows.tolist(), top)
+    near = nearest(
+        chosen.normalized(),
+        trees,
+        queries,
+        k,
+        threshold=threshold,
+        graph=True,
+        n_jobs=n_jobs,
+        memory=memory,
+        progress=progress,
+    )
+    neighbours = _listed(near, but_itself=query is None)
+    if threshold is None:
+        there = chosen.self_values(trees if queries is None else queries) > 0  # missing trees are near to nothing
+        best = [max((value for value, _ in row), default=0.0) for row in neighbours]
+        if unlike := sum(known and value == 0 for known, value in zip(there, best, strict=True)):
+            warnings.warn(
+                f"{unlike:,} of {len(best):,} trees share nothing with any tree of BANK: are they of the same kind, read in the same way?",
+                TreeletWarning,
+                stacklevel=2,
+            )
+    found = _found(chosen, trees if queries is None else queries, trees, neighbours, top)
     for one in found:
         for item, where in [(one, asked), *((neighbour, places) for neighbour in one["nearest"])]:
             if where is not None:
@@ -117,8 +138,17 @@ def _read(file: str, reading: Reading) -> tuple[Treebank, list[str] | None]:
     return bank_of(document), None if document.lines is None else [f"{name}:{line}" for line in document.lines]
 
 
+def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
+    """The neighbours of each query, value and row, out of a graph of them."""
+    values, rows = graph.data.tolist(), graph.indices.tolist()
+    return [
+        [(values[at], rows[at]) for at in range(begin, end) if not (but_itself and rows[at] == query)]
+        for query, (begin, end) in enumerate(pairwise(graph.indptr.tolist()))
+    ]
+
+
 def _found(
-    kernel: Kernel, queries: Treebank, trees: Treebank, values: list[list[float]], rows: list[list[int]], top: int
+    kernel: Kernel, queries: Treebank, trees: Treebank, near: list[list[tuple[float, int]]], top: int
 ) -> list[dict[str, Any]]:
     """Each query with its neighbours, ready for JSON."""
     from treelet.explain import shared_fragments
@@ -126,7 +156,7 @@ def _found(
     found = []
     for number, query in enumerate(queries):
         neighbours = []
-        for value, row in zip(values[number], rows[number], strict=True):
+        for value, row in near[number]:
             tree = trees[row]
             shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
             widest = sorted(shared, key=lambda one: -len(one.tree.productions()))[:top]
@@ -141,6 +171,8 @@ def _text(query: dict[str, Any]) -> str:
     for neighbour in query["nearest"]:
         lines.append(f"   {neighbour['value']:.4f}  {neighbour['number']}. {_shown(neighbour)}")
         lines += [f"             {fragment}" for fragment in neighbour["shared"]]
+    if not query["nearest"]:
+        lines.append("   none is as near as that")
     return "\n".join(lines)
 
 

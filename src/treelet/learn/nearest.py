@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from threading import Lock
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from treelet.work import count_threads
 
 Mode = Literal["distance", "similarity", "connectivity"]
 MODES = ("distance", "similarity", "connectivity")
+_making = Lock()  # threads that ask at once get one index
 
 
 @register
@@ -198,11 +200,13 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     def _index(self, kernel: Pairwise) -> Index:
         """What neighbours are asked of, under the kernel or its distance; both have one native index."""
-        indexes = self.__dict__.setdefault("_indexes", {})
-        if type(kernel) not in indexes:
-            data = next((index.data for index in list(indexes.values())), self.X_fit_)
-            indexes[type(kernel)] = Index(kernel, data, parse_memory(self.memory), type(self).__name__, "n_neighbors")
-        found: Index = indexes[type(kernel)]
+        with _making:
+            indexes = self.__dict__.setdefault("_indexes", {})
+            if type(kernel) not in indexes:
+                data = next((index.data for index in indexes.values()), self.X_fit_)
+                memory = parse_memory(self.memory)
+                indexes[type(kernel)] = Index(kernel, data, memory, type(self).__name__, "n_neighbors")
+            found: Index = indexes[type(kernel)]
         return found
 
     def _check_parameters(self) -> None:
