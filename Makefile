@@ -67,6 +67,8 @@ bench: setup
 	$(BIN)/python -m benchmarks.rls
 	$(BIN)/python -m benchmarks.nearest
 	$(BIN)/python -m benchmarks.locality
+	$(BIN)/python -m benchmarks.stored
+	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.sketch
 
 # The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions OPTIONS=--quick runs one.

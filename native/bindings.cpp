@@ -21,8 +21,9 @@ template <> struct ParametersOf<SubsetTreeColumns> {
     }
 };
 template <> struct ParametersOf<PartialTreeColumns> {
-    template <class Num> static auto of(double lam, double mu, bool leaves, double terminal, const Similar *similar) {
-        return std::tuple(as_parameter<Num>(lam, 0), as_parameter<Num>(mu, 1), leaves, terminal, similar ? *similar : Similar{});
+    template <class Num> static auto of(double lam, double mu, bool leaves, double terminal, SimilarPtr similar) {
+        if (!similar) similar = std::make_shared<const Similar>();
+        return std::tuple(as_parameter<Num>(lam, 0), as_parameter<Num>(mu, 1), leaves, terminal, std::move(similar));
     }
 };
 
@@ -292,7 +293,7 @@ NB_MODULE(_core, m) {
     bind_columns<SubtreeColumns, double>(m, "SubtreeColumns", "Columns of a subtree-kernel matrix.", "lam"_a);
     bind_columns<SubsetTreeColumns, double, int, bool>(m, "SubsetTreeColumns", "Columns of a subset-tree-kernel matrix.", "lam"_a,
                                                        "max_depth"_a, "leaves"_a);
-    bind_columns<PartialTreeColumns, double, double, bool, double, const Similar *>(
+    bind_columns<PartialTreeColumns, double, double, bool, double, SimilarPtr>(
         m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "terminal"_a,
         "similar"_a.none());
     bind_forests(m, weights);

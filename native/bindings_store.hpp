@@ -27,6 +27,22 @@ template <class Store, class Other> auto grown(std::shared_ptr<const Store> self
     return std::make_pair(store, to_numpy(std::move(here)));
 }
 
+// A store whose numbers follow from what the roots are alone, and the roots in it; nothing if the numbers here rise as those would.
+template <class Store> std::optional<std::pair<std::shared_ptr<Store>, nb::ndarray<nb::numpy, Id, nb::ndim<1>>>>
+ordered(const Store &self, IdArray roots) {
+    check_ids(roots, self.size(), "root", none);
+    auto store = std::make_shared<Store>();
+    std::vector<Id> here;
+    {
+        nb::gil_scoped_release free;
+        Marks place(self.size());
+        const std::vector<Id> nodes = completed(self, roots.data(), roots.shape(0), place);
+        if (std::is_sorted(nodes.begin(), nodes.end())) return std::nullopt;
+        here = store->absorb(self, roots.data(), roots.shape(0), false);
+    }
+    return std::make_pair(store, to_numpy(std::move(here)));
+}
+
 // One store of the parts below the roots of several, and all those roots in it. Each store is taken in once.
 template <class Store> auto joined(const std::vector<std::shared_ptr<const Store>> &stores, const std::vector<IdArray> &roots) {
     if (stores.size() != roots.size()) refuse("as many stores as arrays of roots are needed");
@@ -59,6 +75,9 @@ template <class Store> nb::class_<Store> bind_store(nb::module_ &m, const char *
         .def_prop_ro("child_count", &Store::child_count)
         .def("grown", &grown<Store, Store>, "other"_a, "roots"_a,
              "A store over this one that also holds other's parts below roots, and those roots in it. Nothing is copied.")
+        .def("ordered", &ordered<Store>, "roots"_a,
+             "A store whose numbers follow from what the roots are alone, and the roots in it; None if the numbers here rise "
+             "likewise.")
         .def_static("joined", &joined<Store>, "stores"_a, "roots"_a,
                     "One store of the parts below the roots of several, and all those roots in it.");
 }

@@ -18,11 +18,12 @@ template <class Num> struct PartialTreeValues { // Delta(u, .)
     bool memory() const { return value.capacity() != 0; }
 };
 
-// The same, for single cells: looked up without a branch.
+// The same, as a child's parent wants it: single cells are looked up without a branch.
 template <class Num> struct PartialTreeCells {
     const Num *table;
     Num few[2];
     Id exception, dense; // dense: all bits or none
+    bool word;           // only asked where words have a factor of their own
     Num operator[](Id cell) const { return table[(cell & dense) | ((cell == exception) & ~dense)]; }
 };
 
@@ -38,7 +39,7 @@ template <class Num> class ChildSequences {
     using Values = PartialTreeValues<Num>;
 
   public:
-    static constexpr std::size_t sweep = 128; // columns computed together
+    static constexpr std::size_t sweep = 512; // columns computed together
 
     // `constant` is Delta of two nodes with nothing below in common, `terminal` that of two of which one has no children.
     ChildSequences(const PartialTreeIndex &index, const Similar &similar, Num lam, Num constant, Num terminal, bool plain)
@@ -48,32 +49,41 @@ template <class Num> class ChildSequences {
         power_[Plan::apart] = Num(0);
     }
 
-    // S(u, v) for `width` columns of a group from `from` on; values(child) are those of a child of u.
-    template <class Of> const Num *sum(const Store &store, Id u, const Group &g, const Plan::Match *match, std::size_t count,
-                                       Id from, std::size_t width, Of values, ChildScratch<Num> &s, Pulse &pulse) const {
-        if (s.total.size() < sweep) s.total.resize(sweep);
-        if (count == Plan::by_grid)
-            by_grid(store, u, g, from, width, values, s, pulse);
-        else
-            by_chains(store, store.children(u), g, match, count, from, width, values, s);
-        return s.total.data();
-    }
-    // Calls use(cell, S) for the columns before cell `stop` of which a plan tells all.
-    template <class Of, class Use>
-    void singles(const Store &store, Id u, const Plan &plan, Id stop, Of values, ChildScratch<Num> &s, Use use) const {
-        if (plan.one.empty() && plan.two.empty() && plan.more.empty()) return;
+    // What the following need to know of u's children; values(child) are those of a child.
+    template <class Of> void look_up(const Store &store, Id u, Of values, ChildScratch<Num> &s) const {
         const std::size_t arity = store.arity(u);
         const Id *kids = store.children(u);
         if (s.cells.size() < arity) s.cells.resize(arity);
-        PartialTreeCells<Num> *const row = s.cells.data();
         for (std::size_t a = 0; a < arity; ++a) {
             const Values &known = values(kids[a]);
+            PartialTreeCells<Num> &cells = s.cells[a];
             const bool dense = known.kind == Values::dense;
-            row[a].few[0] = constant_, row[a].few[1] = known.exceptional;
-            row[a].table = dense ? known.value.data() : row[a].few;
-            row[a].exception = known.kind == Values::one_exception ? known.exception : none;
-            row[a].dense = dense ? ~0 : 0;
+            cells.word = !plain_ && store.arity(kids[a]) == 0;
+            cells.few[0] = cells.word ? terminal_ : constant_, cells.few[1] = known.exceptional;
+            cells.table = dense ? known.value.data() : cells.few;
+            cells.exception = known.kind == Values::one_exception ? known.exception : none;
+            cells.dense = dense ? ~0 : 0;
         }
+    }
+    // S(u, v) for `width` columns of a group from `from` on.
+    const Num *sum(const Store &store, Id u, const Group &g, const Plan::Match *match, std::size_t count, Id from,
+                   std::size_t width, ChildScratch<Num> &s, Pulse &pulse) const {
+        if (s.total.size() < sweep) s.total.resize(sweep);
+        if (count == Plan::by_grid)
+            by_grid(store, u, g, from, width, s, pulse);
+        else
+            by_chains(g, match, count, from, width, s);
+        return s.total.data();
+    }
+    // Calls use(cell, S) for a plan's single columns before cell `stop`, counted from the label's begin.
+    template <class Use>
+    void singles(const Store &store, Id u, const Plan &plan, Id begin, Id stop, ChildScratch<Num> &s, Pulse &pulse, Use use) const {
+        for (const Plan::Entry &x : plan.rest) {
+            const Group &g = index_.group(x.group);
+            if (g.begin - begin >= stop) break;
+            use(g.begin - begin, *sum(store, u, g, plan.match.data() + x.first, x.count, 0, 1, s, pulse));
+        }
+        const PartialTreeCells<Num> *const row = s.cells.data();
         for (const Plan::One *x = plan.one.data(), *end = x + plan.one.size(); x < end && x->cell < stop; ++x)
             use(x->cell, row[x->a][x->slot]);
         for (const Plan::Two *x = plan.two.data(), *end = x + plan.two.size(); x < end && x->cell < stop; ++x) {
@@ -81,7 +91,7 @@ template <class Num> class ChildSequences {
             use(x->cell, before + met * (power_[x->gaps] * before + Num(1)));
         }
         for (const Plan::More *x = plan.more.data(), *end = x + plan.more.size(); x < end && x->cell < stop; ++x)
-            use(x->cell, chained(row, plan.met.data() + x->first, x->count));
+            use(x->cell, chained(row, plan.met.data() + x->first, x->count, plan.gap.data() + x->gaps));
     }
     // Whether words have no factor of their own.
     bool plain() const { return plain_; }
@@ -89,11 +99,10 @@ template <class Num> class ChildSequences {
 
   private:
     // T_x = Delta_x * (1 + sum of lam^gaps T_y over the matches y before x on both sides); S = sum of T_x.
-    template <class Of> void by_chains(const Store &store, const Id *kids, const Group &g, const Plan::Match *match,
-                                       std::size_t count, Id from, std::size_t width, Of values, ChildScratch<Num> &s) const {
+    void by_chains(const Group &g, const Plan::Match *match, std::size_t count, Id from, std::size_t width,
+                   ChildScratch<Num> &s) const {
         const auto meet_child = [&](std::size_t x, Num *out) {
-            const Id child = kids[match[x].a];
-            meet(values(child), is_word(store, child), g, match[x].b, match[x].sigma, from, width, out);
+            meet(s.cells[match[x].a], g, match[x].b, match[x].sigma, from, width, out);
         };
         Num *const total = s.total.data();
         if (count == 1) return meet_child(0, total);
@@ -124,13 +133,11 @@ template <class Num> class ChildSequences {
         }
     }
     // The same for a single column.
-    Num chained(const PartialTreeCells<Num> *row, const Plan::Met *match, std::size_t count) const {
+    Num chained(const PartialTreeCells<Num> *row, const Plan::Met *match, std::size_t count, const std::uint8_t *gap) const {
         Num chain[Plan::chain_limit], total(0);
         for (std::size_t x = 0; x < count; ++x) {
             Num before(1);
-            for (std::size_t y = 0; y < x; ++y)
-                if (match[y].a < match[x].a && match[y].b < match[x].b)
-                    before += gap_weight(match[x].a - match[y].a + match[x].b - match[y].b - 2) * chain[y];
+            for (std::size_t y = 0; y < x; ++y) before += power_[*gap++] * chain[y];
             chain[x] = before * row[match[x].a][match[x].slot];
             total += chain[x];
         }
@@ -145,8 +152,7 @@ template <class Num> class ChildSequences {
     // The same sum where many children meet: O(cells that count) a column instead of O(matches^2).
     //   E(a,b) = sum_{b' <= b} lam^(b-b') T(a,b'),  D(a,b) = lam D(a-1,b) + E(a,b),  T(a,b) = Delta (1 + D(a-1,b-1)).
     // D and E only ever enter as 1 + D, so cells where they have decayed to nothing are passed over.
-    template <class Of> void by_grid(const Store &store, Id u, const Group &g, Id from, std::size_t width, Of values,
-                                     ChildScratch<Num> &s, Pulse &pulse) const {
+    void by_grid(const Store &store, Id u, const Group &g, Id from, std::size_t width, ChildScratch<Num> &s, Pulse &pulse) const {
         if (s.chain.size() < static_cast<std::size_t>(g.arity)) s.chain.resize(static_cast<std::size_t>(g.arity));
         Num *D = s.chain.data();
         const Id *kids = store.children(u);
@@ -173,7 +179,7 @@ template <class Num> class ChildSequences {
                     E *= lam;
                     if (match != match_end && match->position == b) {
                         Num met;
-                        meet(values(kids[a]), is_word(store, kids[a]), g, b, match->sigma, from + static_cast<Id>(r), 1, &met);
+                        meet(s.cells[a], g, b, match->sigma, from + static_cast<Id>(r), 1, &met);
                         const Num T = met * (one + left);
                         total += T;
                         E += T;
@@ -197,31 +203,16 @@ template <class Num> class ChildSequences {
     static bool negligible(double value) { return value < 1e-40; }
     template <class Other> static bool negligible(Other value) { return value == 0; }
 
-    // Only asked where words have a factor of their own.
-    bool is_word(const Store &store, Id child) const { return !plain_ && store.arity(child) == 0; }
-
     // Delta(child, child b of each column).
-    void meet(const Values &row, bool word, const Group &g, Id b, double sigma, Id from, std::size_t width, Num *out) const {
+    void meet(const PartialTreeCells<Num> &cells, const Group &g, Id b, double sigma, Id from, std::size_t width, Num *out) const {
         const Id *slot = index_.slots(g, b) + from;
-        const Num constant = word ? terminal_ : constant_;
-        if (sigma != 1) {
-            const Id childless = index_.childless(g, b);
-            const Num alike = terminal_ * Num(sigma), unlike(0);
-            for (std::size_t r = 0; r < width; ++r) out[r] = slot[r] == childless ? alike : unlike;
-            return;
-        }
-        switch (row.kind) {
-        case Values::constant:
-            fill(out, constant, width);
-            break;
-        case Values::one_exception:
-            select(out, slot, row.exception, row.exceptional, constant, width);
-            break;
-        case Values::dense:
-            gather(out, row.value.data(), slot, width);
-            return;
-        }
-        if (plain_ || word) return;
+        if (sigma != 1) return select(out, slot, index_.childless(g, b), terminal_ * Num(sigma), Num(0), width);
+        if (cells.dense) return gather(out, cells.table, slot, width);
+        if (cells.exception != none)
+            select(out, slot, cells.exception, cells.few[1], cells.few[0], width);
+        else
+            fill(out, cells.few[0], width);
+        if (plain_ || cells.word) return;
         const Id childless = index_.childless(g, b);
         for (std::size_t r = 0; r < width; ++r)
             if (slot[r] == childless) out[r] = terminal_;

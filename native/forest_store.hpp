@@ -117,10 +117,10 @@ class ForestStore {
         return here[forest.root];
     }
 
-    // Takes in the nodes of `other`, of trees or of forests, below `roots`; returns the roots' ids here.
-    template <class Other> std::vector<Id> absorb(const Other &other, const Id *roots, std::size_t n) {
+    // Takes in the nodes of `other`, of trees or of forests, below `roots`, as `Store::absorb` does; returns the roots' ids here.
+    template <class Other> std::vector<Id> absorb(const Other &other, const Id *roots, std::size_t n, bool by_number = true) {
         Marks place(other.size());
-        const std::vector<Id> nodes = below(other, roots, n, place);
+        const std::vector<Id> nodes = by_number ? below(other, roots, n, place) : completed(other, roots, n, place);
         Marks label_here(other.label_count());
         std::vector<Id> here(nodes.size()), out(n, none);
         std::vector<Edge> edges;

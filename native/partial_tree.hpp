@@ -14,6 +14,7 @@
 // u's label, or a constant with one exception (most pre-terminals), and lives until u's parents are done.
 #pragma once
 #include "child_sequences.hpp"
+#include "column_sums.hpp"
 #include "node_loop.hpp"
 
 namespace treelet {
@@ -31,9 +32,10 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     using Loop = NodeLoop<PartialTreeColumns<Num>, Scratch>;
 
   public:
-    PartialTreeColumns(Targets targets, Num lam, Num mu, bool leaves, double terminal, Similar similar = {})
-        : Loop(targets.size()), store_(*targets.store), similar_(std::move(similar)), mu_(mu), leaves_(leaves),
-          apart_(leaves && terminal != 1), constant_(mu * lam * lam), terminal_(constant_ * Num(terminal)),
+    PartialTreeColumns(Targets targets, Num lam, Num mu, bool leaves, double terminal,
+                       SimilarPtr similar = std::make_shared<const Similar>())
+        : Loop(targets.size()), store_(*targets.store), shared_similar_(std::move(similar)), similar_(*shared_similar_), mu_(mu),
+          leaves_(leaves), apart_(leaves && terminal != 1), constant_(mu * lam * lam), terminal_(constant_ * Num(terminal)),
           index_(store_, targets.weights), children_(index_, similar_, lam, constant_, terminal_, terminal == 1) {
         labels_.build(targets.weights, labels_of(store_, leaves_));
         if (similar_.any() || apart_) words_.build(targets.weights, words_of(store_));
@@ -76,10 +78,10 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         const PartialTreeIndex::Label &label = index_.label(l);
         if (label.begin == label.end) return;
         if (label.words && b.store.arity(u) == 1 && b.store.flat(u) && !similar_.any()) return correct_tag(b, i, label);
-        const Plan &plan = b.s.plans.find(index_, similar_, children_.plain(), b.store, u, l);
+        const Id end = index_.singles_up_to(label, b.limit), stop = end - label.begin;
+        const Plan &plan = b.s.plans.find(index_, similar_, children_.plain(), b.store, u, l, end);
         if (plan.size() == 0) return;
         b.pulse.add(plan.size() * 8);
-        const Id stop = index_.singles_up_to(label, b.limit) - label.begin;
         Values *const kept = b.s.nodes.uses[i] > 0 ? &b.s.kept[i] : nullptr;
         Num *const row = kept && !is_alone(plan) ? make_dense(b, i, label, plan, stop) : nullptr;
         // Mostly there is a row to be kept, and one to be added to.
@@ -88,14 +90,15 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         Num *const sums = simple ? weighted(b, held.row, label.begin) : nullptr;
         const Num factor = mu_ * Num(held.count);
         const auto values = [&](Id child) -> const Values & { return b.s.kept[static_cast<std::size_t>(b.s.index[child])]; };
+        children_.look_up(b.store, u, values, b.s.children);
         for (const Plan::Entry &entry : plan.entry) {
             const PartialTreeIndex::Group &g = index_.group(entry.group);
             const Id size = b.s.sizes[entry.group], begin = g.begin - label.begin;
             for (Id from = 0; from < size; from += static_cast<Id>(children_.sweep)) {
                 const std::size_t width = std::min<std::size_t>(children_.sweep, static_cast<std::size_t>(size - from));
                 b.pulse.add(width * (entry.count + 1));
-                const Num *S = children_.sum(b.store, u, g, plan.match.data() + entry.first, entry.count, from, width, values,
-                                             b.s.children, b.pulse);
+                const Num *S =
+                    children_.sum(b.store, u, g, plan.match.data() + entry.first, entry.count, from, width, b.s.children, b.pulse);
                 if (sums) {
                     add_and_set(sums + begin + from, factor, row + begin + from, mu_, constant_, S, width);
                     continue;
@@ -108,12 +111,12 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
             }
         }
         if (sums)
-            children_.singles(b.store, u, plan, stop, values, b.s.children, [&](Id cell, Num S) {
+            children_.singles(b.store, u, plan, label.begin, stop, b.s.children, b.pulse, [&](Id cell, Num S) {
                 row[cell] = mu_ * S + constant_;
                 sums[cell] += factor * S;
             });
         else
-            children_.singles(b.store, u, plan, stop, values, b.s.children, [&](Id cell, Num S) {
+            children_.singles(b.store, u, plan, label.begin, stop, b.s.children, b.pulse, [&](Id cell, Num S) {
                 scatter_one(b, i, label, label.begin + cell, S);
                 if (row)
                     row[cell] = mu_ * S + constant_;
@@ -124,23 +127,13 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
 
     // What goes through no postings, by target.
     template <class Block> void finish(Block &b, std::size_t r, Num *sums) const {
-        const Num *weighted = b.s.weighted.data() + r * index_.cells();
         const std::size_t m = b.rows.targets(b.first + r, Loop::size());
-        for (std::size_t j = 0; j < m; ++j) {
-            Num sum = sums[j];
-            for (std::int64_t k = sum_start_[j]; k < sum_start_[j + 1]; ++k)
-                sum += Num(sum_entry_[k].weight) * weighted[sum_entry_[k].column];
-            sums[j] = sum;
-        }
+        sums_.add(b.s.weighted.data() + r * index_.cells(), m, sums);
         b.pulse.add(m);
     }
 
     // Adds to the weights of the only target, which must hold the nodes.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
-        if (entry_of_.empty()) {
-            entry_of_.assign(index_.cells(), none);
-            for (std::size_t k = 0; k < sum_entry_.size(); ++k) entry_of_[sum_entry_[k].column] = static_cast<Id>(k);
-        }
         for (std::size_t i = 0; i < n; ++i) {
             const double more = scale * weight[i];
             if (leaves_ || store_.arity(node[i])) labels_.grow(store_.label(node[i]), more);
@@ -151,40 +144,38 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
             if (index_.label_of(node[i]).sparse)
                 postings_.grow(column, more);
             else
-                sum_entry_[entry_of_[column]].weight += more;
+                sums_.grow(column, more, index_.cells());
         }
     }
 
-    static Memory estimate(Targets targets, Num, Num, bool leaves, double terminal, const Similar &similar) {
+    static Memory estimate(Targets targets, Num, Num, bool leaves, double terminal, const SimilarPtr &alike) {
+        const Similar &similar = *alike;
         const Store &store = *targets.store;
         const NodeWeights &w = targets.weights;
-        std::size_t cells, entries = 0;
+        std::size_t cells, entries = 0, flat = 0;
         Memory out = PartialTreeIndex::estimate(store, w, cells);
-        for (Id node : w.node) entries += store.arity(node) > 0;
+        for (Id node : w.node) entries += store.arity(node) > 0, flat += store.arity(node) > 0 && store.flat(node);
+        const std::size_t sums = ColumnSums::estimate(w.rows(), cells, by_node(w, [&](Id node, double weight, auto add) {
+                                                          if (store.arity(node)) add(node, weight);
+                                                      }));
         const Memory labels = CountProduct::estimate(w, labels_of(store, leaves));
         const bool apart = leaves && terminal != 1;
         const Memory words = similar.any() || apart ? CountProduct::estimate(w, words_of(store)) : Memory();
         const Memory inner = apart ? CountProduct::estimate(w, labels_of(store, false)) : Memory();
         const Memory postings = Postings::estimate(cells, entries);
-        out.index += labels.index + words.index + inner.index + entries * sizeof(SumEntry) +
-                     (cells + w.rows() + 2) * sizeof(std::int64_t) + similar.bytes() + 64 * sizeof(Num) +
-                     (w.rows() == 1 ? cells * sizeof(Id) : 0);
-        out.working = std::max(
-            {out.working, labels.working, words.working, inner.working, postings.working,
-             Loop::working(targets.size(), store.size()) + (RowBlock::max_rows + 4) * cells * sizeof(Num) + Plans::bytes(cells)});
+        out.index += labels.index + words.index + inner.index + sums + flat * sizeof(double) + (cells + 1) * sizeof(std::int64_t) +
+                     similar.bytes() + (Plan::apart + 1) * sizeof(Num);
+        out.working = std::max({out.working, labels.working, words.working, inner.working, postings.working,
+                                Loop::working(targets.size(), store.size()) + (RowBlock::max_rows + 4) * cells * sizeof(Num) +
+                                    cells * sizeof(Id) + Plans::bytes(cells)});
         return out;
     }
     std::size_t bytes() const {
         return similar_.bytes() + index_.bytes() + children_.bytes() + labels_.bytes() + words_.bytes() + inner_.bytes() +
-               bytes_of(sum_start_) + bytes_of(sum_entry_) + bytes_of(entry_of_) + postings_.bytes();
+               sums_.bytes() + postings_.bytes();
     }
 
   private:
-    struct SumEntry {
-        Id column;
-        double weight;
-    };
-
     static auto labels_of(const Store &store, bool leaves) {
         return [&store, leaves](Id node, double weight, auto add) {
             if (leaves || store.arity(node)) add(store.label(node), weight);
@@ -205,14 +196,9 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
                                         add(index_.column_of(node), weight);
                                 }),
                         index_.cells());
-        const auto dense = [&](Id node) { return index_.column_of(node) != none && !index_.label_of(node).sparse; };
-        sum_start_.reserve(w.rows() + 1);
-        sum_entry_.reserve(static_cast<std::size_t>(std::count_if(w.node.begin(), w.node.end(), dense)));
-        for (std::size_t t = 0; t < w.rows(); ++t) {
-            for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i)
-                if (dense(w.node[i])) sum_entry_.push_back({index_.column_of(w.node[i]), w.weight[i]});
-            sum_start_.push_back(static_cast<std::int64_t>(sum_entry_.size()));
-        }
+        sums_.build(w.rows(), by_node(w, [&](Id node, double weight, auto add) {
+                        if (index_.column_of(node) != none && !index_.label_of(node).sparse) add(index_.column_of(node), weight);
+                    }));
     }
 
     // Where a node's own row of sums of Delta - constant begins, from a cell on.
@@ -266,31 +252,32 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     Num *make_dense(Block &b, std::size_t i, const PartialTreeIndex::Label &label, const Plan &plan, Id stop) const {
         Values &row = b.s.kept.make(i);
         row.kind = Values::dense;
-        row.value.resize(static_cast<std::size_t>(label.end - label.begin) + 1);
+        const auto cells = static_cast<std::size_t>(label.end - label.begin) + 1;
+        if (row.value.size() < cells) row.value.resize(cells);
         Num *const value = row.value.data();
         value[label.end - label.begin] = terminal_; // the cell of the childless
         Id written = 0;
         for (const Plan::Entry &entry : plan.entry) {
             const PartialTreeIndex::Group &g = index_.group(entry.group);
             if (g.begin >= label.single) break;
-            fill(value + written, constant_, static_cast<std::size_t>(g.begin - label.begin - written));
-            written = g.begin - label.begin + g.size;
+            const Id begin = g.begin - label.begin;
+            if (begin > written) fill(value + written, constant_, static_cast<std::size_t>(begin - written));
+            written = begin + g.size;
         }
         if (written < stop) fill(value + written, constant_, static_cast<std::size_t>(stop - written));
         return value;
     }
 
     const Store &store_;
-    Similar similar_;
+    SimilarPtr shared_similar_;
+    const Similar &similar_;
     Num mu_;
     bool leaves_, apart_;     // apart: words have a factor of their own, and are counted
     Num constant_, terminal_; // mu lam^2; where one of the two is a word
     PartialTreeIndex index_;
     ChildSequences<Num> children_;
     CountProduct labels_, words_, inner_; // all nodes; childless ones, and those with children, where they are needed
-    std::vector<std::int64_t> sum_start_{0};
-    std::vector<SumEntry> sum_entry_;
-    std::vector<Id> entry_of_; // column -> its entry, for the only target
+    ColumnSums sums_;
     Postings postings_;
 };
 

@@ -49,6 +49,8 @@ class PartialTreeIndex {
     std::size_t nodes() const { return column_of_.size(); }
     std::size_t groups() const { return group_.size(); }
     const Group &group(Id g) const { return group_[g]; }
+    // Whether several columns have this production.
+    bool is_common(Id production) const { return static_cast<std::size_t>(production) < common_.size() && common_[production]; }
     Id group_of(Id column) const { return group_of_[column]; }
     // Columns and the cells between them.
     std::size_t cells() const { return column_node_.size(); }
@@ -114,15 +116,15 @@ class PartialTreeIndex {
             }
         });
         out.index += (label.size() + 2 * cells + store.size() + slots) * sizeof(Id) + bytes_grown<Label>(labels) +
-                     bytes_grown<Group>(groups) + bytes_grown<Id>(wides) + bytes_grown<LabelledChild>(children) +
+                     bytes_grown<Group>(groups) + bytes_grown<Id>(wides) + held.size() + bytes_grown<LabelledChild>(children) +
                      bytes_grown<Id>(children);
         out.working += columns.size() * sizeof(Column) + held.size() * sizeof(std::int64_t);
         return out;
     }
     std::size_t bytes() const {
-        return bytes_of(local_) + bytes_of(label_) + bytes_of(group_) + bytes_of(wide_group_) + bytes_of(labelled_child_) +
-               bytes_of(child_label_) + bytes_of(column_node_) + bytes_of(group_of_) + bytes_of(column_of_) + bytes_of(slot_) +
-               pairs_.bytes();
+        return bytes_of(local_) + bytes_of(label_) + bytes_of(group_) + bytes_of(wide_group_) + bytes_of(common_) +
+               bytes_of(labelled_child_) + bytes_of(child_label_) + bytes_of(column_node_) + bytes_of(group_of_) +
+               bytes_of(column_of_) + bytes_of(slot_) + pairs_.bytes();
     }
 
   private:
@@ -148,6 +150,8 @@ class PartialTreeIndex {
             if (local_[store_.label(node)] == none) local_[store_.label(node)] = locals++;
             if (store_.arity(node) > 0 && column_of_[node] == none) column_of_[node] = 0, ++held[store_.production(node)];
         }
+        common_.reserve(held.size());
+        for (Id size : held) common_.push_back(size > 1);
         std::vector<Column> columns;
         columns.reserve(static_cast<std::size_t>(std::count(column_of_.begin(), column_of_.end(), 0)));
         for (Id v = 0; v < static_cast<Id>(store_.size()); ++v)
@@ -225,6 +229,7 @@ class PartialTreeIndex {
     std::vector<Label> label_;
     std::vector<Group> group_;
     std::vector<Id> wide_group_;
+    std::vector<char> common_; // productions
     std::vector<LabelledChild> labelled_child_;
     std::vector<Id> child_label_; // the same, by position
     std::vector<Id> column_node_, group_of_, column_of_, slot_;

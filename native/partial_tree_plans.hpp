@@ -26,166 +26,222 @@ struct Plan {
     struct More {
         Id cell;
         std::uint32_t first, count; // of `met`
+        std::uint32_t gaps;         // of `gap`: for each match those to the matches before, as in Two
     };
     struct Met {
-        Id slot;
-        std::uint16_t a, b;
+        Id slot, a;
     };
     static constexpr std::uint32_t by_grid = 0;    // count of an entry whose matches are too many to list
     static constexpr std::size_t chain_limit = 24; // matches above which they are
-    static constexpr Id apart = 64;                // more gaps than a Two has
+    static constexpr Id apart = 64;                // more gaps than are told here
     std::vector<Entry> entry;                      // by group
+    std::vector<Entry> rest;                       // columns about which less can be told
     std::vector<Match> match;
     std::vector<One> one; // by cell, as are the others
     std::vector<Two> two;
     std::vector<More> more;
     std::vector<Met> met;
-    std::size_t uses = 0;
+    std::vector<std::uint8_t> gap;
 
-    std::size_t size() const { return entry.size() + one.size() + two.size() + more.size(); }
+    std::size_t singles() const { return rest.size() + one.size() + two.size() + more.size(); }
+    std::size_t size() const { return entry.size() + singles(); }
+    void clear() {
+        entry.clear(), rest.clear(), match.clear();
+        one.clear(), two.clear(), more.clear(), met.clear(), gap.clear();
+    }
     std::size_t bytes() const {
-        return sizeof(Plan) + 64 + bytes_of(entry) + bytes_of(match) + bytes_of(one) + bytes_of(two) + bytes_of(more) +
-               bytes_of(met);
+        return bytes_of(entry) + bytes_of(rest) + bytes_of(match) + bytes_of(one) + bytes_of(two) + bytes_of(more) + bytes_of(met) +
+               bytes_of(gap);
     }
 };
 
-// Each thread has its own.
+// Plans of the productions that come again, as far as memory allows. Each thread has its own.
 class Plans {
   public:
     // For rows of another store; there a production's number is another's, unless both grew over the same.
     void for_store(const Store &store) {
-        if (base_ != store.base_serial()) plans_.clear(), planned_ = 0;
-        if (serial_ != store.serial()) passing_.clear();
+        if (base_ != store.base_serial()) clear(plans_);
+        if (serial_ != store.serial()) clear(passing_);
         base_ = store.base_serial(), serial_ = store.serial(), shared_ = store.base_productions();
     }
 
-    // `plain`: words have no factor of their own.
-    const Plan &find(const PartialTreeIndex &index, const Similar &similar, bool plain, const Store &store, Id u, Id label) {
+    // The plan for u, of this label; `plain`: words have no factor of their own. The first time, which for most productions is
+    // the last, it is made only for columns before `stop`, of those that are a group each, and not kept.
+    const Plan &find(const PartialTreeIndex &index, const Similar &similar, bool plain, const Store &store, Id u, Id label,
+                     Id stop) {
+        const auto production = static_cast<std::size_t>(store.production(u));
+        if (production < quick_.size() && quick_[production]) return quick_[production]->used = true, quick_[production]->plan;
         // With similar words it matters which children are words, and a production does not tell.
         std::uint64_t key = static_cast<std::uint32_t>(store.production(u));
         if (similar.any())
             for (std::size_t a = 0; a < store.arity(u); ++a) key = mix(key, store.arity(store.children(u)[a]) == 0);
-        auto &plans = static_cast<std::size_t>(store.production(u)) < shared_ ? plans_ : passing_;
-        if (auto it = plans.find(key); it != plans.end()) return ++it->second.uses, it->second;
+        plain = plain && !similar.any();
+        Table &plans = production < shared_ ? plans_ : passing_;
+        if (const auto it = plans.find(key); it != plans.end() && it->second.made) return it->second.used = true, it->second.plan;
         if (planned_ > bytes(index.cells())) forget(bytes(index.cells()) / 2);
-        Plan plan = make(index, similar, plain && !similar.any(), store, u, label);
-        planned_ += plan.bytes();
-        return plans.emplace(key, std::move(plan)).first->second;
+        const auto [it, fresh] = plans.try_emplace(key);
+        if (fresh) planned_ += sizeof(Kept);
+        const PartialTreeIndex::Label &own = index.label(label);
+        const bool again = !fresh || index.is_common(store.production(u));
+        make(index, similar, plain, store, u, label, again || !plain ? own.last_group : own.last_group - (own.end - stop));
+        if (!again) return draft_;
+        it->second = {draft_, true, false};
+        if (!similar.any() && production < shared_) quick_.resize(shared_, nullptr), quick_[production] = &it->second;
+        planned_ += it->second.plan.bytes();
+        return it->second.plan;
     }
     // At most, but for the last one.
     static constexpr std::size_t bytes(std::size_t cells) { return std::min<std::size_t>(512 * cells + (1 << 16), 1 << 25); }
 
   private:
+    struct Kept {
+        Plan plan;
+        bool made = false, used = false; // used: again, after it was made
+    };
+    using Table = std::unordered_map<std::uint64_t, Kept>;
+    struct Candidate {
+        std::uint16_t a, b;
+        Id slot;
+        double sigma;
+        // Children skipped where both are met, or `apart`: they cannot be.
+        Id gaps(const Candidate &next) const { return a < next.a && b < next.b ? next.a - a + next.b - b - 2 : Plan::apart; }
+        bool far() const { return a > Plan::apart / 2 || b > Plan::apart / 2; } // there may be more gaps than that
+    };
     struct List { // where the columns have a child that one of the row's can meet
-        std::span<const PartialTreeIndex::Pair> pairs;
+        const PartialTreeIndex::Pair *next, *end;
         Id child;
         double sigma;
-    };
-    struct Candidate {
-        Plan::Match match;
-        Id slot;
+        Candidate take() {
+            const PartialTreeIndex::Pair &pair = *next++;
+            return {static_cast<std::uint16_t>(child), static_cast<std::uint16_t>(pair.position), pair.slot, sigma};
+        }
     };
 
-    // Those that were used once only; all, if that is not enough.
+    // A group's matches, to a plan.
+    struct Adding {
+        Plan &plan;
+        const PartialTreeIndex::Label &label;
+        Id first_single; // group
+
+        void add(Id group, const Candidate *match, std::size_t count) const {
+            if (group < first_single) return add_entry(plan.entry, group, match, count);
+            const Id cell = group - first_single + (label.single - label.begin);
+            if (count == 1) return plan.one.push_back({cell, match->slot, match->a});
+            if (count == 0 || count > Plan::chain_limit || std::any_of(match, match + count, [](auto &x) { return x.far(); }))
+                return add_entry(plan.rest, group, match, count);
+            if (count == 2)
+                return plan.two.push_back(
+                    {cell, {match[0].slot, match[1].slot}, {match[0].a, match[1].a}, match[0].gaps(match[1])});
+            plan.more.push_back({cell, static_cast<std::uint32_t>(plan.met.size()), static_cast<std::uint32_t>(count),
+                                 static_cast<std::uint32_t>(plan.gap.size())});
+            for (std::size_t x = 0; x < count; ++x) {
+                plan.met.push_back({match[x].slot, match[x].a});
+                for (std::size_t y = 0; y < x; ++y) plan.gap.push_back(static_cast<std::uint8_t>(match[y].gaps(match[x])));
+            }
+        }
+        void add_entry(std::vector<Plan::Entry> &entries, Id group, const Candidate *match, std::size_t count) const {
+            if (count == 0 || count > Plan::chain_limit) return entries.push_back({group, 0, Plan::by_grid});
+            entries.push_back({group, static_cast<std::uint32_t>(plan.match.size()), static_cast<std::uint32_t>(count)});
+            for (std::size_t x = 0; x < count; ++x) plan.match.push_back({match[x].a, match[x].b, match[x].sigma});
+        }
+    };
+
+    void clear(Table &plans) {
+        for (const auto &item : plans) planned_ -= sizeof(Kept) + item.second.plan.bytes();
+        plans.clear();
+        if (&plans == &plans_) quick_.clear();
+    }
+    // Those that were not used again; all, if that is not enough.
     void forget(std::size_t enough) {
-        for (auto *plans : {&plans_, &passing_})
+        quick_.clear();
+        for (Table *plans : {&plans_, &passing_})
             for (auto it = plans->begin(); it != plans->end();) {
-                const bool used = std::exchange(it->second.uses, 0) > 0;
-                if (!used) planned_ -= it->second.bytes();
+                const bool used = std::exchange(it->second.used, false);
+                if (!used) planned_ -= sizeof(Kept) + it->second.plan.bytes();
                 it = used ? std::next(it) : plans->erase(it);
             }
-        if (planned_ > enough) plans_.clear(), passing_.clear(), planned_ = 0;
+        if (planned_ > enough) clear(plans_), clear(passing_);
     }
 
-    Plan make(const PartialTreeIndex &index, const Similar &similar, bool plain, const Store &store, Id u, Id label) {
+    // Fills draft_, with groups before `last`.
+    void make(const PartialTreeIndex &index, const Similar &similar, bool plain, const Store &store, Id u, Id label, Id last) {
         const PartialTreeIndex::Label &own = index.label(label);
-        touch(index, similar, store, u, label);
-        // Counting sort by group; within a group the matches stay ordered by (a, b).
-        Plan plan;
-        const Id first_single = plain ? own.first_single() : own.last_group;
-        std::size_t of_kind[4] = {0, 0, 0, 0}; // entries; columns with one match, two, more
-        Id all = 0, swept = 0, many = 0;       // matches; those of entries, and of columns with more
-        for (Id group : touched_) {
-            const Id count = std::exchange(count_[group], all);
-            all += count;
-            const int kind = group < first_single || count == 0 ? 0 : count > 2 ? 3 : count;
-            ++of_kind[kind], swept += kind == 0 ? count : 0, many += kind == 3 ? count : 0;
-        }
-        if (candidate_.size() < static_cast<std::size_t>(all)) candidate_.resize(static_cast<std::size_t>(all));
-        for (const List &list : lists_)
-            for (const PartialTreeIndex::Pair &pair : list.pairs)
-                candidate_[count_[pair.group]++] = {{list.child, pair.position, list.sigma}, pair.slot};
-        plan.entry.reserve(of_kind[0]), plan.match.reserve(static_cast<std::size_t>(swept));
-        plan.one.reserve(of_kind[1]), plan.two.reserve(of_kind[2]);
-        plan.more.reserve(of_kind[3]), plan.met.reserve(static_cast<std::size_t>(many));
-        const Candidate *match = candidate_.data(); // count_ holds where a group's matches end
-        for (Id g : touched_) {
-            const Candidate *const end = candidate_.data() + std::exchange(count_[g], 0);
-            if (g >= first_single)
-                add_single(plan, g - first_single + (own.single - own.begin), g, match, static_cast<std::size_t>(end - match));
-            else
-                add_entry(plan, g, match, static_cast<std::size_t>(end - match));
-            match = end;
-        }
-        return plan;
-    }
-
-    // Fills lists_, touched_ (ascending) and count_: all matches, the groups that have some or are not listed, how many each has.
-    void touch(const PartialTreeIndex &index, const Similar &similar, const Store &store, Id u, Id label) {
-        lists_.clear(), touched_.clear();
-        count_.resize(index.groups(), 0);
-        const PartialTreeIndex::Label &own = index.label(label);
+        const Adding to{draft_, own, plain ? own.first_single() : own.last_group};
+        draft_.clear(), lists_.clear();
         const auto arity = static_cast<Id>(store.arity(u));
-        const auto groups = static_cast<std::size_t>(own.last_group - own.first_group);
-        std::size_t found = 0;
-        for (Id a = 0; a < arity && arity <= index.wide; ++a) {
+        if (arity > index.wide) {
+            for (Id g = own.first_group; g < last; ++g) to.add(g, nullptr, 0);
+            return;
+        }
+        for (Id a = 0; a < arity; ++a) {
             const auto list = [&](Id child_label, double sigma) {
-                lists_.push_back({index.pairs(label, index.local(child_label)), a, sigma});
-                found += lists_.back().pairs.size();
+                if (index.local(child_label) == none) return;
+                const auto all = index.pairs(label, index.local(child_label));
+                if (all.empty()) return;
+                const auto before = [&](const PartialTreeIndex::Pair &pair) { return pair.group < last; };
+                const std::size_t n =
+                    last == own.last_group
+                        ? all.size()
+                        : static_cast<std::size_t>(std::partition_point(all.begin(), all.end(), before) - all.begin());
+                lists_.push_back({all.data(), all.data() + n, a, sigma});
             };
             list(store.label(store.children(u)[a]), 1);
             similar.each(store, store.children(u)[a], list);
         }
-        const bool few = found * 8 < groups; // then cheaper to sort than to look at all
-        for (const List &list : lists_)
-            for (const PartialTreeIndex::Pair &pair : list.pairs)
-                if (count_[pair.group]++ == 0 && few) touched_.push_back(pair.group);
         const std::span<const Id> wide = index.wide_groups(own);
-        if (few && arity <= index.wide) {
-            touched_.insert(touched_.end(), wide.begin(), wide.end());
-            return std::sort(touched_.begin(), touched_.end());
+        lists_.size() <= few ? merge(to, wide, last) : sort(to, wide, last, index.groups());
+    }
+
+    // All matches group by group, ordered by (a, b): of few lists, each of which is in order.
+    void merge(const Adding &to, std::span<const Id> wide, Id last) {
+        Id next[few + 1]; // the first group of each list
+        const std::size_t n = lists_.size();
+        candidate_.resize(few * PartialTreeIndex::wide);
+        const auto first = [&](const List &list) { return list.next < list.end ? list.next->group : last; };
+        for (std::size_t k = 0; k < n; ++k) next[k] = first(lists_[k]);
+        for (auto unlisted = wide.begin();;) {
+            Id group = unlisted < wide.end() ? std::min(*unlisted, last) : last;
+            for (std::size_t k = 0; k < n; ++k) group = std::min(group, next[k]);
+            if (group == last) return;
+            if (unlisted < wide.end() && *unlisted == group) ++unlisted;
+            std::size_t count = 0;
+            for (std::size_t k = 0; k < n; ++k)
+                for (List &list = lists_[k]; next[k] == group; next[k] = first(list)) candidate_[count++] = list.take();
+            to.add(group, candidate_.data(), count);
         }
-        touched_.clear();
-        auto next = wide.begin();
-        for (Id g = own.first_group; g < own.last_group; ++g) {
-            const bool listed = arity <= index.wide && (next == wide.end() || *next != g);
-            if (!listed && next != wide.end() && *next == g) ++next;
-            if (count_[g] || !listed) touched_.push_back(g);
+    }
+    // The same for many: a counting sort.
+    void sort(const Adding &to, std::span<const Id> wide, Id last, std::size_t groups) {
+        count_.resize(groups, 0), touched_.assign(wide.begin(), wide.end());
+        std::size_t all = 0;
+        for (const List &list : lists_) {
+            for (const PartialTreeIndex::Pair *pair = list.next; pair < list.end; ++pair)
+                if (count_[pair->group]++ == 0) touched_.push_back(pair->group);
+            all += static_cast<std::size_t>(list.end - list.next);
+        }
+        std::sort(touched_.begin(), touched_.end());
+        candidate_.resize(std::max(all, candidate_.size()));
+        Id next = 0;
+        for (Id group : touched_) next += std::exchange(count_[group], next);
+        for (List &list : lists_)
+            while (list.next < list.end) {
+                Id &at = count_[list.next->group];
+                candidate_[at++] = list.take();
+            }
+        const Candidate *match = candidate_.data(); // count_ holds where a group's matches end
+        for (Id group : touched_) {
+            const Candidate *const end = candidate_.data() + std::exchange(count_[group], 0);
+            if (group < last) to.add(group, match, static_cast<std::size_t>(end - match));
+            match = end;
         }
     }
 
-    static void add_entry(Plan &plan, Id group, const Candidate *match, std::size_t count) {
-        if (count == 0 || count > Plan::chain_limit) return plan.entry.push_back({group, 0, Plan::by_grid});
-        plan.entry.push_back({group, static_cast<std::uint32_t>(plan.match.size()), static_cast<std::uint32_t>(count)});
-        for (std::size_t x = 0; x < count; ++x) plan.match.push_back(match[x].match);
-    }
-    static void add_single(Plan &plan, Id cell, Id group, const Candidate *match, std::size_t count) {
-        const auto child = [&](std::size_t x) { return static_cast<std::uint16_t>(match[x].match.a); };
-        if (count == 1) return plan.one.push_back({cell, match->slot, match->match.a});
-        if (count == 2) {
-            const Plan::Match &x = match[0].match, &y = match[1].match;
-            const Id gaps = x.a < y.a && x.b < y.b ? y.a - x.a + y.b - x.b - 2 : Plan::apart;
-            if (gaps <= Plan::apart) return plan.two.push_back({cell, {match[0].slot, match[1].slot}, {child(0), child(1)}, gaps});
-        }
-        if (count == 0 || count > Plan::chain_limit) return plan.entry.push_back({group, 0, Plan::by_grid});
-        plan.more.push_back({cell, static_cast<std::uint32_t>(plan.met.size()), static_cast<std::uint32_t>(count)});
-        for (std::size_t x = 0; x < count; ++x)
-            plan.met.push_back({match[x].slot, child(x), static_cast<std::uint16_t>(match[x].match.b)});
-    }
-
-    std::unordered_map<std::uint64_t, Plan> plans_, passing_; // of productions that stay, and of this store's own
+    Table plans_, passing_;     // of productions that stay, and of this store's own
+    std::vector<Kept *> quick_; // of the former, by production, where that tells all
     std::size_t planned_ = 0, shared_ = 0;
     std::uint64_t base_ = 0, serial_ = 0;
+    Plan draft_;
+    static constexpr std::size_t few = 16;
     std::vector<List> lists_;
     std::vector<Candidate> candidate_;
     std::vector<Id> count_, touched_; // groups

@@ -19,5 +19,6 @@ struct Similar {
     }
     std::size_t bytes() const { return bytes_of(start) + bytes_of(label) + bytes_of(sigma); }
 };
+using SimilarPtr = std::shared_ptr<const Similar>; // there may be very many pairs: never copied
 
 } // namespace treelet

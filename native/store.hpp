@@ -42,23 +42,24 @@ inline std::uint64_t hash_text(std::string_view text) {
     return mix(hash, tail);
 }
 
-// Open-addressing table from content to id; the content itself lives elsewhere and is compared by `same`.
+// Open-addressing table from content to id; the content itself lives elsewhere and is compared by `same`. Half of a hash is
+// enough, as there are fewer than 2^31 ids, and it keeps a slot to eight bytes.
 class IdTable {
   public:
     template <class Same> Id find(std::uint64_t hash, Same same) const {
         if (slots_.empty()) return none;
-        const auto tag = static_cast<std::uint32_t>(hash >> 32);
-        for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
+        const std::uint32_t half = half_of(hash);
+        for (std::size_t i = half & mask();; i = (i + 1) & mask()) {
             const Slot &slot = slots_[i];
             if (slot.id == none) return none;
-            if (slot.tag == tag && same(slot.id)) return slot.id;
+            if (slot.half == half && same(slot.id)) return slot.id;
         }
     }
 
     // The content must not be in the table yet.
     void insert(std::uint64_t hash, Id id) {
         if ((used_ + 1) * 2 > slots_.size()) grow();
-        place({hash, static_cast<std::uint32_t>(hash >> 32), id});
+        place({half_of(hash), id});
         ++used_;
     }
     std::size_t bytes() const { return bytes_of(slots_); }
@@ -66,13 +67,13 @@ class IdTable {
 
   private:
     struct Slot {
-        std::uint64_t hash = 0;
-        std::uint32_t tag = 0;
+        std::uint32_t half = 0;
         Id id = none;
     };
+    static std::uint32_t half_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash ^ (hash >> 32)); }
     std::size_t mask() const { return slots_.size() - 1; }
     void place(Slot slot) {
-        std::size_t i = slot.hash & mask();
+        std::size_t i = slot.half & mask();
         while (slots_[i].id != none) i = (i + 1) & mask();
         slots_[i] = slot;
     }
@@ -215,10 +216,11 @@ class Store {
         for (std::size_t k = 0, n = arity(node); k < n; ++k) f(kids[k], 1.0);
     }
 
-    // Takes in the nodes of `other` below `roots`; returns the roots' ids here.
-    std::vector<Id> absorb(const Store &other, const Id *roots, std::size_t n) {
+    // Takes in the nodes of `other` below `roots`, in the order of their numbers or as they are completed; returns the roots' ids
+    // here.
+    std::vector<Id> absorb(const Store &other, const Id *roots, std::size_t n, bool by_number = true) {
         Marks place(other.size());
-        const std::vector<Id> nodes = below(other, roots, n, place);
+        const std::vector<Id> nodes = by_number ? below(other, roots, n, place) : completed(other, roots, n, place);
         Marks label_here(other.label_count());
         std::vector<Id> here(nodes.size()), kids, out(n, none);
         for (std::size_t i = 0; i < nodes.size(); ++i) {

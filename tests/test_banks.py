@@ -84,6 +84,31 @@ def test_joins(bank: Bank[Any]) -> None:
     assert len(bank[:1].compact().columns.store) < len(bank.columns.store)
 
 
+def test_numbers_that_follow_from_the_items(bank: Bank[Any]) -> None:
+    """However a bank was made, its parts can be numbered as if its items had been read one after the other."""
+    twisted = type(bank).concat([bank[::-1], bank])[len(bank) :]
+    assert twisted.ordered() == bank
+    if isinstance(bank, tl.ForestBank):  # a node's edges keep their order
+        return
+    found = {
+        kind: made.ordered().packed()
+        for kind, made in (("one", bank), ("other", twisted), ("again", twisted.ordered()))
+    }
+    for name, column in found["one"].items():
+        np.testing.assert_array_equal(found["other"][name], column)
+        np.testing.assert_array_equal(found["again"][name], column)
+    assert (twisted.packed()["label"].tolist() != found["one"]["label"].tolist()) or twisted.ordered() is twisted
+
+
+def test_deep_and_shared_parts_are_numbered_too() -> None:
+    deep = tl.Treebank(["(A " * 100_000 + "x" + ")" * 100_000, "(B (A x) (A x))"])[::-1]
+    assert deep.ordered() == deep
+    shared = tl.Tree("x")
+    for _ in range(60):  # 2 ** 60 nodes
+        shared = tl.Tree("A", [shared, shared])
+    assert len(tl.Treebank([shared, "(A x)"])[::-1].ordered()) == 2
+
+
 def test_files(bank: Bank[Any], tmp_path: Path) -> None:
     for part in (bank, bank[1:3], bank[:0], type(bank).from_columns(bank.columns)):
         again = pickle.loads(pickle.dumps(part))

@@ -191,7 +191,7 @@ def test_usage_errors_are_typers() -> None:
 
 
 def test_an_unexpected_error_is_one_line_too(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treelet.cli.files.write_matrix", lambda *_: 1 / 0)
+    monkeypatch.setattr("treelet.cli.files.write_text", lambda *_: 1 / 0)
     result = run("gram", bank, "-o", "-")
     assert result.exit_code == 3
     assert result.stderr == (
@@ -428,7 +428,7 @@ HEARING = "import signal; signal.signal(2, signal.default_int_handler); from tre
 )
 def test_stopped_half_way(tmp_path: Path, number: signal.Signals, code: int, message: str) -> None:
     # It waits for its standard input with the temporary file open.
-    command = [sys.executable, "-c", HEARING, "gram", "-", "-o", str(tmp_path / "K.npy")]
+    command = [sys.executable, "-c", HEARING, "gram", "-", "-o", str(tmp_path / "K.tsv")]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as child:

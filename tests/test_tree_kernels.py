@@ -39,6 +39,49 @@ def test_partial_tree_with_many_equal_children(tree: tl.Tree) -> None:
         np.testing.assert_allclose(value, reference.partial_tree(tree, tree, lam, mu), rtol=1e-9)
 
 
+def phrases(rng: np.random.Generator) -> list[tl.Tree]:
+    """A few productions with many subtrees each, many with one, and nodes with so many children that these are not paired one by one."""
+
+    def phrase(children: int) -> tl.Tree:
+        tags = [tl.Tree(f"T{rng.integers(5)}", [tl.Tree(f"w{rng.integers(9)}")]) for _ in range(children)]
+        inner = [phrase(int(rng.integers(1, 4)))] if children < 5 and rng.random() < 0.6 else []
+        return tl.Tree("P", [*tags, *inner])
+
+    def named(*tags: str) -> tl.Tree:
+        return tl.Tree("P", [tl.Tree(tag, [tl.Tree(f"w{rng.integers(9)}")]) for tag in tags])
+
+    common = [named("T0", "T1", *tail) for tail in ((), ("T2",)) for _ in range(14)]
+    rare = [phrase(int(n)) for n in rng.integers(1, 8, 24)]
+    wide = [named(*(f"T{k % 7}" for k in range(n))) for n in (20, 33, 45)]
+    return [tl.Tree("S", [tree]) for tree in (*common, *rare, *wide, *rare[:9])]
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_partial_tree_of_rare_and_of_common_productions(factor: float) -> None:
+    examples = phrases(np.random.default_rng(5))
+    kernel = tl.PartialTree(lam=0.5, mu=0.6, terminal_factor=factor)
+    some, all_nodes = range(0, len(examples), 4), [recursions.nodes_of(tree) for tree in examples]
+    slow = np.array([[recursions.value(kernel, all_nodes[i], b) for b in all_nodes] for i in some])
+    bank = tl.Treebank(examples)
+    K = kernel(bank)
+    np.testing.assert_allclose(K[some], slow, rtol=1e-11)
+    words = [Counter(label for label in nodes.labels if label[0] == "w") for nodes in all_nodes]
+    met = np.array([[sum((a[word] * b[word]) for word in a) for b in words] for a in words])
+    without = tl.PartialTree(lam=0.5, mu=0.6, leaves=False, terminal_factor=factor)(bank)
+    np.testing.assert_allclose(without, K - met * 0.6 * 0.25 * factor, rtol=1e-11)
+    np.testing.assert_allclose(kernel(bank, bank[:]), K, rtol=1e-12)
+    np.testing.assert_array_equal(kernel(bank, n_jobs=2), K)
+    again = kernel.evaluator(bank)  # rows in an order in which the limit of what they are compared with falls, too
+    for begin in (20, 40, 0, 20):
+        rows = np.zeros((20, begin + 20))
+        again.fill(begin, begin + 20, rows, True)
+        lower = np.tril(np.ones(rows.shape, bool), begin)
+        np.testing.assert_array_equal(rows[lower], K[begin : begin + 20, : begin + 20][lower])
+    logs = np.empty_like(K)
+    kernel.evaluator(bank, logs=True).fill(0, len(bank), logs, False)
+    np.testing.assert_allclose(np.exp(logs), K, rtol=1e-10)
+
+
 @pytest.mark.parametrize(("children", "words"), [(8, ("x",)), (9, ("x", "y")), (9, tuple("abcdefghi"))])
 def test_partial_tree_grid_form(children: int, words: tuple[str, ...]) -> None:
     """More meeting children than are listed one by one."""

@@ -38,6 +38,11 @@ class Store:
         A store over this one that also holds other's parts below roots, and those roots in it. Nothing is copied.
         """
 
+    def ordered(self, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+        """
+        A store whose numbers follow from what the roots are alone, and the roots in it; None if the numbers here rise likewise.
+        """
+
     @staticmethod
     def joined(stores: Sequence[Store], roots: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
         """
@@ -309,6 +314,11 @@ class ForestStore:
     @overload
     def grown(self, other: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
         """The same for trees: forests of one tree each."""
+
+    def ordered(self, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]] | None:
+        """
+        A store whose numbers follow from what the roots are alone, and the roots in it; None if the numbers here rise likewise.
+        """
 
     @staticmethod
     def joined(stores: Sequence[ForestStore], roots: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from treelet.errors import ParameterError
+from treelet.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from treelet.kernels.base import Matrix
 
 SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
-Fill = Callable[["Matrix | None"], "Matrix"]
-"""Computes a matrix into the given memory, or into memory of its own."""
+BINARY = (".npy", ".zarr")
+"""What `treelet.gram` writes itself."""
+
+
+def is_binary(output: str) -> bool:
+    """Whether such a file holds numbers as they are in memory."""
+    return Path(output).suffix.lower() in BINARY
 
 
 def check_output(output: str) -> None:
     """Refuse a name that does not say how to write a matrix."""
-    if output != "-" and Path(output).suffix.lower() not in (".npy", *SEPARATORS):
-        raise ParameterError(f"{output}: the name of a matrix must end in .npy, .tsv, .csv or .txt, or be - (text)")
+    if output != "-" and not is_binary(output) and Path(output).suffix.lower() not in SEPARATORS:
+        raise ParameterError(
+            f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt, or be - (text)"
+        )
+    folder = Path(output).parent
+    if output != "-" and not os.access(folder, os.W_OK):  # not after hours
+        raise FileError(f"{output}: cannot be written ({'permission denied' if folder.exists() else 'no such folder'})")
 
 
 def whole_file(target: Path) -> AbstractContextManager[Path]:
@@ -31,26 +41,15 @@ def whole_file(target: Path) -> AbstractContextManager[Path]:
     return whole_file(target)
 
 
-def write_matrix(fill: Fill, shape: tuple[int, int], output: str, temporary: Path | None) -> None:
-    """Let a matrix be computed, and write it: text to the standard output, text or .npy to the temporary file."""
+def write_text(matrix: Matrix, output: str, temporary: Path | None) -> None:
+    """A matrix as text, one row a line, to the temporary file or the standard output; the numbers read back as the same floats."""
     if temporary is None:
-        write_text(fill(None), sys.stdout, "\t")
-    elif Path(output).suffix.lower() == ".npy":
-        _write_npy(fill, shape, output, temporary)
-    else:
-        with temporary.open("w", encoding="ascii", newline="\n") as stream:
-            write_text(fill(None), stream, SEPARATORS[Path(output).suffix.lower()])
+        _write_rows(matrix, sys.stdout, "\t")
+        return
+    with temporary.open("w", encoding="ascii", newline="\n") as stream:
+        _write_rows(matrix, stream, SEPARATORS[Path(output).suffix.lower()])
 
 
-def write_text(matrix: Matrix, stream: IO[str], separator: str) -> None:
-    """One row a line; the numbers read back as the same floats."""
+def _write_rows(matrix: Matrix, stream: IO[str], separator: str) -> None:
     for row in matrix:
         stream.write(separator.join(map(repr, row.tolist())) + "\n")
-
-
-def _write_npy(fill: Fill, shape: tuple[int, int], output: str, temporary: Path) -> None:
-    import numpy as np
-
-    from treelet.gram.places import write_npy
-
-    write_npy(fill, shape, np.dtype(np.float64), temporary, output)

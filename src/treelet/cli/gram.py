@@ -7,7 +7,7 @@ import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,9 +27,6 @@ from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, reads, warn_if_empty
 from treelet.errors import ParameterError
 
-if TYPE_CHECKING:
-    from treelet.kernels.base import Matrix
-
 
 @reads
 def command(
@@ -37,7 +34,9 @@ def command(
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="OUT", help="Name ending in .npy, .tsv, .csv or .txt; - prints text."),
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="Name ending in .npy, .zarr, .tsv, .csv or .txt; - prints text."
+        ),
         WRITTEN,
     ],
     kernel: KernelOption = "sst",
@@ -55,6 +54,14 @@ def command(
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB; the matrix is in the file."),
+    ] = None,
+    dtype: Annotated[str, typer.Option(metavar="NUMBERS", help="float64, or float32: half the size.")] = "float64",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep what is done: the same command goes on where it was ended.")
+    ] = False,
+    extend: Annotated[
+        str | None,
+        typer.Option(metavar="FILE3", help="The matrix of the first trees, .npy: only the others' rows are computed."),
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
@@ -74,25 +81,29 @@ def command(
     if file == columns == "-":
         raise ParameterError("only one of FILE and --columns can be the standard input")
 
+    if (resume or extend) and not files.is_binary(output):
+        raise ParameterError("--resume and --extend are for matrices in .npy or .zarr files")
+
     from treelet.gram import gram
     from treelet.structures import read_trees
 
     begin = time.perf_counter()
-    with files.whole_file(Path(output)) if output != "-" else nullcontext() as temporary:
+    text = output != "-" and not files.is_binary(output)
+    with files.whole_file(Path(output)) if text else nullcontext() as temporary:
         rows = read_trees(file, **reading.arguments(column=column))
         others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
         for name, bank in ((file, rows), (columns, others)):
             if name is not None and bank is not None:
                 warn_if_empty(name, len(bank))
         read = time.perf_counter()
-        shape = len(rows), len(rows if others is None else others)
-
-        def fill(out: Matrix | None) -> Matrix:
-            return gram(chosen, rows, others, n_jobs=n_jobs, memory=memory, out=out, progress=progress)
-
-        files.write_matrix(fill, shape, output, temporary)
+        options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "dtype": dtype, "progress": progress}
+        if files.is_binary(output):
+            gram(chosen, rows, others, out=output, resume=resume, extend=extend, **options)
+        else:
+            files.write_text(gram(chosen, rows, others, **options), output, temporary)
     end = time.perf_counter()
 
+    shape = len(rows), len(rows if others is None else others)
     if json:
         summary = {
             "kernel": repr(chosen),

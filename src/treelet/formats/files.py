@@ -293,6 +293,41 @@ def whole_file(file: PathLike) -> Iterator[Path]:
 
 
 @contextmanager
+def locked(target: Path) -> Iterator[None]:
+    """While this is held, no other process writes a file of that name in this way; FileError if one does.
+
+    The lock is a file beside it, which a process that is killed leaves behind, without the lock.
+    """
+    path = target.with_name(f"{target.name}.lock")
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        yield
+        return
+    while True:
+        try:
+            file = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        except OSError as error:
+            raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.path.samestat(os.fstat(file), path.stat()):
+                break  # else it went away with whoever had it
+        except BlockingIOError:
+            os.close(file)
+            message = "another process is writing it: wait until it is done, or give another name"
+            raise FileError(f"{target}: {message}") from None
+        except FileNotFoundError:
+            pass
+        os.close(file)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(file)
+
+
+@contextmanager
 def open_whole(file: PathLike) -> Iterator[IO[bytes]]:
     """Bytes to write, as they are; the file appears under its name only when it is complete."""
     with whole_file(file) as temporary, os.fdopen(os.open(temporary, os.O_WRONLY), "wb") as stream:

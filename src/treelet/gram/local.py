@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, TypeVar, overload
 
 from numpy.typing import DTypeLike, NDArray
 
-from treelet.errors import InputTypeError
-from treelet.gram.places import ArrayPlace, allocated, checked_dtype, checked_place, into_file, is_file
-from treelet.gram.plan import DEFAULT_MEMORY, Plan, mirrored, parse_memory
-from treelet.gram.tiles import Values, compute, plan_matrix
+from treelet.checks import check_boolean, in_words, wrong
+from treelet.errors import InputTypeError, ParameterError
+from treelet.gram.extending import Old
+from treelet.gram.matrix_file import SUFFIXES
+from treelet.gram.places import ArrayPlace, allocated, checked_dtype, checked_place, is_file
+from treelet.gram.plan import DEFAULT_MEMORY, mirrored, parse_memory
+from treelet.gram.stored import Job, into_file, resumed
+from treelet.gram.tiles import Values, compute
 from treelet.kernels.base import Matrix, Pairwise
+from treelet.structures.bank import Bank
 from treelet.work import count_threads, progress_bar, run
 
 Out = TypeVar("Out", bound=NDArray[Any])
@@ -27,6 +35,8 @@ def gram(
     memory: int | float | str | None = None,
     out: None = None,
     dtype: Literal["float64"] = "float64",
+    resume: bool = False,
+    extend: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Matrix: ...
 @overload
@@ -39,6 +49,8 @@ def gram(
     memory: int | float | str | None = None,
     out: Out,
     dtype: DTypeLike = "float64",
+    resume: bool = False,
+    extend: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Out: ...
 @overload
@@ -51,6 +63,8 @@ def gram(
     memory: int | float | str | None = None,
     out: str | os.PathLike[str] | None = None,
     dtype: DTypeLike = "float64",
+    resume: bool = False,
+    extend: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> NDArray[Any]: ...
 def gram(
@@ -62,6 +76,8 @@ def gram(
     memory: int | float | str | None = None,
     out: NDArray[Any] | str | os.PathLike[str] | None = None,
     dtype: DTypeLike = "float64",
+    resume: bool = False,
+    extend: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> NDArray[Any]:
     """The matrix of a kernel's values, tile by tile.
@@ -81,16 +97,23 @@ def gram(
         in any case.
     out : ndarray or memmap of float64 or float32, or str, optional
         Where the result goes: an array, ``len(X)`` x ``len(Y)``, rows contiguous; or the name of a new file, ``"K.npy"``, which
-        appears when it is complete and is given back mapped.
+        appears when it is complete and is given back mapped, or ``"K.zarr"``, given back as an array of the package zarr.
     dtype : "float64" or "float32"
         Of a new result; an `out` has its own. Values are computed in float64, and rounded when they are stored.
+    resume : bool
+        Keep what is done, in a file: a call that was ended at any moment is gone on with by the same call, and gives the same
+        file to the last bit. Until it is complete it lies beside, as ``K.npy.part``; of what it is, and what of it is done,
+        is in ``K.npy.part.json``, later in ``K.npy.json``. Another kernel or other examples are refused. A matrix that is complete is given back.
+    extend : str, optional
+        The file of a matrix of the first of the examples, ``"K.npy"``: only the rows and columns of the others are computed.
+        It may also be `out`, which is replaced when the new matrix is complete. Only without Y.
     progress : bool
         Show a progress bar on the standard error.
 
     Returns
     -------
     ndarray
-        `out`, if it was given.
+        `out`, if it was given; the file's content, if it was a name.
 
     Examples
     --------
@@ -105,28 +128,56 @@ def gram(
     if not isinstance(kernel, Pairwise):
         raise InputTypeError(f"gram needs a kernel first, got {type(kernel).__name__}")
     threads, budget, numbers = count_threads(n_jobs), parse_memory(memory), checked_dtype(dtype, out)
+    check_boolean("resume", resume)
     given = X, Y
     X = kernel.coerce(X)
     Y = None if Y is None else kernel.coerce(Y)
-    shape = (len(X), len(X if Y is None else Y))
+    if resume or extend is not None:
+        X, Y = _ordered(X), _ordered(Y)
+    job = Job(kernel, X, Y, numbers, threads, budget or DEFAULT_MEMORY, progress)
+    with _extending(job, extend) as job:
+        if is_file(out):
+            matrix: NDArray[Any] = (resumed if resume else into_file)(job, out)  # type: ignore[arg-type]
+            return matrix
+        if resume:
+            raise wrong(
+                "out", f"the name of a file, {in_words([f'*{end}' for end in SUFFIXES])}, with resume=True", out
+            )
+        return _into_array(
+            job, allocated(job.shape, numbers, budget) if out is None else checked_place(out, job.shape, given)
+        )
 
-    def fill(place: Values) -> Values:
-        memory_given = budget or DEFAULT_MEMORY
-        plan = plan_matrix(kernel, X, Y, n_jobs=threads, memory=memory_given, dtype=place.dtype)
-        return _computed(kernel, X, Y, plan, place, threads, memory_given, progress)
 
-    if is_file(out):
-        return into_file(fill, shape, numbers, out)  # type: ignore[arg-type]
-    return fill(allocated(shape, numbers, budget) if out is None else checked_place(out, shape, given))
+def _ordered(X: Any) -> Any:
+    """So that equal examples give equal bits, however their bank was made."""
+    return X.ordered() if isinstance(X, Bank) else X
 
 
-def _computed(
-    kernel: Pairwise, X: Any, Y: Any | None, plan: Plan, out: Values, threads: int, memory: int, progress: bool
-) -> Values:
+@contextmanager
+def _extending(job: Job, extend: str | os.PathLike[str] | None) -> Iterator[Job]:
+    """The job, with the matrix that it extends."""
+    if extend is None:
+        yield job
+        return
+    if job.Y is not None:
+        raise ParameterError("only the matrix of a collection with itself can be extended: leave Y out, or extend=")
+    old = Old(extend, job.kernel, job.X, job.dtype)
+    try:
+        yield replace(job, old=old)
+    finally:
+        old.close()
+
+
+def _into_array(job: Job, out: Values) -> Values:
     """Fill `out`, which fits."""
+    job = replace(job, dtype=out.dtype)
+    plan, known = job.planned(1, job.threads), job.known(1)
     with ArrayPlace(out) as place:
-        with progress_bar(progress, "kernel values", plan.cells) as advance:
-            compute(kernel, X, Y, plan.blocks, place, threads, advance)
+        if job.old is not None:
+            job.old.copy_to(place, known, job.memory // 4)
+        with progress_bar(job.progress, "kernel values", plan.cells) as advance:
+            compute(job.kernel, job.X, job.Y, plan.blocks, place, job.threads, advance)
         if plan.symmetric:
-            run(place.mirror, mirrored(plan.shape[0], memory // 2, threads), threads, lambda done: None)
+            images = mirrored(plan.shape[0], job.memory // 2, job.threads, known)
+            run(place.mirror, images, job.threads, lambda done: None)
     return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -13,14 +13,13 @@ from numpy.typing import DTypeLike
 
 from treelet import _core
 from treelet.checks import wrong
-from treelet.errors import FileError, NotEnoughMemoryError, ParameterError
-from treelet.formats.files import PathLike, whole_file
+from treelet.errors import NotEnoughMemoryError, ParameterError
 from treelet.gram.mapped import Mapped
+from treelet.gram.matrix_file import DTYPES, SUFFIXES
 from treelet.gram.plan import Tile
 from treelet.gram.tiles import Values
 
 Shape = tuple[int, int]
-DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def checked_dtype(dtype: DTypeLike, out: Any = None) -> np.dtype[Any]:
@@ -33,7 +32,7 @@ def checked_dtype(dtype: DTypeLike, out: Any = None) -> np.dtype[Any]:
         raise wrong("dtype", "'float64' or 'float32'", dtype)
     if isinstance(out, np.ndarray) and found != DTYPES[0] and found != out.dtype:
         raise wrong("dtype", f"that of 'out', {out.dtype}", dtype)
-    return found
+    return out.dtype if isinstance(out, np.ndarray) and out.dtype in DTYPES else found
 
 
 def allocated(shape: Shape, dtype: np.dtype[Any], budget: int | None) -> Values:
@@ -58,7 +57,7 @@ def checked_place(out: Any, shape: Shape, given: Any) -> Values:
     if problem is not None:
         raise ParameterError(
             f"The 'out' parameter must be a writeable float64 or float32 array of shape {shape}, rows contiguous and apart, or "
-            f"the name of a .npy file. Got {problem} instead."
+            f"the name of a .npy or .zarr file. Got {problem} instead."
         )
     place: Values = out
     return place
@@ -94,6 +93,11 @@ class ArrayPlace:
         if self._mapped is not None:
             self._mapped.close()
 
+    def write(self, tile: Tile, values: Values) -> None:
+        """The values of a tile."""
+        with self.tile(tile) as out:
+            out[...] = values
+
     @contextmanager
     def tile(self, tile: Tile) -> Iterator[Values]:
         """That part of the array."""
@@ -110,33 +114,5 @@ class ArrayPlace:
 
 
 def is_file(out: Any) -> bool:
-    """Whether it is the name of a .npy file."""
-    return isinstance(out, str | os.PathLike) and Path(out).suffix.lower() == ".npy"
-
-
-def into_file(fill: Callable[[Values], object], shape: Shape, dtype: np.dtype[Any], file: PathLike) -> Values:
-    """Let a matrix be computed into a .npy file, which appears under its name when it is complete; it is given back mapped."""
-    with whole_file(file) as temporary:
-        write_npy(fill, shape, dtype, temporary, str(file))
-    loaded: Values = np.load(file, mmap_mode="r+" if 0 not in shape else None)
-    return loaded
-
-
-def write_npy(
-    fill: Callable[[Values], object], shape: Shape, dtype: np.dtype[Any], temporary: Path, shown: str
-) -> None:
-    """Let a matrix be computed into a file, which is mapped for that."""
-    if 0 in shape:  # there is nothing that could be mapped
-        with temporary.open("wb") as stream:
-            np.save(stream, np.empty(shape, dtype))
-        return
-    matrix = np.lib.format.open_memmap(temporary, mode="w+", dtype=dtype, shape=shape)
-    if hasattr(os, "posix_fallocate"):  # a full disk is an error here, and a crash once the file is mapped
-        with temporary.open("r+b") as stream:
-            size = temporary.stat().st_size
-            try:
-                os.posix_fallocate(stream.fileno(), 0, size)
-            except OSError as error:
-                raise FileError(f"{shown}: no room for {size:,} bytes ({error.strerror or error})") from error
-    fill(matrix)
-    matrix.flush()
+    """Whether it is the name of a file of a matrix."""
+    return isinstance(out, str | os.PathLike) and Path(out).suffix.lower() in SUFFIXES

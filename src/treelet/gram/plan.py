@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -98,6 +99,36 @@ class Plan:
     def cells(self) -> int:
         return sum(tile.cells for tile in self.tiles)
 
+    def as_json(self) -> dict[str, Any]:
+        """The plan as plain numbers; `from_json` makes it again."""
+        blocks = [
+            {
+                "columns": [block.columns.begin, block.columns.end],
+                "rows": [[t.rows.begin, t.rows.end] for t in block.tiles],
+            }
+            for block in self.blocks
+        ]
+        return {"shape": list(self.shape), "symmetric": self.symmetric, "blocks": blocks}
+
+    @staticmethod
+    def from_json(data: Any) -> Plan:
+        """A plan again; ValueError, TypeError or KeyError if it is none."""
+        rows, columns = map(int, data["shape"])
+        symmetric = bool(data["symmetric"])
+        halves = symmetric and len(data["blocks"]) == 1
+        blocks = [
+            _block(_span(block["columns"], columns), [_span(strip, rows) for strip in block["rows"]], halves)
+            for block in data["blocks"]
+        ]
+        return Plan((rows, columns), symmetric, tuple(blocks))
+
+
+def _span(ends: Any, most: int) -> Span:
+    begin, end = map(int, ends)
+    if not 0 <= begin < end <= most:
+        raise ValueError(f"{begin} to {end} are no rows or columns of a matrix that has {most}")
+    return Span(begin, end)
+
 
 def planned(
     shape: tuple[int, int],
@@ -105,9 +136,12 @@ def planned(
     symmetric: bool,
     index: int,
     thread: int,
-    matrices: int,
+    cell: int,
     n_jobs: int,
     memory: int,
+    begin: int = 0,
+    at_once: int = 1,
+    grid: int = 1,
 ) -> Plan:
     """The tiles of a matrix: an index takes half of the budget at most, and what is computed the other half.
 
@@ -118,60 +152,71 @@ def planned(
         Whether columns and rows are the same examples.
     index, thread : int
         Bytes of the index of all columns, and of what each thread takes beside it.
-    matrices : int
-        Arrays of a tile's size, of float64, that a thread works in, the tile itself included.
+    cell : int
+        Bytes that a thread takes for each value of a tile.
     n_jobs : int
         Threads.
     memory : int
         Bytes.
+    begin : int
+        The first row that is wanted.
+    at_once : int
+        How many tiles must fit the budget, if that is more than there are threads.
+    grid : int
+        Tiles begin at multiples of it.
     """
-    spans = column_blocks(shape[1], index + n_jobs * thread, memory)
+    spans = column_blocks(shape[1], index + n_jobs * thread, memory, grid)
     halves = symmetric and len(spans) == 1
     blocks = []
     for columns in spans:
-        first = columns.begin if symmetric else 0  # what lies above the diagonal is mirrored below
+        first = max(begin, columns.begin) if symmetric else begin  # what lies above the diagonal is mirrored below
         rows = row_strips(
             shape[0] - first,
             len(columns),
-            n_jobs=n_jobs,
+            n_jobs=max(n_jobs, at_once),
             memory=memory // 2,
-            matrices=matrices,
-            halves=halves,
+            cell=cell,
+            halves=halves and n_jobs > 1,
+            grid=grid,
         )
-        tiles = [
-            Tile(Span(first + strip.begin, first + strip.end), Span(0, strip.end) if halves else columns, halves)
-            for strip in rows
-        ]
-        blocks.append(Block(columns, tuple(tiles)))
+        strips = [Span(first + strip.begin, first + strip.end) for strip in rows]
+        blocks.append(_block(columns, strips, halves))
     return Plan(shape, symmetric, tuple(blocks))
 
 
-def row_strips(n_rows: int, n_columns: int, *, n_jobs: int, memory: int, matrices: int, halves: bool) -> list[Span]:
+def _block(columns: Span, strips: list[Span], halves: bool) -> Block:
+    return Block(columns, tuple(Tile(rows, Span(0, rows.end) if halves else columns, halves) for rows in strips))
+
+
+def row_strips(
+    n_rows: int, n_columns: int, *, n_jobs: int, memory: int, cell: int, halves: bool, grid: int = 1
+) -> list[Span]:
     """Strips of rows, each small enough for the budget and enough of them to keep all threads busy to the end.
 
     By halves the later rows are the longer ones and come first, so that no thread is left with a long one at the end.
     """
     if n_rows == 0 or n_columns == 0:
         return []
-    strip_bytes = 8 * n_columns * max(1, matrices)
-    fits = max(1, memory // (strip_bytes * n_jobs))
+    fits = max(1, memory // (cell * n_columns * n_jobs))
     rows = int(min(fits, max(1, -(-n_rows // (24 * n_jobs)) if n_jobs > 1 else -(-n_rows // 12))))
+    rows = max(grid, rows // grid * grid)
     strips = [Span(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]
     return strips[::-1] if halves and n_jobs > 1 else strips
 
 
-def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[Span]:
-    """Blocks of columns whose index takes at most half of the budget."""
+def column_blocks(n_columns: int, index_bytes: int, memory: int, grid: int = 1) -> list[Span]:
+    """Blocks of columns whose index takes at most half of the budget, as far as the grid lets them."""
     if n_columns == 0:
         return []
     count = max(1, min(n_columns, -(-2 * index_bytes // memory)))
-    width = -(-n_columns // count)
+    width = max(grid, -(-n_columns // count) // grid * grid)
     return [Span(begin, min(begin + width, n_columns)) for begin in range(0, n_columns, width)]
 
 
-def mirrored(n: int, memory: int, threads: int) -> list[Tile]:
-    """Square tiles of the upper half of a matrix, such that one fits the budget twice a thread."""
+def mirrored(n: int, memory: int, threads: int, begin: int = 0) -> list[Tile]:
+    """Square tiles of the upper half of a matrix, from some column on, such that one fits the budget twice a thread."""
     share = -(-n // (4 * threads)) if threads > 1 else n
     side = max(16, min(share, math.isqrt(memory // (16 * threads))))
-    bands = [Span(begin, min(begin + side, n)) for begin in range(0, n, side)]
-    return [Tile(rows, columns) for rows in bands for columns in bands if columns.end > rows.begin]
+    bands = [Span(first, min(first + side, n)) for first in range(0, n, side)]
+    wanted = [Span(max(begin, band.begin), band.end) for band in bands if band.end > begin]
+    return [Tile(rows, columns) for rows in bands for columns in wanted if columns.end > rows.begin]

@@ -17,7 +17,8 @@ from treelet.work import Advance, run
 Values = NDArray[Any]
 """float64 or float32."""
 STRIP = 1 << 24  # bytes of float64 on their way to smaller numbers
-ROWS = 64  # of such a strip, at least: neighbours that share much are worked on together
+ROWS = 64  # of such a strip: neighbours that share much are worked on together
+STRIPS = 4  # in a tile, at least
 
 
 class Place(Protocol):
@@ -37,8 +38,11 @@ def plan_matrix(
     dtype: np.dtype[Any],
     buffers: int = 0,
     needs: Needs | None = None,
+    begin: int = 0,
+    at_once: int = 1,
+    grid: int = 1,
 ) -> Plan:
-    """The tiles of the matrix of X with Y (None: with itself), whose values will be of `dtype`.
+    """The tiles of the matrix of X with Y (None: with itself), whose values will be of `dtype`; see `planned`.
 
     `buffers`: how many arrays of a tile's size, of float64, each thread takes besides those of the kernel. `needs`: the kernel's for
     these columns, if they are known.
@@ -46,14 +50,19 @@ def plan_matrix(
     columns = X if Y is None else Y
     if needs is None:
         needs = kernel.needs(columns, memory // 2)
+    strips = 1 + needs.scratch
+    own = 8 * strips if dtype == np.float64 else dtype.itemsize + 8 * strips // STRIPS
     return planned(
         (len(X), len(columns)),
         symmetric=Y is None,
         index=needs.index,
         thread=needs.thread,
-        matrices=1 + (dtype != np.float64) + needs.scratch + buffers,
+        cell=own + 8 * buffers,
         n_jobs=n_jobs,
         memory=memory,
+        begin=begin,
+        at_once=at_once,
+        grid=grid,
     )
 
 
@@ -71,7 +80,7 @@ def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -
     if out.dtype == np.float64 or evaluator.rounds:
         evaluator.fill(tile.rows.begin, tile.rows.end, out, tile.halves)
         return
-    height = max(ROWS, STRIP // (8 * max(1, out.shape[1])))
+    height = min(-(-len(out) // STRIPS), max(ROWS, STRIP // (8 * max(1, out.shape[1]))))
     for begin in range(tile.rows.begin, tile.rows.end, height):
         end = min(begin + height, tile.rows.end)
         width = end if tile.halves else out.shape[1]

@@ -372,6 +372,13 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         theirs._known = dict(other._known)
         return self, theirs
 
+    def ordered(self) -> Self:
+        """The same items, their parts numbered as they are first met: sums over parts then come out the same to the last bit,
+        however the bank was made. (In a forest, a node's edges keep their order.)
+        """
+        made = self.columns.store.ordered(self.columns.roots)
+        return self if made is None else self._of(Columns(*made), None if self._columns_are_all else self._items)
+
     def compact(self) -> Self:
         """The same items over a store that holds nothing else; doing it again changes nothing."""
         columns = Columns(*self._store().grown(*self.columns))

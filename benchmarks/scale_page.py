@@ -1,0 +1,131 @@
+"""What benchmarks.scale measured, told and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.scale import COMPONENTS, QUERIES, SIZES, STEPS
+from experiments import report
+
+Found = dict[str, Any]
+BILLION = 1e9
+LARGEST_ID = 2**31 - 1
+
+
+def page(results: Found) -> str:
+    made = results["made_by"]
+    rows = {(row["step"], row["n"]): row for row in results["rows"]}
+    parts = [
+        "# From a thousand trees to a million",
+        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU seconds (of all threads) and peak memory of a process that reads the trees and does this one thing; "
+        "what stands in brackets was not measured but follows from the last measured size: pairs grow with n², the rest with n. "
+        "Trees are drawn from two grammars (`PCFG.sample`), 35 nodes each; SST, λ = 0.4, normalised, one thread unless said otherwise.",
+        report.table(("", *(f"{n:,} trees" for n in SIZES)), [_row(name, rows) for name in STEPS], right=range(1, 5)),
+        *_million(rows),
+        "## Heaps' law",
+        *_heaps(results["heaps"]),
+    ]  # fmt: skip
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(name: str, rows: dict[tuple[str, int], Found]) -> tuple[str, ...]:
+    step, cells = STEPS[name], []
+    last = max((n for known, n in rows if known == name), default=None)
+    for n in SIZES:
+        if last is None:
+            cells.append("")
+        elif n <= last:
+            cells.append(f"{_time(rows[name, n]['cpu_s'])}, {_size(rows[name, n]['peak_mb'])}")
+        else:
+            found, times = rows[name, last], n / last
+            memory = step.bound or _size(found["peak_mb"] * times**step.memory)
+            cells.append(f"({_time(found['cpu_s'] * times**step.time)}, {memory})")
+    return step.says, *cells
+
+
+def _time(seconds: float) -> str:
+    """In the unit that one would say it in.
+
+    >>> _time(0.0312), _time(31.2), _time(312), _time(31200), _time(3.12e6)
+    ('31 ms', '31 s', '5.2 min', '8.7 h', '36 d')
+    """
+    for most, unit, name in ((1, 1e-3, "ms"), (120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if seconds < most:
+            return f"{_short(seconds / unit)} {name}"
+    return f"{_short(seconds / 86400)} d"
+
+
+def _size(megabytes: float) -> str:
+    for most, unit, name in ((1000, 1, "MB"), (1e6, 1000, "GB")):
+        if megabytes < most:
+            return f"{_short(megabytes / unit)} {name}"
+    return f"{_short(megabytes / 1e6)} TB"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _million(rows: dict[tuple[str, int], Found]) -> list[str]:
+    told = []
+    n = SIZES[-1]
+    if (found := rows.get(("read", n))) is not None:
+        told.append(
+            f"Interned, {n:,} trees have {found['distinct']:,} distinct subtrees and words and take {found['bytes_a_tree']:.0f} bytes a tree; "
+            f"{n / found['cpu_s']:,.0f} trees a second are read."
+        )
+    if (found := rows.get(("sketch", n))) is not None:
+        told.append(
+            f"Read, sketched ({COMPONENTS} numbers a tree), learnt on {0.9 * n:,.0f} and tested on {found['tested']:,}: {found['cpu_s']:.0f} s of CPU time "
+            f"({found['sketch_s']:.0f} sketching, {found['learn_s']:.0f} learning; {found['wall_s']:.0f} s of wall time, two threads), {n / found['wall_s']:,.0f} trees a second, "
+            f"{100 * found['accuracy']:.1f} % right (half of the trees are of either kind), peak {_size(found['peak_mb'])}."
+        )
+    if (found := rows.get(("nearest", n))) is not None:
+        told.append(
+            f"{QUERIES:,} queries among them, the ten nearest each, exactly: {found['wall_s']:.0f} s of wall time with two threads "
+            f"({found['cpu_s']:.0f} s of CPU time), after {found['fit_s']:.0f} s for the index; peak {_size(found['peak_mb'])}."
+        )
+    return ["## A million", *told] if told else []
+
+
+def _heaps(fits: list[Found]) -> list[str]:
+    if not fits:
+        return ["Not measured."]
+    table = report.table(
+        ("corpus", "trees", "nodes a tree", "distinct subtrees", "a", "b", "b, later half", "largest residual"),
+        [
+            (
+                fit["corpus"], f"{fit['trees']:,}", f"{fit['nodes_a_tree']:.1f}", f"{fit['distinct']:,}", f"{fit['a']:.1f}", f"{fit['b']:.3f}", f"{fit['b_late']:.3f}",
+                f"{100 * fit['off']:.1f} %",
+            )
+            for fit in fits
+        ],
+        right=range(1, 8),
+    )  # fmt: skip
+    whole = next(fit for fit in fits if fit["corpus"] == "all")
+    low, high = (whole["distinct"] * (BILLION / whole["trees"]) ** b for b in sorted((whole["b"], whole["b_late"])))
+    return [
+        "N trees in random order have about a·N^b distinct subtrees with at least one child; a and b by least squares on logarithms, from 100 trees on.",
+        table,
+        f"Within one corpus b falls slowly, as words and productions run out; for all together it does not yet. There it gives {low / 1e9:.1f} to {high / 1e9:.1f} billion "
+        f"distinct subtrees for a billion trees; one store numbers at most {LARGEST_ID / 1e9:.2f} billion.",
+        "![Distinct subtrees against trees, and what is left of them beside the law](scale.png)",
+    ]
+
+
+def picture(results: Found, path: Path) -> None:
+    if not results["heaps"]:
+        return
+    with report.drawn(path, 2, figsize=(11, 4.5)) as (_, (curves, rest)):
+        for fit in results["heaps"]:
+            (line,) = curves.loglog(fit["sizes"], fit["found"], ".", markersize=4)
+            law = [fit["a"] * n ** fit["b"] for n in fit["sizes"]]
+            curves.loglog(
+                fit["sizes"], law, color=line.get_color(), linewidth=1, label=f"{fit['corpus']}: N^{fit['b']:.2f}"
+            )
+            rest.semilogx(fit["sizes"], [100 * off for off in fit["residuals"]], color=line.get_color(), linewidth=1)
+        curves.set(xlabel="trees", ylabel="distinct subtrees", title="Heaps' law of subtrees")
+        curves.legend(fontsize=7)
+        rest.set(xlabel="trees", ylabel="found beside the law, %", title="Residuals")
+        rest.axhline(0, color="grey", linewidth=0.5)

@@ -1,0 +1,76 @@
+// From values by column to sums by target, where each target holds columns with a weight each.
+#pragma once
+#include "postings.hpp"
+
+namespace treelet {
+
+class ColumnSums {
+  public:
+    // `each(target, add)` calls add(column, weight) for the columns that a target holds, twice the same way.
+    template <class Each> void build(std::size_t targets, Each each) {
+        std::size_t ones = 0, others = 0;
+        for (std::size_t t = 0; t < targets; ++t) each(t, [&](Id, double weight) { ++(is_one(targets, weight) ? ones : others); });
+        one_.reserve(ones), other_.reserve(others);
+        one_start_.reserve(targets + 1), other_start_.reserve(targets + 1);
+        for (std::size_t t = 0; t < targets; ++t) {
+            each(t, [&](Id column, double weight) {
+                if (is_one(targets, weight))
+                    one_.push_back(column);
+                else
+                    other_.push_back({column, weight});
+            });
+            one_start_.push_back(static_cast<std::int64_t>(one_.size()));
+            other_start_.push_back(static_cast<std::int64_t>(other_.size()));
+        }
+    }
+    // What that will hold, where the only target's weights may grow.
+    template <class Each> static std::size_t estimate(std::size_t targets, std::size_t columns, Each each) {
+        std::size_t bytes = 2 * (targets + 2) * sizeof(std::int64_t) + (targets == 1 ? columns * sizeof(Id) : 0);
+        for (std::size_t t = 0; t < targets; ++t)
+            each(t, [&](Id, double weight) { bytes += is_one(targets, weight) ? sizeof(Id) : sizeof(Other); });
+        return bytes;
+    }
+    std::size_t bytes() const {
+        return bytes_of(one_start_) + bytes_of(one_) + bytes_of(other_start_) + bytes_of(other_) + bytes_of(place_);
+    }
+
+    // sums[t] += weight * value[column] for the first `targets` targets and all their columns.
+    template <class Num> void add(const Num *value, std::size_t targets, Num *sums) const {
+        for (std::size_t t = 0; t < targets; ++t) {
+            const Id *one = one_.data() + one_start_[t], *const ones = one_.data() + one_start_[t + 1];
+            const Other *other = other_.data() + other_start_[t], *const others = other_.data() + other_start_[t + 1];
+            Num sum[4] = {sums[t], Num(0), Num(0), Num(0)}; // side by side: one alone waits for itself
+            for (; ones - one >= 4; one += 4)
+                for (int k = 0; k < 4; ++k) sum[k] += value[one[k]];
+            for (; one < ones; ++one) sum[1] += value[*one];
+            for (; others - other >= 4; other += 4)
+                for (int k = 0; k < 4; ++k) sum[k] += Num(other[k].weight) * value[other[k].column];
+            for (; other < others; ++other) sum[2] += Num(other->weight) * value[other->column];
+            sums[t] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+        }
+    }
+
+    // More weight for a column of the only target; `columns`: how many there are.
+    void grow(Id column, double more, std::size_t columns) {
+        if (place_.empty()) {
+            place_.assign(columns, none);
+            for (std::size_t k = 0; k < other_.size(); ++k) place_[other_[k].column] = static_cast<Id>(k);
+        }
+        other_[place_[column]].weight += more;
+    }
+
+  private:
+    struct Other {
+        Id column;
+        double weight;
+    };
+    // Most counts are 1, and need not be kept; those of an only target may grow.
+    static bool is_one(std::size_t targets, double weight) { return weight == 1 && targets > 1; }
+
+    std::vector<std::int64_t> one_start_{0}, other_start_{0};
+    std::vector<Id> one_;      // columns with weight 1
+    std::vector<Other> other_; // with another
+    std::vector<Id> place_;    // column -> its place there, for the only target
+};
+
+} // namespace treelet

@@ -1,0 +1,291 @@
+"""Matrices on disk: whole or not at all, and on request such that a run that was ended at any moment is gone on with.
+
+With ``resume`` a matrix grows under its name with ``.part`` added, beside a manifest (`manifest.py`) that says of what it is and
+which of its tiles are on disk (`journal.py`). When it is complete both take their names, ``K.npy`` and ``K.npy.json``.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treelet.errors import FileError, KernelOverflowError, TreeletWarning
+from treelet.formats.files import PathLike, locked
+from treelet.gram.extending import Old
+from treelet.gram.journal import Journal, NoJournal, checksum
+from treelet.gram.manifest import Identity, Manifest, sync_folder
+from treelet.gram.matrix_file import MatrixFile, NpyFile, kind_of
+from treelet.gram.plan import Block, Plan, Tile, mirrored
+from treelet.gram.tiles import Values, compute, plan_matrix
+from treelet.kernels.base import Pairwise
+from treelet.work import progress_bar, run
+
+MOST_THREADS = 8  # that a run may be gone on with, if it was begun with fewer
+
+
+@dataclass(frozen=True)
+class Job:
+    """A matrix that is wanted in a file."""
+
+    kernel: Pairwise
+    X: Any
+    Y: Any | None
+    dtype: np.dtype[Any]
+    threads: int
+    memory: int
+    progress: bool = False
+    old: Old | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the matrix."""
+        return len(self.X), len(self.X if self.Y is None else self.Y)
+
+    def grid(self, kind: type[MatrixFile], at_once: int) -> int:
+        """Where tiles begin in such a file."""
+        return kind.grid(self.shape[1], self.memory // (2 * at_once * self.dtype.itemsize))
+
+    def known(self, grid: int) -> int:
+        """How many rows and columns are taken from a matrix that is there."""
+        return 0 if self.old is None else self.old.size // grid * grid
+
+    def planned(self, grid: int, at_once: int) -> Plan:
+        """Its tiles."""
+        return plan_matrix(
+            self.kernel,
+            self.X,
+            self.Y,
+            n_jobs=self.threads,
+            memory=self.memory,
+            dtype=self.dtype,
+            begin=self.known(grid),
+            at_once=at_once,
+            grid=grid,
+        )
+
+
+class _FilePlace:
+    """Tiles are computed in memory that each thread uses again, and written to a file."""
+
+    def __init__(self, matrix: MatrixFile, journal: NoJournal) -> None:
+        self._matrix, self._journal, self._mine = matrix, journal, threading.local()
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Values]:
+        cells = tile.shape[0] * tile.shape[1]
+        if len(getattr(self._mine, "buffer", ())) < cells:
+            self._mine.buffer = np.empty(cells, self._matrix.dtype)
+        values = self._mine.buffer[:cells].reshape(tile.shape)
+        yield values
+        self._matrix.write(tile, values)
+        self._journal.computed(tile, values)
+
+
+def _write(job: Job, plan: Plan, matrix: MatrixFile, journal: NoJournal, grid: int, at_once: int) -> None:
+    """Compute what is not done yet, in tiles of which so many fit into the memory at once, and write it."""
+    known = job.known(grid)
+    if job.old is not None and not journal.copied:
+        job.old.copy_to(matrix, known, job.memory // 4, grid)
+        journal.was_copied()
+    left = [Block(block.columns, tuple(t for t in block.tiles if not journal.is_done(t))) for block in plan.blocks]
+    left = [block for block in left if block.tiles]
+    with progress_bar(job.progress, "kernel values", sum(t.cells for block in left for t in block.tiles)) as advance:
+        compute(job.kernel, job.X, job.Y, left, _FilePlace(matrix, journal), job.threads, advance)
+    if not plan.symmetric or matrix.mirrors:
+        return
+    images = mirrored(plan.shape[0], job.memory // 2, at_once, known)
+
+    def mirror(number: int) -> None:
+        matrix.mirror(images[number])
+        journal.mirrored(number)
+
+    run(mirror, [n for n in range(len(images)) if not journal.is_mirrored(n)], job.threads, lambda done: None)
+
+
+@contextmanager
+def _closing(matrix: MatrixFile) -> Iterator[MatrixFile]:
+    try:
+        yield matrix
+    finally:
+        matrix.close()
+
+
+# --- at once --------------------------------------------------------------------------------------------------------
+
+
+def into_file(job: Job, file: PathLike) -> Any:
+    """Compute a matrix into a file that appears under its name when it is complete; it is given back opened."""
+    kind, target = kind_of(file), Path(file).resolve()
+    grid = job.grid(kind, job.threads)
+    with (
+        kind.whole(file) as temporary,
+        _closing(kind.create(temporary, job.shape, job.dtype, grid, job.Y is None, str(file))) as matrix,
+    ):
+        _write(job, job.planned(grid, job.threads), matrix, NoJournal(), grid, job.threads)
+    if not target.is_file() and not target.is_dir():  # poured into a pipe
+        return None
+    _forget(target)
+    return kind.opened(target)
+
+
+def _forget(target: Path) -> None:
+    """What lay beside a matrix that was replaced speaks of another."""
+    try:
+        manifest = Manifest.read(target)
+    except ValueError:  # something else of that name
+        return
+    if manifest is not None and manifest.complete is not None:
+        Manifest.remove(target)
+
+
+# --- going on -------------------------------------------------------------------------------------------------------
+
+
+def resumed(job: Job, file: PathLike) -> Any:
+    """As `into_file`; what an earlier call has done is not done again."""
+    kind, target = kind_of(file), Path(file).resolve()
+    if kind is NpyFile and target.exists() and not target.is_file():
+        raise FileError(f"{file}: is no file")
+    part = target.with_name(f"{target.name}.part")
+    extends = None if job.old is None else job.old.sample
+    identity = Identity.of(job.kernel, job.X, job.Y, job.shape, job.dtype, extends)
+    with locked(target):
+        if _given_back(job, kind, target, identity, file):
+            return kind.opened(target)
+        manifest = _manifest(part)
+        if manifest is None or manifest.complete is None:
+            begun = None if manifest is None else _begun(job, kind, part, manifest, identity, file)
+            if manifest is None or begun is None:
+                begun, manifest = _begin(job, kind, part, identity, file)
+            with _closing(begun) as matrix:
+                _go_on(job, manifest, matrix, kind, part)
+        else:  # all but its name is done
+            _check(identity, manifest, file, _over(part))
+        _name(kind, part, target, manifest)
+        return kind.opened(target)
+
+
+def _given_back(job: Job, kind: type[MatrixFile], target: Path, identity: Identity, file: PathLike) -> bool:
+    """Whether the matrix is there; what is there may be another only if that is the one to be extended."""
+    manifest = _manifest(target)
+    if manifest is None or manifest.complete is None or _sample(kind, target) != manifest.complete:
+        return False  # nothing is known of what is there
+    identity = replace(identity, extends=manifest.identity.extends)  # however it came about
+    if identity.other_than(manifest.identity) is None:
+        return True
+    if job.old is None or job.old.path.resolve() != target:
+        _check(identity, manifest, file, f"remove {target.name} and {Manifest.path(target).name} to start over")
+    return False
+
+
+def _go_on(job: Job, manifest: Manifest, matrix: MatrixFile, kind: type[MatrixFile], part: Path) -> None:
+    """Compute what is left, and say that the matrix is complete."""
+    job = replace(job, threads=min(job.threads, manifest.threads), memory=manifest.memory)
+    try:
+        with Journal(manifest, matrix, part) as journal:
+            _write(job, manifest.plan, matrix, journal, manifest.grid, manifest.threads)
+    except KernelOverflowError:  # going on would not help
+        Manifest.remove(part)
+        kind.remove(part)
+        raise
+    matrix.sync()
+    manifest.complete = matrix.sample()
+    manifest.write(part)
+
+
+def _name(kind: type[MatrixFile], part: Path, target: Path, manifest: Manifest) -> None:
+    """Give a complete matrix its name, and its manifest."""
+    if part.exists():
+        kind.replace(part, target)
+        sync_folder(target.parent)
+    manifest.write(target)
+    Manifest.remove(part)
+
+
+def _over(part: Path) -> str:
+    return f"remove {part.name} and {Manifest.path(part).name} to start over"
+
+
+def _manifest(target: Path) -> Manifest | None:
+    try:
+        return Manifest.read(target)
+    except ValueError as error:
+        _start_over(f"{Manifest.path(target)}: is no manifest of a matrix: {error}")
+        return None
+
+
+def _sample(kind: type[MatrixFile], path: Path) -> str | None:
+    try:
+        with _closing(kind(path)) as matrix:
+            return matrix.sample()
+    except OSError:
+        return None
+
+
+def _start_over(why: str) -> None:
+    warnings.warn(f"{why}; the matrix is computed from its beginning", TreeletWarning, stacklevel=5)
+
+
+def _check(identity: Identity, manifest: Manifest, file: PathLike, remedy: str) -> None:
+    if (difference := identity.other_than(manifest.identity)) is not None:
+        raise FileError(f"{file}: what is there is of {difference}: give another name, or {remedy}")
+
+
+def _begun(
+    job: Job, kind: type[MatrixFile], part: Path, manifest: Manifest, identity: Identity, file: PathLike
+) -> MatrixFile | None:
+    """The matrix that was begun, if it is what its manifest says."""
+    _check(identity, manifest, file, _over(part))
+    if job.memory < manifest.memory:
+        raise FileError(
+            f"{file}: was begun in tiles that take memory={manifest.memory}, more than {job.memory}: give that, or {_over(part)}"
+        )
+    try:
+        matrix = kind(part, writing=True)
+    except OSError as error:
+        _start_over(str(error))
+        return None
+    if (tuple(matrix.shape), matrix.dtype) != (job.shape, job.dtype):
+        matrix.close()
+        _start_over(f"{part}: is another matrix")
+        return None
+    changed = []
+    for number, tile in enumerate(manifest.plan.tiles):
+        if number in manifest.done:
+            found = checksum(matrix.read(tile), tile, manifest.plan.symmetric)
+            changed += [number] if found != manifest.done[number] else []
+    if changed:
+        for number in changed:
+            del manifest.done[number]
+        manifest.mirrored.clear()
+        message = f"{part}: {len(changed)} tiles are not as they were written; they are computed again"
+        warnings.warn(message, TreeletWarning, stacklevel=4)
+    return matrix
+
+
+def _begin(
+    job: Job, kind: type[MatrixFile], part: Path, identity: Identity, file: PathLike
+) -> tuple[MatrixFile, Manifest]:
+    """A new matrix, of which nothing is done."""
+    Manifest.remove(part)
+    at_once = max(job.threads, MOST_THREADS if kind is NpyFile else 1)
+    grid = job.grid(kind, at_once)
+    plan = job.planned(grid, at_once)
+    try:
+        matrix = kind.create(part, job.shape, job.dtype, grid, job.Y is None, str(file))
+    except OSError as error:
+        if isinstance(error, FileError):
+            kind.remove(part)
+            raise
+        raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
+    matrix.sync()
+    manifest = Manifest(identity, plan, job.memory, at_once, grid)
+    manifest.write(part)
+    return matrix, manifest
