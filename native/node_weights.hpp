@@ -29,9 +29,10 @@ template <class Store> NodeWeights count_nodes(const Store &store, const Id *roo
     NodeWeights out;
     Marks place(store.size());
     std::vector<double> count;
+    std::vector<Id> nodes;
     for (std::size_t t = 0; t < n; ++t) {
         place.clear();
-        const std::vector<Id> nodes = below(store, roots + t, 1, place);
+        below(store, roots + t, 1, place, nodes);
         count.assign(nodes.size(), 0);
         if (!nodes.empty()) count.back() = 1; // the root comes last
         for (std::size_t i = nodes.size(); i-- > 0;)

@@ -6,11 +6,16 @@
 namespace treelet {
 
 // What each row of `w` holds, by key: `keys(node, weight, add)` calls add(key, weight) for each key of a node.
-template <class Keys> auto by_node(const NodeWeights &w, Keys keys) {
-    return [&w, keys](std::size_t row, auto add) {
+template <class Keys> struct ByNode {
+    const NodeWeights &w;
+    Keys keys;
+
+    template <class Add> void operator()(std::size_t row, Add add) const {
         for (std::int64_t i = w.start[row]; i < w.start[row + 1]; ++i) keys(w.node[i], w.weight[i], add);
-    };
-}
+    }
+    std::size_t nodes() const { return w.node.size(); }
+};
+template <class Keys> ByNode<Keys> by_node(const NodeWeights &w, Keys keys) { return {w, keys}; }
 
 struct Postings {
     std::vector<std::int64_t> start;
@@ -21,6 +26,7 @@ struct Postings {
     template <class Each> void build(std::size_t targets, Each each, std::size_t keys = 0) {
         std::vector<Seen> seen(keys);
         std::vector<Note> notes;
+        if constexpr (requires { each.nodes(); }) notes.reserve(each.nodes()); // what is not used is never touched
         for (std::size_t t = 0; t < targets; ++t) {
             const auto first = static_cast<std::int64_t>(notes.size());
             each(t, [&](Id key, double more) {
@@ -150,7 +156,7 @@ class DensePostings {
   private:
     static constexpr std::size_t max_cells = std::size_t{1} << 23;
     static bool is_dense(std::size_t length, std::size_t targets, std::size_t rows) {
-        return length * 5 >= targets && rows * targets <= max_cells;
+        return length * 8 >= targets && rows * targets <= max_cells;
     }
     Postings sparse_;
     std::vector<Id> dense_; // key -> its vector, or none

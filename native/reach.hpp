@@ -44,9 +44,25 @@ class Marks {
     std::vector<Id> marks_, given_;
 };
 
+// Sorts, ascending, what mostly falls by little: what keeps to that is only turned round, the rest sorted and merged in.
+inline void sort_falling(std::vector<Id> &ids) {
+    static thread_local std::vector<Id> rest;
+    rest.clear();
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        if (kept == 0 || (ids[i] < ids[kept - 1] && ids[i] > ids[kept - 1] - 64))
+            ids[kept++] = ids[i];
+        else
+            rest.push_back(ids[i]);
+    std::reverse(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(kept));
+    std::sort(rest.begin(), rest.end());
+    for (std::size_t at = ids.size(), a = kept, b = rest.size(); b > 0;)
+        ids[--at] = a > 0 && ids[a - 1] > rest[b - 1] ? ids[--a] : rest[--b];
+}
+
 // Sorts nodes of a store of some size, which are those that are marked.
 template <class Marked> void sort_marked(std::vector<Id> &nodes, std::size_t size, Marked marked) {
-    if (nodes.size() <= size / 8) return std::sort(nodes.begin(), nodes.end());
+    if (nodes.size() <= size / 8) return sort_falling(nodes);
     nodes.clear(); // most of them: cheaper to look at all than to sort
     for (Id node = 0; node < static_cast<Id>(size); ++node)
         if (marked(node)) nodes.push_back(node);
@@ -54,16 +70,27 @@ template <class Marked> void sort_marked(std::vector<Id> &nodes, std::size_t siz
 
 // The nodes below `roots` (none: a missing one), themselves included, ascending: children come before parents.
 // Each is marked with its place in that list.
-template <class Store> std::vector<Id> below(const Store &store, const Id *roots, std::size_t n, Marks &marks) {
-    std::vector<Id> found;
+template <class Store> void below(const Store &store, const Id *roots, std::size_t n, Marks &marks, std::vector<Id> &found) {
+    static thread_local std::vector<Id> waiting;
+    found.clear(), waiting.clear();
     const auto meet = [&](Id node) {
-        if (!marks.has(node)) marks.set(node, 0), found.push_back(node);
+        if (!marks.has(node)) marks.set(node, 0), waiting.push_back(node);
     };
     for (std::size_t i = 0; i < n; ++i)
         if (roots[i] != none) meet(roots[i]);
-    for (std::size_t i = 0; i < found.size(); ++i) store.each_child(found[i], [&](Id child, double) { meet(child); });
+    while (
+        !waiting.empty()) { // right children first: nodes that were numbered bottom-up, left to right, are found in falling order
+        const Id node = waiting.back();
+        waiting.pop_back();
+        found.push_back(node);
+        store.each_child(node, [&](Id child, double) { meet(child); });
+    }
     sort_marked(found, store.size(), [&](Id node) { return marks.has(node); });
     for (std::size_t i = 0; i < found.size(); ++i) marks.set(found[i], static_cast<Id>(i));
+}
+template <class Store> std::vector<Id> below(const Store &store, const Id *roots, std::size_t n, Marks &marks) {
+    std::vector<Id> found;
+    below(store, roots, n, marks, found);
     return found;
 }
 

@@ -28,12 +28,17 @@ template <class Num> struct SubsetTreeValues {
 };
 
 template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SubsetTreeValues<Num>> {
-    std::vector<Id> keys;                  // of the node at hand
-    std::vector<Num> product;              // running prod_j (1 + S), per level and shape's rank; 0: untouched
-    std::vector<Id> touched;               // ranks of shapes
-    std::vector<Num> exact;                // running prod_j (1 + C), per level and one of
-    std::vector<Id> other;                 // the ranks of columns where more than the shapes is met
-    std::vector<char> met;                 // rank -> is it there
+    std::vector<Id> keys;        // of the node at hand
+    std::vector<Num> product;    // running prod_j (1 + S), per level and shape's rank; 0: untouched
+    std::vector<Id> touched;     // ranks of shapes
+    std::vector<Num> exact;      // running prod_j (1 + C), per level and one of
+    std::vector<Id> other;       // the ranks of columns where more than the shapes is met
+    std::vector<char> met;       // rank -> is it there
+    struct Match {               // one of them that has the key at hand
+        Id other, shape, column; // its place, and its child's rank of a shape, and column
+    };
+    std::vector<Match> matches;
+    std::size_t matched = 0;
     std::vector<Num> child_shape;          // S - lam of the child at hand, per level and shape's rank
     std::vector<Num> child_rest;           // C - S likewise, per level and column
     std::vector<Num> total;                // block rows x shapes: sums of S - lam, to be posted when they are complete
@@ -44,6 +49,7 @@ template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SubsetTreeValue
 template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns<Num>, SubsetTreeScratch<Num>> {
     using Scratch = SubsetTreeScratch<Num>;
     using Values = SubsetTreeValues<Num>;
+    using Match = typename Scratch::Match;
     using Loop = NodeLoop<SubsetTreeColumns<Num>, Scratch>;
 
   public:
@@ -72,7 +78,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         s.child_shape.resize(widest_ * levels_, Num(0));
         s.child_rest.resize(index_.columns() * levels_, Num(0));
         s.met.resize(static_cast<std::size_t>(index_.most_columns()), 0);
-        s.other.resize(s.met.size() + 1);
+        s.other.resize(s.met.size() + 1), s.matches.resize(s.met.size());
     }
 
     // lam * P P'
@@ -106,7 +112,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
             for (std::size_t l = 0; l < at.levels; ++l) std::fill_n(product(b, l), at.shapes, Num(1));
         find_others(b, u, at);
         for (std::size_t q = 0; q < b.s.keys.size(); ++q)
-            if (b.s.keys[q] != none) multiply_child(b, at, q, known(b, u, q));
+            if (b.s.keys[q] != none) multiply_child(b, at, q, b.store.children(u)[q], known(b, u, q));
         if (!at.all && at.touched == 0 && at.others == 0) return;
         Values *const kept = b.s.nodes.uses[i] > 0 && kept_levels_ > 0 ? &b.s.kept.make(i) : nullptr;
         if (kept) kept->levels = std::min(at.levels, kept_levels_);
@@ -137,7 +143,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
             const auto [index, columns] = SubsetTreeIndex::estimate(targets.weights, productions);
             const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(max_depth) : 1;
             out.index += index.index, out.working = std::max(out.working, index.working);
-            working += (5 * columns * levels + most_rows(columns) * columns) * sizeof(Num);
+            working += (7 * columns * levels + most_rows(columns) * columns) * sizeof(Num);
         }
         out.working = std::max(out.working, working);
         return out;
@@ -221,19 +227,20 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     }
 
     // prod_j (1 + S(u_j, .)) of shapes, and prod_j (1 + C(u_j, .)) of the others, by the child at position q.
-    template <class Block> void multiply_child(Block &b, Node &at, std::size_t q, const Values &known) const {
+    template <class Block> void multiply_child(Block &b, Node &at, std::size_t q, Id child, const Values &known) const {
         const Id key = b.s.keys[q];
         const bool common = index_.common(key);
         if (!common && at.others == 0) return;
         scatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
         if (at.others > 0) scatter(known.rest, known.levels, b.s.child_rest.data(), index_.columns());
+        if (at.others > 0) match_others(b, at, q, child, known);
         for (std::size_t l = 0; l < at.levels; ++l) {
             const Below values = below(b, known, l);
             if (common && at.all)
                 multiply_all_shapes(b, at, key, values.shapes, product(b, l));
             else if (common)
                 multiply_shapes(b, at, key, values.shapes, product(b, l), l == 0);
-            if (at.others > 0) multiply_others(b, at, q, values, b.s.exact.data() + l * at.others);
+            if (at.others > 0) multiply_others(b, values, b.s.exact.data() + l * at.others);
         }
         unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
         if (at.others > 0) unscatter(known.rest, known.levels, b.s.child_rest.data(), index_.columns());
@@ -259,25 +266,30 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
             product[e->rank] *= below && e->child != none ? base_ + below[e->child] : base_;
         b.pulse.add(edges.size());
     }
-    template <class Block> void multiply_others(Block &b, const Node &at, std::size_t q, const Below &values, Num *exact) const {
+    // Which of the others have u's key at position q, and what their children there are: ranks of shapes, and columns.
+    template <class Block> void match_others(Block &b, const Node &at, std::size_t q, Id child, const Values &known) const {
         const SubsetTreeIndex::Kid *const kids = index_.kids(at.p, 0) + q;
         const std::size_t arity = index_.arity_of(at.p);
         const Id key = b.s.keys[q], *const other = b.s.other.data();
-        const std::size_t n = at.others;
-        Id first = none; // shape of the children's production
-        for (std::size_t t = 0; t < n; ++t) {
+        const bool shaped = !known.shapes.value.empty();
+        const Id first = shaped ? index_.first_shape(productions_.local(productions_of(b.store).of(child))) : 0;
+        Match *match = b.s.matches.data();
+        for (std::size_t t = 0; t < at.others; ++t) {
             const SubsetTreeIndex::Kid kid = kids[static_cast<std::size_t>(other[t]) * arity];
-            if (kid.key != key) continue;
-            Num factor = base_;
-            if (values.shapes && kid.column != none) {
-                const Id shape = index_.shape_of(kid.column);
-                if (first == none) first = index_.first_of(shape);
-                factor += values.shapes[shape - first];
-            }
-            if (values.rest && kid.column != none) factor += values.rest[kid.column];
-            exact[t] *= factor;
+            if (kid.key == key)
+                *match++ = {static_cast<Id>(t), shaped && kid.column != none ? index_.shape_of(kid.column) - first : none,
+                            kid.column};
         }
-        b.pulse.add(n);
+        b.s.matched = static_cast<std::size_t>(match - b.s.matches.data());
+        b.pulse.add(at.others);
+    }
+    template <class Block> void multiply_others(Block &b, const Below &values, Num *exact) const {
+        for (const Match *match = b.s.matches.data(), *const end = match + b.s.matched; match < end; ++match) {
+            Num factor = base_;
+            if (values.shapes && match->shape != none) factor += values.shapes[match->shape];
+            if (values.rest && match->column != none) factor += values.rest[match->column];
+            exact[match->other] *= factor;
+        }
     }
 
     // The row S(u, .) - lam, kept, and its sum into the totals.

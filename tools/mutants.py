@@ -25,7 +25,7 @@ MUTANTS = [
         "if (known.levels == 0) return {};",
     ),
     ("subset_tree.hpp", "unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);", ""),
-    ("subset_tree.hpp", "if (values.rest && kid.column != none) factor += values.rest[kid.column];", ""),
+    ("subset_tree.hpp", "if (values.rest && match->column != none) factor += values.rest[match->column];", ""),
     ("subset_tree.hpp", "if (rank < at.columns) meet(rank);", ""),
     ("subset_tree.hpp", "total[shape] = Num(0);", ""),
     ("subset_tree_index.hpp", "shape_below(x) != shape_below(y)", "false"),

@@ -272,8 +272,9 @@ def _begun(
         return None
     changed = []
     for number, tile in enumerate(manifest.plan.tiles):
-        if number in manifest.done and checksum(matrix.read(tile), tile) != manifest.done[number]:
-            changed.append(number)
+        if number in manifest.done:
+            found = checksum(matrix.read(tile), tile, manifest.plan.symmetric)
+            changed += [number] if found != manifest.done[number] else []
     if changed:
         for number in changed:
             del manifest.done[number]
