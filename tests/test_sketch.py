@@ -165,6 +165,13 @@ def test_no_blocks_of_no_trees() -> None:
         next(sketch.blocks(TREES, size=0))
 
 
+def test_more_vectors_than_there_is_memory_for() -> None:
+    sketch = tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(TREES)
+    sketch.n_components_ = 2**45
+    with pytest.raises(tl.errors.NotEnoughMemoryError, match=r"the vectors of 7 trees take .* TreeSketch\.blocks"):
+        sketch._room(len(TREES))
+
+
 def test_new_labels_after_a_fit() -> None:
     sketch = tl.TreeSketch(NORMALIZED, 4096, random_state=0).fit(TREES[:3])
     new = ["(S (X x) (Y (X x)))", "(S (X x) (Y (X z)))", TREES[5]]

@@ -66,16 +66,22 @@ class SyntaxAdapter(Adapter):
         check_boolean("docstrings", docstrings)
         check_boolean("ctx", ctx)
         self._values, self._docstrings, self._ctx, self._lines = constants == "values", docstrings, ctx, lines
+        self._known: dict[type, tuple[str, _Fields]] = {}
         self._names = _numbered(root) if identifiers == "anonymous" and root is not None else {}
 
     def parts(self, node: Node) -> tuple[str, list[Node]]:
         kind: Any = type(node)
-        label, fields = _fields(kind, self._ctx, self._docstrings)
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = _fields(kind, self._ctx, self._docstrings)
+        label, fields = known
         found: list[Node] = []
         for name, holds in fields:
             value: Any = getattr(node, name, None)
             if holds == _CONSTANT:
                 found.append(self._constant(value))
+                continue
+            if value is None:
                 continue
             if holds == _DOCUMENTED and _is_docstring(value):
                 value = value[1:]
@@ -83,7 +89,7 @@ class SyntaxAdapter(Adapter):
             if isinstance(value, list):
                 if value:
                     found.append((name, [_item(each, names) for each in value]))
-            elif value is not None:
+            else:
                 found.append((name, (_item(value, names),)))
         return label, found
 

@@ -17,11 +17,11 @@ from treelet.gram.tiles import Values
 PATIENCE = 2.0  # seconds of work that may be lost, besides the tiles at hand
 
 
-def checksum(values: Values, tile: Tile) -> int:
-    """A number that changes with the values; by halves, what is right of the diagonal becomes 0."""
-    if tile.halves:
+def checksum(values: Values, tile: Tile, symmetric: bool) -> int:
+    """A number that changes with the values; what is right of the diagonal of a symmetric matrix is set to 0 before."""
+    if symmetric:  # there the mirror image will be, whose last bits may be others
         for row, line in enumerate(values, tile.rows.begin):
-            line[row + 1 - tile.columns.begin :] = 0
+            line[max(0, row + 1 - tile.columns.begin) :] = 0
     content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
     whole = len(content) // 8 * 8
     return (int(content[:whole].view(np.uint64).sum()) + int(content[whole:].sum())) % 2**64
@@ -89,7 +89,7 @@ class Journal(NoJournal):
 
     def computed(self, tile: Tile, values: Values) -> None:
         self._complain()
-        found = checksum(values, tile)
+        found = checksum(values, tile, self._manifest.plan.symmetric)
         with self._lock:
             self._news.append((tile, found))
 

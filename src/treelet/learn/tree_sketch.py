@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_one_of, is_integer, wrong
-from treelet.errors import KernelOverflowError
+from treelet.errors import KernelOverflowError, NotEnoughMemoryError
 from treelet.kernels import PartialTree, SubsetTree
 from treelet.kernels.base import Kernel, Vector
 from treelet.kernels.wrapped import Normalized
@@ -24,6 +24,7 @@ MANY = 100  # fitted trees among which what one alone has may be left out
 SMALLEST = 1e-6  # decays below it leave the range of a float32
 PROBED = 512  # trees by which is estimated how much of the kernel is left where rare parts are left out
 PROBE_WAVES = 256
+PROBE_EXACT = 1024
 Features = NDArray[Any]
 
 
@@ -170,7 +171,9 @@ class TreeSketch(FeatureMap):
     def _left(self, sketched: _Sketched, bank: Treebank, parts: _Parts) -> float:
         """The mean self-value of normalised trees without their rare fragments, by a small sketch of some of them."""
         some = bank[np.linspace(0, len(bank) - 1, min(PROBED, len(bank))).astype(np.int64)]
-        probe = sketched.native(PROBE_WAVES, self.seed_, parts.key, np.full(len(parts.key), -1, np.int32), True)
+        counted = np.arange(len(parts.key))
+        counted[PROBE_EXACT:] = -1
+        probe = sketched.native(PROBE_WAVES, self.seed_, parts.key, counted.astype(np.int32), True)
         vectors = np.empty((len(some), probe.width), np.float32)
         sketched.write(probe, some, sketched.logs(some), vectors)
         return float(np.square(vectors.astype(np.float64)).sum(axis=1).mean())
@@ -180,16 +183,13 @@ class TreeSketch(FeatureMap):
         check_is_fitted(self)
         bank = self.kernel_.coerce(X)
         sketched, native = self._native()
-        out = np.empty((len(bank), self._n_features_out), self.dtype)
+        out = self._room(len(bank))
+        as_they_are = out.dtype == np.float32
 
         def work(begin: int) -> int:
             rows = slice(begin, begin + ROWS)
             part = bank[rows]
-            vectors = (
-                out[rows, : native.width]
-                if self.dtype == "float32"
-                else np.empty((len(part), native.width), np.float32)
-            )
+            vectors = out[rows, : native.width] if as_they_are else np.empty((len(part), native.width), np.float32)
             logs = sketched.logs(part) if sketched.normalized else np.zeros(len(part))
             large = sketched.write(native, part, logs, vectors)
             if large is not None:
@@ -197,7 +197,7 @@ class TreeSketch(FeatureMap):
                     f"the vector of tree {begin + large} does not fit a float32: self-values of {self.kernel_!r} grow exponentially "
                     f"with the size of the tree. Use a smaller lam={'' if sketched.normalized else ', or kernel.normalized()'}"
                 )
-            if vectors.base is None:
+            if not as_they_are:
                 out[rows, : native.width] = vectors
             out[rows, native.width :] = 0
             return len(part)
@@ -205,6 +205,15 @@ class TreeSketch(FeatureMap):
         with progress_bar(self.progress, "trees", len(bank)) as advance:
             run(work, range(0, len(bank), ROWS), count_threads(self.n_jobs), advance)
         return out
+
+    def _room(self, n: int) -> Features:
+        try:
+            return np.empty((n, self.n_components_), self.dtype)
+        except MemoryError:
+            raise NotEnoughMemoryError(
+                f"the vectors of {n:,} trees take {n * self.n_components_ * np.dtype(self.dtype).itemsize:,} bytes, more than there is memory for: "
+                "take fewer n_components=, or one block after the other: TreeSketch.blocks"
+            ) from None
 
     def _native(self) -> tuple[_Sketched, Any]:
         sketched = _Sketched.of(self.kernel_)
