@@ -39,7 +39,7 @@ template <class Num> class ChildSequences {
     using Values = PartialTreeValues<Num>;
 
   public:
-    static constexpr std::size_t sweep = 128; // columns computed together
+    static constexpr std::size_t sweep = 512; // columns computed together
 
     // `constant` is Delta of two nodes with nothing below in common, `terminal` that of two of which one has no children.
     ChildSequences(const PartialTreeIndex &index, const Similar &similar, Num lam, Num constant, Num terminal, bool plain)
