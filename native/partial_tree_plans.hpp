@@ -69,25 +69,24 @@ class Plans {
     // the last, it is made only for columns before `stop`, of those that are a group each, and not kept.
     const Plan &find(const PartialTreeIndex &index, const Similar &similar, bool plain, const Store &store, Id u, Id label,
                      Id stop) {
+        const auto production = static_cast<std::size_t>(store.production(u));
+        if (production < quick_.size() && quick_[production]) return quick_[production]->used = true, quick_[production]->plan;
         // With similar words it matters which children are words, and a production does not tell.
         std::uint64_t key = static_cast<std::uint32_t>(store.production(u));
         if (similar.any())
             for (std::size_t a = 0; a < store.arity(u); ++a) key = mix(key, store.arity(store.children(u)[a]) == 0);
         plain = plain && !similar.any();
-        auto &plans = static_cast<std::size_t>(store.production(u)) < shared_ ? plans_ : passing_;
-        auto it = plans.find(key);
-        if (it != plans.end() && it->second.made) return it->second.used = true, it->second.plan;
+        Table &plans = production < shared_ ? plans_ : passing_;
+        if (const auto it = plans.find(key); it != plans.end() && it->second.made) return it->second.used = true, it->second.plan;
+        if (planned_ > bytes(index.cells())) forget(bytes(index.cells()) / 2);
+        const auto [it, fresh] = plans.try_emplace(key);
+        if (fresh) planned_ += sizeof(Kept);
         const PartialTreeIndex::Label &own = index.label(label);
-        const bool again = it != plans.end() || index.is_common(store.production(u));
+        const bool again = !fresh || index.is_common(store.production(u));
         make(index, similar, plain, store, u, label, again || !plain ? own.last_group : own.last_group - (own.end - stop));
-        if (!again) {
-            planned_ += sizeof(Kept);
-            plans.emplace(key, Kept());
-            return draft_;
-        }
-        if (planned_ > bytes(index.cells())) forget(bytes(index.cells()) / 2), it = plans.find(key);
-        if (it == plans.end()) it = plans.emplace(key, Kept()).first, planned_ += sizeof(Kept);
+        if (!again) return draft_;
         it->second = {draft_, true, false};
+        if (!similar.any() && production < shared_) quick_.resize(shared_, nullptr), quick_[production] = &it->second;
         planned_ += it->second.plan.bytes();
         return it->second.plan;
     }
@@ -150,9 +149,11 @@ class Plans {
     void clear(Table &plans) {
         for (const auto &item : plans) planned_ -= sizeof(Kept) + item.second.plan.bytes();
         plans.clear();
+        if (&plans == &plans_) quick_.clear();
     }
     // Those that were not used again; all, if that is not enough.
     void forget(std::size_t enough) {
+        quick_.clear();
         for (Table *plans : {&plans_, &passing_})
             for (auto it = plans->begin(); it != plans->end();) {
                 const bool used = std::exchange(it->second.used, false);
@@ -235,7 +236,8 @@ class Plans {
         }
     }
 
-    Table plans_, passing_; // of productions that stay, and of this store's own
+    Table plans_, passing_;     // of productions that stay, and of this store's own
+    std::vector<Kept *> quick_; // of the former, by production, where that tells all
     std::size_t planned_ = 0, shared_ = 0;
     std::uint64_t base_ = 0, serial_ = 0;
     Plan draft_;

@@ -44,7 +44,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return made
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(bank=st.lists(trees(), min_size=2, max_size=10), queries=st.lists(st.lists(trees(), max_size=3), max_size=3))
 def test_what_is_kept_changes_nothing(bank, queries):
     for kernel in (KERNEL, tl.SubsetTree() + tl.PartialTree().normalized(), tl.Subtree().gaussian(2)):

@@ -79,23 +79,22 @@ def test_tiles_are_the_matrix_and_no_cell_comes_twice(memory, n_jobs):
 KINDS = [tl.SubsetTree(lam=0.4), tl.PartialTree().normalized(), tl.SubsetTree().gaussian(2), tl.SubsetTree().normalized().distance()]  # fmt: skip
 
 
-@pytest.mark.parametrize("memory", [None, "50kB"])
+@pytest.mark.parametrize("memory", [None, "30kB"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("kernel", KINDS, ids=repr)
 def test_an_operator_is_the_matrix(kernel, memory, n_jobs):
-    bank, other = tl.datasets.flights(60), tl.datasets.flights(30, random_state=5)
+    bank, other = tl.datasets.flights(24), tl.datasets.flights(12, random_state=5)
     for Y in (None, other):
         K, found = kernel(bank, Y), operator(kernel, bank, Y, memory=memory, n_jobs=n_jobs)
         assert found.shape == K.shape
         rng = np.random.default_rng(0)
-        V, U = rng.normal(size=(K.shape[1], 3)), rng.normal(size=(60, 2))
+        V, U = rng.normal(size=(K.shape[1], 3)), rng.normal(size=(24, 2))
         np.testing.assert_allclose(found @ V, K @ V, atol=1e-10)
         np.testing.assert_allclose(found @ V[:, 0], K @ V[:, 0], atol=1e-10)
         np.testing.assert_allclose(found.matvec(V[:, :1]), K @ V[:, :1], atol=1e-10)
         np.testing.assert_allclose(found.T @ U, K.T @ U, atol=1e-10)
         np.testing.assert_allclose(found.rmatvec(U[:, 0]), K.T @ U[:, 0], atol=1e-10)
-        for _ in range(5):
-            np.testing.assert_array_equal(found @ V, found @ V)  # however fast threads are
+        np.testing.assert_array_equal(found @ V, found @ V)  # however fast threads are
 
 
 def test_solvers_take_an_operator():

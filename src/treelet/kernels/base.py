@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import numpy as np
@@ -106,13 +107,12 @@ class Kernel(Tunable, Tabled, Pairwise):
     """Where a parameter is kept whose name an attribute of all kernels has."""
 
     def _parameter_names(self) -> list[str]:
-        return [name for name in inspect.signature(type(self).__init__).parameters if name != "self"]
+        return list(_names_of(type(self)))
 
     @classmethod
     def _unknown(cls, names: Iterable[str]) -> list[str]:
         """Which of these can be no parameters of such a kernel."""
-        known = inspect.signature(cls.__init__).parameters
-        return [name for name in names if name not in known or name == "self"]
+        return [name for name in names if name not in _names_of(cls)]
 
     def _set(self, name: str, value: Any) -> None:
         setattr(self, self._attributes.get(name, name), value)
@@ -342,6 +342,12 @@ class Kernel(Tunable, Tabled, Pairwise):
         from treelet.kernels.algebra import Scale
 
         return Scale(other, self)
+
+
+@lru_cache(256)
+def _names_of(kernel: type[Kernel]) -> tuple[str, ...]:
+    """The parameters of a kernel, by their names; asked for by every matrix, however small."""
+    return tuple(name for name in inspect.signature(kernel.__init__).parameters if name != "self")
 
 
 def _frozen(value: Any) -> Hashable:
