@@ -67,6 +67,7 @@ bench: setup
 	$(BIN)/python -m benchmarks.rls
 	$(BIN)/python -m benchmarks.nearest
 	$(BIN)/python -m benchmarks.locality
+	$(BIN)/python -m benchmarks.on_dask
 	$(BIN)/python -m benchmarks.stored
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.sketch

@@ -19,7 +19,7 @@ from treelet import (
 )
 from treelet.errors import TreeletError as TreeletError
 from treelet.explain import shared_fragments as shared_fragments
-from treelet.gram import gram as gram, nearest as nearest
+from treelet.gram import gram as gram, lazy_gram as lazy_gram, nearest as nearest
 from treelet.kernels import (
     Bag as Bag,
     ForestKernel as ForestKernel,

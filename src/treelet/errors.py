@@ -61,6 +61,10 @@ class NotEnoughMemoryError(TreeletError, MemoryError):
     """A result does not fit into the memory that there is."""
 
 
+class ClusterError(TreeletError, RuntimeError):
+    """The workers of a cluster cannot do what they are asked for."""
+
+
 class TreeletWarning(UserWarning):
     """Base of all warnings that treelet gives: the result may not be what was meant. On the command line, one line."""
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from treelet.kernels.base import Matrix
 
 Numbers = NDArray[np.int64]
+Found = tuple[Numbers, Numbers, NDArray[np.float64]]
+"""Rows, numbers, values."""
 ABSENT = -1
 """The number of a neighbour that is not there; its value is -inf."""
 ROUNDING = 2.0**-42
@@ -36,8 +38,12 @@ class Best:
         if not len(wanted):
             return
         values, numbers = largest(tile if len(wanted) == len(tile) else tile[wanted], k, self._close)
-        numbers += columns.start
-        there = wanted + rows.start
+        self.add((wanted + rows.start, numbers + columns.start, values))
+
+    def add(self, found: Found) -> None:
+        """Take in rows, with some numbers and values each: those that were chosen of a tile, here or elsewhere."""
+        there, numbers, values = found
+        k = self.values.shape[1]
         with self._lock:
             values = np.concatenate([self.values[there], values], axis=1)
             numbers = np.concatenate([self.numbers[there], numbers], axis=1)
@@ -57,12 +63,14 @@ class Above:
 
     def __init__(self, threshold: float, close: float = ROUNDING) -> None:
         self._threshold, self._close, self._lock = threshold, close, Lock()
-        self._found: list[tuple[Numbers, Numbers, NDArray[np.float64]]] = []
+        self._found: list[Found] = []
 
     def take(self, rows: slice, columns: slice, tile: Matrix) -> None:
         """Take in a tile of the matrix; from any thread."""
-        row, column = np.nonzero(reached(tile, self._threshold, self._close))
-        found = row + rows.start, column + columns.start, tile[row, column]
+        self.add(those_above(rows, columns, tile, self._threshold, self._close))
+
+    def add(self, found: Found) -> None:
+        """Take in rows, numbers and values: those that were chosen of a tile, here or elsewhere."""
         with self._lock:
             self._found.append(found)
 
@@ -78,6 +86,18 @@ class Above:
         run = np.cumsum(head)
         order = np.lexsort((number, run))
         return row, number[order], value[np.flatnonzero(head)[run - 1]]
+
+
+def the_best(rows: slice, columns: slice, tile: Matrix, k: int, close: float) -> Found:
+    """The k largest of each row of a tile."""
+    values, numbers = largest(tile, k, close)
+    return np.arange(rows.start, rows.stop), numbers + columns.start, values
+
+
+def those_above(rows: slice, columns: slice, tile: Matrix, threshold: float, close: float) -> Found:
+    """All values of a tile that reach a threshold."""
+    row, column = np.nonzero(reached(tile, threshold, close))
+    return row + rows.start, column + columns.start, tile[row, column]
 
 
 def largest(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:

@@ -17,7 +17,7 @@ from treelet.gram.matrix_file import SUFFIXES
 from treelet.gram.places import ArrayPlace, allocated, checked_dtype, checked_place, is_file
 from treelet.gram.plan import DEFAULT_MEMORY, mirrored, parse_memory
 from treelet.gram.stored import Job, into_file, resumed
-from treelet.gram.tiles import Values, compute
+from treelet.gram.tiles import Values, crew_of
 from treelet.kernels.base import Matrix, Pairwise
 from treelet.structures.bank import Bank
 from treelet.work import count_threads, progress_bar, run
@@ -37,6 +37,7 @@ def gram(
     dtype: Literal["float64"] = "float64",
     resume: bool = False,
     extend: str | os.PathLike[str] | None = None,
+    client: Any | None = None,
     progress: bool = False,
 ) -> Matrix: ...
 @overload
@@ -51,6 +52,7 @@ def gram(
     dtype: DTypeLike = "float64",
     resume: bool = False,
     extend: str | os.PathLike[str] | None = None,
+    client: Any | None = None,
     progress: bool = False,
 ) -> Out: ...
 @overload
@@ -65,6 +67,7 @@ def gram(
     dtype: DTypeLike = "float64",
     resume: bool = False,
     extend: str | os.PathLike[str] | None = None,
+    client: Any | None = None,
     progress: bool = False,
 ) -> NDArray[Any]: ...
 def gram(
@@ -78,6 +81,7 @@ def gram(
     dtype: DTypeLike = "float64",
     resume: bool = False,
     extend: str | os.PathLike[str] | None = None,
+    client: Any | None = None,
     progress: bool = False,
 ) -> NDArray[Any]:
     """The matrix of a kernel's values, tile by tile.
@@ -107,6 +111,9 @@ def gram(
     extend : str, optional
         The file of a matrix of the first of the examples, ``"K.npy"``: only the rows and columns of the others are computed.
         It may also be `out`, which is replaced when the new matrix is complete. Only without Y.
+    client : dask.distributed.Client, optional
+        Let the workers of a Dask cluster compute: `memory` is then what the work of one may take, and `n_jobs` the threads that complete the
+        result here. The values are the same. See docs/cluster.md.
     progress : bool
         Show a progress bar on the standard error.
 
@@ -129,12 +136,13 @@ def gram(
         raise InputTypeError(f"gram needs a kernel first, got {type(kernel).__name__}")
     threads, budget, numbers = count_threads(n_jobs), parse_memory(memory), checked_dtype(dtype, out)
     check_boolean("resume", resume)
+    crew = crew_of(client)
     given = X, Y
     X = kernel.coerce(X)
     Y = None if Y is None else kernel.coerce(Y)
     if resume or extend is not None:
         X, Y = _ordered(X), _ordered(Y)
-    job = Job(kernel, X, Y, numbers, threads, budget or DEFAULT_MEMORY, progress)
+    job = Job(kernel, X, Y, numbers, threads, budget or DEFAULT_MEMORY, progress, crew=crew)
     with _extending(job, extend) as job:
         if is_file(out):
             matrix: NDArray[Any] = (resumed if resume else into_file)(job, out)  # type: ignore[arg-type]
@@ -143,9 +151,9 @@ def gram(
             raise wrong(
                 "out", f"the name of a file, {in_words([f'*{end}' for end in SUFFIXES])}, with resume=True", out
             )
-        return _into_array(
-            job, allocated(job.shape, numbers, budget) if out is None else checked_place(out, job.shape, given)
-        )
+        if out is None:  # what workers may take says nothing about this process
+            return _into_array(job, allocated(job.shape, numbers, budget if crew is None else None))
+        return _into_array(job, checked_place(out, job.shape, given))
 
 
 def _ordered(X: Any) -> Any:
@@ -176,7 +184,7 @@ def _into_array(job: Job, out: Values) -> Values:
         if job.old is not None:
             job.old.copy_to(place, known, job.memory // 4)
         with progress_bar(job.progress, "kernel values", plan.cells) as advance:
-            compute(job.kernel, job.X, job.Y, plan.blocks, place, job.threads, advance)
+            job.compute(plan.blocks, place, advance)
         if plan.symmetric:
             images = mirrored(plan.shape[0], job.memory // 2, job.threads, known)
             run(place.mirror, images, job.threads, lambda done: None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -9,13 +11,27 @@ from numpy.typing import NDArray
 
 from treelet.checks import check_boolean, check_integer, is_number, wrong
 from treelet.errors import ParameterError
-from treelet.gram.best import ABSENT, ROUNDING, Above, Best, Numbers, ranked, reached
-from treelet.gram.plan import DEFAULT_MEMORY, column_blocks, parse_memory
-from treelet.gram.reduce import Take, check_pairwise, each_tile
+from treelet.gram.best import (
+    ABSENT,
+    ROUNDING,
+    Above,
+    Best,
+    Found,
+    Numbers,
+    ranked,
+    reached,
+    the_best,
+    those_above,
+)
+from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory
+from treelet.gram.reduce import Take, check_pairwise, each_tile, pieces
+from treelet.gram.tiles import crew_of
 from treelet.kernels.base import Kernel, Matrix, Pairwise
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+    from treelet.gram.on_dask import Crew
 
 DEFAULT_K = 10
 ROUNDING_OF_DISTANCES = 2.0**-30
@@ -33,6 +49,7 @@ def nearest(
     graph: Literal[False] = False,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
+    client: Any | None = None,
     progress: bool = False,
 ) -> tuple[Matrix, Numbers]: ...
 @overload
@@ -46,6 +63,7 @@ def nearest(
     graph: Literal[True],
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
+    client: Any | None = None,
     progress: bool = False,
 ) -> csr_matrix: ...
 def nearest(
@@ -58,6 +76,7 @@ def nearest(
     graph: bool = False,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
+    client: Any | None = None,
     progress: bool = False,
 ) -> tuple[Matrix, Numbers] | csr_matrix:
     """The examples of a collection with the largest kernel values, exactly.
@@ -85,6 +104,8 @@ def nearest(
         Threads; -1 for one a core. The result does not depend on it.
     memory : int or str, optional
         How much the work may take besides the examples and the result, such as ``"1GiB"`` (the default).
+    client : dask.distributed.Client, optional
+        Let the workers of a Dask cluster search: `memory` is then what the work of one may take. See docs/cluster.md.
     progress : bool
         Show a progress bar on the standard error.
 
@@ -119,7 +140,7 @@ def nearest(
     """
     check_pairwise(kernel, "nearest")
     check_boolean("graph", graph)
-    index = Index(kernel, X, parse_memory(memory) or DEFAULT_MEMORY)
+    index = Index(kernel, X, parse_memory(memory) or DEFAULT_MEMORY, crew=crew_of(client))
     if graph:
         return index.graph(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
     return index.nearest(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
@@ -129,12 +150,19 @@ class Index:
     """A kernel, or a distance, over a collection, to be asked for neighbours again and again; from several threads, too.
 
     What the kernel makes of the collection, self-values and a native index, is made once if it fits into `memory` (None: it
-    always does); otherwise anew for each question, in blocks.
+    always does); otherwise anew for each question, in blocks. A crew of workers makes it for itself.
     """
 
     def __init__(
-        self, kernel: Pairwise, X: Any, memory: int | None, name: str = "nearest", count: str = "k"
+        self,
+        kernel: Pairwise,
+        X: Any,
+        memory: int | None,
+        name: str = "nearest",
+        count: str = "k",
+        crew: Crew | None = None,
     ) -> None:  # by which names it and the number of neighbours are known
+        self.crew = crew
         self.kernel, self.name, self.count, self.budget = kernel, name, count, memory or DEFAULT_MEMORY
         self.data = kernel.keeping(X)
         needs = kernel.needs(self.data, self.budget // 2)
@@ -163,14 +191,8 @@ class Index:
         self._check_threshold(threshold)
         Q = self._queries(Q)
         best = Best(len(self if Q is None else Q), self._count(Q, k), self.close)
-
-        def take(rows: slice, columns: slice, tile: Matrix) -> None:
-            if Q is None:  # each but itself; such a tile is taken once and may be changed
-                same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
-                tile[same - rows.start, same - columns.start] = -np.inf
-            best.take(rows, columns, tile)
-
-        self._search(Q, take, n_jobs, progress)
+        choose = partial(the_best, k=best.values.shape[1], close=self.close)
+        self._search(Q, best, choose, n_jobs, progress, itself=Q is not None)
         values, numbers = best.result(None if threshold is None else self.sign * threshold)
         return self.sign * values, numbers
 
@@ -181,7 +203,8 @@ class Index:
         self._check_threshold(threshold, optional=False)
         Q = self._queries(Q)
         found = Above(self.sign * threshold, self.close)
-        self._search(Q, found.take, n_jobs, progress)
+        choose = partial(those_above, threshold=self.sign * threshold, close=self.close)
+        self._search(Q, found, choose, n_jobs, progress)
         rows, numbers, values = found.result()
         start = np.searchsorted(rows, np.arange(len(self if Q is None else Q) + 1))
         return self.sign * values, numbers, start.astype(np.int64)
@@ -217,18 +240,26 @@ class Index:
         ordered, numbers = ranked(self.sign * values, numbers, self.close)
         return self.sign * ordered, numbers
 
-    def _search(self, Q: Any | None, take: Take, n_jobs: int | None, progress: bool) -> None:
-        """Compute all values of queries with the collection, the sign turned where the smallest are wanted."""
-
-        def turned(rows: slice, columns: slice, tile: Matrix) -> None:
-            take(rows, columns, -tile)
-
+    def _search(
+        self,
+        Q: Any | None,
+        found: Best | Above,
+        choose: Callable[[slice, slice, Matrix], Found],
+        n_jobs: int | None,
+        progress: bool,
+        itself: bool = True,
+    ) -> None:
+        """Compute all values of queries with the collection, the sign turned where the smallest are wanted, and take the best."""
         X, Y = (self.data, None) if Q is None else (Q, self.data)
+        if self.crew is not None:
+            far = partial(_chosen, choose=choose, symmetric=Y is None, sign=self.sign, itself=itself)
+            self.crew.each_found(self.kernel, X, Y, far, found.add, memory=self.budget, progress=progress)
+            return
         each_tile(
             self.kernel,
             X,
             Y,
-            take if self.sign > 0 else turned,
+            partial(_turned, found.take, self.sign, itself),
             n_jobs=n_jobs,
             memory=self.budget,
             progress=progress,
@@ -258,3 +289,26 @@ class Index:
     def _check_threshold(threshold: float | None, optional: bool = True) -> None:
         if not is_number(threshold) and not (optional and threshold is None):
             raise wrong("threshold", f"a number{' or None' if optional else ''}", threshold)
+
+
+def _turned(take: Take, sign: float, itself: bool, rows: slice, columns: slice, tile: Matrix) -> Any:
+    """Give a tile on as it is searched: the largest values are wanted; perhaps of no example with itself."""
+    tile = tile if sign > 0 else -tile
+    if not itself:  # such a tile is taken once and may be changed
+        same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
+        tile[same - rows.start, same - columns.start] = -np.inf
+    return take(rows, columns, tile)
+
+
+def _chosen(
+    tile: Tile,
+    values: Matrix,
+    *,
+    choose: Callable[[slice, slice, Matrix], Found],
+    symmetric: bool,
+    sign: float,
+    itself: bool,
+) -> list[Found]:
+    """What a worker sends of a tile: what may be among the best."""
+    parts = pieces(tile, values, symmetric)
+    return [_turned(choose, sign, itself, rows.slice, columns.slice, part) for rows, columns, part in parts]

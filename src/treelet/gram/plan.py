@@ -142,6 +142,7 @@ def planned(
     begin: int = 0,
     at_once: int = 1,
     grid: int = 1,
+    strips: int | None = None,
 ) -> Plan:
     """The tiles of a matrix: an index takes half of the budget at most, and what is computed the other half.
 
@@ -164,6 +165,8 @@ def planned(
         How many tiles must fit the budget, if that is more than there are threads.
     grid : int
         Tiles begin at multiples of it.
+    strips : int, optional
+        Strips of rows, at least; by default so many that they keep the threads busy.
     """
     spans = column_blocks(shape[1], index + n_jobs * thread, memory, grid)
     halves = symmetric and len(spans) == 1
@@ -176,11 +179,12 @@ def planned(
             n_jobs=max(n_jobs, at_once),
             memory=memory // 2,
             cell=cell,
-            halves=halves and n_jobs > 1,
+            halves=halves and (n_jobs > 1 or strips is not None),
             grid=grid,
+            strips=strips,
         )
-        strips = [Span(first + strip.begin, first + strip.end) for strip in rows]
-        blocks.append(_block(columns, strips, halves))
+        spans_of_rows = [Span(first + strip.begin, first + strip.end) for strip in rows]
+        blocks.append(_block(columns, spans_of_rows, halves))
     return Plan(shape, symmetric, tuple(blocks))
 
 
@@ -189,7 +193,15 @@ def _block(columns: Span, strips: list[Span], halves: bool) -> Block:
 
 
 def row_strips(
-    n_rows: int, n_columns: int, *, n_jobs: int, memory: int, cell: int, halves: bool, grid: int = 1
+    n_rows: int,
+    n_columns: int,
+    *,
+    n_jobs: int,
+    memory: int,
+    cell: int,
+    halves: bool,
+    grid: int = 1,
+    strips: int | None = None,
 ) -> list[Span]:
     """Strips of rows, each small enough for the budget and enough of them to keep all threads busy to the end.
 
@@ -198,10 +210,11 @@ def row_strips(
     if n_rows == 0 or n_columns == 0:
         return []
     fits = max(1, memory // (cell * n_columns * n_jobs))
-    rows = int(min(fits, max(1, -(-n_rows // (24 * n_jobs)) if n_jobs > 1 else -(-n_rows // 12))))
+    wanted = strips or (24 * n_jobs if n_jobs > 1 else 12)
+    rows = int(min(fits, -(-n_rows // wanted)))
     rows = max(grid, rows // grid * grid)
-    strips = [Span(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]
-    return strips[::-1] if halves and n_jobs > 1 else strips
+    spans = [Span(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]
+    return spans[::-1] if halves and (n_jobs > 1 or strips) else spans
 
 
 def column_blocks(n_columns: int, index_bytes: int, memory: int, grid: int = 1) -> list[Span]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,9 +24,12 @@ from treelet.gram.journal import Journal, NoJournal, checksum
 from treelet.gram.manifest import Identity, Manifest, sync_folder
 from treelet.gram.matrix_file import MatrixFile, NpyFile, kind_of
 from treelet.gram.plan import Block, Plan, Tile, mirrored
-from treelet.gram.tiles import Values, compute, plan_matrix
+from treelet.gram.tiles import Place, Values, compute, plan_matrix
 from treelet.kernels.base import Pairwise
-from treelet.work import progress_bar, run
+from treelet.work import Advance, progress_bar, run
+
+if TYPE_CHECKING:
+    from treelet.gram.on_dask import Crew
 
 MOST_THREADS = 8  # that a run may be gone on with, if it was begun with fewer
 
@@ -42,6 +46,7 @@ class Job:
     memory: int
     progress: bool = False
     old: Old | None = None
+    crew: Crew | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -58,17 +63,26 @@ class Job:
 
     def planned(self, grid: int, at_once: int) -> Plan:
         """Its tiles."""
-        return plan_matrix(
+        make = partial(plan_matrix, n_jobs=self.threads) if self.crew is None else self.crew.plan
+        return make(
             self.kernel,
             self.X,
             self.Y,
-            n_jobs=self.threads,
             memory=self.memory,
             dtype=self.dtype,
             begin=self.known(grid),
             at_once=at_once,
             grid=grid,
         )
+
+    def compute(self, blocks: Iterable[Block], place: Place, advance: Advance) -> None:
+        """Let tiles be computed into their places: by threads, or by a crew."""
+        if self.crew is None:
+            compute(self.kernel, self.X, self.Y, blocks, place, self.threads, advance)
+        else:
+            self.crew.compute(
+                self.kernel, self.X, self.Y, blocks, place, memory=self.memory, dtype=self.dtype, advance=advance
+            )
 
 
 class _FilePlace:
@@ -97,7 +111,7 @@ def _write(job: Job, plan: Plan, matrix: MatrixFile, journal: NoJournal, grid: i
     left = [Block(block.columns, tuple(t for t in block.tiles if not journal.is_done(t))) for block in plan.blocks]
     left = [block for block in left if block.tiles]
     with progress_bar(job.progress, "kernel values", sum(t.cells for block in left for t in block.tiles)) as advance:
-        compute(job.kernel, job.X, job.Y, left, _FilePlace(matrix, journal), job.threads, advance)
+        job.compute(left, _FilePlace(matrix, journal), advance)
     if not plan.symmetric or matrix.mirrors:
         return
     images = mirrored(plan.shape[0], job.memory // 2, at_once, known)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.errors import TreeletError
 from treelet.gram.plan import Block, Plan, Tile, planned
 from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
 from treelet.work import Advance, run
+
+if TYPE_CHECKING:
+    from treelet.gram.on_dask import Crew
 
 Values = NDArray[Any]
 """float64 or float32."""
@@ -41,6 +45,7 @@ def plan_matrix(
     begin: int = 0,
     at_once: int = 1,
     grid: int = 1,
+    strips: int | None = None,
 ) -> Plan:
     """The tiles of the matrix of X with Y (None: with itself), whose values will be of `dtype`; see `planned`.
 
@@ -50,8 +55,8 @@ def plan_matrix(
     columns = X if Y is None else Y
     if needs is None:
         needs = kernel.needs(columns, memory // 2)
-    strips = 1 + needs.scratch
-    own = 8 * strips if dtype == np.float64 else dtype.itemsize + 8 * strips // STRIPS
+    matrices = 1 + needs.scratch
+    own = 8 * matrices if dtype == np.float64 else dtype.itemsize + 8 * matrices // STRIPS
     return planned(
         (len(X), len(columns)),
         symmetric=Y is None,
@@ -63,6 +68,7 @@ def plan_matrix(
         begin=begin,
         at_once=at_once,
         grid=grid,
+        strips=strips,
     )
 
 
@@ -97,6 +103,17 @@ def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int
     place = first_place(~np.isfinite(out), corner[0], halves)
     if place is not None:
         raise overflow(kernel, place[0], place[1] + corner[1], out.dtype)
+
+
+def crew_of(client: Any) -> Crew | None:
+    """The workers that a Dask client stands for; None for none."""
+    if client is None:
+        return None
+    try:
+        from treelet.gram.on_dask import Crew
+    except ImportError as error:
+        raise TreeletError(f"client= needs Dask: pip install 'treelet[dask]' ({error})") from None
+    return Crew(client)
 
 
 def compute(

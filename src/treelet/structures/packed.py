@@ -12,6 +12,7 @@ from treelet.formats.base import Columns
 
 Array = NDArray[Any]
 Arrays = dict[str, Array]
+STORES = (_core.Store, _core.ForestStore)
 
 
 def small(values: Array) -> Array:
@@ -29,6 +30,20 @@ def whole(values: Any, dtype: Any) -> Array:
 def packed(columns: Columns) -> Arrays:
     """The columns of trees, or of forests, whose edges have probabilities too."""
     store, roots = columns
+    return store_arrays(store) | {"roots": small(roots.astype(np.int64) + 1)}
+
+
+def unpacked(arrays: Arrays) -> Columns:
+    """The columns again; ValueError if they make no sense."""
+    store = store_of(arrays)
+    roots = whole(arrays["roots"], np.int64) - 1
+    if len(roots) and roots.max() >= len(store):
+        raise ValueError("an item of a bank is missing")
+    return Columns(store, roots.astype(np.int32))
+
+
+def store_arrays(store: Any) -> Arrays:
+    """All that a native store holds, under the same numbers."""
     texts = [text.encode("utf-8", "surrogatepass") for text in store.labels]
     arrays = {
         "texts": np.frombuffer(b"".join(texts), np.uint8),
@@ -36,15 +51,14 @@ def packed(columns: Columns) -> Arrays:
         "label": small(store.label),
         "arity": small(np.diff(store.child_start)),
         "child": small(store.child),
-        "roots": small(roots.astype(np.int64) + 1),
     }
     if isinstance(store, _core.ForestStore):
         arrays |= {"edges": small(np.diff(store.edge_start)), "probability": store.p}
     return arrays
 
 
-def unpacked(arrays: Arrays) -> Columns:
-    """The columns again; ValueError if they make no sense."""
+def store_of(arrays: Arrays) -> Any:
+    """The store again; ValueError if the arrays make no sense."""
     lengths, arity = whole(arrays["text_lengths"], np.int64), whole(arrays["arity"], np.int64)
     ends = np.cumsum(lengths)
     content = bytes(whole(arrays["texts"], np.uint8))
@@ -54,18 +68,13 @@ def unpacked(arrays: Arrays) -> Columns:
         content[end - size : end].decode("utf-8", "surrogatepass") for end, size in zip(ends, lengths, strict=True)
     ]
     label, child, start = whole(arrays["label"], np.int32), whole(arrays["child"], np.int32), _starts(arity)
-    if "probability" in arrays:
-        p = arrays["probability"]
-        if p.ndim != 1 or p.dtype != np.float64:
-            raise ValueError("the probabilities of a bank have the wrong type")
-        edges = _starts(whole(arrays["edges"], np.int64))
-        store: Any = _core.ForestStore.from_columns(texts, label, edges, start, child, np.ascontiguousarray(p))
-    else:
-        store = _core.Store.from_columns(texts, label, start, child)
-    roots = whole(arrays["roots"], np.int64) - 1
-    if len(roots) and roots.max() >= len(store):
-        raise ValueError("an item of a bank is missing")
-    return Columns(store, roots.astype(np.int32))
+    if "probability" not in arrays:
+        return _core.Store.from_columns(texts, label, start, child)
+    p = arrays["probability"]
+    if p.ndim != 1 or p.dtype != np.float64:
+        raise ValueError("the probabilities of a bank have the wrong type")
+    edges = _starts(whole(arrays["edges"], np.int64))
+    return _core.ForestStore.from_columns(texts, label, edges, start, child, np.ascontiguousarray(p))
 
 
 def _starts(counts: Array) -> Array:

@@ -1,0 +1,82 @@
+"""A matrix by the two worker processes of a Dask cluster beside the same matrix by two threads: wall time, everything counted.
+
+Writes docs/results/dask.md and .json.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+
+import numpy as np
+from distributed import Client, LocalCluster
+
+import treelet as tl
+from benchmarks.corpora import staged
+from experiments import report
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKERS = 2
+REPEATS = 3
+
+
+def seconds(kernel: Any, bank: tl.Treebank, **options: Any) -> tuple[float, np.ndarray]:
+    begin = time.perf_counter()
+    K = tl.gram(kernel, bank, n_jobs=WORKERS, **options)
+    return time.perf_counter() - begin, K
+
+
+def measured(client: Client, name: str, kernel: Any, bank: tl.Treebank, dtype: str, repeats: int) -> dict[str, Any]:
+    """Threads and workers in turn; the first time counts too, and the least is told."""
+    threads, workers = [], []
+    for _ in range(repeats):
+        took, expected = seconds(kernel, bank, dtype=dtype)
+        threads.append(took)
+        took, found = seconds(kernel, bank, dtype=dtype, client=client)
+        workers.append(took)
+        same = bool(np.array_equal(expected, found))
+        del expected, found
+        if not same:
+            raise SystemExit(f"{name}: the workers' matrix is another")
+    least = min(threads), min(workers)
+    return {"kernel": name, "n": len(bank), "dtype": dtype, "threads_s": least[0], "workers_s": least[1], "ratio": least[1] / least[0]}  # fmt: skip
+
+
+def main() -> None:
+    wsj, all_trees = staged("WSJ"), staged()
+    tasks = [
+        ("SST", tl.SubsetTree(), wsj, "float64", REPEATS),
+        ("PT", tl.PartialTree(), wsj, "float64", REPEATS),
+        ("SST", tl.SubsetTree(), all_trees[:10_000], "float64", 2),
+        ("SST", tl.SubsetTree(), all_trees[:20_000], "float32", 1),
+        ("PT", tl.PartialTree(), all_trees[:10_000], "float32", 1),
+    ]
+    with LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:  # fmt: skip
+        tl.gram(tl.SubsetTree(), wsj[:10], client=client)  # workers have imported treelet
+        rows = [measured(client, *task) for task in tasks]
+    made = report.provenance("python -m benchmarks.on_dask")
+    page = "\n\n".join(
+        [
+            "# Two worker processes beside two threads",
+            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. Wall seconds of `gram` with everything counted, the least of several turns; the cluster is up and its "
+            "workers have imported treelet. Client, scheduler and both workers share two cores. All matrices are equal to the bit.",
+            report.table(
+                ("kernel", "trees", "numbers", "two threads, s", "two workers, s", "ratio"),
+                [
+                    (r["kernel"], f"{r['n']:,}", r["dtype"], f"{r['threads_s']:.2f}", f"{r['workers_s']:.2f}", f"{r['ratio']:.2f}")
+                    for r in rows
+                ],
+                right=(1, 3, 4, 5),
+            ),
+        ]
+    ) + "\n"  # fmt: skip
+    report.write(ROOT / "docs" / "results", "dask", {"rows": rows, "made_by": made}, page)
+    print(page)
+
+
+if __name__ == "__main__":
+    main()

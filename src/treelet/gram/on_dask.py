@@ -1,0 +1,278 @@
+"""Tiles by the workers of a Dask cluster: the examples are sent once, tiles are asked for, and come back as they are done."""
+
+from __future__ import annotations
+
+import time
+from asyncio import CancelledError as AsyncCancelled
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pickle import PicklingError
+from typing import Any
+
+import distributed
+import numpy as np
+from distributed.client import ClosedClientError
+from distributed.scheduler import KilledWorker
+
+import treelet
+from treelet.checks import wrong
+from treelet.errors import ClusterError, InputTypeError, TreeletError
+from treelet.gram.plan import Block, Plan, Span, Tile
+from treelet.gram.shipped import Shipped, let_go
+from treelet.gram.tiles import Place, Values, fill_tile, plan_matrix
+from treelet.kernels.base import Pairwise
+from treelet.work import Advance, progress_bar
+
+AHEAD = 3
+"""Tiles under way for each thread of the workers: one that is computed, one that waits, one whose result does."""
+STRIPS = 12
+"""Strips of rows for each thread of the workers: each costs some milliseconds of the scheduler."""
+LOSSES = 3
+"""How often all workers that hold the examples may be lost."""
+CENSUS = 2.0
+"""Seconds after which the workers are counted again: clusters grow and shrink."""
+_LOST = (CancelledError, AsyncCancelled)
+_WHY = "a worker that takes more memory than it may is killed; memory= says how much the work of one may take"
+
+Far = Callable[[Tile, Values], Any]
+"""What a worker makes of a tile, which is then sent."""
+
+
+class Crew:
+    """The workers of a cluster, all with this version of treelet.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+        How they are reached.
+    """
+
+    def __init__(self, client: Any) -> None:
+        if not isinstance(client, distributed.Client) or client.asynchronous:
+            raise wrong("client", "a dask.distributed.Client that is not asynchronous", client)
+        if client.status != "running":
+            raise ClusterError(f"the Dask client is {client.status}: make a new one")
+        self.client = client
+        with _told():
+            client.submit(_version, pure=False).result()  # a cluster that grows on demand has no worker before
+            versions = client.run(_version)
+            self.count()
+        for where, version in versions.items():
+            if version != treelet.__version__:
+                raise ClusterError(f"the Dask worker {where} has treelet {version}, here it is {treelet.__version__}")
+        addresses = [client.scheduler.address, *versions]
+        self.near = all(address.startswith(("tcp://127.", "inproc://", "unix://")) for address in addresses)
+        """Whether results are fetched from the workers. Else they come through the scheduler, or as the client was told."""
+
+    def count(self) -> None:
+        """See how many threads there are, in all and in the worker that has most."""
+        threads = self.client.nthreads().values()
+        self.threads, self.threads_a_worker = max(1, sum(threads)), max(threads, default=1)
+        self.counted = time.monotonic()
+
+    def plan(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        *,
+        memory: int,
+        dtype: np.dtype[Any],
+        buffers: int = 0,
+        begin: int = 0,
+        at_once: int = 1,
+        grid: int = 1,
+    ) -> Plan:
+        """The tiles of a matrix for these workers, each of which may take so much memory; see `plan_matrix`."""
+        return plan_matrix(
+            kernel,
+            X,
+            Y,
+            n_jobs=self.threads_a_worker,
+            memory=memory,
+            dtype=dtype,
+            buffers=buffers + AHEAD - 1,
+            begin=begin,
+            at_once=at_once,
+            grid=grid,
+            strips=STRIPS * self.threads,
+        )
+
+    def compute(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        blocks: Iterable[Block],
+        place: Place,
+        *,
+        memory: int,
+        dtype: np.dtype[Any],
+        advance: Advance = lambda cells: None,
+    ) -> None:
+        """Let the tiles of all blocks be computed, each into its place; as `treelet.gram.tiles.compute`."""
+
+        def take(tile: Tile, values: Values) -> None:
+            with place.tile(tile) as out:
+                out[...] = values
+
+        self.each_tile(kernel, X, Y, blocks, take, memory=memory, dtype=dtype, advance=advance)
+
+    def each_tile(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        blocks: Iterable[Block],
+        take: Callable[[Tile, Any], object],
+        *,
+        far: Far | None = None,
+        memory: int,
+        dtype: np.dtype[Any],
+        advance: Advance = lambda cells: None,
+    ) -> None:
+        """Let the tiles of all blocks be computed; `take` gets them here, one by one, or what `far` made of them there."""
+        with closing(_Team(self, Shipped(kernel, X, Y, memory // 2, held=True))) as team:
+            for block in blocks:
+                work = partial(_computed, columns=block.columns, dtype=dtype.str, far=far)
+                for tile, found in team.results(work, block.tiles):
+                    take(tile, found)
+                    advance(tile.cells)
+
+    def each_found(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        far: Callable[[Tile, Values], list[Any]],
+        take: Callable[[Any], object],
+        *,
+        memory: int,
+        progress: bool = False,
+    ) -> None:
+        """Let all values of X with Y be searched: workers send what `far` finds in a tile, and `take` gets it here, one by one."""
+
+        def take_all(tile: Tile, found: list[Any]) -> None:
+            for one in found:
+                take(one)
+
+        numbers = np.dtype(np.float64)
+        plan = self.plan(kernel, X, Y, memory=memory, dtype=numbers, buffers=1)
+        with progress_bar(progress, "kernel values", plan.cells) as advance:
+            self.each_tile(kernel, X, Y, plan.blocks, take_all, far=far, memory=memory, dtype=numbers, advance=advance)
+
+
+class _Team:
+    """The workers of a crew with the same examples."""
+
+    def __init__(self, crew: Crew, shipped: Shipped) -> None:
+        self.crew, self.client, self.shipped = crew, crew.client, shipped
+        self.waiting: deque[Any] = deque()
+        self.under_way: dict[distributed.Future, tuple[Any, distributed.Future]] = {}
+        self.losses = self.asked = 0
+        try:
+            shipped.packed()
+        except (PicklingError, TypeError, AttributeError) as error:
+            raise InputTypeError(
+                f"a kernel and examples for Dask workers must be such that can be pickled: {error}"
+            ) from error
+        with _told():
+            self._send()
+
+    def results(self, work: Callable[[Shipped, Any], Any], items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """Each item with what a worker makes of it, as they are done.
+
+        A worker that is lost costs what it was about: others do that again.
+        """
+        self.waiting.extend(items)
+        done = distributed.as_completed(loop=self.client.loop, raise_errors=False)
+        with _told():
+            self._ask(work, done)
+            while self.under_way:
+                yield from self._come(done.next_batch(block=True))
+                self._ask(work, done)
+
+    def close(self) -> None:
+        """Let the examples go. What is under way, after an error or an interrupt, is ended."""
+        with suppress(Exception):
+            if self.under_way:
+                self.client.cancel(list(self.under_way), force=True)
+        with suppress(Exception):
+            self.client.run(let_go, self.shipped.token)
+        for future in (*self.under_way, self.held):
+            future.release()  # whoever else holds it: the traceback of an error may
+
+    def _send(self) -> None:
+        self.held = self.client.scatter(self.shipped, broadcast=True, hash=False)
+
+    def _ask(self, work: Callable[[Shipped, Any], Any], done: distributed.as_completed) -> None:
+        """For as much as may be under way."""
+        if time.monotonic() - self.crew.counted > CENSUS:
+            self.crew.count()
+        while self.waiting and len(self.under_way) < AHEAD * self.crew.threads:
+            item = self.waiting.popleft()
+            key = f"kernel-values-{self.shipped.token}-{self.asked}"
+            self.asked += 1
+            future = self.client.submit(work, self.held, item, key=key, pure=False)
+            self.under_way[future] = item, self.held
+            done.add(future)
+
+    def _come(self, batch: list[distributed.Future]) -> Iterator[tuple[Any, Any]]:
+        """What is there; what was lost waits again."""
+        there, found = [future for future in batch if future.status == "finished"], []
+        for future in batch:
+            if future.status == "error":
+                raise future.exception()
+        with suppress(*_LOST):
+            found = self.client.gather(there, direct=self.crew.near or None)
+        for future, value in zip(there, found, strict=False):
+            item, _ = self.under_way.pop(future)
+            future.release()
+            yield item, value
+        for future in batch:
+            if future in self.under_way:
+                self._again(*self.under_way.pop(future))
+                future.release()
+
+    def _again(self, item: Any, held: distributed.Future) -> None:
+        """An item that went down with all workers that held the examples."""
+        self.waiting.appendleft(item)
+        if held is not self.held:
+            return
+        self.losses += 1
+        if self.losses > LOSSES:
+            raise ClusterError(f"all Dask workers with the examples were lost, {self.losses} times: {_WHY}")
+        held.release()
+        self._send()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """One clear error where a cluster fails; errors about kernels and examples stay what they are."""
+    try:
+        yield
+    except TreeletError:
+        raise
+    except KilledWorker as error:
+        raise ClusterError(f"a tile was given up, several Dask workers died of it: {_WHY}") from error
+    except ModuleNotFoundError as error:
+        raise ClusterError(f"the Dask workers need all that is installed here: {error}") from error
+    except (*_LOST, OSError, ClosedClientError) as error:
+        raise ClusterError(f"the Dask cluster is lost: {str(error) or type(error).__name__}") from error
+
+
+# --- what workers do ----------------------------------------------------------------------------------------------
+
+
+def _version() -> str:
+    return treelet.__version__
+
+
+def _computed(shipped: Shipped, tile: Tile, *, columns: Span, dtype: str, far: Far | None) -> Any:
+    out = np.zeros(tile.shape, dtype)
+    with shipped.stoppable():
+        fill_tile(shipped.kernel, shipped.evaluator(columns), tile, out)
+    return out if far is None else far(tile, out)
