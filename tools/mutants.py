@@ -28,7 +28,6 @@ MUTANTS = [
     ("subset_tree.hpp", "if (values.rest && match->column != none) factor += values.rest[match->column];", ""),
     ("subset_tree.hpp", "if (rank < at.columns) meet(rank);", ""),
     ("subset_tree.hpp", "total[shape] = Num(0);", ""),
-    ("subset_tree_index.hpp", "shape_below(x) != shape_below(y)", "false"),
     ("subset_tree_index.hpp", "shape_postings_.grow(shape_of_[column], more);", ";"),
     (
         "child_sequences.hpp",
