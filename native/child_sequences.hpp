@@ -75,6 +75,16 @@ template <class Num> class ChildSequences {
             by_chains(g, match, count, from, width, s);
         return s.total.data();
     }
+    // y += a S, z = b S + c, where S is what the only match has.
+    void add_and_set_one(const Group &g, const Plan::Match &match, Id from, std::size_t width, const ChildScratch<Num> &s, Num *y,
+                         Num a, Num *z, Num b, Num c) const {
+        const PartialTreeCells<Num> &cells = s.cells[match.a];
+        const Id *slot = index_.slots(g, match.b) + from;
+        if (cells.dense)
+            add_and_set(y, a, z, b, c, cells.table, slot, width);
+        else
+            add_and_set(y, a, z, b, c, slot, cells.exception, cells.few[1], cells.few[0], width);
+    }
     // Calls use(cell, S) for a plan's single columns before cell `stop`, counted from the label's begin.
     template <class Use>
     void singles(const Store &store, Id u, const Plan &plan, Id begin, Id stop, ChildScratch<Num> &s, Pulse &pulse, Use use) const {

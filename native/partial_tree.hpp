@@ -91,12 +91,18 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         const Num factor = mu_ * Num(held.count);
         const auto values = [&](Id child) -> const Values & { return b.s.kept[static_cast<std::size_t>(b.s.index[child])]; };
         children_.look_up(b.store, u, values, b.s.children);
+        const bool simply = children_.plain() && !similar_.any(); // a match alone has the value of its cell
         for (const Plan::Entry &entry : plan.entry) {
             const PartialTreeIndex::Group &g = index_.group(entry.group);
             const Id size = b.s.sizes[entry.group], begin = g.begin - label.begin;
             for (Id from = 0; from < size; from += static_cast<Id>(children_.sweep)) {
                 const std::size_t width = std::min<std::size_t>(children_.sweep, static_cast<std::size_t>(size - from));
                 b.pulse.add(width * (entry.count + 1));
+                if (sums && entry.count == 1 && simply) {
+                    children_.add_and_set_one(g, plan.match[entry.first], from, width, b.s.children, sums + begin + from, factor,
+                                              row + begin + from, mu_, constant_);
+                    continue;
+                }
                 const Num *S =
                     children_.sum(b.store, u, g, plan.match.data() + entry.first, entry.count, from, width, b.s.children, b.pulse);
                 if (sums) {

@@ -16,6 +16,21 @@ TREELET_WIDE inline void add_and_set(double *__restrict y, double a, double *__r
                                      const double *__restrict x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i], z[i] = b * x[i] + c;
 }
+// The same for x = table[index], and for x = index is `which` ? p : q.
+TREELET_WIDE inline void add_and_set(double *__restrict y, double a, double *__restrict z, double b, double c,
+                                     const double *__restrict table, const Id *__restrict index, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const double x = table[index[i]];
+        y[i] += a * x, z[i] = b * x + c;
+    }
+}
+TREELET_WIDE inline void add_and_set(double *__restrict y, double a, double *__restrict z, double b, double c,
+                                     const Id *__restrict index, Id which, double p, double q, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const double x = index[i] == which ? p : q;
+        y[i] += a * x, z[i] = b * x + c;
+    }
+}
 // y += a x
 TREELET_WIDE inline void add_scaled(double *__restrict y, double a, const double *__restrict x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
@@ -55,6 +70,15 @@ template <class Num> void add_scaled(Num *y, Num a, const Num *x, std::size_t n)
 }
 template <class Num> void add_and_set(Num *y, Num a, Num *z, Num b, Num c, const Num *x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i], z[i] = b * x[i] + c;
+}
+template <class Num> void add_and_set(Num *y, Num a, Num *z, Num b, Num c, const Num *table, const Id *index, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) y[i] += a * table[index[i]], z[i] = b * table[index[i]] + c;
+}
+template <class Num> void add_and_set(Num *y, Num a, Num *z, Num b, Num c, const Id *index, Id which, Num p, Num q, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const Num x = index[i] == which ? p : q;
+        y[i] += a * x, z[i] = b * x + c;
+    }
 }
 template <class Num> void set_scaled(Num *y, Num a, const Num *x, Num b, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] = a * x[i] + b;

@@ -150,7 +150,8 @@ class SubsetTreeIndex {
         out.index += (store.size() + 1) * sizeof(Id) + columns * (sizeof(FirstPosting) + 3 * sizeof(Id) + sizeof(std::int64_t));
         out.index += bytes_grown<Id>(most) + (most + 1) * (2 * sizeof(Id) + sizeof(std::int64_t));
         out.index += bytes_grown<Id>(positions) + (productions.bound() + 1) * (2 * sizeof(Id) + 2 * sizeof(std::int64_t));
-        out.index += edges * (sizeof(Kid) + sizeof(Id) + sizeof(Parent));
+        out.index += edges * (sizeof(Kid) + (productions.leaves ? sizeof(Edge) : sizeof(Id)) + sizeof(Parent));
+        if (productions.leaves) out.index += most * sizeof(std::int64_t);
         out.working += bytes_grown<Id>(productions.bound()) + bytes_grown<std::int64_t>(most) + IdTable::bytes_for(columns);
         return {out, columns};
     }
@@ -218,7 +219,7 @@ class SubsetTreeIndex {
         for (Id p = 0; p < static_cast<Id>(count); ++p)
             for (std::int64_t q = 0; q < slot_start_[p + 1] - slot_start_[p]; ++q)
                 number_keys_at(productions, p, static_cast<std::size_t>(q), number, length);
-        choose_common(length);
+        choose_common(length, productions.leaves);
         list_ranks(length);
     }
     void number_keys_at(Productions productions, Id p, std::size_t q, std::vector<Id> &number, std::vector<std::int64_t> &length) {
@@ -249,11 +250,14 @@ class SubsetTreeIndex {
         const Id *const at = std::lower_bound(all + key_start_[slot], end, production);
         return at < end && *at == production ? static_cast<Id>(at - all) : none;
     }
-    void choose_common(std::vector<std::int64_t> &length) {
+    // A word that all columns of a production have tells nothing, and is common as well.
+    void choose_common(std::vector<std::int64_t> &length, bool leaves) {
         const auto least = static_cast<std::int64_t>(std::max<std::size_t>(least_common, columns() / common_part));
         common_.assign(length.size(), none);
-        for (std::size_t key = 0; key < length.size(); ++key)
-            if (length[key] >= least) common_[key] = common_keys_++, length[key] = 0;
+        for (Id p = 0; p + 1 < static_cast<Id>(bucket_.size()); ++p)
+            for (Id key = key_start_[slot_start_[p]]; key < key_start_[slot_start_[p + 1]]; ++key)
+                if (length[key] >= least || (leaves && key_production_[key] % 2 == 1 && length[key] == bucket_[p + 1] - bucket_[p]))
+                    common_[key] = common_keys_++, length[key] = 0;
     }
     void list_ranks(std::vector<std::int64_t> &length) {
         rank_start_.assign(length.size() + 1, 0);

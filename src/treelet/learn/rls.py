@@ -26,7 +26,7 @@ from treelet.learn.targets import Rows, checked_groups, checked_outputs
 from treelet.work import progress_bar
 
 RANK = 300
-"""Of the features that make conjugate gradients faster: more cost more than the iterations that they save."""
+"""Of the features that make conjugate gradients faster: with twice as many the iterations fall by a fifth only."""
 BY_EIGEN = ("loo_predictions_", "leave_group_out_predictions_", "path_", "smallest_eigenvalue_")
 
 
