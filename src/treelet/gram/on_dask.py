@@ -32,6 +32,8 @@ STRIPS = 12
 """Strips of rows for each thread of the workers: each costs some milliseconds of the scheduler."""
 LOSSES = 3
 """How often all workers that hold the examples may be lost."""
+PATIENCE = 120.0
+"""Seconds in which there must be a worker again, where all were lost."""
 CENSUS = 2.0
 """Seconds after which the workers are counted again: clusters grow and shrink."""
 _LOST = (CancelledError, AsyncCancelled)
@@ -206,7 +208,7 @@ class _Team:
             future.release()  # whoever else holds it: the traceback of an error may
 
     def _send(self) -> None:
-        self.held = self.client.scatter(self.shipped, broadcast=True, hash=False)
+        self.held = self.client.scatter(self.shipped, broadcast=True, hash=False, timeout=PATIENCE)
 
     def _ask(self, work: Callable[[Shipped, Any], Any], done: distributed.as_completed) -> None:
         """For as much as may be under way."""
