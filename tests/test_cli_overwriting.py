@@ -28,6 +28,7 @@ NO_FILES = {
     "LIST",
     "NAME",
     "NUMBER",
+    "NUMBERS",
     "SIZE",
     "WHICH",
     "WORDS",
@@ -47,7 +48,12 @@ def test_every_text_is_a_file_or_known_to_be_none() -> None:
             texts = any(kind in str(hints.get(parameter.name)) for kind in ("str", "Path"))
             if texts and parameter.name not in marked:
                 assert parameter.metavar in NO_FILES, f"treelet {name}: is {parameter.name} a file? Mark it, or list it"
-    assert marks(COMMANDS["gram"].callback) == {"file": READ, "output": WRITTEN, "columns": READ}
+    assert marks(COMMANDS["gram"].callback) == {
+        "file": READ,
+        "output": WRITTEN,
+        "columns": READ,
+        "extend": READ,
+    }
 
 
 def files_of(command: Any, kind: type) -> list[str]:

@@ -62,6 +62,7 @@ def command(
     extend: Annotated[
         str | None,
         typer.Option(metavar="FILE3", help="The matrix of the first trees, .npy: only the others' rows are computed."),
+        READ,
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
