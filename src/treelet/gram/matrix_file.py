@@ -32,7 +32,7 @@ class MatrixFile(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     mirrors: ClassVar[bool] = False
-    """Whether what is written of a symmetric matrix is also written on the other side of the diagonal, so that there is no `mirror`."""
+    """Whether what is written of a symmetric matrix is also written on the other side of the diagonal, so that `mirror` has nothing to do."""
 
     @abstractmethod
     def __init__(self, path: Path, writing: bool = False) -> None: ...
