@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CORE := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
+CORE := $(wildcard native/*.hpp native/*.cpp src/treelet/device/cuda/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 JOBS ?= 2
 
@@ -20,7 +20,8 @@ $(VENV)/.stamp-tools: pyproject.toml
 
 $(VENV)/.stamp-installed: $(VENV)/.stamp-tools $(CORE)
 	@echo "Building the native core ..."
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --editable .
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation \
+		--config-settings=cmake.define.TREELET_EMULATED=ON --editable .
 	@touch $@
 
 # About a minute: a grammar proposes parses of generated questions, a ranker chooses, and a report says what that brings.
@@ -46,7 +47,8 @@ $(SANITIZED)/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py) | s
 	@echo "Building the native core with AddressSanitizer and UBSan ..."
 	@rm -rf $(SANITIZED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps --target $(SANITIZED)/site \
-		--config-settings=build-dir=$(SANITIZED)/work --config-settings=cmake.define.TREELET_SANITIZE=ON .
+		--config-settings=build-dir=$(SANITIZED)/work --config-settings=cmake.define.TREELET_SANITIZE=ON \
+		--config-settings=cmake.define.TREELET_EMULATED=ON .
 	@touch $@
 
 # -S: without it the editable install in .venv would come before the sanitized one.
@@ -79,7 +81,7 @@ reproduce: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/*
+	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/*
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -89,7 +91,7 @@ stubs: setup
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i native/*
+	$(BIN)/clang-format -i native/* src/treelet/device/cuda/*
 
 docs: setup
 	$(BIN)/python -m pytest -q tests/test_docs.py

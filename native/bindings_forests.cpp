@@ -176,6 +176,8 @@ void treelet::python::bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weig
             "child", [](const ForestStore &s) { return to_numpy(s.child.all()); }, nb::rv_policy::automatic)
         .def_prop_ro(
             "p", [](const ForestStore &s) { return to_numpy(s.p.all()); }, nb::rv_policy::automatic)
+        .def_prop_ro(
+            "height", [](const ForestStore &s) { return to_numpy(s.heights()); }, nb::rv_policy::automatic)
         .def_static("from_columns", &forest_store, "labels"_a, "label"_a, "edge_start"_a, "child_start"_a, "child"_a, "p"_a)
         .def("grown", &grown<ForestStore, Store>, "other"_a, "roots"_a, "The same for trees: forests of one tree each.")
         .def_static(

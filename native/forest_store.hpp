@@ -50,6 +50,14 @@ class ForestStore {
             for (const std::int64_t end = child_start[e + 1]; at < end; ++at) f(*c++, p[e]);
     }
 
+    // Edges on the longest way down from each node.
+    std::vector<Id> heights() const {
+        std::vector<Id> out(size(), 0);
+        for (Id v = 0; v < static_cast<Id>(size()); ++v)
+            each_child(v, [&](Id child, double) { out[v] = std::max(out[v], out[child] + 1); });
+        return out;
+    }
+
     std::size_t label_count() const { return symbols_.label_count(); }
     std::string_view label_text(Id id) const { return symbols_.label_text(id); }
     Id add_label(std::string_view text) { return symbols_.add_label(text); }

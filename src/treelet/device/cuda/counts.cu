@@ -1,0 +1,24 @@
+// Products of counts: what is left to single additions when the frequent keys went through a dense product.
+#include "common.cuh"
+
+// A block an entry (row, key): adds to the columns that hold the key.
+KERNEL rare_keys(const int *__restrict__ row, const int *__restrict__ key, const double *__restrict__ weight,
+                 const long long *__restrict__ column_at, const int *__restrict__ column, const double *__restrict__ column_weight,
+                 double *__restrict__ out, long long width, long long first_row, long long halves, double scale) {
+    const long long i = block();
+    const int k = key[i], last = row[i];
+    double *const to = out + (last - first_row) * width;
+    const double weighted = scale * weight[i];
+    for (long long at = column_at[k] + thread(); at < column_at[k + 1]; at += threads()) {
+        if (halves && column[at] > last) break;
+        add(to + column[at], weighted * column_weight[at]);
+    }
+}
+
+// out += scale * product, of which rows are `from_width` and `width` apart.
+KERNEL add_scaled(double *__restrict__ out, long long width, const float *__restrict__ product, long long from_width,
+                  long long rows, long long columns, double scale) {
+    const long long i = item();
+    if (i >= rows * columns) return;
+    out[i / columns * width + i % columns] += scale * product[i / columns * from_width + i % columns];
+}

@@ -1,0 +1,41 @@
+// The device code as a library for the CPU: kernels by their names, started as on a GPU, with what they are given checked.
+#include "counts.cu"
+#include "hyperedges.cu"
+#include <cstring>
+#include <utility>
+
+namespace {
+
+// One letter a parameter; see launching.py.
+template <class T> constexpr char letter = '?';
+template <> constexpr char letter<int> = 'i';
+template <> constexpr char letter<long long> = 'l';
+template <> constexpr char letter<float> = 'f';
+template <> constexpr char letter<double> = 'd';
+template <class T> constexpr char letter<T *> = static_cast<char>(letter<T> - 'a' + 'A');
+template <class T> constexpr char letter<const T *> = letter<T *>;
+
+template <class... P> int start(void (*kernel)(P...), long long blocks, int threads, const char *given, void **values) {
+    const char wanted[] = {letter<P>..., 0};
+    if (std::strcmp(wanted, given) != 0) return 2;
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        for (here = {0, 0, threads}; here.block < blocks; ++here.block)
+            for (here.thread = 0; here.thread < threads; ++here.thread) kernel(*static_cast<P *>(values[I])...);
+    }(std::index_sequence_for<P...>());
+    return 0;
+}
+
+} // namespace
+
+#define CASE(kernel)                                                                                                               \
+    if (std::strcmp(name, #kernel) == 0) return start(kernel, blocks, threads, given, values)
+
+// 0: done; 1: there is no such kernel; 2: it takes other parameters.
+extern "C" __attribute__((visibility("default"))) int treelet_launch(const char *name, long long blocks, int threads,
+                                                                     const char *given, void **values) {
+    CASE(rare_keys);
+    CASE(add_scaled);
+    CASE(trees_level);
+    CASE(forests_level);
+    return 1;
+}

@@ -1,0 +1,185 @@
+"""Devices: where arrays are, and how device code is started on them. All launches go through here.
+
+The device code (``cuda/*.cu``) is CUDA without any library's headers. `Cuda` compiles it for a GPU by CuPy; `Emulated` has it compiled for
+the CPU, where one thread after the other does what the threads of a GPU do, so that the same source is tested without one. What prepares
+the work is written once, in the functions that NumPy and CuPy share (`Device.xp`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from abc import ABC, abstractmethod
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.errors import NotEnoughMemoryError, TreeletError
+
+SOURCES = Path(__file__).parent / "cuda"
+_LETTERS = {"int32": "I", "int64": "L", "float32": "F", "float64": "D"}
+Array = Any
+"""One of the device's."""
+
+
+class Device(ABC):
+    """A place where arrays are and device code runs."""
+
+    name: str
+    xp: Any
+    """NumPy's functions, for the device's arrays."""
+
+    @abstractmethod
+    def launch(self, kernel: str, blocks: int, threads: int, *parameters: Any) -> None:
+        """Start device code, `threads` (a multiple of 32) a block. Arrays, ints and floats are its parameters."""
+
+    @abstractmethod
+    def exact_product(self, A: Array, B: Array) -> Array:
+        """A B' in float32, of float16 matrices of whole numbers whose products stay below 2**24: exact."""
+
+    @abstractmethod
+    def to_host(self, array: Array) -> NDArray[Any]:
+        """A copy in the host's memory."""
+
+    @abstractmethod
+    def free_bytes(self) -> int:
+        """How much memory can be had."""
+
+    def array(self, values: Any, dtype: Any = None) -> Array:
+        """The values, on the device, contiguous."""
+        return self.xp.asarray(np.ascontiguousarray(values, dtype))
+
+
+class Emulated(Device):
+    """The CPU build of the device code."""
+
+    name = "emulated"
+    xp = np
+
+    def __init__(self, free: int = 1 << 32) -> None:
+        library = Path(_core.__file__).with_name("emulated.so")
+        if not library.exists():
+            raise TreeletError("device='emulated' is for the tests, and there only in an installation by 'make setup'")
+        self._launch = ctypes.CDLL(str(library)).treelet_launch
+        self._launch.argtypes = [
+            ctypes.c_char_p,
+            ctypes.c_longlong,
+            ctypes.c_int,
+            ctypes.c_char_p,
+            ctypes.POINTER(ctypes.c_void_p),
+        ]
+        self._free = free
+
+    def launch(self, kernel: str, blocks: int, threads: int, *parameters: Any) -> None:
+        given, values = "", []
+        for parameter in parameters:
+            if isinstance(parameter, np.ndarray):
+                assert parameter.flags.c_contiguous or kernel in STRIDED, kernel
+                given += _LETTERS[str(parameter.dtype)]
+                values.append(ctypes.c_void_p(parameter.ctypes.data))
+            elif isinstance(parameter, float):
+                given += "d"
+                values.append(ctypes.c_double(parameter))
+            else:
+                given += "l"
+                values.append(ctypes.c_longlong(parameter))
+        pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
+        if blocks and self._launch(kernel.encode(), blocks, threads, given.encode(), pointers):
+            raise TypeError(f"no device code {kernel} takes {given}")
+
+    def exact_product(self, A: Array, B: Array) -> Array:
+        return A.astype(np.float32) @ B.astype(np.float32).T
+
+    def to_host(self, array: Array) -> NDArray[Any]:
+        return np.asarray(array)
+
+    def free_bytes(self) -> int:
+        return self._free
+
+
+STRIDED = {"trees_level", "forests_level", "rare_keys", "add_scaled"}
+"""What takes rows of a matrix that may lie further apart than they are long: their distance is a parameter."""
+
+
+class Cuda(Device):
+    """An NVIDIA GPU, by CuPy."""
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        try:
+            import cupy
+        except ImportError as error:
+            raise TreeletError(
+                f"device='cuda' needs CuPy: pip install 'treelet[cuda]' ({error}); device='cpu' needs nothing"
+            ) from None
+        try:
+            if cupy.cuda.runtime.getDeviceCount() < 1:
+                raise RuntimeError("there is none")
+        except Exception as error:  # whatever the driver says
+            raise TreeletError(
+                f"device='cuda' needs an NVIDIA GPU, and CuPy finds none ({error}); use device='cpu'"
+            ) from None
+        self.xp = cupy
+        self._kernels: dict[str, Any] = {}
+        for source in sorted(SOURCES.glob("*.cu")):
+            module = cupy.RawModule(code=source.read_text(), options=("--std=c++17", f"-I{SOURCES}"))
+            for kernel in _kernels_in(source):
+                self._kernels[kernel] = module.get_function(kernel)
+
+    def launch(self, kernel: str, blocks: int, threads: int, *parameters: Any) -> None:
+        if blocks:
+            given = tuple(_as_parameter(parameter) for parameter in parameters)
+            self._kernels[kernel]((int(blocks),), (threads,), given)
+
+    def exact_product(self, A: Array, B: Array) -> Array:
+        from cupy_backends.cuda.libs import cublas
+
+        (m, k), n = A.shape, B.shape[0]
+        out = self.xp.empty((m, n), np.float32)
+        if not k:
+            out[...] = 0
+            return out
+        one, zero = np.ones((), np.float32), np.zeros((), np.float32)
+        half, single, exact = 2, 0, 68  # CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F
+        cublas.gemmEx(  # column by column: out' = B A'
+            self.xp.cuda.device.get_cublas_handle(),
+            *(cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N),
+            *(n, m, k, one.ctypes.data),
+            *(B.data.ptr, half, k, A.data.ptr, half, k, zero.ctypes.data),
+            *(out.data.ptr, single, n, exact, -1),
+        )
+        return out
+
+    def to_host(self, array: Array) -> NDArray[Any]:
+        host: NDArray[Any] = self.xp.asnumpy(array)
+        return host
+
+    def free_bytes(self) -> int:
+        return int(self.xp.cuda.runtime.memGetInfo()[0]) + int(self.xp.get_default_memory_pool().free_bytes())
+
+
+def _as_parameter(value: Any) -> Any:
+    if isinstance(value, float):
+        return np.float64(value)
+    return np.int64(value) if isinstance(value, int | np.integer | bool) else value
+
+
+def _kernels_in(source: Path) -> list[str]:
+    """The names of the kernels that a file has."""
+    return [line.split()[1].split("(")[0] for line in source.read_text().splitlines() if line.startswith("KERNEL ")]
+
+
+@cache
+def device_named(name: str) -> Device:
+    """The device of that name, its code compiled."""
+    return Cuda() if name == "cuda" else Emulated()
+
+
+def out_of_memory(device: Device, error: BaseException) -> NotEnoughMemoryError | None:
+    """What to raise in place of an error that says that the device's memory is full; None for any other."""
+    full = type(error).__name__ == "OutOfMemoryError" or isinstance(error, MemoryError)
+    return NotEnoughMemoryError(f"the memory of device={device.name!r} is full: {error}") if full else None
