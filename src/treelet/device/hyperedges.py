@@ -171,7 +171,8 @@ class HyperedgeColumns(Columns):
 
     def _codes(self, graph: Graph, number: Array) -> Array:
         """What tells of a node of a tree what it can match: its edge's number; -2 - production if that has no more than counts; -1 if
-        no column has it."""
+        no column has it.
+        """
         xp = self.xp
         code = xp.full(len(graph.height), -1, np.int32)
         bounded = xp.minimum(graph.production, self.bound)
