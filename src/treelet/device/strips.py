@@ -45,6 +45,12 @@ class Entries(NamedTuple):
             self.example[part], self.part[part], self.weight[part], self.start[begin : end + 1] - self.start[begin]
         )
 
+    def where(self, device: Device, there: Array) -> Entries:
+        """Some of them."""
+        example = self.example[there]
+        start = device.to_host(device.xp.searchsorted(example, device.xp.arange(len(self.start), dtype=np.int32)))
+        return Entries(example, self.part[there], self.weight[there], start.astype(np.int64))
+
     def totals(self, device: Device, numbers: Array) -> NDArray[np.int64]:
         """The sum of some numbers, one an entry, for each example."""
         end = device.xp.zeros(len(numbers) + 1, np.int64)
@@ -79,6 +85,13 @@ def starts(device: Device, numbers: Array, count: int) -> Array:
     out = xp.zeros(count + 1, np.int64)
     out[1:] = xp.cumsum(xp.bincount(numbers, minlength=count))
     return out
+
+
+def up_to(device: Device, node: Array, start: Array, limit: int) -> Array:
+    """How many columns of each kind there are up to a node, of columns whose nodes ascend in each kind."""
+    below = device.xp.zeros(len(node) + 1, np.int64)
+    below[1:] = device.xp.cumsum(node <= limit)
+    return (below[start[1:]] - below[start[:-1]]).astype(np.int32)
 
 
 @dataclass(frozen=True)

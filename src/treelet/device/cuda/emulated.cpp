@@ -1,6 +1,8 @@
 // The device code as a library for the CPU: kernels by their names, started as on a GPU, with what they are given checked.
 #include "counts.cu"
 #include "hyperedges.cu"
+#include "locality.cu"
+#include "tagging.cu"
 #include <cstring>
 #include <utility>
 
@@ -37,5 +39,7 @@ extern "C" __attribute__((visibility("default"))) int treelet_launch(const char 
     CASE(add_scaled);
     CASE(trees_level);
     CASE(forests_level);
+    CASE(tags_level);
+    CASE(windows_beside);
     return 1;
 }

@@ -1,0 +1,215 @@
+"""Equal features and what is around them: see ``cuda/locality.cu``. Parts are distinct windows, those with one middle of one kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.device.counts import CountProduct, Counts
+from treelet.device.launching import Array, Device
+from treelet.device.numbering import Numbers, distinct, pairs
+from treelet.device.strips import THREADS, Columns, Entries, Postings, owners, starts, strip, strips, up_to
+
+POSITION, EXACT, COUNT = range(3)
+Types = list[tuple[int, int, float]]
+"""Label, reach to each side of the middle, factor."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """A store's sequences, written one after the other: places are children of any nodes."""
+
+    feature: Array
+    node: Array
+    type: Array  # -1: none, or none that counts
+    left: Array  # how many features a window has on each side of this middle
+    right: Array
+    reach: Array
+    entries: tuple[Array, Array, Array]  # example, place, weight
+
+    @staticmethod
+    def of(device: Device, store: Any, weights: Any, types: Types) -> Places:
+        xp = device.xp
+        label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
+        number = np.full(max([len(store.labels), *(label + 1 for label, _, _ in types)]) + 1, -1, np.int32)
+        for i, (own, _, factor) in enumerate(types):
+            number[own] = i if factor else -1
+        arity = start[1:] - start[:-1]
+        first = xp.concatenate([child, xp.zeros(1, np.int32)])[start[:-1]]
+        type_of = xp.where((arity > 0) & (arity[first] == 0), device.array(number)[label], -1)
+        node = owners(device, start)
+        place = xp.arange(len(child), dtype=np.int64)
+        own = type_of[node]
+        reach = device.array([reach for _, reach, _ in types] + [0], np.int64)[own]
+        left = xp.minimum(place - start[node], reach).astype(np.int32)
+        right = xp.minimum(start[node + 1] - 1 - place, reach).astype(np.int32)
+        entries = Entries.of(device, weights)
+        entries = entries.where(device, (type_of[entries.part] >= 0) & (entries.weight != 0))
+        return Places(label[child], node, own, left, right, reach, entries.spread(device, start))
+
+    def used(self, device: Device) -> Array:
+        out = device.xp.zeros(len(self.feature), bool)
+        out[self.entries[1]] = True
+        return out
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The distinct windows at some places, each as the first place where it is."""
+
+    place: Array
+    at: Array
+    """Which of them is at each place; -1 for none."""
+
+    @staticmethod
+    def of(device: Device, places: Places, kind: Array, there: Array) -> Windows:
+        """With windows of one kind beside each other, in the order of their places."""
+        xp = device.xp
+        at = xp.flatnonzero(there)
+        number = _numbered(device, places, kind, at)
+        order = xp.argsort(pairs(device, number, at))
+        count = int(number.max()) + 1 if len(at) else 0
+        first = at[order[starts(device, number, count)[:-1]]]
+        rank = xp.argsort(pairs(device, kind[first], first))
+        of_number = xp.zeros(count, np.int32)
+        of_number[rank] = xp.arange(count, dtype=np.int32)
+        which = xp.full(len(places.feature), -1, np.int32)
+        which[at] = of_number[number]
+        return Windows(first[rank], which)
+
+    def held(self, device: Device, places: Places, factor: Array | None, examples: int) -> Counts:
+        """How often examples have them, times the types' factors."""
+        example, place, weight = places.entries
+        there = self.at[place] >= 0
+        example, place, weight = example[there], place[there], weight[there]
+        if factor is not None:
+            weight = weight * factor[places.type[place]]
+        return Counts.of(device, example, self.at[place], weight, examples)
+
+    def arrays(self, places: Places) -> tuple[Array, Array, Array, Array]:
+        return places.feature, self.place, places.left[self.place], places.right[self.place]
+
+    def longest(self, places: Places) -> int:
+        return int((places.left[self.place] + places.right[self.place]).max()) + 1 if len(self.place) else 1
+
+
+def _numbered(device: Device, places: Places, kind: Array, at: Array) -> Array:
+    """Numbers for the windows at some places, the same for equal ones.
+
+    Runs of 1, 2, 4, ... features are numbered in turn; a window is two runs, which may overlap.
+    """
+    xp = device.xp
+    left, right = places.left[at], places.right[at]
+    begin, size = at - left, left + right + 1
+    number = distinct(device, pairs(device, kind[at], distinct(device, pairs(device, left, right))))
+    one, other = xp.zeros(len(at), np.int32), xp.zeros(len(at), np.int32)
+    run, length, most = places.feature, 1, int(size.max()) if len(at) else 0
+    while length <= most:
+        here = (size >= length) & (size < 2 * length)
+        one[here], other[here] = run[begin[here]], run[begin[here] + size[here] - length]
+        after = xp.minimum(xp.arange(len(run), dtype=np.int64) + length, len(run) - 1)
+        length *= 2
+        if length <= most:
+            run = distinct(device, pairs(device, run, run[after]))
+    return distinct(device, pairs(device, number, distinct(device, pairs(device, one, other))))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is made once of all rows."""
+
+    windows: tuple[Array, Array, Array, Array]
+    kind: Array
+    level: Array
+    entries: Entries
+    middles: Counts
+    near: Array
+    local: Array
+    cells: NDArray[np.int64]
+
+
+class LocalityColumns(Columns):
+    """The locality-convolution kernel.
+
+    Parameters
+    ----------
+    types : list of (label, reach, factor)
+    match : int
+        0, 1, 2: by position, exact, count.
+    theta : float
+    """
+
+    def __init__(self, device: Device, store: Any, weights: Any, types: Types, match: int, theta: float) -> None:
+        super().__init__(device, store, weights)
+        self.types, self.match, self.theta = types, match, theta
+        self.alone = 2.0 if match == POSITION else 1.0
+        places = Places.of(device, store, weights, types)
+        used = places.used(device)
+        keys = pairs(device, places.type, places.feature)
+        self.known = Numbers.of(device, keys[used])
+        kind = self.known.find(keys)
+        factor = device.array([factor for _, _, factor in types] + [0], np.float64)
+        example, place, weight = places.entries
+        counts = Counts.of(device, example, kind[place], weight * factor[places.type[place]], self.n_columns)
+        self.middles = CountProduct(device, counts, len(self.known))
+        windows = Windows.of(device, places, kind, used & (places.reach > 0))
+        self.windows, self.longest = windows.arrays(places), windows.longest(places)
+        self.node = places.node[windows.place]
+        self.start = starts(device, kind[windows.place], len(self.known))
+        self.first = self.start[:-1].astype(np.int32)
+        self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
+        held = windows.held(device, places, factor, self.n_columns)
+        self.post = Postings.of(device, held.example, held.key, held.weight, len(windows.place), self.n_columns)
+
+    def _near(self, longest: int) -> NDArray[np.float64]:
+        """What a pair of features adds, by how far apart their places are; further apart it adds nothing."""
+        if self.match == EXACT:
+            return np.ones(1)
+        apart = np.arange(self.longest + longest - 1)
+        if self.match == COUNT:
+            return np.ones(len(apart))
+        with np.errstate(over="ignore"):
+            near = np.exp(-((apart[1:] / self.theta) ** 2)) if self.theta else np.zeros(len(apart) - 1)
+        rounding = 2.0**-54 / (self.longest * longest)  # all pairs that add less are lost in it together
+        return np.concatenate([[1.0], near[near > rounding]])
+
+    def bind(self, store: Any, weights: Any) -> Rows:
+        xp, device = self.xp, self.device
+        places = Places.of(device, store, weights, self.types)
+        kind = self.known.find(pairs(device, places.type, places.feature))
+        windows = Windows.of(device, places, kind, places.used(device) & (kind >= 0) & (places.reach > 0))
+        example, place, weight = places.entries
+        there = kind[place] >= 0
+        middles = Counts.of(device, example[there], kind[place[there]], weight[there], len(weights))
+        held = windows.held(device, places, None, len(weights))
+        entries = Entries(held.example, held.key, held.weight, held.start)
+        kind = kind[windows.place]
+        return Rows(
+            windows.arrays(places),
+            kind,
+            xp.zeros_like(kind),
+            entries,
+            middles,
+            device.array(self._near(windows.longest(places))),
+            xp.zeros(len(kind), np.int32),
+            entries.totals(device, self.size[kind[entries.part]]),
+        )
+
+    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+        halves = limit is not None
+        self.middles.add(rows.middles.within(begin, end), begin, out, self.alone, halves)
+        sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
+        where = out, out.strides[0] // out.itemsize, begin, halves
+        for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
+            part = rows.entries.within(first, last)
+            work = strip(self.device, part.example, part.part, part.weight, rows.kind, rows.level, sizes, rows.local)
+            if work is None:
+                continue
+            self.device.launch(
+                *("windows_beside", int(work.chunk_of_level[-1]), THREADS, work.chunk, len(work.part), work.part),
+                *(work.kind, *rows.windows, self.first, work.limit, *self.windows, rows.near, len(rows.near)),
+                *(self.match == POSITION, self.alone, *work.held.arrays, *self.post.arrays, *where),
+            )
