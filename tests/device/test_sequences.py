@@ -12,8 +12,10 @@ from treelet import _core
 from treelet.device import tagging
 from treelet.device.launching import Emulated
 from treelet.device.locality import LocalityColumns
+from treelet.device.subsequence import SubsequenceColumns
 from treelet.device.subtree import SubtreeColumns
 from treelet.device.tagging import TaggingColumns
+from treelet.errors import NotEnoughMemoryError
 from treelet.kernels.store import StoreKernel, StoreRows
 from treelet.structures import Tagged, Tree
 from treelet.testing import cases
@@ -22,6 +24,7 @@ ALGORITHMS: dict[type[Any], Any] = {
     tl.Subtree: SubtreeColumns,
     tl.Tagging: TaggingColumns,
     tl.Locality: LocalityColumns,
+    tl.Subsequence: SubsequenceColumns,
 }
 CASES = {name: case for name, case in cases.PLAIN.items() if type(case.kernel) in ALGORITHMS}
 CASES |= {
@@ -30,6 +33,9 @@ CASES |= {
     "locality alone": cases.Case(tl.Locality(window=1), "sequences"),
     "locality as wide as can be": cases.Case(tl.Locality(window=2**40, match="count"), "sequences"),
     "locality exact, wide": cases.Case(tl.Locality(window=9, match="exact", weights={"w": 0.3}), "sequences"),
+    "subsequence of one": cases.Case(tl.Subsequence(lam=0.3, length=1), "sequences"),
+    "subsequence of five": cases.Case(tl.Subsequence(lam=1, length=5), "sequences"),
+    "subsequence of too many": cases.Case(tl.Subsequence(lam=0.5, length=2**40), "sequences"),
     "locality without a type": cases.Case(tl.Locality(window=3, weights={"w": 0}), "sequences"),
 }
 
@@ -73,7 +79,8 @@ def test_halves_in_strips(name: str) -> None:
     kernel: Any = CASES[name].kernel
     X = kernel.coerce(cases.examples(CASES[name].kind, 30, 7))
     K, rows = kernel(X), StoreRows.of(X)
-    columns = bound(Emulated(free=1 << 11), kernel, rows)  # some strips
+    few = 1 << 17 if isinstance(kernel, tl.Subsequence) else 1 << 11  # bytes: for some strips
+    columns = bound(Emulated(few), kernel, rows)
     for begin, end in [(0, 1), (1, 18), (18, 30)]:
         out = np.full((end - begin, end + 3), np.nan)[:, :end]
         assert columns.rows(*rows, begin, end, out) is None
@@ -107,7 +114,7 @@ def test_kinds_of_other_sizes(device: Emulated, tags: int, monkeypatch: pytest.M
     np.testing.assert_allclose(matrix(device, cases.TAGS, X), cases.TAGS(X), rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["st", "tagging", "locality position", "locality count"])
+@pytest.mark.parametrize("name", ["st", "tagging", "locality position", "subsequence"])
 def test_nothing(device: Emulated, name: str) -> None:
     kernel: Any = CASES[name].kernel
     X = cases.examples(CASES[name].kind, 4)
@@ -142,8 +149,13 @@ def test_long_sequences(device: Emulated) -> None:
     X = [Tagged(["x"] * 100_000, tags), Tagged(["x", "y"], ["1", "2"]), Tagged(["x"] * 5_000, tags[7:5_007])]
     kernel = tl.Tagging(lam=0.3)
     np.testing.assert_allclose(matrix(device, kernel, X[1:], X), kernel(X[1:], X), rtol=1e-11)
-    sequences: list[Any] = [tags[:3_000], tags[5:900], list("aab"), ["1"]]
-    for other in (tl.Locality(501), tl.Locality(2**31, match="exact"), tl.Locality(101, match="count")):
+    sequences: list[Any] = [tags[:900], tags[5:700], list("aab"), ["1"]]
+    for other in (
+        tl.Locality(501),
+        tl.Locality(2**31, match="exact"),
+        tl.Locality(101, match="count"),
+        tl.Subsequence(0.9, 3),
+    ):
         np.testing.assert_allclose(matrix(device, other, sequences), other(sequences), rtol=1e-13)
 
 
@@ -161,3 +173,9 @@ def test_too_large(device: Emulated) -> None:
             large = columns.rows(rows.store, rows.weights, limit, 0, 2, out)
             assert large == native.rows(rows.store, rows.weights, limit, 0, 2, expected) == (1, 1)
             np.testing.assert_allclose(out[0, 0], expected[0, 0], rtol=1e-14)
+
+
+def test_too_little_memory() -> None:
+    X = tl.Subsequence().coerce([list("ab") * 500])
+    with pytest.raises(NotEnoughMemoryError, match=r"take 0.00763 GiB .* use device='cpu'"):
+        bound(Emulated(1 << 20), tl.Subsequence(length=9), StoreRows.of(X))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treelet.device.launching import Array, Device
+from treelet.device.strips import starts
 
 OFTEN = 128  # a key is dense if more than one in so many columns has it
 MOST_DENSE = 1 << 14
@@ -69,7 +70,7 @@ class CountProduct:
     def __init__(self, device: Device, counts: Counts, keys: int) -> None:
         self.device, xp = device, device.xp
         self.columns, self.small, self.most = len(counts.start) - 1, counts.small, counts.most
-        often = xp.bincount(counts.key, minlength=keys)
+        often = xp.diff(starts(device, counts.key, keys))
         dense = xp.flatnonzero(often > self.columns // OFTEN + 4)
         if len(dense) > MOST_DENSE:
             dense = xp.sort(dense[xp.argsort(-often[dense])[:MOST_DENSE]])
@@ -82,7 +83,7 @@ class CountProduct:
         order = xp.argsort(key.astype(np.int64) * max(1, self.columns) + column)
         self.column, self.weight = column[order], weight[order]
         self.start = xp.zeros(keys + 2, np.int64)
-        self.start[1 : keys + 1] = xp.cumsum(xp.bincount(key, minlength=keys))
+        self.start[: keys + 1] = starts(device, key, keys)
         self.start[keys + 1] = self.start[keys]
 
     @property

@@ -100,7 +100,7 @@ class Emulated(Device):
         return self._free
 
 
-STRIDED = {"trees_level", "forests_level", "tags_level", "windows_beside", "rare_keys", "add_scaled"}
+STRIDED = {"trees_level", "forests_level", "tags_level", "windows_beside", "subsequences", "rare_keys", "add_scaled"}
 """What takes rows of a matrix that may lie further apart than they are long: their distance is a parameter."""
 
 

@@ -18,6 +18,13 @@ Types = list[tuple[int, int, float]]
 """Label, reach to each side of the middle, factor."""
 
 
+def is_sequence(device: Device, start: Array, child: Array) -> Array:
+    """Which nodes of a store are sequences: they lie right above leaves. Trees of another kind do no harm."""
+    arity = start[1:] - start[:-1]
+    first = device.xp.concatenate([child, device.xp.zeros(1, np.int32)])[start[:-1]]
+    return (arity > 0) & (arity[first] == 0)
+
+
 @dataclass(frozen=True)
 class Places:
     """A store's sequences, written one after the other: places are children of any nodes."""
@@ -37,9 +44,7 @@ class Places:
         number = np.full(max([len(store.labels), *(label + 1 for label, _, _ in types)]) + 1, -1, np.int32)
         for i, (own, _, factor) in enumerate(types):
             number[own] = i if factor else -1
-        arity = start[1:] - start[:-1]
-        first = xp.concatenate([child, xp.zeros(1, np.int32)])[start[:-1]]
-        type_of = xp.where((arity > 0) & (arity[first] == 0), device.array(number)[label], -1)
+        type_of = xp.where(is_sequence(device, start, child), device.array(number)[label], -1)
         node = owners(device, start)
         place = xp.arange(len(child), dtype=np.int64)
         own = type_of[node]

@@ -25,7 +25,8 @@ class Numbers:
     @staticmethod
     def of(device: Device, keys: Array) -> Numbers:
         """For all keys but those below 0."""
-        return Numbers(device, device.xp.unique(keys[keys >= 0]))
+        there = keys[keys >= 0]
+        return Numbers(device, device.xp.unique(there) if len(there) else there)
 
     def __len__(self) -> int:
         return len(self.known)
@@ -41,4 +42,6 @@ class Numbers:
 
 def distinct(device: Device, keys: Array) -> Array:
     """The place of each key among the distinct ones, as int32."""
+    if not len(keys):
+        return keys.astype(np.int32)
     return device.xp.unique(keys, return_inverse=True)[1].ravel().astype(np.int32)

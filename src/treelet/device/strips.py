@@ -80,10 +80,11 @@ def owners(device: Device, start: Array) -> Array:
 
 
 def starts(device: Device, numbers: Array, count: int) -> Array:
-    """Where each number begins in an ascending array of them, and the end."""
+    """Where each number begins in an array of numbers below `count`, put in ascending order; and the end."""
     xp = device.xp
     out = xp.zeros(count + 1, np.int64)
-    out[1:] = xp.cumsum(xp.bincount(numbers, minlength=count))
+    if len(numbers):  # of nothing CuPy has no bincount
+        out[1:] = xp.cumsum(xp.bincount(numbers, minlength=count))
     return out
 
 

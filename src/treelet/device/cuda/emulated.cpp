@@ -2,6 +2,7 @@
 #include "counts.cu"
 #include "hyperedges.cu"
 #include "locality.cu"
+#include "subsequence.cu"
 #include "tagging.cu"
 #include <cstring>
 #include <utility>
@@ -41,5 +42,6 @@ extern "C" __attribute__((visibility("default"))) int treelet_launch(const char 
     CASE(forests_level);
     CASE(tags_level);
     CASE(windows_beside);
+    CASE(subsequences);
     return 1;
 }
