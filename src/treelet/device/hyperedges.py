@@ -136,7 +136,7 @@ class HyperedgeColumns(Columns):
         self.start = starts(device, self.kind_of[production], self.kinds)
         self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
         self.node = graph.head[column]
-        self._index_children(graph)
+        self.kid: Array = self._children(graph)
         there = self.deep[graph.production[edge]]
         self.place = xp.full(len(graph.head) + 1, -1, np.int32)
         self.place[column] = xp.arange(len(column), dtype=np.int32)
@@ -151,7 +151,7 @@ class HyperedgeColumns(Columns):
     def _edges(self, graph: Graph, entries: Entries) -> tuple[Array, Array, Array]:
         return entries.spread(self.device, graph.edge_start, graph.p)
 
-    def _index_children(self, graph: Graph) -> None:
+    def _children(self, graph: Graph) -> Array:
         """The columns' children, as nodes: all first ones of a production, then all second ones."""
         xp = self.xp
         column = self.column
@@ -165,9 +165,10 @@ class HyperedgeColumns(Columns):
         owner = xp.searchsorted(end, xp.arange(total, dtype=np.int64), side="right") - 1
         position = xp.arange(total, dtype=np.int64) - end[owner]
         kind = self.kind_of[graph.production[column[owner]]]
-        self.kid = xp.zeros(total, np.int32)
+        kid = xp.zeros(total, np.int32)
         place = self.kid_at[kind] + position * self.size[kind] + (owner - self.start[kind])
-        self.kid[place] = graph.child[graph.child_start[column[owner]] + position]
+        kid[place] = graph.child[graph.child_start[column[owner]] + position]
+        return kid
 
     def _codes(self, graph: Graph, number: Array) -> Array:
         """What tells of a node of a tree what it can match: its edge's number; -2 - production if that has no more than counts; -1 if
@@ -226,8 +227,8 @@ class HyperedgeColumns(Columns):
             words = graph.word[entries.part]
             there = words >= 0
             parts.append((entries.example[there], words[there], entries.weight[there]))
-        joined = [xp.concatenate(column) for column in zip(*parts, strict=True)]
-        return Counts.of(self.device, *joined, len(entries.start) - 1)
+        example, production, weight = (xp.concatenate(column) for column in zip(*parts, strict=True))
+        return Counts.of(self.device, example, production, weight, len(entries.start) - 1)
 
     def _key_numbers(self, graph: Graph, entries: Entries) -> tuple[Array, Array, Array]:
         """(example, key, weight) for each child of each edge, and each of its productions."""
@@ -330,3 +331,10 @@ class HyperedgeColumns(Columns):
                 else:
                     self.device.launch("trees_level", blocks, THREADS, *mine, rows.code, *own, *common, *values_of)
             values, below = below, values
+
+
+class ForestColumns(HyperedgeColumns):
+    """With the parameters of the forest kernel."""
+
+    def __init__(self, device: Device, store: Any, weights: Any, lam: float, leaves: bool) -> None:
+        super().__init__(device, store, weights, lam, 0, leaves)

@@ -97,6 +97,7 @@ class SubsetTree(TreeKernel):
     """
 
     _algorithm = _core.SubsetTreeColumns
+    _on_device = "hyperedges.HyperedgeColumns"
     _tunable = ("lam",)
     _always_shown = ("lam",)
 
