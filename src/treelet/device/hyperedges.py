@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treelet.device.counts import CountProduct, Counts
+from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.strips import THREADS, Columns, Entries, Postings, Strip, starts, strip, strips
 
@@ -84,8 +84,8 @@ class Rows:
     level: Array
     code: Array  # per node
     alternatives: tuple[Array, Array, Array, Array]
-    productions: Counts
-    keys: Counts | None
+    productions: RowCounts
+    keys: RowCounts | None
     local: Array
     cells: Any  # per row, at most
 
@@ -274,7 +274,9 @@ class HyperedgeColumns(Columns):
         start = device.to_host(xp.searchsorted(example[there], xp.arange(len(entries.start), dtype=np.int32)))
         parts = Entries(example[there], edge[there].astype(np.int32), weight[there], start.astype(np.int64))
         number = xp.arange(len(graph.head) + 1, dtype=np.int32)
-        keys = self._keys(self._key_numbers(graph, entries), len(entries.start) - 1) if self.keys is not None else None
+        keys = None
+        if self.keys is not None:
+            keys = self.keys.of_rows(self._keys(self._key_numbers(graph, entries), len(entries.start) - 1))
         return Rows(
             graph,
             parts,
@@ -282,7 +284,7 @@ class HyperedgeColumns(Columns):
             xp.zeros_like(graph.head) if self.depth else graph.height[graph.head],
             self._codes(graph, number) if not graph.packed else xp.zeros(0, np.int32),
             self._alternatives(graph, number),
-            self._productions(graph, entries),
+            self.productions.of_rows(self._productions(graph, entries)),
             keys,
             xp.zeros(len(graph.head), np.int32),
             parts.totals(device, self.size[kind[parts.part]]),
@@ -290,10 +292,10 @@ class HyperedgeColumns(Columns):
 
     def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
-        self.productions.add(rows.productions.within(begin, end), begin, out, self.lam, halves)
+        self.productions.add(rows.productions, begin, end, out, begin, self.lam, halves)
         if self.keys is None or rows.keys is None:
             return
-        self.keys.add(rows.keys.within(begin, end), begin, out, self.lam * self.lam, halves)
+        self.keys.add(rows.keys, begin, end, out, begin, self.lam * self.lam, halves)
         sizes = self.size if limit is None else self._up_to(limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
             part = rows.entries.within(first, last)
