@@ -47,7 +47,7 @@ def device() -> Emulated:
 
 def bound(device: Emulated, kernel: StoreKernel, columns: StoreRows, rows_store: Any = None) -> Any:
     parameters = kernel._native_parameters(rows_store or columns.store)
-    return ALGORITHMS[type(kernel)](device, columns.store, columns.weights, *parameters)
+    return ALGORITHMS[type(kernel)](device, *columns[:2], *parameters)
 
 
 def matrix(device: Emulated, kernel: StoreKernel, X: Any, Y: Any = None) -> Any:
@@ -55,10 +55,8 @@ def matrix(device: Emulated, kernel: StoreKernel, X: Any, Y: Any = None) -> Any:
     columns, X = (X, X) if Y is None else kernel.coerce(Y).joined(X)
     rows = StoreRows.of(X)
     out = np.full((len(X), len(columns)), np.nan)
-    large = bound(device, kernel, StoreRows.of(columns), rows.store).rows(
-        rows.store, rows.weights, None, 0, len(X), out
-    )
-    assert large is None
+    index = bound(device, kernel, StoreRows.of(columns), rows.store)
+    assert index.rows(index.bind(*rows[:2]), None, 0, len(X), out) is None
     return out
 
 
@@ -81,13 +79,14 @@ def test_halves_in_strips(name: str) -> None:
     K, rows = kernel(X), StoreRows.of(X)
     few = 1 << 17 if isinstance(kernel, tl.Subsequence) else 1 << 11  # bytes: for some strips
     columns = bound(Emulated(few), kernel, rows)
+    bound_rows = columns.bind(*rows[:2])
     for begin, end in [(0, 1), (1, 18), (18, 30)]:
         out = np.full((end - begin, end + 3), np.nan)[:, :end]
-        assert columns.rows(*rows, begin, end, out) is None
+        assert columns.rows(bound_rows, rows.limit, begin, end, out) is None
         lower = np.tril(np.ones((end, end), bool))[begin:]
         np.testing.assert_allclose(out[lower], K[begin:end, :end][lower], rtol=1e-14)
     single = np.empty((30, 30), np.float32)
-    columns.rows(rows.store, rows.weights, None, 0, 30, single)
+    columns.rows(bound_rows, None, 0, 30, single)
     np.testing.assert_allclose(single, K, rtol=1e-6)
 
 
@@ -102,7 +101,8 @@ def test_models(device: Emulated, name: str) -> None:
     at_roots = _core.NodeWeights.of(np.arange(0, 37, 12), np.tile(np.arange(12, dtype=np.int32), 3), weight.ravel())
     columns, rows = StoreRows(store, _core.NodeWeights.spread(store, roots, at_roots), roots), StoreRows.of(X)
     out, expected = np.empty((12, 3)), np.empty((12, 3))
-    bound(device, kernel, columns).rows(store, rows.weights, None, 0, 12, out)
+    index = bound(device, kernel, columns)
+    index.rows(index.bind(store, rows.weights), None, 0, 12, out)
     kernel.native(store, columns.weights, False).rows(store, rows.weights, None, 0, 12, expected)
     np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-13 * abs(expected).max())
 
@@ -170,7 +170,7 @@ def test_too_large(device: Emulated) -> None:
         columns, out, expected = bound(device, kernel, rows), np.empty((2, 2)), np.empty((2, 2))
         native = kernel.native(rows.store, rows.weights, False)
         for limit in (None, rows.limit):
-            large = columns.rows(rows.store, rows.weights, limit, 0, 2, out)
+            large = columns.rows(columns.bind(*rows[:2]), limit, 0, 2, out)
             assert large == native.rows(rows.store, rows.weights, limit, 0, 2, expected) == (1, 1)
             np.testing.assert_allclose(out[0, 0], expected[0, 0], rtol=1e-14)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.device.counts import CountProduct, Counts
+from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.numbering import Numbers, distinct, pairs
 from treelet.device.strips import THREADS, Columns, Entries, Postings, owners, starts, strip, strips, up_to
@@ -41,7 +41,9 @@ class Places:
     def of(device: Device, store: Any, weights: Any, types: Types) -> Places:
         xp = device.xp
         label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
-        number = np.full(max([len(store.labels), *(label + 1 for label, _, _ in types)]) + 1, -1, np.int32)
+        number = np.full(
+            max([int(label.max()) if len(label) else -1, *(own for own, _, _ in types)], default=-1) + 1, -1, np.int32
+        )
         for i, (own, _, factor) in enumerate(types):
             number[own] = i if factor else -1
         type_of = xp.where(is_sequence(device, start, child), device.array(number)[label], -1)
@@ -130,7 +132,7 @@ class Rows:
     kind: Array
     level: Array
     entries: Entries
-    middles: Counts
+    middles: RowCounts
     near: Array
     local: Array
     cells: NDArray[np.int64]
@@ -197,7 +199,7 @@ class LocalityColumns(Columns):
             kind,
             xp.zeros_like(kind),
             entries,
-            middles,
+            self.middles.of_rows(middles),
             device.array(self._near(windows.longest(places))),
             xp.zeros(len(kind), np.int32),
             entries.totals(device, self.size[kind[entries.part]]),
@@ -205,7 +207,7 @@ class LocalityColumns(Columns):
 
     def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
-        self.middles.add(rows.middles.within(begin, end), begin, out, self.alone, halves)
+        self.middles.add(rows.middles, begin, end, out, begin, self.alone, halves)
         sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
         where = out, out.strides[0] // out.itemsize, begin, halves
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):

@@ -14,8 +14,8 @@ from treelet.device.numbering import Numbers, pairs
 from treelet.device.strips import THREADS, Columns, Entries, Postings, Strip, starts, strip, strips, up_to
 from treelet.errors import NotEnoughMemoryError
 
-BLOCKS = 1 << 13
-"""At a time: their working memory is used again by the next."""
+BLOCKS, WORKING = 1 << 13, 1 << 30
+"""So many at a time, and bytes of working memory: it is used again by the next. But for a single block it may be more."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,16 @@ class SubsequenceColumns(Columns):
         start = self.sequences.start
         self.longest = int((start[self.node + 1] - start[self.node]).max()) if len(node) else 0
         self.working = THREADS * (length - 1) * self.longest  # numbers a block
-        self.blocks = min(BLOCKS, self._room() // (8 * self.working)) if self.working else BLOCKS
+        self._check_room()
+        self.blocks = min(BLOCKS, max(1, WORKING // (8 * max(1, self.working))))
 
-    def _room(self) -> int:
-        """Bytes of working memory, enough for a block."""
+    def _check_room(self) -> None:
         room, least = self.device.free_bytes() // 2, 8 * self.working
         if room < least:
             raise NotEnoughMemoryError(
                 f"subsequences of {self.length:,} features, in sequences of up to {self.longest:,}, take {least / 2**30:.3g} GiB of "
                 f"working memory on device={self.device.name!r}, which has {room / 2**30:.3g} GiB for it: use device='cpu'"
             )
-        return room
 
     def bind(self, store: Any, weights: Any) -> Rows:
         device = self.device

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treelet.device.counts import CountProduct, Counts
+from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.strips import Columns, Entries
 
@@ -32,8 +32,8 @@ class SubtreeColumns(Columns):
             weight = weight * self.xp.power(lam, below[there])
         return Counts.of(self.device, entries.example[there], entries.part[there], weight, len(entries.start) - 1)
 
-    def bind(self, store: Any, weights: Any) -> Counts:
-        return self._counts(store, weights, self.lam)
+    def bind(self, store: Any, weights: Any) -> RowCounts:
+        return self.nodes.of_rows(self._counts(store, weights, self.lam))
 
-    def fill(self, rows: Counts, begin: int, end: int, out: Array, limit: int | None) -> None:
-        self.nodes.add(rows.within(begin, end), begin, out, 1.0, limit is not None)
+    def fill(self, rows: RowCounts, begin: int, end: int, out: Array, limit: int | None) -> None:
+        self.nodes.add(rows, begin, end, out, begin, 1.0, limit is not None)

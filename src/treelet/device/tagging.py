@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.device.counts import CountProduct, Counts
+from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.numbering import Numbers, pairs
 from treelet.device.strips import THREADS, Columns, Entries, Postings, Strip, starts, strip, strips, up_to
@@ -55,7 +55,7 @@ class Rows:
     kind: Array
     level: Array
     entries: Entries
-    pieces: list[Counts]
+    pieces: list[RowCounts]
     local: Array
     cells: NDArray[np.int64]
 
@@ -139,7 +139,7 @@ class TaggingColumns(Columns):
             kind,
             chains.height,
             parts,
-            [self._counts(own, entries) for own in pieces],
+            [columns.of_rows(self._counts(own, entries)) for columns, own in zip(self.pieces, pieces, strict=True)],
             xp.zeros(len(kind), np.int32),
             parts.totals(device, self.size[kind[parts.part]]),
         )
@@ -147,7 +147,7 @@ class TaggingColumns(Columns):
     def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         for length, (columns, own) in enumerate(zip(self.pieces, rows.pieces, strict=True), 1):
-            columns.add(own.within(begin, end), begin, out, self.lam**length, halves)
+            columns.add(own, begin, end, out, begin, self.lam**length, halves)
         sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
             part = rows.entries.within(first, last)

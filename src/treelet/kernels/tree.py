@@ -47,6 +47,7 @@ class Subtree(TreeKernel):
     """
 
     _algorithm = _core.SubtreeColumns
+    _on_device = "subtree.SubtreeColumns"
     _tunable = ("lam",)
     _always_shown = ("lam",)
 
@@ -97,6 +98,7 @@ class SubsetTree(TreeKernel):
     """
 
     _algorithm = _core.SubsetTreeColumns
+    _on_device = "hyperedges.HyperedgeColumns"
     _tunable = ("lam",)
     _always_shown = ("lam",)
 
