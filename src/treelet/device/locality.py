@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.numbering import Numbers, distinct, pairs
-from treelet.device.strips import THREADS, Columns, Entries, Postings, owners, starts, strip, strips, up_to
+from treelet.device.strips import (
+    COLUMNS_A_THREAD,
+    THREADS,
+    Columns,
+    Entries,
+    Postings,
+    owners,
+    starts,
+    strip,
+    strips,
+    up_to,
+)
 
 POSITION, EXACT, COUNT = range(3)
 Types = list[tuple[int, int, float]]
@@ -212,7 +223,8 @@ class LocalityColumns(Columns):
         where = out, out.strides[0] // out.itemsize, begin, halves
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
             part = rows.entries.within(first, last)
-            work = strip(self.device, part.example, part.part, part.weight, rows.kind, rows.level, sizes, rows.local)
+            kinds = rows.kind, rows.level, sizes, rows.local
+            work = strip(self.device, part.example, part.part, part.weight, *kinds, COLUMNS_A_THREAD)
             if work is None:
                 continue
             self.device.launch(

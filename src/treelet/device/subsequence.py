@@ -108,10 +108,10 @@ class SubsequenceColumns(Columns):
         blocks = min(total, self.blocks)
         scratch = self.xp.empty(blocks * self.working + 1)
         own, columns = rows.sequences, self.sequences
+        start = self.device.series(
+            *("subsequences", THREADS, work.chunk, len(work.part), work.part, work.kind, own.feature, own.start),
+            *(self.first, work.limit, columns.feature, columns.start, self.node, scratch, self.longest, self.length),
+            *(self.lam, *work.held.arrays, *self.post.arrays, out, out.strides[0] // out.itemsize, begin, halves),
+        )
         for first in range(0, total, max(1, blocks)):
-            self.device.launch(
-                *("subsequences", min(blocks, total - first), THREADS, work.chunk, len(work.part), first, work.part),
-                *(work.kind, own.feature, own.start, self.first, work.limit, columns.feature, columns.start, self.node),
-                *(scratch, self.longest, self.length, self.lam, *work.held.arrays, *self.post.arrays),
-                *(out, out.strides[0] // out.itemsize, begin, halves),
-            )
+            start(min(blocks, total - first), first)

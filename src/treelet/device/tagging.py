@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.numbering import Numbers, pairs
-from treelet.device.strips import THREADS, Columns, Entries, Postings, Strip, starts, strip, strips, up_to
+from treelet.device.strips import (
+    COLUMNS_A_THREAD,
+    THREADS,
+    Columns,
+    Entries,
+    Postings,
+    Strip,
+    starts,
+    strip,
+    strips,
+    up_to,
+)
 
 TAGS = 3
 """So many tags make a kind; shorter pieces are counted."""
@@ -151,19 +162,18 @@ class TaggingColumns(Columns):
         sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
             part = rows.entries.within(first, last)
-            work = strip(self.device, part.example, part.part, part.weight, rows.kind, rows.level, sizes, rows.local)
+            kinds = rows.kind, rows.level, sizes, rows.local
+            work = strip(self.device, part.example, part.part, part.weight, *kinds, COLUMNS_A_THREAD)
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 
     def _compare(self, rows: Rows, work: Strip, begin: int, out: Array, halves: bool) -> None:
         values = self.xp.empty(work.cells + 1)
         where = out, out.strides[0] // out.itemsize, begin, halves
-        for level in range(len(work.level) - 1):
-            first, end = int(work.level[level]), int(work.level[level + 1])
-            blocks = int(work.chunk_of_level[level + 1] - work.chunk_of_level[level])
-            self.device.launch(
-                *("tags_level", blocks, THREADS, work.chunk, first, end, work.part, rows.next, work.local),
-                *(work.kind, work.at, rows.words, len(rows.next), self.first, self.size, work.limit),
-                *(self.next, self.words, len(self.next), TAGS, values, *work.held.arrays, *self.post.arrays),
-                *(*where, self.lam),
-            )
+        start = self.device.series(
+            *("tags_level", THREADS, work.chunk, work.part, rows.next, work.local, work.kind, work.at),
+            *(rows.words, len(rows.next), self.first, self.size, work.limit, self.next, self.words, len(self.next)),
+            *(TAGS, values, *work.held.arrays, *self.post.arrays, *where, self.lam),
+        )
+        for first, end, blocks in work.levels():
+            start(blocks, first, end)

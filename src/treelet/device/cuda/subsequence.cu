@@ -8,7 +8,7 @@
 
 // A block works on one row sequence and `threads` columns of its type, in blocks from `begin` on. Each thread has size - 1 rows of
 // S, for the last i that had equal features; a block's threads have theirs side by side.
-KERNEL subsequences(const long long *__restrict__ chunk, long long parts, long long begin, const int *__restrict__ part,
+KERNEL subsequences(long long begin, const long long *__restrict__ chunk, long long parts, const int *__restrict__ part,
                     const int *__restrict__ kind, const int *__restrict__ feature, const long long *__restrict__ start,
                     const int *__restrict__ column_first, const int *__restrict__ limit, const int *__restrict__ column_feature,
                     const long long *__restrict__ column_start, const int *__restrict__ column_node, double *__restrict__ scratch,

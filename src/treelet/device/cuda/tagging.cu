@@ -5,8 +5,8 @@
 // for suffixes that begin with the same tags, else 0. Shorter pieces are products of counts, made elsewhere.
 #include "adding.cuh"
 
-// A block works on one row suffix and `threads` columns that begin with its tags; those of shorter suffixes are known.
-KERNEL tags_level(const long long *__restrict__ chunk, long long first, long long last, const int *__restrict__ node,
+// A block works on one row suffix and so many columns a thread that begin with its tags; the values of shorter suffixes are known.
+KERNEL tags_level(long long first, long long last, const long long *__restrict__ chunk, const int *__restrict__ node,
                   const int *__restrict__ next, const int *__restrict__ local, const int *__restrict__ kind,
                   const long long *__restrict__ row_at, const int *__restrict__ word, long long nodes,
                   const int *__restrict__ column_first, const int *__restrict__ column_size, const int *__restrict__ limit,
@@ -17,18 +17,29 @@ KERNEL tags_level(const long long *__restrict__ chunk, long long first, long lon
                   long long width, long long first_row, long long halves, double lam) {
     const Holders holders{held_at, held_row, held_weight, post_at, post_column, post_weight, out, width, first_row, halves != 0};
     const long long at = chunk[first] + block(), u = owner(chunk, first, last, at);
-    const int mine = kind[u], k = static_cast<int>((at - chunk[u]) * threads()) + thread(), v = column_first[mine] + k;
-    double value = 0;
-    if (k < limit[mine]) {
-        const int own = node[u], after = next[own];
-        value = 1;
-        for (long long i = 1; i < tags; ++i) value *= word[i * nodes + own] == column_word[i * columns + v] ? lam + lam : lam;
-        if (after >= 0) { // it is of some kind, but perhaps not of that of the column's next
-            const int there = local[after], at_next = column_next[v] - column_first[kind[there]];
-            if (at_next >= 0 && at_next < column_size[kind[there]]) value += R[row_at[there] + at_next];
-        }
-        value *= word[own] == column_word[v] ? lam + lam : lam;
-        R[row_at[u] + k] = value;
+    const int mine = kind[u], begin = static_cast<int>((at - chunk[u]) * threads()) * columns_a_thread + thread();
+    const int own = node[u], after = next[own], end = limit[mine];
+    const double *known = R; // of the next suffix and the columns of its kind, if it has one
+    int next_first = 0, next_size = 0;
+    if (after >= 0) {
+        const int there = local[after];
+        known += row_at[there], next_first = column_first[kind[there]], next_size = column_size[kind[there]];
     }
-    add_to_holders(holders, u, v, value);
+    double value[columns_a_thread];
+    for (int r = 0; r < columns_a_thread; ++r) value[r] = begin + r * threads() < end ? 1 : 0;
+    for (long long i = 1; i < tags; ++i) {
+        const int mine_there = word[i * nodes + own], *const theirs = column_word + i * columns + column_first[mine];
+        for (int r = 0; r < columns_a_thread; ++r)
+            if (begin + r * threads() < end) value[r] *= theirs[begin + r * threads()] == mine_there ? lam + lam : lam;
+    }
+    for (int r = 0; r < columns_a_thread; ++r) {
+        const int k = begin + r * threads(), v = column_first[mine] + k;
+        if (k < end) {
+            const int place = column_next[v] - next_first; // the column's next may be of another kind
+            if (place >= 0 && place < next_size) value[r] += known[place];
+            value[r] *= word[own] == column_word[v] ? lam + lam : lam;
+            R[row_at[u] + k] = value[r];
+        }
+        add_to_holders(holders, u, v, value[r]);
+    }
 }
