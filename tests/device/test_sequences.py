@@ -129,13 +129,14 @@ def test_odd_trees(device: Emulated) -> None:
     """Words alone, words named like labels, wide nodes, shared subtrees in huge numbers."""
     wide = Tree("A", [Tree("B", [str(i % 7)]) for i in range(20_000)])
     doubled = Tree("x", ["x"])
-    for _ in range(300):
+    for _ in range(900):
         doubled = Tree("x", [doubled, doubled])
     X = [Tree("x"), Tree("x", ["x"]), Tree("x", [Tree("x", ["x"]), "x"]), wide, Tree("A", list(wide)[:9])]
     for kernel in (cases.ST, tl.Subtree()):
         np.testing.assert_allclose(matrix(device, kernel, X), kernel(X), rtol=1e-14)
-        many = [*X, doubled]
-        np.testing.assert_allclose(matrix(device, kernel, many), kernel(many), rtol=1e-14)
+        np.testing.assert_allclose(matrix(device, kernel, X, [doubled] * 9), kernel(X, [doubled] * 9), rtol=1e-14)
+        with pytest.raises(tl.errors.KernelOverflowError, match="example 0 with itself"):
+            tl.gram(kernel, [doubled] * 9, device="emulated")
 
 
 def test_deep_trees(device: Emulated) -> None:

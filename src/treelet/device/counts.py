@@ -30,7 +30,7 @@ class Counts(NamedTuple):
     small: bool
     """Whether all are whole numbers that half precision holds."""
     most: float
-    """The largest sum of squares of an example."""
+    """If so, the largest sum of squares of an example."""
 
     @staticmethod
     def of(device: Device, example: Array, key: Array, weight: Array, examples: int) -> Counts:
@@ -45,7 +45,7 @@ class Counts(NamedTuple):
         example = (both // keys).astype(np.int32)
         start = xp.searchsorted(example, xp.arange(examples + 1, dtype=np.int32))
         small = bool((total == total.round()).all()) and float(abs(total).max()) <= 2048
-        most = float(xp.bincount(example, weights=total**2).max())
+        most = float(xp.bincount(example, weights=total**2).max()) if small else np.inf
         key = (both % keys).astype(np.int32)
         return Counts(example, key, total, device.to_host(start).astype(np.int64), small, most)
 
@@ -137,7 +137,8 @@ class CountProduct:
                 blocks = -(-product.size // 256)
                 self.device.launch("add_scaled", blocks, 256, target, step, product, width, end - begin, width, scale)
             else:
-                target += scale * (mine @ self.matrix[:width].astype(np.float64).T)
+                with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is found in the end
+                    target += scale * (mine @ self.matrix[:width].astype(np.float64).T)
         part = slice(int(rows.rare_start[begin]), int(rows.rare_start[end]))
         keys = rows.rare_row[part], rows.rare_key[part], rows.rare_weight[part]
         columns = self.start, self.column, self.weight
