@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ from treelet.device.strips import (
 )
 
 POSITION, EXACT, COUNT = range(3)
+CHEAPER = 256  # so many multiplications of a dense product take as long as an addition to scattered memory
+FREQUENT, FREQUENT_BYTES = 1 << 12, 1 << 31
+"""Windows that go through a dense product, at most, and what it takes."""
 Types = list[tuple[int, int, float]]
 """Label, reach to each side of the middle, factor."""
 
@@ -136,6 +139,52 @@ def _numbered(device: Device, places: Places, kind: Array, at: Array) -> Array:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Some of the columns' windows, ordered by kind."""
+
+    windows: tuple[Array, Array, Array, Array]
+    node: Array
+    start: Array  # per kind
+    first: Array
+    size: Array
+    post: Postings
+    held: Counts
+    matrix: Array | None = None
+    """If there is one, values are gathered by window (`each`), and this brings them to the columns."""
+    each: Postings | None = None
+
+    @staticmethod
+    def of(
+        device: Device, places: Places, all_: Windows, kind: Array, held: Counts, there: Array, kinds: int, columns: int
+    ) -> Group:
+        """Of the windows that are `there`; `held` says which columns hold which."""
+        xp = device.xp
+        place = all_.place[there]
+        number = xp.full(len(there), -1, np.int32)
+        number[there] = xp.arange(len(place), dtype=np.int32)
+        own = there[held.key]
+        held = held._replace(example=held.example[own], key=number[held.key[own]], weight=held.weight[own])
+        start = starts(device, kind[place], kinds)
+        return Group(
+            Windows(place, all_.at).arrays(places),
+            places.node[place],
+            start,
+            start[:-1].astype(np.int32),
+            (start[1:] - start[:-1]).astype(np.int32),
+            Postings.of(device, held.example, held.key, held.weight, len(place), columns),
+            held,
+        )
+
+    def gathered(self, device: Device) -> Group:
+        """With a matrix: for windows that many columns hold."""
+        xp, count = device.xp, len(self.node)
+        matrix = xp.zeros((len(self.held.start) - 1, count))
+        matrix[self.held.example, self.held.key] = self.held.weight
+        each = Postings(xp.arange(count + 1, dtype=np.int64), xp.arange(count, dtype=np.int32), xp.ones(count))
+        return replace(self, matrix=matrix, each=each)
+
+
+@dataclass(frozen=True)
 class Rows:
     """What is made once of all rows."""
 
@@ -146,7 +195,8 @@ class Rows:
     middles: RowCounts
     near: Array
     local: Array
-    cells: NDArray[np.int64]
+    cells: list[NDArray[np.int64]]
+    """For each group of columns."""
 
 
 class LocalityColumns(Columns):
@@ -174,13 +224,24 @@ class LocalityColumns(Columns):
         counts = Counts.of(device, example, kind[place], weight * factor[places.type[place]], self.n_columns)
         self.middles = CountProduct(device, counts, len(self.known))
         windows = Windows.of(device, places, kind, used & (places.reach > 0))
-        self.windows, self.longest = windows.arrays(places), windows.longest(places)
-        self.node = places.node[windows.place]
-        self.start = starts(device, kind[windows.place], len(self.known))
-        self.first = self.start[:-1].astype(np.int32)
-        self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
+        self.longest = windows.longest(places)
         held = windows.held(device, places, factor, self.n_columns)
-        self.post = Postings.of(device, held.example, held.key, held.weight, len(windows.place), self.n_columns)
+        frequent = self._frequent(held, kind[windows.place])
+        self.groups = [
+            Group.of(device, places, windows, kind, held, ~frequent, len(self.known), self.n_columns),
+            Group.of(device, places, windows, kind, held, frequent, len(self.known), self.n_columns).gathered(device),
+        ]
+
+    def _frequent(self, held: Counts, kind: Array) -> Array:
+        """Windows for which a dense product is cheaper than additions to all that hold them."""
+        device, xp = self.device, self.xp
+        often = xp.diff(starts(device, held.key, len(kind)))
+        adds = often * xp.diff(starts(device, kind[held.key], len(self.known)))[kind]
+        frequent = adds > self.n_columns**2 // CHEAPER
+        most = min(FREQUENT, FREQUENT_BYTES // (8 * max(1, self.n_columns)))
+        if int(frequent.sum()) > most:
+            frequent[xp.argsort(-adds)[most:]] = False
+        return frequent
 
     def _near(self, longest: int) -> NDArray[np.float64]:
         """What a pair of features adds, by how far apart their places are; further apart it adds nothing."""
@@ -213,15 +274,40 @@ class LocalityColumns(Columns):
             self.middles.of_rows(middles),
             device.array(self._near(windows.longest(places))),
             xp.zeros(len(kind), np.int32),
-            entries.totals(device, self.size[kind[entries.part]]),
+            [entries.totals(device, group.size[kind[entries.part]]) for group in self.groups],
         )
 
     def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         self.middles.add(rows.middles, begin, end, out, begin, self.alone, halves)
-        sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
+        for group, cells in zip(self.groups, rows.cells, strict=True):
+            if not len(group.node):
+                continue
+            if group.matrix is not None and group.each is not None:
+                found = self.xp.zeros((end - begin, group.matrix.shape[1]))
+                self._compare(rows, group, cells, begin, end, found, group.each, None)
+                if bool(self.xp.isfinite(found).all()):  # else a product would spoil other columns, too
+                    with np.errstate(over="ignore"):  # what does not fit is found in the end
+                        out += found @ group.matrix[: out.shape[1]].T
+                    continue
+            self._compare(rows, group, cells, begin, end, out, group.post, limit)
+
+    def _compare(
+        self,
+        rows: Rows,
+        group: Group,
+        cells: NDArray[np.int64],
+        begin: int,
+        end: int,
+        out: Array,
+        post: Postings,
+        limit: int | None,
+    ) -> None:
+        """Add what a group's windows give to where `post` says."""
+        halves = limit is not None
+        sizes = group.size if limit is None else up_to(self.device, group.node, group.start, limit)
         where = out, out.strides[0] // out.itemsize, begin, halves
-        for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
+        for first, last in strips(self.device, cells, begin, end, self.n_columns if halves else None):
             part = rows.entries.within(first, last)
             kinds = rows.kind, rows.level, sizes, rows.local
             work = strip(self.device, part.example, part.part, part.weight, *kinds, COLUMNS_A_THREAD)
@@ -229,6 +315,6 @@ class LocalityColumns(Columns):
                 continue
             self.device.launch(
                 *("windows_beside", int(work.chunk_of_level[-1]), THREADS, work.chunk, len(work.part), work.part),
-                *(work.kind, *rows.windows, self.first, work.limit, *self.windows, rows.near, len(rows.near)),
-                *(self.match == POSITION, self.alone, *work.held.arrays, *self.post.arrays, *where),
+                *(work.kind, *rows.windows, group.first, work.limit, *group.windows, rows.near, len(rows.near)),
+                *(self.match == POSITION, self.alone, *work.held.arrays, *post.arrays, *where),
             )
