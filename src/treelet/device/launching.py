@@ -100,7 +100,7 @@ class Emulated(Device):
         return self._free
 
 
-STRIDED = {"trees_level", "forests_level", "rare_keys", "add_scaled"}
+STRIDED = {"trees_level", "forests_level", "partial_trees_columns", "rare_keys", "add_scaled"}
 """What takes rows of a matrix that may lie further apart than they are long: their distance is a parameter."""
 
 

@@ -1,6 +1,7 @@
 // The device code as a library for the CPU: kernels by their names, started as on a GPU, with what they are given checked.
 #include "counts.cu"
 #include "hyperedges.cu"
+#include "partial_tree.cu"
 #include <cstring>
 #include <utility>
 
@@ -37,5 +38,10 @@ extern "C" __attribute__((visibility("default"))) int treelet_launch(const char 
     CASE(add_scaled);
     CASE(trees_level);
     CASE(forests_level);
+    CASE(group_masks);
+    CASE(partial_trees_level);
+    CASE(partial_trees_wide);
+    CASE(partial_trees_rows);
+    CASE(partial_trees_columns);
     return 1;
 }
