@@ -16,8 +16,8 @@ from treelet.device.strips import THREADS, Columns, Entries, Strip, owners, star
 from treelet.errors import TreeletError
 
 FEW = 32  # as in the device code
-RUN = 8
-"""Chunks that a block of threads works on."""
+RUN, BLOCKS = 16, 4096
+"""A block of threads works on so many chunks, at most, as long as there are so many blocks."""
 GENERATION, GENERATIONS = 1 << 14, 16
 """By halves, columns are left out a generation at a time: of at least so many columns, at most so many."""
 SUMS_BYTES = 1 << 26
@@ -266,8 +266,9 @@ class PartialTreeColumns(Columns):
         for level in range(len(work.level) - 1):
             first, last = int(work.level[level]), int(work.level[level + 1])
             chunks = int(work.chunk_of_level[level + 1] - work.chunk_of_level[level])
-            blocks = -(-chunks // RUN)
-            self.device.launch("partial_trees_level", blocks, THREADS, work.chunk, first, last, RUN, *common)
+            run = max(1, min(RUN, chunks // BLOCKS))
+            blocks = -(-chunks // run)
+            self.device.launch("partial_trees_level", blocks, THREADS, work.chunk, first, last, run, *common)
             if wide is not None:
                 wide.launch(self, level, common)
         return values
