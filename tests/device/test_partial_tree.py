@@ -29,7 +29,7 @@ def device() -> Emulated:
 def fill(columns: PartialTreeColumns, rows: StoreRows, begin: int, end: int, width: int, halves: bool = False) -> Any:
     """Rows of a matrix, of which nothing is known before."""
     out = np.full((end - begin, width), np.nan)
-    assert columns.rows(rows.store, rows.weights, rows.limit if halves else None, begin, end, out) is None
+    assert columns.rows(columns.bind(*rows[:2]), rows.limit if halves else None, begin, end, out) is None
     return out
 
 
@@ -160,7 +160,7 @@ def test_what_is_too_large(device: Emulated) -> None:
     X = tl.Treebank(["(A x)", Tree("A", [Tree("A", ["x"] * 400)] * 400)])
     rows = StoreRows.of(X)
     bound = PartialTreeColumns(device, *rows[:2], 1.0, 1.0, True, 1.0, None)
-    assert bound.rows(rows.store, rows.weights, None, 0, 2, np.zeros((2, 2))) == (1, 1)
+    assert bound.rows(bound.bind(*rows[:2]), None, 0, 2, np.zeros((2, 2))) == (1, 1)
     native = tl.PartialTree(lam=1, mu=1).native(rows.store, rows.weights, False)
     assert native.rows(rows.store, rows.weights, None, 0, 2, np.zeros((2, 2))) == (1, 1)
 

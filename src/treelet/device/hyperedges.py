@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treelet.device.counts import CountProduct, Counts
+from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.strips import THREADS, Columns, Entries, Postings, Strip, starts, strip, strips
 
@@ -84,8 +84,8 @@ class Rows:
     level: Array
     code: Array  # per node
     alternatives: tuple[Array, Array, Array, Array]
-    productions: Counts
-    keys: Counts | None
+    productions: RowCounts
+    keys: RowCounts | None
     local: Array
     cells: Any  # per row, at most
 
@@ -136,7 +136,7 @@ class HyperedgeColumns(Columns):
         self.start = starts(device, self.kind_of[production], self.kinds)
         self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
         self.node = graph.head[column]
-        self._index_children(graph)
+        self.kid: Array = self._children(graph)
         there = self.deep[graph.production[edge]]
         self.place = xp.full(len(graph.head) + 1, -1, np.int32)
         self.place[column] = xp.arange(len(column), dtype=np.int32)
@@ -151,7 +151,7 @@ class HyperedgeColumns(Columns):
     def _edges(self, graph: Graph, entries: Entries) -> tuple[Array, Array, Array]:
         return entries.spread(self.device, graph.edge_start, graph.p)
 
-    def _index_children(self, graph: Graph) -> None:
+    def _children(self, graph: Graph) -> Array:
         """The columns' children, as nodes: all first ones of a production, then all second ones."""
         xp = self.xp
         column = self.column
@@ -165,9 +165,10 @@ class HyperedgeColumns(Columns):
         owner = xp.searchsorted(end, xp.arange(total, dtype=np.int64), side="right") - 1
         position = xp.arange(total, dtype=np.int64) - end[owner]
         kind = self.kind_of[graph.production[column[owner]]]
-        self.kid = xp.zeros(total, np.int32)
+        kid = xp.zeros(total, np.int32)
         place = self.kid_at[kind] + position * self.size[kind] + (owner - self.start[kind])
-        self.kid[place] = graph.child[graph.child_start[column[owner]] + position]
+        kid[place] = graph.child[graph.child_start[column[owner]] + position]
+        return kid
 
     def _codes(self, graph: Graph, number: Array) -> Array:
         """What tells of a node of a tree what it can match: its edge's number; -2 - production if that has no more than counts; -1 if
@@ -226,8 +227,8 @@ class HyperedgeColumns(Columns):
             words = graph.word[entries.part]
             there = words >= 0
             parts.append((entries.example[there], words[there], entries.weight[there]))
-        joined = [xp.concatenate(column) for column in zip(*parts, strict=True)]
-        return Counts.of(self.device, *joined, len(entries.start) - 1)
+        example, production, weight = (xp.concatenate(column) for column in zip(*parts, strict=True))
+        return Counts.of(self.device, example, production, weight, len(entries.start) - 1)
 
     def _key_numbers(self, graph: Graph, entries: Entries) -> tuple[Array, Array, Array]:
         """(example, key, weight) for each child of each edge, and each of its productions."""
@@ -273,7 +274,9 @@ class HyperedgeColumns(Columns):
         start = device.to_host(xp.searchsorted(example[there], xp.arange(len(entries.start), dtype=np.int32)))
         parts = Entries(example[there], edge[there].astype(np.int32), weight[there], start.astype(np.int64))
         number = xp.arange(len(graph.head) + 1, dtype=np.int32)
-        keys = self._keys(self._key_numbers(graph, entries), len(entries.start) - 1) if self.keys is not None else None
+        keys = None
+        if self.keys is not None:
+            keys = self.keys.of_rows(self._keys(self._key_numbers(graph, entries), len(entries.start) - 1))
         return Rows(
             graph,
             parts,
@@ -281,7 +284,7 @@ class HyperedgeColumns(Columns):
             xp.zeros_like(graph.head) if self.depth else graph.height[graph.head],
             self._codes(graph, number) if not graph.packed else xp.zeros(0, np.int32),
             self._alternatives(graph, number),
-            self._productions(graph, entries),
+            self.productions.of_rows(self._productions(graph, entries)),
             keys,
             xp.zeros(len(graph.head), np.int32),
             parts.totals(device, self.size[kind[parts.part]]),
@@ -289,10 +292,10 @@ class HyperedgeColumns(Columns):
 
     def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
-        self.productions.add(rows.productions.within(begin, end), begin, out, self.lam, halves)
+        self.productions.add(rows.productions, begin, end, out, begin, self.lam, halves)
         if self.keys is None or rows.keys is None:
             return
-        self.keys.add(rows.keys.within(begin, end), begin, out, self.lam * self.lam, halves)
+        self.keys.add(rows.keys, begin, end, out, begin, self.lam * self.lam, halves)
         sizes = self.size if limit is None else self._up_to(limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
             part = rows.entries.within(first, last)
@@ -330,3 +333,10 @@ class HyperedgeColumns(Columns):
                 else:
                     self.device.launch("trees_level", blocks, THREADS, *mine, rows.code, *own, *common, *values_of)
             values, below = below, values
+
+
+class ForestColumns(HyperedgeColumns):
+    """With the parameters of the forest kernel."""
+
+    def __init__(self, device: Device, store: Any, weights: Any, lam: float, leaves: bool) -> None:
+        super().__init__(device, store, weights, lam, 0, leaves)

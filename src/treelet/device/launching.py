@@ -8,7 +8,11 @@ the work is written once, in the functions that NumPy and CuPy share (`Device.xp
 from __future__ import annotations
 
 import ctypes
+import sys
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +24,8 @@ from treelet import _core
 from treelet.errors import NotEnoughMemoryError, TreeletError
 
 SOURCES = Path(__file__).parent / "cuda"
+PIECE = 1 << 26  # bytes that are copied to the host at once
+PIECES = 6  # of them under way
 _LETTERS = {"int32": "I", "int64": "L", "float32": "F", "float64": "D"}
 Array = Any
 """One of the device's."""
@@ -48,6 +54,22 @@ class Device(ABC):
     def free_bytes(self) -> int:
         """How much memory can be had."""
 
+    def copy(self, values: Array, out: NDArray[Any]) -> None:
+        """Copy to an array in the host's memory."""
+        out[...] = self.to_host(values)
+
+    @contextmanager
+    def limited(self, memory: int | None) -> Iterator[None]:
+        """Take no more than so many bytes; None for all there are."""
+        yield
+
+    def mirror(self, matrix: Array, begin: int, end: int) -> None:
+        """Complete columns ``begin..end`` of a square matrix above the diagonal from what lies below it."""
+        blocks = -(-end * (end - begin) // 256)
+        step = matrix.strides[0] // matrix.itemsize
+        kernel = "mirror" if matrix.dtype == np.float64 else "mirror_single"
+        self.launch(kernel, blocks, 256, matrix, step, begin, end)
+
     def array(self, values: Any, dtype: Any = None) -> Array:
         """The values, on the device, contiguous."""
         return self.xp.asarray(np.ascontiguousarray(values, dtype))
@@ -74,7 +96,8 @@ class Emulated(Device):
         self._free = free
 
     def launch(self, kernel: str, blocks: int, threads: int, *parameters: Any) -> None:
-        given, values = "", []
+        given = ""
+        values: list[Any] = []
         for parameter in parameters:
             if isinstance(parameter, np.ndarray):
                 assert parameter.flags.c_contiguous or kernel in STRIDED, kernel
@@ -99,8 +122,23 @@ class Emulated(Device):
     def free_bytes(self) -> int:
         return self._free
 
+    @contextmanager
+    def limited(self, memory: int | None) -> Iterator[None]:
+        before = self._free
+        self._free = before if memory is None else memory
+        yield
+        self._free = before
 
-STRIDED = {"trees_level", "forests_level", "partial_trees_columns", "rare_keys", "add_scaled"}
+
+STRIDED = {
+    "trees_level",
+    "forests_level",
+    "partial_trees_columns",
+    "rare_keys",
+    "add_scaled",
+    "mirror",
+    "mirror_single",
+}
 """What takes rows of a matrix that may lie further apart than they are long: their distance is a parameter."""
 
 
@@ -125,6 +163,7 @@ class Cuda(Device):
             ) from None
         self.xp = cupy
         self._kernels: dict[str, Any] = {}
+        self._buffers: dict[int, Any] = {}
         for source in sorted(SOURCES.glob("*.cu")):
             module = cupy.RawModule(code=source.read_text(), options=("--std=c++17", f"-I{SOURCES}"))
             for kernel in _kernels_in(source):
@@ -158,8 +197,61 @@ class Cuda(Device):
         host: NDArray[Any] = self.xp.asnumpy(array)
         return host
 
+    def copy(self, values: Array, out: NDArray[Any]) -> None:
+        """By pieces through memory that the GPU can write to, while threads write what has come."""
+        values = self.xp.ascontiguousarray(values)
+        if values.nbytes < PIECE or not len(out):
+            out[...] = self.to_host(values)
+            return
+        rows = max(1, PIECE // (values.nbytes // len(out)))
+        pieces = [slice(begin, min(begin + rows, len(out))) for begin in range(0, len(out), rows)]
+        shape = rows, *values.shape[1:]
+        buffers = [self._pinned(number, shape, values.dtype) for number in range(PIECES)]
+        stream = self.xp.cuda.Stream(non_blocking=True)
+        self.xp.cuda.get_current_stream().synchronize()
+        with ThreadPoolExecutor(PIECES, "treelet-copy") as pool:
+            waiting: list[Any] = [None] * PIECES
+
+            def written(event: Any, buffer: NDArray[Any], piece: slice) -> None:
+                event.synchronize()
+                np.copyto(out[piece], buffer)
+
+            for number, piece in enumerate(pieces):
+                place = number % PIECES
+                if waiting[place] is not None:
+                    waiting[place].result()
+                part = buffers[place][: piece.stop - piece.start]
+                values[piece].get(stream=stream, out=part, blocking=False)
+                waiting[place] = pool.submit(written, stream.record(), part, piece)
+            for last in waiting:
+                if last is not None:
+                    last.result()
+
+    def _pinned(self, number: int, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        kept = self._buffers.get(number)
+        if kept is None or kept.size() < size:
+            kept = self._buffers[number] = self.xp.cuda.alloc_pinned_memory(size)
+        return np.frombuffer(kept, dtype, int(np.prod(shape))).reshape(shape)
+
+    @contextmanager
+    def limited(self, memory: int | None) -> Iterator[None]:
+        pool = self.xp.get_default_memory_pool()
+        before = pool.get_limit()
+        if memory is not None:
+            pool.free_all_blocks()
+            pool.set_limit(size=pool.used_bytes() + memory)
+        try:
+            yield
+        finally:
+            if memory is not None:
+                pool.set_limit(size=before)
+
     def free_bytes(self) -> int:
-        return int(self.xp.cuda.runtime.memGetInfo()[0]) + int(self.xp.get_default_memory_pool().free_bytes())
+        pool = self.xp.get_default_memory_pool()
+        free = int(self.xp.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+        limit = int(pool.get_limit())
+        return min(free, limit - int(pool.used_bytes())) if limit else free
 
 
 def _as_parameter(value: Any) -> Any:
@@ -177,6 +269,17 @@ def _kernels_in(source: Path) -> list[str]:
 def device_named(name: str) -> Device:
     """The device of that name, its code compiled."""
     return Cuda() if name == "cuda" else Emulated()
+
+
+def functions_of(array: Array) -> Any:
+    """NumPy, or what has its functions for such arrays."""
+    return np if isinstance(array, np.ndarray) else sys.modules["cupy"]
+
+
+def on_host(array: Array) -> NDArray[Any]:
+    """The array itself, or a copy in the host's memory."""
+    host: NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
+    return host
 
 
 def out_of_memory(device: Device, error: BaseException) -> NotEnoughMemoryError | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.device.counts import CountProduct, Counts
+from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.strips import THREADS, Columns, Entries, Strip, owners, starts, strip, strips
 from treelet.errors import TreeletError
@@ -63,7 +63,7 @@ class Rows:
     entries: Entries  # of nodes that have columns, those of an example by kind
     entry_kind: Array
     kind: Array  # per node
-    counts: dict[str, Counts]
+    counts: list[RowCounts]  # of each product
     local: Array
     cells: NDArray[np.int64]  # per row, at most
     highest: NDArray[np.int64]  # the highest node of all rows up to each
@@ -209,7 +209,7 @@ class PartialTreeColumns(Columns):
         xp, device = self.xp, self.device
         nodes, entries = Nodes.of(device, store), Entries.of(device, weights)
         kind = xp.where(nodes.arity > 0, self.kind_of[xp.minimum(nodes.label, self.bound)], -1).astype(np.int32)
-        counts = {which: nodes.counts(device, entries, which) for which in {mine for mine, _, _ in self.products}}
+        counts = [product.of_rows(nodes.counts(device, entries, which)) for which, product, _ in self.products]
         there = xp.flatnonzero(kind[entries.part] >= 0)
         example, part = entries.example[there], entries.part[there]
         start = device.to_host(starts(device, example, len(entries.start) - 1))
@@ -227,8 +227,8 @@ class PartialTreeColumns(Columns):
 
     def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
-        for which, product, scale in self.products:
-            product.add(rows.counts[which].within(begin, end), begin, out, scale, halves)
+        for counts, (_, product, scale) in zip(rows.counts, self.products, strict=True):
+            product.add(counts, begin, end, out, begin, scale, halves)
         if not self.kinds:
             return
         for first, last, ages in self._runs(rows, begin, end, halves):
@@ -268,7 +268,7 @@ class PartialTreeColumns(Columns):
             chunks = int(work.chunk_of_level[level + 1] - work.chunk_of_level[level])
             run = max(1, min(RUN, chunks // BLOCKS))
             blocks = -(-chunks // run)
-            self.device.launch("partial_trees_level", blocks, THREADS, work.chunk, first, last, run, *common)
+            self.device.launch("partial_trees_level", blocks, THREADS, first, last, run, work.chunk, *common)
             if wide is not None:
                 wide.launch(self, level, common)
         return values
@@ -340,6 +340,6 @@ class WidePairs:
         """Those of a level."""
         blocks = min(self.blocks, int(self.pair_of_level[level + 1] - self.pair_of_level[level]))
         columns.device.launch(
-            *("partial_trees_wide", blocks, 32, self.pair, int(self.level[level]), int(self.level[level + 1]), blocks),
-            *(self.part, columns.wide_start, columns.wide, self.memory, self.most, *common),
+            *("partial_trees_wide", blocks, 32, int(self.level[level]), int(self.level[level + 1]), blocks),
+            *(self.pair, self.part, columns.wide_start, columns.wide, self.memory, self.most, *common),
         )

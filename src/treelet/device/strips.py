@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from treelet.device.launching import Array, Device, out_of_memory
 
 THREADS = 128
+CELLS = 1 << 28
+"""Of the matrix that are worked on at once."""
 VALUES = 1 << 33
 """Bytes of values of a strip, at most."""
 
@@ -140,8 +143,7 @@ class Columns(ABC):
     def __init__(self, device: Device, store: Any, weights: Any) -> None:
         self.device, self.xp = device, device.xp
         self.n_columns = len(weights)
-        self._rows: tuple[Any, Any, Any] | None = None
-        self.values_bytes = VALUES
+        self._busy = Lock()
 
     @abstractmethod
     def bind(self, store: Any, weights: Any) -> Any:
@@ -151,20 +153,25 @@ class Columns(ABC):
     def fill(self, rows: Any, begin: int, end: int, out: Array, limit: int | None) -> None:
         """Add rows ``begin..end`` to `out`, which holds zeros. With a limit, by halves: columns' nodes up to it are in these."""
 
-    def rows(self, store: Any, weights: Any, limit: Any, begin: int, end: int, out: Array) -> tuple[int, int] | None:
-        """As the native core does: write rows, by halves if there is a `limit`; say where a value does not fit, if one does not."""
-        if self._rows is None or self._rows[0] is not store or self._rows[1] is not weights:
-            self._rows = store, weights, self.bind(store, weights)
+    def rows(self, bound: Any, limit: Any, begin: int, end: int, out: Array) -> tuple[int, int] | None:
+        """As the native core does: write rows, by halves if there is a `limit`; say where a value does not fit, if one does not.
+
+        `bound` is what `bind` made of the rows. One thread at a time works.
+        """
+        with self._busy:
+            return self._fill_rows(bound, limit, begin, end, out)
+
+    def _fill_rows(self, bound: Any, limit: Any, begin: int, end: int, out: Array) -> tuple[int, int] | None:
         target = out if out.dtype == np.float64 else self.xp.empty(out.shape, np.float64)
         target[...] = 0
-        height = end - begin
+        height = max(1, CELLS // max(1, out.shape[1]))
         at = begin
         while at < end:
             stop = min(end, at + height)
             width = stop if limit is not None else out.shape[1]
             part = target[at - begin : stop - begin, :width]
             try:
-                self.fill(self._rows[2], at, stop, part, None if limit is None else int(limit[stop - 1]))
+                self.fill(bound, at, stop, part, None if limit is None else int(limit[stop - 1]))
             except Exception as error:
                 full = out_of_memory(self.device, error)
                 if full is None:

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.device.launching import functions_of, on_host
 from treelet.kernels.base import Matrix
 
 Numbers = NDArray[np.int64]
 Found = tuple[Numbers, Numbers, NDArray[np.float64]]
 """Rows, numbers, values."""
+CHUNK = 1024  # columns of which the largest value is found first, on a device
+MOST = 1 << 22  # values of a tile that may be copied from there; rows with very many equals are taken whole
 ABSENT = -1
 """The number of a neighbour that is not there; its value is -inf."""
 ROUNDING = 2.0**-42
@@ -90,14 +93,15 @@ class Above:
 
 def the_best(rows: slice, columns: slice, tile: Matrix, k: int, close: float) -> Found:
     """The k largest of each row of a tile."""
-    values, numbers = largest(tile, k, close)
+    values, numbers = (largest if isinstance(tile, np.ndarray) else largest_elsewhere)(tile, k, close)
     return np.arange(rows.start, rows.stop), numbers + columns.start, values
 
 
 def those_above(rows: slice, columns: slice, tile: Matrix, threshold: float, close: float) -> Found:
     """All values of a tile that reach a threshold."""
     row, column = np.nonzero(reached(tile, threshold, close))
-    return row + rows.start, column + columns.start, tile[row, column]
+    value = on_host(tile[row, column])
+    return on_host(row) + rows.start, on_host(column) + columns.start, value
 
 
 def largest(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
@@ -113,6 +117,43 @@ def largest(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
         near[row, there[~surely][k - int(surely.sum()) :]] = False
     columns = np.nonzero(near)[1].reshape(rows, k)
     return np.take_along_axis(tile, columns, axis=1), columns
+
+
+def largest_elsewhere(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]:
+    """As `largest`, of a tile on a device: what may be among the largest is found there, and only that is copied.
+
+    The k-th largest of the largest values of several columns each is not above the k-th largest of all.
+    """
+    xp, (rows, width) = functions_of(tile), tile.shape
+    chunk = min(CHUNK, width // (4 * k))
+    if chunk < 2:
+        return largest(on_host(tile), k, close)
+    whole = width // chunk * chunk
+    heads = [xp.ascontiguousarray(tile[:, :whole]).reshape(rows, -1, chunk).max(axis=2)]
+    heads += [tile[:, whole:].max(axis=1)[:, None]] if whole < width else []
+    head = xp.concatenate(heads, axis=1)
+    least = xp.partition(head, head.shape[1] - k, axis=1)[:, head.shape[1] - k]
+    near = tile >= _below(least, close)[:, None]
+    many = on_host(near.sum(axis=1)) > max(16 * k, MOST // rows)
+    near[xp.asarray(many)] = False
+    row, column = xp.nonzero(near)
+    found = on_host(row), on_host(column), on_host(tile[row, column])
+    values, numbers = _padded(*found, rows, k)
+    places = largest(values, k, close)[1]
+    values, numbers = np.take_along_axis(values, places, axis=1), np.take_along_axis(numbers, places, axis=1)
+    for one in np.flatnonzero(many):  # there are very many equals
+        values[one], numbers[one] = (part[0] for part in largest(on_host(tile[one : one + 1]), k, close))
+    return values, numbers
+
+
+def _padded(row: Numbers, column: Numbers, value: Matrix, rows: int, k: int) -> tuple[Matrix, Numbers]:
+    """Values and columns of each row side by side, -inf where it has no more."""
+    start = np.searchsorted(row, np.arange(rows + 1))
+    width = max(k, int(np.diff(start).max(initial=0)))
+    values, numbers = np.full((rows, width), -np.inf), np.full((rows, width), ABSENT, np.int64)
+    place = np.arange(len(row)) - start[row]
+    values[row, place], numbers[row, place] = value, column
+    return values, numbers
 
 
 def ranked(values: Matrix, numbers: Numbers, close: float) -> tuple[Matrix, Numbers]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_boolean, check_integer, is_number, wrong
+from treelet.device.launching import functions_of
 from treelet.errors import ParameterError
 from treelet.gram.best import (
     ABSENT,
@@ -25,13 +26,12 @@ from treelet.gram.best import (
 )
 from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory
 from treelet.gram.reduce import Take, check_pairwise, each_tile, pieces
-from treelet.gram.tiles import crew_of
+from treelet.gram.tiles import AnyCrew, crew_of
 from treelet.kernels.base import Kernel, Matrix, Pairwise
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from treelet.gram.on_dask import Crew
 
 DEFAULT_K = 10
 ROUNDING_OF_DISTANCES = 2.0**-30
@@ -50,6 +50,8 @@ def nearest(
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
     client: Any | None = None,
+    device: str = "cpu",
+    device_memory: int | float | str | None = None,
     progress: bool = False,
 ) -> tuple[Matrix, Numbers]: ...
 @overload
@@ -64,6 +66,8 @@ def nearest(
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
     client: Any | None = None,
+    device: str = "cpu",
+    device_memory: int | float | str | None = None,
     progress: bool = False,
 ) -> csr_matrix: ...
 def nearest(
@@ -77,6 +81,8 @@ def nearest(
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
     client: Any | None = None,
+    device: str = "cpu",
+    device_memory: int | float | str | None = None,
     progress: bool = False,
 ) -> tuple[Matrix, Numbers] | csr_matrix:
     """The examples of a collection with the largest kernel values, exactly.
@@ -106,6 +112,8 @@ def nearest(
         How much the work may take besides the examples and the result, such as ``"1GiB"`` (the default).
     client : dask.distributed.Client, optional
         Let the workers of a Dask cluster search: `memory` is then what the work of one may take. See docs/cluster.md.
+    device, device_memory
+        ``"cuda"``: search on a GPU, as for `treelet.gram`. See docs/gpu.md.
     progress : bool
         Show a progress bar on the standard error.
 
@@ -140,7 +148,7 @@ def nearest(
     """
     check_pairwise(kernel, "nearest")
     check_boolean("graph", graph)
-    index = Index(kernel, X, parse_memory(memory) or DEFAULT_MEMORY, crew=crew_of(client))
+    index = Index(kernel, X, parse_memory(memory) or DEFAULT_MEMORY, crew=crew_of(client, device, device_memory))
     if graph:
         return index.graph(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
     return index.nearest(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
@@ -160,7 +168,7 @@ class Index:
         memory: int | None,
         name: str = "nearest",
         count: str = "k",
-        crew: Crew | None = None,
+        crew: AnyCrew | None = None,
     ) -> None:  # by which names it and the number of neighbours are known
         self.crew = crew
         self.kernel, self.name, self.count, self.budget = kernel, name, count, memory or DEFAULT_MEMORY
@@ -176,7 +184,7 @@ class Index:
     def prepare(self) -> None:
         """Make now what is kept."""
         if len(column_blocks(len(self), self.needs.index + self.needs.thread, self.budget)) <= 1:
-            self.kernel.evaluator(self.data[:0], self.data)
+            self.kernel.evaluator(self.data[:0], self.data).ready()
 
     def nearest(
         self,
@@ -295,7 +303,7 @@ def _turned(take: Take, sign: float, itself: bool, rows: slice, columns: slice, 
     """Give a tile on as it is searched: the largest values are wanted; perhaps of no example with itself."""
     tile = tile if sign > 0 else -tile
     if not itself:  # such a tile is taken once and may be changed
-        same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
+        same = functions_of(tile).arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
         tile[same - rows.start, same - columns.start] = -np.inf
     return take(rows, columns, tile)
 

@@ -132,7 +132,10 @@ def pieces(tile: Tile, values: Matrix, symmetric: bool) -> Iterator[tuple[Span, 
         return
     if tile.halves:
         square = values[:, rows.begin :]
-        _core.mirror(square, 0, len(rows), 0, len(rows))
+        if isinstance(square, np.ndarray):
+            _core.mirror(square, 0, len(rows), 0, len(rows))
+        else:
+            square[...] = np.tril(square) + np.tril(square, -1).T
         yield rows, rows, square
         columns, values = Span(0, rows.begin), values[:, : rows.begin]
     else:  # of a block of columns; what has these as rows, too, is whole

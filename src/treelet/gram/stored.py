@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +24,9 @@ from treelet.gram.journal import Journal, NoJournal, checksum
 from treelet.gram.manifest import Identity, Manifest, sync_folder
 from treelet.gram.matrix_file import MatrixFile, NpyFile, kind_of
 from treelet.gram.plan import Block, Plan, Tile, mirrored
-from treelet.gram.tiles import Place, Values, compute, plan_matrix
+from treelet.gram.tiles import AnyCrew, Place, Values, compute, plan_matrix
 from treelet.kernels.base import Pairwise
 from treelet.work import Advance, progress_bar, run
-
-if TYPE_CHECKING:
-    from treelet.gram.on_dask import Crew
 
 MOST_THREADS = 8  # that a run may be gone on with, if it was begun with fewer
 
@@ -46,7 +43,7 @@ class Job:
     memory: int
     progress: bool = False
     old: Old | None = None
-    crew: Crew | None = None
+    crew: AnyCrew | None = None
 
     @property
     def shape(self) -> tuple[int, int]:

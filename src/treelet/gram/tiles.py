@@ -2,27 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import TreeletError
-from treelet.gram.plan import Block, Plan, Tile, planned
+from treelet.errors import ParameterError, TreeletError
+from treelet.gram.plan import Block, Plan, Tile, parse_memory, planned
 from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
 from treelet.work import Advance, run
 
 if TYPE_CHECKING:
-    from treelet.gram.on_dask import Crew
+    from treelet.device.launching import Device
 
 Values = NDArray[Any]
 """float64 or float32."""
 STRIP = 1 << 24  # bytes of float64 on their way to smaller numbers
 ROWS = 64  # of such a strip: neighbours that share much are worked on together
 STRIPS = 4  # in a tile, at least
+
+
+class AnyCrew(Protocol):
+    """Who computes tiles in place of threads."""
+
+    def plan(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        *,
+        memory: int,
+        dtype: np.dtype[Any],
+        buffers: int = 0,
+        begin: int = 0,
+        at_once: int = 1,
+        grid: int = 1,
+    ) -> Plan:
+        """The tiles of a matrix; see `plan_matrix`."""
+
+    def compute(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        blocks: Iterable[Block],
+        place: Place,
+        *,
+        memory: int,
+        dtype: np.dtype[Any],
+        advance: Advance = lambda cells: None,
+    ) -> None:
+        """Compute the tiles of all blocks, each into its place."""
+
+    def each_found(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        far: Callable[[Tile, Values], list[Any]],
+        take: Callable[[Any], object],
+        *,
+        memory: int,
+        progress: bool = False,
+    ) -> None:
+        """Let all values of X with Y be searched: `take` gets what `far` finds in a tile, one by one."""
 
 
 class Place(Protocol):
@@ -72,13 +118,13 @@ def plan_matrix(
     )
 
 
-def bound(kernel: Pairwise, X: Any, Y: Any | None, block: Block) -> Evaluator:
-    """The kernel bound to all rows and a block of columns: their index is made here, and threads may share it."""
+def bound(kernel: Pairwise, X: Any, Y: Any | None, block: Block, device: Device | None = None) -> Evaluator:
+    """The kernel bound to all rows and a block of columns, on a device or not: their index is made here, and threads may share it."""
     columns = X if Y is None else Y
     whole = len(block.columns) == len(columns)
     evaluator = kernel.evaluator(X, Y if whole else columns[block.columns.slice])
     evaluator.first_column = block.columns.begin
-    return evaluator
+    return evaluator.ready() if device is None else evaluator.on(device)
 
 
 def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -> None:
@@ -86,11 +132,13 @@ def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -
     if out.dtype == np.float64 or evaluator.rounds:
         evaluator.fill(tile.rows.begin, tile.rows.end, out, tile.halves)
         return
-    height = min(-(-len(out) // STRIPS), max(ROWS, STRIP // (8 * max(1, out.shape[1]))))
+    height = -(-len(out) // STRIPS)
+    if evaluator.xp is np:
+        height = min(height, max(ROWS, STRIP // (8 * max(1, out.shape[1]))))
     for begin in range(tile.rows.begin, tile.rows.end, height):
         end = min(begin + height, tile.rows.end)
         width = end if tile.halves else out.shape[1]
-        values = np.zeros((end - begin, width))
+        values = evaluator.xp.zeros((end - begin, width))
         evaluator.fill(begin, end, values, tile.halves)
         target = out[begin - tile.rows.begin : end - tile.rows.begin, :width]
         _round(values, target, kernel, (begin, tile.columns.begin), tile.halves)
@@ -105,8 +153,14 @@ def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int
         raise overflow(kernel, place[0], place[1] + corner[1], out.dtype)
 
 
-def crew_of(client: Any) -> Crew | None:
-    """The workers that a Dask client stands for; None for none."""
+def crew_of(client: Any, device: str = "cpu", device_memory: int | float | str | None = None) -> AnyCrew | None:
+    """Who computes in place of threads: the workers that a Dask client stands for, or a device; None for neither."""
+    if device != "cpu" or device_memory is not None:
+        from treelet.gram.on_device import crew_on
+
+        if client is not None:
+            raise ParameterError("the workers of client= compute on their CPUs: give either client= or device=")
+        return crew_on(device, parse_memory(device_memory))
     if client is None:
         return None
     try:

@@ -13,7 +13,10 @@ from treelet.checks import check_tunable, wrong
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.tuning import FACTORS, Bounds
-from treelet.kernels.values import check_inner, check_values, log_of, number
+from treelet.kernels.values import changed, check_inner, check_values, log_of, moved, number
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 
 def as_kernel(value: object) -> Kernel:
@@ -46,6 +49,9 @@ class ConstantEvaluator(Evaluator):
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         out[...] = self.value
+
+    def on(self, device: Device) -> Evaluator:
+        return self
 
 
 class Constant(Kernel):
@@ -110,6 +116,9 @@ class CombinedEvaluator(Evaluator):
                 self.operation(out, other, out=out)
         if not self.logs:
             check_values(self.kernel, out, begin, halves)
+
+    def on(self, device: Device) -> Evaluator:
+        return changed(self, parts=[part.on(device) for part in self.parts], xp=device.xp)
 
 
 class Combined(Kernel):
@@ -261,6 +270,9 @@ class ScaleEvaluator(Evaluator):
             with np.errstate(over="ignore"):
                 out *= self.factor
             check_values(self.kernel, out, begin, halves)
+
+    def on(self, device: Device) -> Evaluator:
+        return moved(self, device)
 
 
 class Scale(Kernel):

@@ -20,6 +20,7 @@ from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
 from treelet.shown import Tabled
 
 if TYPE_CHECKING:
+    from treelet.device.launching import Device
     from treelet.kernels.algebra import Product, Scale, Sum
     from treelet.kernels.distance import Distance
     from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
@@ -56,10 +57,36 @@ class Evaluator(ABC):
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         """Write rows ``begin..end`` of the matrix into ``out``."""
 
+    def ready(self) -> Self:
+        """Make now what else the first strip would wait for; once, and before there are threads."""
+        inner = [self.inner] if hasattr(self, "inner") else []
+        for evaluator in [*inner, *getattr(self, "parts", [])]:
+            evaluator.ready()
+        return self
+
+    def on(self, device: Device) -> Evaluator:
+        """The same for arrays of a device. What is computed on the CPU alone is computed there, and copied."""
+        return CopiedEvaluator(self, device)
+
+    xp: Any = np
+    """NumPy, or what has its functions for the arrays that are filled."""
     rounds: bool = False
     """Whether ``out`` may also be of float32, to which values are rounded as they are written."""
     first_column: int = 0
     """What the first column is called in errors, where these are columns out of the middle of a matrix."""
+
+
+class CopiedEvaluator(Evaluator):
+    """Values that the CPU computes, on a device."""
+
+    def __init__(self, inner: Evaluator, device: Device) -> None:
+        self.inner, self.device, self.xp = inner, device, device.xp
+        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
+
+    def fill(self, begin: int, end: int, out: Any, halves: bool) -> None:
+        values = np.zeros(out.shape)
+        self.inner.fill(begin, end, values, halves)
+        out[...] = self.device.array(values)
 
 
 class Pairwise(ABC):

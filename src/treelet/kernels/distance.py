@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet.kernels.algebra import tightly
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Pairwise, Vector
-from treelet.kernels.values import check_inner, squared_distances
+from treelet.kernels.values import check_inner, moved, on_diagonal, runs, squared_distances
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 ROUNDING = 32 * np.finfo(np.float64).eps
 
@@ -25,13 +28,16 @@ class DistanceEvaluator(Evaluator):
         if halves:
             out[...] = 0
         self.inner.fill(begin, end, out, halves)
-        for row, values in enumerate(out, begin):
-            columns = self.columns[: len(values)]
-            squared = squared_distances(self.rows[row], values, columns)
-            squared[squared <= ROUNDING * (self.rows[row] + columns)] = 0
+        for rows, values in runs(begin, out):
+            own, columns = self.rows[rows, None], self.columns[: out.shape[1]]
+            squared = squared_distances(own, values, columns)
+            squared[squared <= ROUNDING * (own + columns)] = 0
             if self.same:
-                squared[row] = 0
+                squared[on_diagonal(self.xp, rows.start, values)] = 0
             np.sqrt(squared, out=values)
+
+    def on(self, device: Device) -> Evaluator:
+        return moved(self, device, "rows", "columns")
 
 
 class Distance(Pairwise):

@@ -43,6 +43,7 @@ class ForestKernel(StoreKernel):
     """
 
     _algorithm = _core.ForestColumns
+    _on_device = "hyperedges.ForestColumns"
     bank = ForestBank
     _tunable = ("lam",)
     _always_shown = ("lam",)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Hashable
+from importlib import import_module
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector, overflow
 from treelet.structures.bank import Bank
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 
 class StoreRows(NamedTuple):
@@ -55,23 +61,64 @@ class StoreEvaluator(Evaluator):
         kept: Bank[Any] | None = None,
     ) -> None:
         self.kernel, self.rows, self.logs = shown or kernel, rows, logs
-        there = columns or rows
-        self.n_rows, self.n_columns, self.rounds = len(rows.weights), len(there.weights), not logs
+        self.columns, self.algorithm, self.kept = columns or rows, kernel, kept
+        self.n_rows, self.n_columns, self.rounds = len(rows.weights), len(self.columns.weights), not logs
+        self._native, self._making = None, Lock()
 
-        def make() -> Any:
-            return kernel.native(there.store, there.weights, logs, rows.store)
+    @property
+    def native(self) -> Any:
+        """The columns' index, made when it is first asked for."""
+        with self._making:
+            if self._native is None:
+                self._native = self._indexed(
+                    lambda: self.algorithm.native(*self.columns[:2], self.logs, self.rows.store), "cpu"
+                )
+        return self._native
 
-        self.native = make() if kept is None else kept.indexed(kernel.index_key(logs), make)
+    def ready(self) -> Self:
+        _ = self.native
+        return self
+
+    def _indexed(self, make: Callable[[], Any], device: str) -> Any:
+        key = self.algorithm.index_key(self.logs)
+        return make() if self.kept is None else self.kept.indexed(None if key is None else (key, device), make)
+
+    def on(self, device: Device) -> Evaluator:
+        kernel = self.algorithm
+        if self.logs:
+            raise KernelOverflowError(
+                f"values of {kernel!r} do not fit a float64 here, and device={device.name!r} has no other numbers: use device='cpu'"
+            )
+        if not kernel.can_be_on_device():
+            return super().on(device)
+        index = self._indexed(lambda: kernel.on_device(device, *self.columns[:2], self.rows.store), device.name)
+        return DeviceEvaluator(self, index)
 
     def fill(self, begin: int, end: int, out: NDArray[Any], halves: bool) -> None:
         store, weights, limit = self.rows
-        large = self.native.rows(store, weights, limit if halves else None, begin, end, out)
+        self._check(self.native.rows(store, weights, limit if halves else None, begin, end, out), out, halves)
+
+    def _check(self, large: tuple[int, int] | None, out: Any, halves: bool) -> None:
+        """Raise an error if a value does not fit, at that place."""
         if large is None or self.logs:
             return
         row, column = large
         if out.dtype != np.float64:  # it may be that not even a float64 holds it
             self.fill(row, row + 1, np.empty((1, row + 1 if halves else self.n_columns)), halves)
         raise overflow(self.kernel, row, column + self.first_column, out.dtype)
+
+
+class DeviceEvaluator(Evaluator):
+    """The same on a device."""
+
+    def __init__(self, host: StoreEvaluator, index: Any) -> None:
+        self.host, self.index, self.xp = host, index, index.xp
+        self.n_rows, self.n_columns, self.first_column = host.n_rows, host.n_columns, host.first_column
+        self.bound = index.bind(*host.rows[:2])
+
+    def fill(self, begin: int, end: int, out: Any, halves: bool) -> None:
+        limit = self.host.rows.limit if halves else None
+        self.host._check(self.index.rows(self.bound, limit, begin, end, out), out, halves)
 
 
 class StoreKernel(Kernel):
@@ -90,6 +137,19 @@ class StoreKernel(Kernel):
     def native(self, store: Any, weights: _core.NodeWeights, logs: bool, rows_store: Any = None) -> Any:
         """The native algorithm bound to columns; rows will come from `rows_store`, if not from the same store."""
         return self._algorithm(store, weights, logs, *self._native_parameters(rows_store or store))
+
+    _on_device: ClassVar[str] = ""
+    """The device's algorithm: a module of `treelet.device`, and a class in it."""
+
+    def can_be_on_device(self) -> bool:
+        """Whether a device can compute it."""
+        return bool(self._on_device)
+
+    def on_device(self, device: Device, store: Any, weights: _core.NodeWeights, rows_store: Any = None) -> Any:
+        """As `native`, by a device."""
+        module, _, name = self._on_device.partition(".")
+        algorithm = getattr(import_module(f"treelet.device.{module}"), name)
+        return algorithm(device, store, weights, *self._native_parameters(rows_store or store))
 
     def native_self_values(self, store: Any, weights: _core.NodeWeights, logs: bool) -> Vector:
         """K of each row with itself."""

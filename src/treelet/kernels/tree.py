@@ -97,6 +97,7 @@ class SubsetTree(TreeKernel):
     """
 
     _algorithm = _core.SubsetTreeColumns
+    _on_device = "hyperedges.HyperedgeColumns"
     _tunable = ("lam",)
     _always_shown = ("lam",)
 
@@ -159,6 +160,7 @@ class PartialTree(TreeKernel):
     """
 
     _algorithm = _core.PartialTreeColumns
+    _on_device = "partial_tree.PartialTreeColumns"
     _tunable = ("lam", "mu")
     _always_shown: tuple[str, ...] = ("lam", "mu")
 

@@ -2,17 +2,53 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_integer, wrong
 from treelet.errors import KernelOverflowError
-from treelet.kernels.base import Kernel, Matrix, Vector, overflow
+from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, overflow
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 LARGE = 650.0  # log of a value up to which products of two square roots surely fit a float64
+Bound = TypeVar("Bound", bound=Evaluator)
+
+
+def changed(evaluator: Bound, **attributes: Any) -> Bound:
+    """A copy of an evaluator that has other attributes."""
+    other = copy.copy(evaluator)
+    for name, value in attributes.items():
+        setattr(other, name, value)
+    return other
+
+
+def moved(evaluator: Bound, device: Device, *vectors: str) -> Bound:
+    """A copy of an evaluator around another, both for arrays of a device; `vectors` of its attributes are copied there."""
+    there = {name: device.array(getattr(evaluator, name)) for name in vectors}
+    return changed(evaluator, inner=evaluator.inner.on(device), xp=device.xp, **there)  # type: ignore[attr-defined]
+
+
+def runs(begin: int, out: Any) -> Iterator[tuple[slice, Any]]:
+    """A strip in parts: which rows of the matrix they are, and their values.
+
+    On the CPU one row each, which stays in the cache; on a device, all rows at once.
+    """
+    height = 1 if isinstance(out, np.ndarray) else max(1, len(out))
+    for row in range(0, len(out), height):
+        yield slice(begin + row, begin + row + height), out[row : row + height]
+
+
+def on_diagonal(xp: Any, begin: int, values: Any) -> tuple[Any, Any]:
+    """Where a strip that begins in some row has the diagonal of a matrix; `xp` has its kind of arrays."""
+    row = xp.arange(len(values))
+    return row, row + begin
 
 
 def number(value: Any) -> str:
@@ -25,9 +61,9 @@ def log_of(value: float) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
-def squared_distances(own: float, values: Vector, others: Vector) -> Vector:
-    """K(x, x) - 2 K(x, y) + K(y, y) of one x and several y, from its self-value, the values, and their self-values."""
-    distance = own - values
+def squared_distances(own: Vector, values: Matrix, others: Vector) -> Matrix:
+    """K(x, x) - 2 K(x, y) + K(y, y) of some x and several y, from their self-values, the values, and the others' self-values."""
+    distance: Matrix = own - values
     distance += others - values  # the same in both orders, and without the double of a large value
     return distance
 

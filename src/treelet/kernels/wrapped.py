@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,11 +19,17 @@ from treelet.kernels.values import (
     check_logs,
     check_values,
     log_of,
+    moved,
     number,
+    on_diagonal,
     raise_to,
+    runs,
     squared_distances,
     to_logs,
 )
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 
 class NormalizedEvaluator(Evaluator):
@@ -52,8 +58,8 @@ class NormalizedEvaluator(Evaluator):
         self.inner.fill(begin, end, out, halves)
         width = out.shape[1]
         if self.inner_logs:
-            for row, values in enumerate(out, begin):
-                shift = 0.5 * (self.rows[row] + self.columns[:width])
+            for rows, values in runs(begin, out):
+                shift = 0.5 * (self.rows[rows, None] + self.columns[:width])
                 with np.errstate(invalid="ignore"):  # 0 / 0
                     values[...] = np.where(np.isfinite(shift) & np.isfinite(values), values - shift, -np.inf)
             if not self.logs:
@@ -65,9 +71,12 @@ class NormalizedEvaluator(Evaluator):
                 to_logs(out)
                 check_logs(self.kernel, out, begin, halves)
         if self.same:  # exactly 1, not to the last bit of a division
-            for row in range(begin, end):
-                if np.isfinite(self.rows[row]):
-                    out[row - begin, row] = 0.0 if self.logs else 1.0
+            own = on_diagonal(self.xp, begin, out)
+            out[own] = np.where(np.isfinite(self.rows[begin:end]), 0.0 if self.logs else 1.0, out[own])
+
+    def on(self, device: Device) -> Evaluator:
+        factors = () if self.inner_logs else ("row_factors", "column_factors")
+        return moved(self, device, "rows", "columns", *factors)
 
 
 def _inverse_roots(log_values: Vector) -> Vector:
@@ -154,18 +163,21 @@ class GaussianEvaluator(Evaluator):
             out[...] = 0
         self.inner.fill(begin, end, out, halves)
         with np.errstate(over="ignore", invalid="ignore"):
-            for row, values in enumerate(out, begin):
-                columns = self.columns[: len(values)]
-                distance = squared_distances(self.rows[row], values, columns)
-                rounding = (distance < 0) & (distance > -1e-9 * np.maximum(self.rows[row], columns))
+            for rows, values in runs(begin, out):
+                own, columns = self.rows[rows, None], self.columns[: out.shape[1]]
+                distance = squared_distances(own, values, columns)
+                rounding = (distance < 0) & (distance > -1e-9 * np.maximum(own, columns))
                 distance[rounding] = 0
                 distance /= -self.sigma
                 distance /= self.sigma
                 if self.same:
-                    distance[row] = 0
+                    distance[on_diagonal(self.xp, rows.start, values)] = 0
                 values[...] = distance if self.logs else np.exp(distance)
         if not self.logs:
             check_values(self.kernel, out, begin, halves)
+
+    def on(self, device: Device) -> Evaluator:
+        return moved(self, device, "rows", "columns")
 
 
 class Gaussian(Kernel):
@@ -258,6 +270,9 @@ class PowerEvaluator(Evaluator):
             out += coef0
         raise_to(out, degree, self.logs)
         (check_logs if self.logs else check_values)(self.kernel, out, begin, halves)
+
+    def on(self, device: Device) -> Evaluator:
+        return moved(self, device)
 
 
 class PolynomialOf(Kernel):

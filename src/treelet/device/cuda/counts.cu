@@ -22,3 +22,12 @@ KERNEL add_scaled(double *__restrict__ out, long long width, const float *__rest
     if (i >= rows * columns) return;
     out[i / columns * width + i % columns] += scale * product[i / columns * from_width + i % columns];
 }
+
+template <class T> DEVICE void mirror_columns(T *matrix, long long width, long long begin, long long end) {
+    const long long i = item(), row = i / (end - begin), column = begin + i % (end - begin);
+    if (row < column) matrix[row * width + column] = matrix[column * width + row];
+}
+
+// Columns begin..end of the upper half, from the lower one; a thread for each cell of the rows above `end`.
+KERNEL mirror(double *matrix, long long width, long long begin, long long end) { mirror_columns(matrix, width, begin, end); }
+KERNEL mirror_single(float *matrix, long long width, long long begin, long long end) { mirror_columns(matrix, width, begin, end); }

@@ -36,6 +36,8 @@ extern "C" __attribute__((visibility("default"))) int treelet_launch(const char 
                                                                      const char *given, void **values) {
     CASE(rare_keys);
     CASE(add_scaled);
+    CASE(mirror);
+    CASE(mirror_single);
     CASE(trees_level);
     CASE(forests_level);
     CASE(group_masks);

@@ -167,7 +167,7 @@ template <int N> DEVICE void sweep(const RowNodes &rows, long long u, int kind, 
 
 // A block works on `run` chunks: each one row node, and as many columns of its label as the block has threads. Of columns only
 // nodes up to `last_node` are asked for. Pairs in which both have more than `few` children are left out.
-KERNEL partial_trees_level(const long long *__restrict__ chunk, long long first, long long last, long long run,
+KERNEL partial_trees_level(long long first, long long last, long long run, const long long *__restrict__ chunk,
                            const int *__restrict__ node, const long long *__restrict__ child_start, const int *__restrict__ child,
                            const int *__restrict__ label, const int *__restrict__ node_kind, const int *__restrict__ local,
                            const int *__restrict__ kind, const long long *__restrict__ row_at, const int *__restrict__ column_first,
@@ -197,7 +197,7 @@ KERNEL partial_trees_level(const long long *__restrict__ chunk, long long first,
 
 // The pairs that were left out: a warp a pair, the first `lanes` threads of a block. `pair` says how many come before those of each
 // wide row; `wide`, which columns of a kind are wide.
-KERNEL partial_trees_wide(const long long *__restrict__ pair, long long first, long long last, long long blocks,
+KERNEL partial_trees_wide(long long first, long long last, long long blocks, const long long *__restrict__ pair,
                           const long long *__restrict__ part, const long long *__restrict__ wide_at,
                           const long long *__restrict__ wide, double *__restrict__ memory, long long memory_each,
                           const int *__restrict__ node, const long long *__restrict__ child_start, const int *__restrict__ child,

@@ -1,0 +1,185 @@
+"""Tiles by a GPU: the same plan and the same tiles as by threads; a tile is computed on the device, and what is wanted of it copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treelet.checks import wrong
+from treelet.device.launching import Array, Device, device_named, out_of_memory
+from treelet.errors import NotEnoughMemoryError
+from treelet.gram.plan import Block, Plan, Tile
+from treelet.gram.tiles import Place, bound, fill_tile, plan_matrix
+from treelet.kernels.base import Pairwise
+from treelet.work import Advance, progress_bar
+
+if TYPE_CHECKING:
+    from treelet.gram.stored import Job
+
+FLOAT = np.dtype(np.float64)
+DEVICES = ("cpu", "cuda", "emulated")
+
+
+def crew_on(device: Any, memory: int | None = None) -> DeviceCrew | None:
+    """What computes on a device of that name; None for the CPU."""
+    if device not in DEVICES:
+        raise wrong("device", "'cpu' or 'cuda'", device)
+    return None if device == "cpu" else DeviceCrew(device_named(device), memory)
+
+
+class DeviceCrew:
+    """A device that computes tiles.
+
+    Parameters
+    ----------
+    device : Device
+    memory : int, optional
+        Bytes of its memory that may be taken; by default what is free.
+    """
+
+    def __init__(self, device: Device, memory: int | None = None) -> None:
+        self.device, self.memory = device, memory
+
+    @property
+    def budget(self) -> int:
+        """How much may be taken."""
+        free = self.device.free_bytes()
+        return max(1, free if self.memory is None else min(self.memory, free))
+
+    def plan(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        *,
+        memory: int | None = None,
+        dtype: np.dtype[Any],
+        buffers: int = 0,
+        begin: int = 0,
+        at_once: int = 1,
+        grid: int = 1,
+    ) -> Plan:
+        """The tiles of a matrix: a quarter of the device's memory for one, half of it for the index."""
+        budget = self.budget if memory is None else min(memory, self.budget)
+        return plan_matrix(
+            kernel,
+            X,
+            Y,
+            n_jobs=1,
+            memory=budget,
+            dtype=dtype,
+            buffers=buffers,
+            begin=begin,
+            at_once=2,
+            grid=grid,
+            strips=1,
+        )
+
+    def holds(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> bool:
+        """Whether a matrix fits into half of what there is."""
+        return shape[0] * shape[1] * dtype.itemsize <= self.budget // 2
+
+    def matrix(self, job: Job, out: Any = None) -> Array:
+        """The matrix on the device, in an array of its own if none is given."""
+        xp, device = self.device.xp, self.device
+        with device.limited(self.memory):
+            if out is None:
+                out = self._allocated(job)
+            elif not isinstance(out, xp.ndarray) or out.shape != job.shape or out.dtype not in (FLOAT, np.float32):
+                found = f"{getattr(out, 'dtype', type(out).__name__)} {getattr(out, 'shape', '')}"
+                raise wrong("out", f"an array of float64 or float32, {job.shape}, of NumPy's or CuPy's", found)
+            plan = self.plan(job.kernel, job.X, job.Y, dtype=out.dtype)
+            with progress_bar(job.progress, "kernel values", plan.cells) as advance:
+                self.compute(job.kernel, job.X, job.Y, plan.blocks, _There(out), dtype=out.dtype, advance=advance)
+            if plan.symmetric and len(out):
+                device.mirror(out, 0, len(out))
+        return out
+
+    def _allocated(self, job: Job) -> Array:
+        try:
+            return self.device.xp.empty(job.shape, job.dtype)
+        except Exception as error:
+            full = out_of_memory(self.device, error)
+            if full is None:
+                raise
+            needed = job.dtype.itemsize * job.shape[0] * job.shape[1]
+            raise NotEnoughMemoryError(
+                f"the result, {job.shape[0]} x {job.shape[1]}, takes {needed:,} bytes, more than there are on device={self.device.name!r}: "
+                "give out=, an array of NumPy's or the name of a file, into which it is copied part by part"
+            ) from None
+
+    def compute(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        blocks: Iterable[Block],
+        place: Place,
+        *,
+        memory: int | None = None,
+        dtype: np.dtype[Any],
+        advance: Advance = lambda cells: None,
+    ) -> None:
+        """Compute the tiles of all blocks, each into its place; as `treelet.gram.tiles.compute`."""
+        if isinstance(place, _There):
+            for _ in self.tiles(kernel, X, Y, blocks, dtype, place.matrix, advance):
+                pass
+            return
+        for tile, values in self.tiles(kernel, X, Y, blocks, dtype, advance=advance):
+            with place.tile(tile) as out:
+                self.device.copy(values, out)
+
+    def each_found(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        far: Callable[[Tile, Any], list[Any]],
+        take: Callable[[Any], object],
+        *,
+        memory: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        """Let all values of X with Y be searched: `take` gets what `far` finds in a tile, one by one."""
+        plan = self.plan(kernel, X, Y, dtype=FLOAT, buffers=1)
+        with progress_bar(progress, "kernel values", plan.cells) as advance:
+            for tile, values in self.tiles(kernel, X, Y, plan.blocks, FLOAT, advance=advance):
+                for found in far(tile, values):
+                    take(found)
+
+    def tiles(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        Y: Any | None,
+        blocks: Iterable[Block],
+        dtype: np.dtype[Any],
+        matrix: Array | None = None,
+        advance: Advance = lambda cells: None,
+    ) -> Iterator[tuple[Tile, Array]]:
+        """Each tile with its values on the device: in a matrix there, or in memory that is let go."""
+        with self.device.limited(self.memory):
+            for block in blocks:
+                evaluator = bound(kernel, X, Y, block, self.device)
+                for tile in block.tiles:
+                    if matrix is None:
+                        values = self.device.xp.zeros(tile.shape, dtype)
+                    else:
+                        values = matrix[tile.rows.slice, tile.columns.slice]
+                    fill_tile(kernel, evaluator, tile, values)
+                    yield tile, values
+                    advance(tile.cells)
+
+
+class _There:
+    """A matrix on the device, of which tiles are parts."""
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix = matrix
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Array]:
+        yield self.matrix[tile.rows.slice, tile.columns.slice]
