@@ -133,7 +133,7 @@ class PartialTreeColumns(Columns):
         ]
 
     def _in_groups(self, nodes: Nodes, column: Array, kind: Array, production: Array) -> Array:
-        """Order columns by label, generation, production; those that agree are a group. Productions with as many children come together."""
+        """Order columns by label, generation, production; those that agree are a group. Productions that are alike come together."""
         xp, device = self.xp, self.device
         count = len(column)
         each = max(GENERATION, -(-count // GENERATIONS))
@@ -141,9 +141,10 @@ class PartialTreeColumns(Columns):
         ages = len(self.cuts)
         age = xp.arange(count, dtype=np.int64) // each
         shapes, first, shape = xp.unique(production[column], return_index=True, return_inverse=True)
+        node = column[first]
+        like = nodes.arity[node], nodes.label[nodes.child[nodes.child_start[node]]], shapes
         rank = xp.zeros(len(shapes), np.int64)
-        number = xp.arange(len(shapes), dtype=np.int64)
-        rank[xp.argsort(nodes.arity[column[first]].astype(np.int64) * (1 << 32) + number)] = number
+        rank[xp.lexsort(xp.stack([by.astype(np.int64) for by in like[::-1]]))] = xp.arange(len(shapes))
         key = (kind.astype(np.int64) * ages + age) * len(shapes) + rank[shape.ravel()]
         keys, group = xp.unique(key, return_inverse=True)
         group = group.ravel().astype(np.int64)
