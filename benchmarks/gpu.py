@@ -256,7 +256,7 @@ def memory(bench: Bench) -> list[Found]:
                 "budget": budget,
                 "taken": pool.total_bytes() if pool else None,
                 "seconds": seconds,
-                "error": float(np.abs(host - wanted).max()),
+                "error": float((np.abs(host - wanted) / np.maximum(wanted, 1e-300))[wanted > 0].max()),
             }
         )
         print(rows[-1], flush=True)
