@@ -11,6 +11,8 @@ from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.strips import THREADS, Columns, Entries, Postings, Strip, starts, strip, strips
 
+COLUMNS_A_THREAD = 4  # as in the device code
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -299,7 +301,17 @@ class HyperedgeColumns(Columns):
         sizes = self.size if limit is None else self._up_to(limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
             part = rows.entries.within(first, last)
-            work = strip(self.device, part.example, part.part, part.weight, rows.kind, rows.level, sizes, rows.local)
+            work = strip(
+                self.device,
+                part.example,
+                part.part,
+                part.weight,
+                rows.kind,
+                rows.level,
+                sizes,
+                rows.local,
+                COLUMNS_A_THREAD,
+            )
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 
@@ -321,17 +333,15 @@ class HyperedgeColumns(Columns):
         where = out, out.strides[0] // out.itemsize, begin, halves
         for depth in range(depths):
             last = depth == depths - 1
-            for level in range(len(work.level) - 1):
-                first, end = int(work.level[level]), int(work.level[level + 1])
-                blocks = int(work.chunk_of_level[level + 1] - work.chunk_of_level[level])
-                mine = work.chunk, first, end, work.part, graph.child_start, graph.child
-                own = work.local, work.kind, work.at
-                values_of = (values, below, *work.held.arrays, *self.post.arrays, *where, last, self.lam)
-                if graph.packed:
-                    both = *rows.alternatives, *self.alternatives
-                    self.device.launch("forests_level", blocks, THREADS, *mine, *own, *common, *both, *values_of)
-                else:
-                    self.device.launch("trees_level", blocks, THREADS, *mine, rows.code, *own, *common, *values_of)
+            mine, own = (work.chunk, work.part, graph.child_start, graph.child), (work.local, work.kind, work.at)
+            held = (values, below, *work.held.arrays, *self.post.arrays, *where, last, self.lam)
+            if graph.packed:
+                both = *rows.alternatives, *self.alternatives
+                start = self.device.series("forests_level", THREADS, *mine, *own, *common, *both, *held)
+            else:
+                start = self.device.series("trees_level", THREADS, *mine, rows.code, *own, *common, *held)
+            for first, end, blocks in work.levels():
+                start(blocks, first, end)
             values, below = below, values
 
 

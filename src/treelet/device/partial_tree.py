@@ -263,15 +263,14 @@ class PartialTreeColumns(Columns):
             *(self.label_at, self.child_label, self.kid_at, self.kid),
             *(values, values, last_node, *self.numbers),
         )
+        start = self.device.series("partial_trees_level", THREADS, work.chunk, *common)
         wide = self._wide_pairs(nodes, work)
-        for level in range(len(work.level) - 1):
-            first, last = int(work.level[level]), int(work.level[level + 1])
-            chunks = int(work.chunk_of_level[level + 1] - work.chunk_of_level[level])
+        start_wide = wide and self.device.series("partial_trees_wide", 32, *wide.arrays(self), *common)
+        for level, (first, last, chunks) in enumerate(work.levels()):
             run = max(1, min(RUN, chunks // BLOCKS))
-            blocks = -(-chunks // run)
-            self.device.launch("partial_trees_level", blocks, THREADS, first, last, run, work.chunk, *common)
-            if wide is not None:
-                wide.launch(self, level, common)
+            start(-(-chunks // run), first, last, run)
+            if wide and start_wide:
+                start_wide(*wide.numbers(level))
         return values
 
     def _add_up(self, rows: Rows, work: Strip, values: Array, first: int, last: int, out: Array, halves: bool) -> None:
@@ -284,18 +283,14 @@ class PartialTreeColumns(Columns):
         each = min(last - first, max(1, SUMS_BYTES // (8 * TOGETHER * count)) * TOGETHER)
         sums = xp.empty(each * count)
         pieces, blocks = len(self.piece_column), -(-count // THREADS)
+        columns = self.kind, self.first, self.node, values, sums
+        over_rows = self.device.series("partial_trees_rows", THREADS, blocks, count, *mine, *columns)
+        held = self.piece_column, self.piece_start, self.part, self.weight, count, sums
+        over_columns = self.device.series("partial_trees_columns", THREADS, pieces, *held, out, step, halves)
         for row in range(0, last - first, each):
             some = min(each, last - first - row)
-            last_node = int(rows.highest[first + row + some - 1]) if halves else NO_LIMIT
-            self.device.launch(
-                *("partial_trees_rows", some * blocks, THREADS, row, blocks, count, last_node, *mine),
-                *(self.kind, self.first, self.node, values, sums),
-            )
-            self.device.launch(
-                *("partial_trees_columns", -(-some // TOGETHER) * -(-pieces // THREADS), THREADS, some, pieces),
-                *(self.piece_column, self.piece_start, self.part, self.weight, count, sums, out, step, row),
-                *(first + row, halves),
-            )
+            over_rows(some * blocks, row, int(rows.highest[first + row + some - 1]) if halves else NO_LIMIT)
+            over_columns(-(-some // TOGETHER) * -(-pieces // THREADS), some, row, first + row)
 
     def _wide_pairs(self, nodes: Nodes, work: Strip) -> WidePairs | None:
         """None if there are none."""
@@ -337,10 +332,10 @@ class WidePairs:
     most: int
     blocks: int
 
-    def launch(self, columns: PartialTreeColumns, level: int, common: tuple[Any, ...]) -> None:
-        """Those of a level."""
+    def arrays(self, columns: PartialTreeColumns) -> tuple[Any, ...]:
+        return self.pair, self.part, columns.wide_start, columns.wide, self.memory, self.most
+
+    def numbers(self, level: int) -> tuple[int, int, int, int]:
+        """How many blocks of threads work on a level; the first and the last of its nodes; the blocks again."""
         blocks = min(self.blocks, int(self.pair_of_level[level + 1] - self.pair_of_level[level]))
-        columns.device.launch(
-            *("partial_trees_wide", blocks, 32, int(self.level[level]), int(self.level[level + 1]), blocks),
-            *(self.pair, self.part, columns.wide_start, columns.wide, self.memory, self.most, *common),
-        )
+        return blocks, int(self.level[level]), int(self.level[level + 1]), blocks

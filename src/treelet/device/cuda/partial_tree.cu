@@ -224,7 +224,7 @@ KERNEL partial_trees_wide(long long first, long long last, long long blocks, con
 
 // G(r,v) = sum over the parts u of example r of how often it holds u, times D(u,v). A block has one row and neighbouring columns. A
 // row's entries are ordered by kind.
-KERNEL partial_trees_rows(long long first, long long blocks_a_row, long long columns, long long last_node,
+KERNEL partial_trees_rows(long long first, long long last_node, long long blocks_a_row, long long columns,
                           const long long *__restrict__ entry_start, const int *__restrict__ entry_kind,
                           const long long *__restrict__ entry_at, const double *__restrict__ weight,
                           const int *__restrict__ column_kind, const int *__restrict__ column_first,
@@ -250,10 +250,10 @@ constexpr int together = 4; // rows
 
 // K(r,c) += sum over the parts v of example c of how often it holds v, times G(r,v). A thread has `together` rows and a piece of
 // the parts of a column; neighbouring threads have neighbouring pieces. By halves only columns up to the row.
-KERNEL partial_trees_columns(long long rows, long long pieces, const int *__restrict__ piece_column,
-                             const long long *__restrict__ piece_start, const int *__restrict__ part,
-                             const double *__restrict__ weight, long long columns, const double *__restrict__ G,
-                             double *__restrict__ out, long long width, long long out_row, long long first_row, long long halves) {
+KERNEL partial_trees_columns(long long rows, long long out_row, long long first_row, long long pieces,
+                             const int *__restrict__ piece_column, const long long *__restrict__ piece_start,
+                             const int *__restrict__ part, const double *__restrict__ weight, long long columns,
+                             const double *__restrict__ G, double *__restrict__ out, long long width, long long halves) {
     const long long blocks_a_row = (pieces + threads() - 1) / threads();
     const long long r = block() / blocks_a_row * together, piece = block() % blocks_a_row * threads() + thread();
     if (piece >= pieces) return;
