@@ -129,8 +129,10 @@ class Emulated(Device):
     def limited(self, memory: int | None) -> Iterator[None]:
         before = self._free
         self._free = before if memory is None else memory
-        yield
-        self._free = before
+        try:
+            yield
+        finally:
+            self._free = before
 
 
 class Cuda(Device):

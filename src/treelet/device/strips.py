@@ -207,10 +207,9 @@ class Columns(ABC):
         return self._large(out, begin, limit is not None)
 
     def _large(self, out: Array, begin: int, halves: bool) -> tuple[int, int] | None:
-        bad = ~self.xp.isfinite(out)
-        if not bool(bad.any()):
+        if bool(self.xp.isfinite(out.sum())):  # one that is not would show in it
             return None
-        places = np.argwhere(self.device.to_host(bad))
+        places = np.argwhere(self.device.to_host(~self.xp.isfinite(out)))
         if halves:
             places = places[places[:, 1] <= places[:, 0] + begin]
         return (begin + int(places[0][0]), int(places[0][1])) if len(places) else None

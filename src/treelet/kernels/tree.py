@@ -161,6 +161,7 @@ class PartialTree(TreeKernel):
     """
 
     _algorithm = _core.PartialTreeColumns
+    _on_device = "partial_tree.PartialTreeColumns"
     _tunable = ("lam", "mu")
     _always_shown: tuple[str, ...] = ("lam", "mu")
 

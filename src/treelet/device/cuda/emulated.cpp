@@ -2,6 +2,7 @@
 #include "counts.cu"
 #include "hyperedges.cu"
 #include "locality.cu"
+#include "partial_tree.cu"
 #include "subsequence.cu"
 #include "tagging.cu"
 #include <cstring>
@@ -45,5 +46,10 @@ extern "C" __attribute__((visibility("default"))) int treelet_launch(const char 
     CASE(tags_level);
     CASE(windows_beside);
     CASE(subsequences);
+    CASE(group_masks);
+    CASE(partial_trees_level);
+    CASE(partial_trees_wide);
+    CASE(partial_trees_rows);
+    CASE(partial_trees_columns);
     return 1;
 }
