@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from treelet.device.launching import Emulated
-from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletError
-from treelet.gram import operator
 from treelet.testing.cases import KERNELS, examples
 
 CLOSE = 1e-12
