@@ -25,12 +25,12 @@ import numpy as np
 
 import treelet as tl
 from benchmarks import gpu_page
-from benchmarks.corpora import staged
+from benchmarks.corpora import sequences, staged, tagged
 from treelet.device.launching import device_named
 from treelet.gram.neighbours import Index
 from treelet.gram.on_device import DeviceCrew
 from treelet.gram.tiles import fill_tile
-from treelet.structures import ForestBank, SequenceBank, TaggedBank
+from treelet.structures import ForestBank
 from treelet.testing.cases import KERNELS, examples
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -195,22 +195,16 @@ def partial(bench: Bench) -> list[Found]:
     return rows
 
 
-def _tagged(tree: tl.Tree) -> tl.Tagged:
-    tags = [node.label for node in tree.nodes() if node.is_preterminal]
-    return tl.Tagged(tree.words(), tags)
-
-
 def others(bench: Bench) -> list[Found]:
     """Forests, tag sequences, features of parses."""
     wsj, rows = staged("WSJ"), []
-    tagged = TaggedBank([_tagged(tree) for tree in wsj[:2000]])
-    sequences = SequenceBank([tree.words() for tree in wsj[:2000]])
     grammar = tl.PCFG.from_treebank(wsj)
     drawn = [tree.words() for tree in grammar.sample(400, 1) if len(tree.words()) <= 15]
     forests = ForestBank([forest for words in drawn[:300] if (forest := grammar.forest(words, prune=4.0)) is not None])
     for name, kernel, bank in (
-        ("tagging", tl.Tagging(lam=0.4), tagged),
-        ("locality", tl.Locality(window=3), sequences),
+        ("tagging", tl.Tagging(lam=0.4), tagged("WSJ")),
+        ("locality", tl.Locality(window=3), sequences("WSJ")),
+        ("subsequences", tl.Subsequence(length=2), sequences("WSJ")),
         ("forest", tl.ForestKernel(lam=0.4), forests),
     ):
         rows.append(
