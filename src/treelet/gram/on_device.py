@@ -10,7 +10,7 @@ import numpy as np
 
 from treelet.checks import wrong
 from treelet.device.launching import Array, Device, device_named, out_of_memory
-from treelet.errors import NotEnoughMemoryError
+from treelet.errors import NotEnoughMemoryError, ParameterError
 from treelet.gram.plan import Block, Plan, Tile
 from treelet.gram.tiles import Place, bound, fill_tile, plan_matrix
 from treelet.kernels.base import Pairwise
@@ -27,6 +27,10 @@ def crew_on(device: Any, memory: int | None = None) -> DeviceCrew | None:
     """What computes on a device of that name; None for the CPU."""
     if device not in DEVICES:
         raise wrong("device", "'cpu' or 'cuda'", device)
+    if device == "cpu" and memory is not None:
+        raise ParameterError(
+            "device_memory= is for device='cuda'; of the CPU's memory, memory= says how much may be taken"
+        )
     return None if device == "cpu" else DeviceCrew(device_named(device), memory)
 
 
