@@ -156,14 +156,14 @@ StorePtr as_it_was(ByteArray texts, LongArray text_end, IdArray label, LongArray
 
 // Completes rows begin .. end, columns first .. last, of a symmetric matrix of which the lower half is there.
 template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
-    const std::size_t n = out.shape(0), tile = 16;
+    const std::size_t n = out.shape(0), tile = 8;
     if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
     if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");
     nb::gil_scoped_release free;
     const std::int64_t stride = out.stride(0);
     Number *a = out.data();
-    for (std::size_t i0 = begin; i0 < end; i0 += tile)
-        for (std::size_t j0 = std::max(i0, first); j0 < last; j0 += tile)
+    for (std::size_t j0 = first; j0 < last; j0 += tile) // what is read lies side by side
+        for (std::size_t i0 = begin; i0 < std::min(end, j0 + tile); i0 += tile)
             for (std::size_t i = i0; i < std::min(end, i0 + tile); ++i)
                 for (std::size_t j = std::max(j0, i + 1); j < std::min(last, j0 + tile); ++j)
                     a[static_cast<std::int64_t>(i) * stride + static_cast<std::int64_t>(j)] =
