@@ -168,7 +168,7 @@ class SubsetTreeIndex {
         Id key, rank;
     };
     // A key is common if so many columns have it, and such a part of all.
-    static constexpr Id least_common = 256, common_part = 256;
+    static constexpr Id least_common = 64, common_part = 256;
 
     // Nodes ascend, and limits mostly do.
     static Id reached(Id limit, const Id *nodes, Id size, Id known) {

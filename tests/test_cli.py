@@ -373,7 +373,8 @@ def test_version_and_help() -> None:
     assert succeed("--version").stdout == f"treelet {tl.__version__}\n"
     for command in ("gram", "compare", "convert", "doctor"):
         assert command in succeed("--help").stdout
-        assert f"treelet {command}" in process(command, "--help").stdout
+        assert f"treelet {command}" in succeed(command, "--help").stdout
+    assert "treelet gram" in process("gram", "--help").stdout
 
 
 def test_help_loads_nothing_heavy() -> None:

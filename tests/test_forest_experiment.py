@@ -43,12 +43,14 @@ def quick(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     names = [
         f"semeval2010_t8/{part}.{kind}.xz" for part in ("train", "test") for kind in ("trees.tsv", "nbest10.jsonl")
     ]
-    first_lines(data_dir, few, dict.fromkeys(names, 320))
+    first_lines(data_dir, few, dict.fromkeys(names, 260))
     found: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("TREELET_DATA", str(few))
-        less = {"parses": 2, "train": 300, "test": 150, "choosing": 150, "parsed": 150}
+        less: dict[str, Any] = {"parses": 2, "train": 240, "test": 100, "choosing": 100, "parsed": 100}
         patched.setattr(forest_relations, "QUICK", forest_relations.QUICK | less)
+        less = {"parses": 3, "fit": 40, "dev": 30, "test": 40, "train": 70, "curve": (35,)}
+        patched.setattr(forest_roles, "QUICK", forest_roles.QUICK | less)
         for name in ("forest-relations", "forest-roles"):
             result = run_experiment(name, "--quick", "--json", "--jobs", "2", "--out", out)
             assert result.exit_code == 0, result.output

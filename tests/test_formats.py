@@ -485,7 +485,7 @@ def test_random_brackets_fail_where_a_count_says(seed: int) -> None:
 
 @pytest.mark.parametrize("format", NAMES)
 def test_a_deep_tree(format: str) -> None:
-    depth = 200_000
+    depth = 100_000
     text = "(A " * depth + "x" + ")" * depth
     document = read_all(BEFORE[format] + text + AFTER[format], format)
     bank = Treebank.from_columns(document.trees["tree"])
@@ -495,17 +495,17 @@ def test_a_deep_tree(format: str) -> None:
 
 
 def test_a_deep_tree_as_an_object() -> None:
-    depth = 200_000
+    depth = 100_000
     text = "(A " * depth + "x" + ")" * depth
     tree = Tree.parse(text)
     assert (tree.height(), str(tree), tree.words()) == (depth, text, ["x"])
     assert Treebank([tree]) == Treebank([text])
-    assert refused("(A " * depth).message.startswith("this '(' starts a tree that is never closed: 200000 ')' missing")
+    assert refused("(A " * depth).message.startswith("this '(' starts a tree that is never closed: 100000 ')' missing")
 
 
 @pytest.mark.parametrize("format", NAMES)
 def test_a_wide_tree(format: str) -> None:
-    width = 200_000
+    width = 100_000
     text = "(A" + "".join(f" (B x{k % 7})" for k in range(width)) + ")"
     document = read_all(BEFORE[format] + text + AFTER[format], format)
     bank = Treebank.from_columns(document.trees["tree"])

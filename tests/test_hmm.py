@@ -94,7 +94,7 @@ def test_refusals() -> None:
 def test_the_example_runs_quickly(data_dir: Path, tmp_path: Path) -> None:
     first_lines(data_dir, tmp_path, {"conll2000/train.txt.xz": 50_000, "conll2000/test.txt.xz": 6_000})
     run = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "rerank_tags.py"), "--quick"],
+        [sys.executable, str(ROOT / "examples" / "rerank_tags.py"), "--quick", "--k", "6"],
         env=os.environ | {"TREELET_DATA": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -87,7 +87,7 @@ def is_a_kernel(case: Case, X: list[Any]) -> None:
 
 
 @each_kind
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_are_kernels(kind: str, data: st.DataObject) -> None:
     with_each(LISTED[kind], is_a_kernel, data.draw(random_examples(kind)))

@@ -31,6 +31,7 @@ def quick_run(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("moschitti")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREELET_DATA", str(data_dir))
+        patch.setattr(moschitti, "QUICK", moschitti.QUICK._replace(train=300, test=200, train_masc=200, test_masc=120))
         result = run_experiment("moschitti", "--quick", "--out", str(out))
     assert result.exit_code == 0, result.stderr
     return out

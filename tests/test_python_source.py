@@ -342,10 +342,10 @@ def test_names_of_files_are_no_sources(source: str) -> None:
 
 def test_deep_trees_made_by_hand() -> None:
     node: ast.expr = ast.Name("x", ast.Load())
-    for _ in range(100_000):
+    for _ in range(50_000):  # two levels and four nodes each
         node = ast.UnaryOp(ast.USub(), node)
     found = python_trees(node, identifiers="anonymous")[0]
-    assert len(list(found.nodes())) == 100_000 * 4 + 3
+    assert len(list(found.nodes())) == 50_000 * 4 + 3
     assert tl.Treebank([node]) == tl.Treebank([found])
     assert len(found.find(tl.Tree.parse("(operand (Name (id x)))"))) == 1
     while isinstance(node, ast.UnaryOp):

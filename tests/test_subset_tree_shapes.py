@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from treelet import _core
 from treelet.learn.model import CompressedModel
 from treelet.testing import reference
 
@@ -53,6 +54,16 @@ def test_shapes_and_what_they_lack_make_the_value(bank: tl.Treebank, kernel: tl.
     weights = np.random.default_rng(0).normal(size=(1, len(bank)))
     model = CompressedModel.of(kernel, bank, weights)
     np.testing.assert_allclose(model.score(tl.Treebank(bank.strings())), (weights @ K).T, rtol=1e-9)
+
+
+def test_a_graph_with_shapes_grows(bank: tl.Treebank) -> None:
+    kernel, store, trees = tl.SubsetTree(lam=0.4), bank.columns.store, bank.weights()
+    nodes = np.arange(len(store), dtype=np.int32)
+    nothing = _core.NodeWeights.of(np.array([0, len(nodes)]), nodes, np.zeros(len(nodes)))
+    graph, out = kernel.native(store, nothing, False), np.empty((len(bank), 1))
+    graph.add(trees, 5, 2.0)
+    graph.rows(store, trees, None, 0, len(bank), out)
+    np.testing.assert_allclose(out, 2 * kernel(bank, bank[5:6]), rtol=1e-12)
 
 
 def test_one_value_whatever_the_tiles_and_threads(bank: tl.Treebank) -> None:

@@ -100,10 +100,14 @@ class Crew:
         begin: int = 0,
         at_once: int = 1,
         grid: int = 1,
+        sent: bool = False,
     ) -> Plan:
-        """The tiles of a matrix for these workers, each of which may take so much memory; see `plan_matrix`."""
+        """The tiles of a matrix for these workers, each of which may take so much memory; see `plan_matrix`.
+
+        `sent`: whether results are sent in any case, wherever the workers are.
+        """
         strips = STRIPS * self.threads
-        if self.beside:
+        if self.beside and not sent:
             size = len(X) * len(X if Y is None else Y) * dtype.itemsize
             strips = max(strips, min(size // GRAIN, len(X) // ROWS))
         return plan_matrix(
@@ -208,7 +212,7 @@ class Crew:
                 take(one)
 
         numbers = np.dtype(np.float64)
-        plan = self.plan(kernel, X, Y, memory=memory, dtype=numbers, buffers=1)
+        plan = self.plan(kernel, X, Y, memory=memory, dtype=numbers, buffers=1, sent=True)
         with progress_bar(progress, "kernel values", plan.cells) as advance:
             self.each_tile(kernel, X, Y, plan.blocks, take_all, far=far, memory=memory, dtype=numbers, advance=advance)
 
