@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.errors import NotEnoughMemoryError, TreeletError
+from treelet.errors import DeviceMemoryError, TreeletError
 
 SOURCES = Path(__file__).parent / "cuda"
 PIECE = 1 << 26  # bytes that are copied to the host at once
@@ -53,6 +53,10 @@ class Device(ABC):
     @abstractmethod
     def free_bytes(self) -> int:
         """How much memory can be had."""
+
+    def described(self) -> str:
+        """What it is called, and how much memory it has."""
+        return self.name
 
     def copy(self, values: Array, out: NDArray[Any]) -> None:
         """Copy to an array in the host's memory."""
@@ -125,9 +129,11 @@ class Emulated(Device):
     @contextmanager
     def limited(self, memory: int | None) -> Iterator[None]:
         before = self._free
-        self._free = before if memory is None else memory
-        yield
-        self._free = before
+        self._free = before if memory is None else min(before, memory)
+        try:
+            yield
+        finally:
+            self._free = before
 
 
 STRIDED = {"trees_level", "forests_level", "rare_keys", "add_scaled", "mirror", "mirror_single"}
@@ -160,6 +166,10 @@ class Cuda(Device):
             module = cupy.RawModule(code=source.read_text(), options=("--std=c++17", f"-I{SOURCES}"))
             for kernel in _kernels_in(source):
                 self._kernels[kernel] = module.get_function(kernel)
+
+    def described(self) -> str:
+        found = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
+        return f"{found['name'].decode()}, {found['totalGlobalMem'] / (1 << 30):.0f} GiB"
 
     def launch(self, kernel: str, blocks: int, threads: int, *parameters: Any) -> None:
         if blocks:
@@ -232,7 +242,8 @@ class Cuda(Device):
         before = pool.get_limit()
         if memory is not None:
             pool.free_all_blocks()
-            pool.set_limit(size=pool.used_bytes() + memory)
+            limit = pool.used_bytes() + memory
+            pool.set_limit(size=min(limit, before) if before else limit)
         try:
             yield
         finally:
@@ -274,7 +285,17 @@ def on_host(array: Array) -> NDArray[Any]:
     return host
 
 
-def out_of_memory(device: Device, error: BaseException) -> NotEnoughMemoryError | None:
+def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | None:
     """What to raise in place of an error that says that the device's memory is full; None for any other."""
-    full = type(error).__name__ == "OutOfMemoryError" or isinstance(error, MemoryError)
-    return NotEnoughMemoryError(f"the memory of device={device.name!r} is full: {error}") if full else None
+    if isinstance(error, DeviceMemoryError):
+        return error
+    if type(error).__name__ != "OutOfMemoryError" and not isinstance(error, MemoryError):
+        return None
+    return not_enough(device, str(error).rstrip("."))
+
+
+def not_enough(device: Device, what: str) -> DeviceMemoryError:
+    """The error for something that does not fit into the device's memory."""
+    return DeviceMemoryError(
+        f"the memory of device={device.name!r}, or what device_memory= leaves of it, is not enough: {what}. Give more of it, or use device='cpu'"
+    )
