@@ -203,10 +203,12 @@ class DeviceCrew:
     ) -> Iterator[tuple[Tile, Array]]:
         """Each tile with its values on the device: in a matrix there, or in memory that is let go."""
         with self.taken():
-            for number, block in enumerate(blocks):
+            warned: list[Any] = []
+            for block in blocks:
                 evaluator = bound(kernel, X, Y, block, self.device)
-                if number == 0:
-                    warn_of_copies(copied(evaluator), self.device)
+                if not warned:
+                    warned = copied(evaluator)
+                    warn_of_copies(warned, self.device)
                 for tile in block.tiles:
                     if matrix is None:
                         values = self.device.xp.zeros(tile.shape, dtype)
