@@ -51,13 +51,13 @@ def close(found: Any, wanted: Any, tolerance: float = 1e-9) -> None:
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The device code that is started from now on."""
     started: list[str] = []
-    launch = Emulated.launch
+    start = Emulated._start
 
     def noted(self: Emulated, kernel: str, *rest: Any) -> None:
         started.append(kernel)
-        launch(self, kernel, *rest)
+        start(self, kernel, *rest)
 
-    monkeypatch.setattr(Emulated, "launch", noted)
+    monkeypatch.setattr(Emulated, "_start", noted)
     return started
 
 

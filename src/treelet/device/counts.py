@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet.device.launching import Array, Device
 
@@ -47,11 +48,20 @@ class Counts(NamedTuple):
         key = (both % keys).astype(np.int32)
         return Counts(example, key, total, device.to_host(start).astype(np.int64), small, most)
 
-    def within(self, begin: int, end: int) -> Counts:
-        """Of some examples, which keep their numbers."""
-        part = slice(int(self.start[begin]), int(self.start[end]))
-        rows = self.start[begin : end + 1] - part.start
-        return self._replace(example=self.example[part], key=self.key[part], weight=self.weight[part], start=rows)
+
+class RowCounts(NamedTuple):
+    """Counts of rows, as a `CountProduct` takes them: of keys that are dense there, and of rare ones."""
+
+    row: Array
+    place: Array
+    weight: Array
+    start: NDArray[np.int64]
+    rare_row: Array
+    rare_key: Array
+    rare_weight: Array
+    rare_start: NDArray[np.int64]
+    exact: bool
+    """Whether the dense product can be had in half precision."""
 
 
 class CountProduct:
@@ -76,8 +86,11 @@ class CountProduct:
         self.dense = len(dense)
         self.place = xp.full(keys + 1, -1, np.int32)  # the last one: a key that no column has
         self.place[dense] = xp.arange(self.dense, dtype=np.int32)
-        self.matrix = self._matrix(counts, self.columns, 0, self.small)
-        rare = self.place[counts.key] < 0
+        place = self.place[counts.key]
+        there = place >= 0
+        self.matrix = xp.zeros((self.columns, self.dense), np.float16 if self.small else np.float64)
+        self.matrix[counts.example[there], place[there]] = counts.weight[there].astype(self.matrix.dtype)
+        rare = ~there
         key, column, weight = counts.key[rare], counts.example[rare], counts.weight[rare]
         order = xp.argsort(key.astype(np.int64) * max(1, self.columns) + column)
         self.column, self.weight = column[order], weight[order]
@@ -89,31 +102,44 @@ class CountProduct:
     def nbytes(self) -> int:
         return int(sum(array.nbytes for array in (self.place, self.matrix, self.column, self.weight, self.start)))
 
-    def _matrix(self, counts: Counts, examples: int, first: int, small: bool) -> Array:
-        place = self.place[counts.key]
-        there = place >= 0
-        matrix = self.device.xp.zeros((examples, self.dense), np.float16 if small else np.float64)
-        matrix[counts.example[there] - first, place[there]] = counts.weight[there].astype(matrix.dtype)
-        return matrix
+    def of_rows(self, counts: Counts) -> RowCounts:
+        """What is needed of rows, of all of them at once."""
+        xp, device = self.device.xp, self.device
+        key = xp.minimum(counts.key, len(self.place) - 1)
+        place = self.place[key]
+        there, rare = place >= 0, (place < 0) & (self.start[key + 1] > self.start[key])
+        exact = self.small and counts.small and counts.most * self.most < 2.0**48
+        rows = xp.arange(len(counts.start), dtype=np.int32)
+        dense_row, rare_row = counts.example[there], counts.example[rare]
+        start = device.to_host(xp.concatenate([xp.searchsorted(dense_row, rows), xp.searchsorted(rare_row, rows)]))
+        weight = counts.weight[there].astype(np.float16 if exact else np.float64)
+        starts = start[: len(rows)].astype(np.int64), start[len(rows) :].astype(np.int64)
+        return RowCounts(
+            dense_row, place[there], weight, starts[0], rare_row, key[rare], counts.weight[rare], starts[1], exact
+        )
 
-    def add(self, rows: Counts, begin: int, out: Array, scale: float, halves: bool) -> None:
-        """Add `scale` times the product to `out`, whose first row is `begin`; by halves, right of the diagonal is undefined."""
-        if not len(rows.key) or not out.shape[1]:
-            return
+    def add(self, rows: RowCounts, begin: int, end: int, out: Array, first: int, scale: float, halves: bool) -> None:
+        """Add `scale` times the product of some rows to `out`, whose first row is `first`.
+
+        By halves, what it adds right of the diagonal is undefined.
+        """
         xp, width, step = self.device.xp, out.shape[1], out.strides[0] // out.itemsize
-        rows = rows._replace(key=xp.minimum(rows.key, len(self.place) - 1))
-        if self.dense:
-            exact = self.small and rows.small and rows.most * self.most < 2.0**48
-            mine = self._matrix(rows, len(out), begin, exact)
-            if exact:
+        if not width:
+            return
+        part = slice(int(rows.start[begin]), int(rows.start[end]))
+        if self.dense and part.stop > part.start:
+            mine = xp.zeros((end - begin, self.dense), rows.weight.dtype)
+            mine[rows.row[part] - begin, rows.place[part]] = rows.weight[part]
+            target = out[begin - first : end - first]
+            if rows.exact:
                 product = self.device.exact_product(mine, self.matrix[:width])
-                blocks = -(-out.size // 256)
-                self.device.launch("add_scaled", blocks, 256, out, step, product, width, len(out), width, scale)
+                blocks = -(-product.size // 256)
+                self.device.launch("add_scaled", blocks, 256, target, step, product, width, end - begin, width, scale)
             else:
-                out += scale * (mine @ self.matrix[:width].astype(np.float64).T)
-        rare = self.place[rows.key] < 0
-        row, key, weight = rows.example[rare], rows.key[rare], rows.weight[rare]
+                target += scale * (mine @ self.matrix[:width].astype(np.float64).T)
+        part = slice(int(rows.rare_start[begin]), int(rows.rare_start[end]))
+        keys = rows.rare_row[part], rows.rare_key[part], rows.rare_weight[part]
+        columns = self.start, self.column, self.weight
         self.device.launch(
-            *("rare_keys", len(row), THREADS, row, key, weight, self.start, self.column, self.weight),
-            *(out, step, begin, halves, scale),
+            "rare_keys", part.stop - part.start, THREADS, *keys, *columns, out, step, first, halves, scale
         )

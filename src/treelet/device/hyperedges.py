@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from treelet.device.counts import CountProduct, Counts
+from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.strips import THREADS, Columns, Entries, Postings, Strip, starts, strip, strips
+
+COLUMNS_A_THREAD = 4  # as in the device code
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ class Rows:
     level: Array
     code: Array  # per node
     alternatives: tuple[Array, Array, Array, Array]
-    productions: Counts
-    keys: Counts | None
+    productions: RowCounts
+    keys: RowCounts | None
     local: Array
     cells: Any  # per row, at most
 
@@ -274,7 +276,9 @@ class HyperedgeColumns(Columns):
         start = device.to_host(xp.searchsorted(example[there], xp.arange(len(entries.start), dtype=np.int32)))
         parts = Entries(example[there], edge[there].astype(np.int32), weight[there], start.astype(np.int64))
         number = xp.arange(len(graph.head) + 1, dtype=np.int32)
-        keys = self._keys(self._key_numbers(graph, entries), len(entries.start) - 1) if self.keys is not None else None
+        keys = None
+        if self.keys is not None:
+            keys = self.keys.of_rows(self._keys(self._key_numbers(graph, entries), len(entries.start) - 1))
         return Rows(
             graph,
             parts,
@@ -282,7 +286,7 @@ class HyperedgeColumns(Columns):
             xp.zeros_like(graph.head) if self.depth else graph.height[graph.head],
             self._codes(graph, number) if not graph.packed else xp.zeros(0, np.int32),
             self._alternatives(graph, number),
-            self._productions(graph, entries),
+            self.productions.of_rows(self._productions(graph, entries)),
             keys,
             xp.zeros(len(graph.head), np.int32),
             parts.totals(device, self.size[kind[parts.part]]),
@@ -290,14 +294,24 @@ class HyperedgeColumns(Columns):
 
     def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
-        self.productions.add(rows.productions.within(begin, end), begin, out, self.lam, halves)
+        self.productions.add(rows.productions, begin, end, out, begin, self.lam, halves)
         if self.keys is None or rows.keys is None:
             return
-        self.keys.add(rows.keys.within(begin, end), begin, out, self.lam * self.lam, halves)
+        self.keys.add(rows.keys, begin, end, out, begin, self.lam * self.lam, halves)
         sizes = self.size if limit is None else self._up_to(limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
             part = rows.entries.within(first, last)
-            work = strip(self.device, part.example, part.part, part.weight, rows.kind, rows.level, sizes, rows.local)
+            work = strip(
+                self.device,
+                part.example,
+                part.part,
+                part.weight,
+                rows.kind,
+                rows.level,
+                sizes,
+                rows.local,
+                COLUMNS_A_THREAD,
+            )
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 
@@ -319,17 +333,15 @@ class HyperedgeColumns(Columns):
         where = out, out.strides[0] // out.itemsize, begin, halves
         for depth in range(depths):
             last = depth == depths - 1
-            for level in range(len(work.level) - 1):
-                first, end = int(work.level[level]), int(work.level[level + 1])
-                blocks = int(work.chunk_of_level[level + 1] - work.chunk_of_level[level])
-                mine = work.chunk, first, end, work.part, graph.child_start, graph.child
-                own = work.local, work.kind, work.at
-                values_of = (values, below, *work.held.arrays, *self.post.arrays, *where, last, self.lam)
-                if graph.packed:
-                    both = *rows.alternatives, *self.alternatives
-                    self.device.launch("forests_level", blocks, THREADS, *mine, *own, *common, *both, *values_of)
-                else:
-                    self.device.launch("trees_level", blocks, THREADS, *mine, rows.code, *own, *common, *values_of)
+            mine, own = (work.chunk, work.part, graph.child_start, graph.child), (work.local, work.kind, work.at)
+            held = (values, below, *work.held.arrays, *self.post.arrays, *where, last, self.lam)
+            if graph.packed:
+                both = *rows.alternatives, *self.alternatives
+                start = self.device.series("forests_level", THREADS, *mine, *own, *common, *both, *held)
+            else:
+                start = self.device.series("trees_level", THREADS, *mine, rows.code, *own, *common, *held)
+            for first, end, blocks in work.levels():
+                start(blocks, first, end)
             values, below = below, values
 
 

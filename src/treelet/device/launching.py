@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -39,8 +39,25 @@ class Device(ABC):
     """NumPy's functions, for the device's arrays."""
 
     @abstractmethod
+    def _start(self, kernel: str, blocks: int, threads: int, given: str, pointers: Any) -> None:
+        """Start device code that gets what the pointers point to."""
+
     def launch(self, kernel: str, blocks: int, threads: int, *parameters: Any) -> None:
         """Start device code, `threads` (a multiple of 32) a block. Arrays, ints and floats are its parameters."""
+        self.series(kernel, threads, *parameters)(blocks)
+
+    def series(self, kernel: str, threads: int, *parameters: Any) -> Callable[..., None]:
+        """The same several times, with other numbers first: ``start(blocks, 3, 4)`` has the ints 3 and 4 before the parameters."""
+        fixed = [_as_parameter(parameter) for parameter in parameters]
+        letters = "".join(letter for letter, _ in fixed)
+
+        def start(blocks: int, *numbers: int) -> None:
+            values = [*(ctypes.c_longlong(number) for number in numbers), *(value for _, value in fixed)]
+            pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+            if blocks:
+                self._start(kernel, blocks, threads, "l" * len(numbers) + letters, pointers)
+
+        return start
 
     @abstractmethod
     def exact_product(self, A: Array, B: Array) -> Array:
@@ -99,22 +116,8 @@ class Emulated(Device):
         ]
         self._free = free
 
-    def launch(self, kernel: str, blocks: int, threads: int, *parameters: Any) -> None:
-        given = ""
-        values: list[Any] = []
-        for parameter in parameters:
-            if isinstance(parameter, np.ndarray):
-                assert parameter.flags.c_contiguous or kernel in STRIDED, kernel
-                given += _LETTERS[str(parameter.dtype)]
-                values.append(ctypes.c_void_p(parameter.ctypes.data))
-            elif isinstance(parameter, float):
-                given += "d"
-                values.append(ctypes.c_double(parameter))
-            else:
-                given += "l"
-                values.append(ctypes.c_longlong(parameter))
-        pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
-        if blocks and self._launch(kernel.encode(), blocks, threads, given.encode(), pointers):
+    def _start(self, kernel: str, blocks: int, threads: int, given: str, pointers: Any) -> None:
+        if self._launch(kernel.encode(), blocks, threads, given.encode(), pointers):
             raise TypeError(f"no device code {kernel} takes {given}")
 
     def exact_product(self, A: Array, B: Array) -> Array:
@@ -136,10 +139,6 @@ class Emulated(Device):
             self._free = before
 
 
-STRIDED = {"trees_level", "forests_level", "rare_keys", "add_scaled", "mirror", "mirror_single"}
-"""What takes rows of a matrix that may lie further apart than they are long: their distance is a parameter."""
-
-
 class Cuda(Device):
     """An NVIDIA GPU, by CuPy."""
 
@@ -159,22 +158,26 @@ class Cuda(Device):
             raise TreeletError(
                 f"device='cuda' needs an NVIDIA GPU, and CuPy finds none ({error}); use device='cpu'"
             ) from None
-        self.xp = cupy
+        from cupy_backends.cuda.api import driver
+
+        self.xp, self._driver, self._modules = cupy, driver, []
         self._kernels: dict[str, Any] = {}
         self._buffers: dict[int, Any] = {}
         for source in sorted(SOURCES.glob("*.cu")):
             module = cupy.RawModule(code=source.read_text(), options=("--std=c++17", f"-I{SOURCES}"))
+            self._modules.append(module)
             for kernel in _kernels_in(source):
-                self._kernels[kernel] = module.get_function(kernel)
+                self._kernels[kernel] = module.get_function(kernel).kernel.ptr
 
     def described(self) -> str:
         found = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
         return f"{found['name'].decode()}, {found['totalGlobalMem'] / (1 << 30):.0f} GiB"
 
-    def launch(self, kernel: str, blocks: int, threads: int, *parameters: Any) -> None:
-        if blocks:
-            given = tuple(_as_parameter(parameter) for parameter in parameters)
-            self._kernels[kernel]((int(blocks),), (threads,), given)
+    def _start(self, kernel: str, blocks: int, threads: int, given: str, pointers: Any) -> None:
+        stream = self.xp.cuda.get_current_stream().ptr
+        self._driver.launchKernel(
+            *(self._kernels[kernel], blocks, 1, 1, threads, 1, 1, 0, stream, ctypes.addressof(pointers), 0)
+        )
 
     def exact_product(self, A: Array, B: Array) -> Array:
         from cupy_backends.cuda.libs import cublas
@@ -257,10 +260,12 @@ class Cuda(Device):
         return min(free, limit - int(pool.used_bytes())) if limit else free
 
 
-def _as_parameter(value: Any) -> Any:
-    if isinstance(value, float):
-        return np.float64(value)
-    return np.int64(value) if isinstance(value, int | np.integer | bool) else value
+def _as_parameter(value: Any) -> tuple[str, Any]:
+    """Its letter, and what it is for C: arrays by where they are."""
+    if hasattr(value, "dtype") and getattr(value, "shape", ()) != ():
+        place = value.ctypes.data if isinstance(value, np.ndarray) else value.data.ptr
+        return _LETTERS[str(value.dtype)], ctypes.c_void_p(place)
+    return ("d", ctypes.c_double(value)) if isinstance(value, float) else ("l", ctypes.c_longlong(int(value)))
 
 
 def _kernels_in(source: Path) -> list[str]:

@@ -129,6 +129,11 @@ class Strip:
     local: Array
     cells: int
 
+    def levels(self) -> Iterator[tuple[int, int, int]]:
+        """The first and the last of each level, and how many blocks of threads work on it."""
+        blocks = np.diff(self.chunk_of_level)
+        yield from zip(self.level[:-1].tolist(), self.level[1:].tolist(), blocks.tolist(), strict=True)
+
 
 class Columns(ABC):
     """A kernel's columns on a device. Subclasses say what parts are, and start what compares them.
@@ -197,22 +202,33 @@ class Columns(ABC):
 
 
 def strip(
-    device: Device, example: Array, part: Array, weight: Array, kind: Array, level: Array, limit: Array, local: Array
+    device: Device,
+    example: Array,
+    part: Array,
+    weight: Array,
+    kind: Array,
+    level: Array,
+    limit: Array,
+    local: Array,
+    columns_a_thread: int = 1,
 ) -> Strip | None:
     """The parts of some rows' entries; None if there are none.
 
-    `kind` and `level` are those of all parts; `limit`, how many columns each kind has; `local`, memory for a number a part.
+    `kind` and `level` are those of all parts; `limit`, how many columns each kind has; `local`, memory for a number a part;
+    `columns_a_thread`, how many of them a thread of the device code works on.
     """
     xp = device.xp
     if not len(part):
         return None
-    own = xp.unique(part)
-    own = own[xp.argsort(level[own] * np.int64(1 << 32) + xp.arange(len(own), dtype=np.int64))]
+    there = xp.zeros(len(kind), bool)
+    there[part] = True
+    own = xp.flatnonzero(there)
+    own = own[xp.argsort(level[own] * np.int64(1 << 32) + own)].astype(np.int32)
     local[own] = xp.arange(len(own), dtype=np.int32)
     kinds = kind[own]
     width = limit[kinds].astype(np.int64)
     at, chunk = xp.zeros(len(own) + 1, np.int64), xp.zeros(len(own) + 1, np.int64)
-    at[1:], chunk[1:] = xp.cumsum(width), xp.cumsum(-(-width // THREADS))
+    at[1:], chunk[1:] = xp.cumsum(width), xp.cumsum(-(-width // (THREADS * columns_a_thread)))
     levels = level[own]
     edges = xp.flatnonzero(xp.concatenate([xp.ones(1, bool), levels[1:] != levels[:-1]]))
     edges = xp.concatenate([edges, xp.asarray([len(own)])])

@@ -8,6 +8,7 @@
 
 #define KERNEL extern "C" __global__ void
 #define DEVICE static __device__ __forceinline__
+#define DEVICE_MEMBER __device__ __forceinline__
 DEVICE long long block() { return blockIdx.x; }
 DEVICE int thread() { return static_cast<int>(threadIdx.x); }
 DEVICE int threads() { return static_cast<int>(blockDim.x); }

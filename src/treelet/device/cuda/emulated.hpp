@@ -3,6 +3,7 @@
 
 #define KERNEL static void
 #define DEVICE static inline
+#define DEVICE_MEMBER
 #define __restrict__
 
 struct Place {

@@ -25,14 +25,29 @@ struct Columns {
     const int *__restrict__ size;
 };
 
-// Of trees: codes of both sides tell it all.
-DEVICE Child tree_child(const Rows &rows, const Columns &columns, const double *__restrict__ D, int mine, int theirs, double lam) {
-    if (mine <= -2) return mine == theirs ? Child{lam, lam, false} : Child{0, 0, false};
-    const int u = rows.local[mine], kind = rows.kind[u], k = theirs - columns.first[kind];
-    if (k < 0 || k >= columns.size[kind]) return {0, 0, false};
-    const double more = D[rows.at[u] + k];
-    return {lam + more, lam, more != 0};
-}
+// Of trees: codes of both sides tell it all. The row's side is looked up once for several columns.
+struct TreeChild {
+    const int *__restrict__ kid; // the columns' codes at this position
+    const double *__restrict__ D;
+    int mine, first, size;
+    double lam;
+
+    DEVICE_MEMBER TreeChild(const Rows &rows, const Columns &columns, const double *values, int code, const int *codes, double lam_)
+        : kid(codes), D(values), mine(code), first(0), size(0), lam(lam_) {
+        if (mine < 0) return;
+        const int u = rows.local[mine], kind = rows.kind[u];
+        first = columns.first[kind], size = columns.size[kind], D += rows.at[u];
+    }
+    DEVICE_MEMBER Child operator()(int v) const {
+        const int theirs = kid[v];
+        if (mine <= -2) return mine == theirs ? Child{lam, lam, false} : Child{0, 0, false};
+        const int k = theirs - first;
+        if (k < 0 || k >= size) return {0, 0, false};
+        const double more = D[k];
+        return {lam + more, lam, more != 0};
+    }
+    DEVICE_MEMBER bool none() const { return mine == -1; }
+};
 
 struct Alternatives { // of a node: its productions, ascending, with their probabilities
     const long long *__restrict__ start;
@@ -42,56 +57,73 @@ struct Alternatives { // of a node: its productions, ascending, with their proba
 };
 
 // Of forests: the edges of one node with those of the other.
-DEVICE Child forest_child(const Rows &rows, const Columns &columns, const double *__restrict__ D, const Alternatives &mine,
-                          const Alternatives &theirs, int u, int v, double lam) {
-    Child out{0, 0, false};
-    long long j = theirs.start[v];
-    const long long end = theirs.start[v + 1];
-    for (long long i = mine.start[u]; i < mine.start[u + 1]; ++i) {
-        const int production = mine.production[i];
-        while (j < end && theirs.production[j] < production) ++j;
-        for (long long k = j; k < end && theirs.production[k] == production; ++k) {
-            const double both = mine.p[i] * theirs.p[k];
-            double value = lam;
-            if (mine.code[i] >= 0 && theirs.code[k] >= 0) {
-                const int row = rows.local[mine.code[i]];
-                const double more = D[rows.at[row] + theirs.code[k] - columns.first[rows.kind[row]]];
-                value += more;
-                out.deep = out.deep || more != 0;
-            }
-            out.value += both * value, out.linear += both * lam;
-        }
-    }
-    return out;
-}
+struct ForestChild {
+    const Rows &rows;
+    const Columns &columns;
+    const double *__restrict__ D;
+    const Alternatives &mine, &theirs;
+    const int *__restrict__ kid;
+    int u;
+    double lam;
 
-// A block works on one row edge and `threads` columns of its production. With `deepest` 0 the values of children are in D itself,
-// of a lower level; else in `below`, of the former depth.
+    DEVICE_MEMBER Child operator()(int v) const {
+        Child out{0, 0, false};
+        long long j = theirs.start[kid[v]];
+        const long long end = theirs.start[kid[v] + 1];
+        for (long long i = mine.start[u]; i < mine.start[u + 1]; ++i) {
+            const int production = mine.production[i];
+            while (j < end && theirs.production[j] < production) ++j;
+            for (long long k = j; k < end && theirs.production[k] == production; ++k) {
+                const double both = mine.p[i] * theirs.p[k];
+                double value = lam;
+                if (mine.code[i] >= 0 && theirs.code[k] >= 0) {
+                    const int row = rows.local[mine.code[i]];
+                    const double more = D[rows.at[row] + theirs.code[k] - columns.first[rows.kind[row]]];
+                    value += more;
+                    out.deep = out.deep || more != 0;
+                }
+                out.value += both * value, out.linear += both * lam;
+            }
+        }
+        return out;
+    }
+    DEVICE_MEMBER bool none() const { return false; }
+};
+
+constexpr int columns_a_thread = 4;
+
+// A block works on one row edge and so many columns of its production a thread; `below` has the values of children: D itself, of a
+// lower level, or with a limit that of the former depth.
 template <class Children> DEVICE void compare(const long long *chunk, long long first, long long last, const int *edge,
                                               const long long *child_start, const Rows &rows, const Columns &columns,
                                               const int *limit, const int *arity, double *D, const Holders &holders, bool adds,
-                                              double lam, Children child) {
-    const long long at = chunk[first] + block(), u = owner(chunk, first, last, at);
-    const int kind = rows.kind[u], v = static_cast<int>((at - chunk[u]) * threads()) + thread();
-    double rest = 0;
-    if (v < limit[kind]) {
-        double product = 1, linear = 0;
-        int met = 0;
-        bool deep = false;
-        for (int q = 0; q < arity[kind]; ++q) {
-            const Child c = child(child_start[edge[u]] + q, kind, q, v);
+                                              double lam, Children children) {
+    const long long at = chunk[first] + block(), u = owner(chunk, first, last, at), slot = child_start[edge[u]];
+    const int kind = rows.kind[u], begin = static_cast<int>((at - chunk[u]) * threads()) * columns_a_thread + thread();
+    const int end = limit[kind];
+    double product[columns_a_thread], linear[columns_a_thread];
+    int met[columns_a_thread]; // children that meet, and one more if there is something below them
+    for (int r = 0; r < columns_a_thread; ++r) product[r] = 1, linear[r] = 0, met[r] = 0;
+    for (int q = 0; q < arity[kind]; ++q) {
+        const auto child = children(slot + q, kind, q);
+        if (child.none()) continue;
+        for (int r = 0; r < columns_a_thread; ++r) {
+            const int v = begin + r * threads();
+            if (v >= end) continue;
+            const Child c = child(v);
             if (c.linear == 0) continue;
-            product *= 1 + c.value, linear += c.linear;
-            ++met, deep = deep || c.deep;
+            product[r] *= 1 + c.value, linear[r] += c.linear, met[r] += 1 + c.deep;
         }
-        const double more = met ? lam * product - lam : 0;
-        D[rows.at[u] + v] = more;
-        if (met > 1 || deep) rest = more - lam * linear;
     }
-    if (adds) add_to_holders(holders, u, columns.first[kind] + v, rest);
+    for (int r = 0; r < columns_a_thread; ++r) {
+        const int v = begin + r * threads();
+        const double more = met[r] ? lam * product[r] - lam : 0;
+        if (v < end) D[rows.at[u] + v] = more;
+        if (adds) add_to_holders(holders, u, columns.first[kind] + v, v < end && met[r] > 1 ? more - lam * linear[r] : 0);
+    }
 }
 
-KERNEL trees_level(const long long *__restrict__ chunk, long long first, long long last, const int *__restrict__ edge,
+KERNEL trees_level(long long first, long long last, const long long *__restrict__ chunk, const int *__restrict__ edge,
                    const long long *__restrict__ child_start, const int *__restrict__ child, const int *__restrict__ code,
                    const int *__restrict__ local, const int *__restrict__ kind, const long long *__restrict__ row_at,
                    const int *__restrict__ column_first, const int *__restrict__ column_size, const int *__restrict__ limit,
@@ -104,14 +136,13 @@ KERNEL trees_level(const long long *__restrict__ chunk, long long first, long lo
     const Columns columns{column_first, column_size};
     const Holders holders{held_at, held_row, held_weight, post_at, post_column, post_weight, out, width, first_row, halves != 0};
     compare(chunk, first, last, edge, child_start, rows, columns, limit, arity, D, holders, adds != 0, lam,
-            [&](long long slot, int p, int q, int v) {
-                const int mine = code[child[slot]];
-                if (mine == -1) return Child{0, 0, false};
-                return tree_child(rows, columns, below, mine, kid[kid_at[p] + static_cast<long long>(q) * column_size[p] + v], lam);
+            [&](long long slot, int p, int q) {
+                const int *const codes = kid + kid_at[p] + static_cast<long long>(q) * column_size[p];
+                return TreeChild(rows, columns, below, code[child[slot]], codes, lam);
             });
 }
 
-KERNEL forests_level(const long long *__restrict__ chunk, long long first, long long last, const int *__restrict__ edge,
+KERNEL forests_level(long long first, long long last, const long long *__restrict__ chunk, const int *__restrict__ edge,
                      const long long *__restrict__ child_start, const int *__restrict__ child, const int *__restrict__ local,
                      const int *__restrict__ kind, const long long *__restrict__ row_at, const int *__restrict__ column_first,
                      const int *__restrict__ column_size, const int *__restrict__ limit, const int *__restrict__ arity,
@@ -129,8 +160,8 @@ KERNEL forests_level(const long long *__restrict__ chunk, long long first, long 
     const Alternatives mine{mine_start, mine_production, mine_p, mine_code};
     const Alternatives theirs{theirs_start, theirs_production, theirs_p, theirs_code};
     compare(chunk, first, last, edge, child_start, rows, columns, limit, arity, D, holders, adds != 0, lam,
-            [&](long long slot, int p, int q, int v) {
-                const int node = kid[kid_at[p] + static_cast<long long>(q) * column_size[p] + v];
-                return forest_child(rows, columns, below, mine, theirs, child[slot], node, lam);
+            [&](long long slot, int p, int q) {
+                const int *const nodes = kid + kid_at[p] + static_cast<long long>(q) * column_size[p];
+                return ForestChild{rows, columns, below, mine, theirs, nodes, child[slot], lam};
             });
 }

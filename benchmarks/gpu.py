@@ -1,0 +1,314 @@
+"""Kernel matrices on a GPU, beside the CPU on the same trees.
+
+    python -m benchmarks.gpu --check            # every kernel on random banks against the core; writes gpu-check.md and .json
+    python -m benchmarks.gpu [STEP...]          # times; writes gpu.json into --out
+    python -m benchmarks.gpu --page FILE        # the page of such a file
+
+Needs a GPU with CuPy; with `--device emulated` the device code's CPU build does the same, slowly. A time is the best of five after one that is
+not counted. The device's time is that of filling a matrix there, from what was prepared of the trees; preparing, copying to the host, and the whole
+way from a Treebank to a NumPy array are given apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import treelet as tl
+from benchmarks.corpora import staged
+from treelet.device.launching import device_named
+from treelet.gram.neighbours import Index
+from treelet.gram.on_device import DeviceCrew
+from treelet.gram.tiles import fill_tile
+from treelet.structures import ForestBank, SequenceBank, TaggedBank
+from treelet.testing.cases import KERNELS, examples
+
+ROOT = Path(__file__).resolve().parents[1]
+Found = dict[str, Any]
+TREE_KERNELS = {
+    "SST": tl.SubsetTree(lam=0.4),
+    "SST, leaves": tl.SubsetTree(lam=0.4, leaves=True),
+    "SST, depth 3": tl.SubsetTree(lam=0.4, max_depth=3),
+    "ST": tl.Subtree(),
+    "PT": tl.PartialTree(lam=0.4, mu=0.4),
+    "SST, normalised": tl.SubsetTree(lam=0.4).normalized(),
+    "SST, Gaussian": tl.SubsetTree(lam=0.4).normalized().gaussian(1.0),
+    "SST + PT": tl.SubsetTree(lam=0.4) + tl.PartialTree(lam=0.4, mu=0.4),
+}
+QUERIES, K = 1000, 10
+
+
+class Bench:
+    """What measures on a device."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.device = name, device_named(name)
+
+    def wait(self) -> None:
+        if self.name == "cuda":
+            self.device.xp.cuda.Device().synchronize()
+
+    def about(self) -> Found:
+        found = {"cpu": platform.processor() or platform.machine(), "cores": len(os.sched_getaffinity(0)), "date": date.today().isoformat()}  # fmt: skip
+        if self.name == "cuda":
+            properties = self.device.xp.cuda.runtime.getDeviceProperties(0)
+            found |= {"device": properties["name"].decode(), "memory": properties["totalGlobalMem"], "cupy": self.device.xp.__version__}  # fmt: skip
+        return found | {"numpy": np.__version__, "treelet": tl.__version__}
+
+    def best(self, work: Callable[[], Any], times: int = 5) -> float:
+        """Seconds, the best of several after one that is not counted."""
+        work()
+        seconds = []
+        for _ in range(times):
+            self.wait()
+            begin = time.perf_counter()
+            work()
+            self.wait()
+            seconds.append(time.perf_counter() - begin)
+        return min(seconds)
+
+    def once(self, work: Callable[[], Any]) -> tuple[float, Any]:
+        self.wait()
+        begin = time.perf_counter()
+        found = work()
+        self.wait()
+        return time.perf_counter() - begin, found
+
+
+def fresh(bank: Any) -> Any:
+    """The same examples, with nothing known of them."""
+    return type(bank).from_columns(bank.columns)
+
+
+def matrix_times(bench: Bench, kernel: Any, bank: Any, dtype: str, times: int = 5) -> Found:
+    """Preparation, filling, and copying, apart; and the whole way."""
+    device, n = bench.device, len(bank)
+    crew = DeviceCrew(device)
+    bank.weights()
+    prepare = bench.best(lambda: kernel.evaluator(fresh_weights(bank)).on(device), min(times, 3))
+    evaluator = kernel.evaluator(bank).on(device)
+    out = device.xp.empty((n, n), dtype)
+    plan = crew.plan(kernel, bank, None, dtype=out.dtype)
+
+    def fill() -> None:
+
+        for tile in plan.tiles:
+            fill_tile(kernel, evaluator, tile, out[tile.rows.slice, tile.columns.slice])
+        device.mirror(out, 0, n)
+
+    filled = bench.best(fill, times)
+    host = np.empty((n, n), dtype)
+    copied = bench.best(lambda: device.copy(out, host), min(times, 3))
+    rows = np.linspace(0, n - 1, 13).astype(int)
+    core = tl.gram(kernel, bank[rows], bank, n_jobs=-1)
+    error = float((np.abs(host[rows] - core) / np.maximum(np.abs(core), 1e-300))[core != 0].max())
+    out = evaluator = None
+    whole = []
+    for _ in range(2):  # the second: whatever is loaded on first use is there
+        bank, host = fresh(bank), np.empty((n, n), dtype)
+        whole.append(bench.once(lambda: tl.gram(kernel, bank, device=bench.name, out=host))[0])  # noqa: B023
+    return {"trees": n, "dtype": dtype, "prepare_s": prepare, "device_s": filled, "copy_s": copied, "whole_s": min(whole),
+            "pairs_billion": n * (n + 1) / 2e9, "error": error}  # fmt: skip
+
+
+def fresh_weights(bank: Any) -> Any:
+    """Counts are kept; what the device has of the examples is not."""
+    other = fresh(bank)
+    other._weights = bank.weights()
+    return other
+
+
+def cpu_time(kernel: Any, bank: Any, threads: int) -> float:
+    bank = fresh(bank)
+    begin = time.perf_counter()
+    tl.gram(kernel, bank, n_jobs=threads)
+    return time.perf_counter() - begin
+
+
+# --- steps ----------------------------------------------------------------------------------------------------------
+
+
+def ceilings(bench: Bench) -> Found:
+    """What the machine can do: a copy on the device, additions to scattered places, a copy to the host."""
+    xp, device = bench.device.xp, bench.device
+    a = xp.ones(1 << 28)
+    b = xp.empty_like(a)
+    copy = bench.best(lambda: b.__setitem__(Ellipsis, a))
+    host = np.empty(1 << 27)
+    host[...] = 0
+    to_host = bench.best(lambda: device.copy(a[: 1 << 27], host))
+    return {"copy_tb_s": 2 * a.nbytes / copy / 1e12, "to_host_gb_s": host.nbytes / to_host / 1e9}
+
+
+def trees(bench: Bench) -> list[Found]:
+    """All pairs of the WSJ's trees, by all kernels."""
+    bank, rows = staged("WSJ"), []
+    for name, kernel in TREE_KERNELS.items():
+        row = {"kernel": name} | matrix_times(bench, kernel, bank, "float64")
+        rows.append(row | {"one_core_s": cpu_time(kernel, bank, 1)})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def sizes(bench: Bench) -> list[Found]:
+    """By the number of trees: from when on it pays."""
+    bank, rows = staged("all"), []
+    order = np.random.default_rng(0).permutation(len(bank))
+    for n in (250, 1000, 4000, 16000):
+        part = bank[np.sort(order[:n])].compact()
+        for name in ("SST", "PT"):
+            row = {"kernel": name} | matrix_times(bench, TREE_KERNELS[name], part, "float64")
+            rows.append(
+                row
+                | {
+                    "one_core_s": cpu_time(TREE_KERNELS[name], part, 1),
+                    "cores_s": cpu_time(TREE_KERNELS[name], part, -1),
+                }
+            )
+            print(rows[-1], flush=True)
+    return rows
+
+
+def all_trees(bench: Bench) -> list[Found]:
+    """All pairs of all staged trees."""
+    bank, rows = staged("all"), []
+    for name, dtype in (("SST", "float32"), ("SST", "float64"), ("SST, normalised", "float32"), ("ST", "float32")):
+        rows.append({"kernel": name} | matrix_times(bench, TREE_KERNELS[name], bank, dtype, 5))
+        print(rows[-1], flush=True)
+    return rows
+
+
+def partial(bench: Bench) -> list[Found]:
+    """The same, of partial trees."""
+    rows = [{"kernel": "PT"} | matrix_times(bench, TREE_KERNELS["PT"], staged("all"), "float32", 1)]
+    print(rows[-1], flush=True)
+    return rows
+
+
+def _tagged(tree: tl.Tree) -> tl.Tagged:
+    tags = [node.label for node in tree.nodes() if node.is_preterminal]
+    return tl.Tagged(tree.words(), tags)
+
+
+def others(bench: Bench) -> list[Found]:
+    """Forests, tag sequences, features of parses."""
+    wsj, rows = staged("WSJ"), []
+    tagged = TaggedBank([_tagged(tree) for tree in wsj[:2000]])
+    sequences = SequenceBank([tree.words() for tree in wsj[:2000]])
+    grammar = tl.PCFG.from_treebank(wsj)
+    drawn = [tree.words() for tree in grammar.sample(400, 1) if len(tree.words()) <= 15]
+    forests = ForestBank([forest for words in drawn[:300] if (forest := grammar.forest(words, prune=4.0)) is not None])
+    for name, kernel, bank in (
+        ("tagging", tl.Tagging(lam=0.4), tagged),
+        ("locality", tl.Locality(window=3), sequences),
+        ("forest", tl.ForestKernel(lam=0.4), forests),
+    ):
+        rows.append(
+            {"kernel": name} | matrix_times(bench, kernel, bank, "float64") | {"one_core_s": cpu_time(kernel, bank, 1)}
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def million(bench: Bench, n: int = 1_000_000) -> list[Found]:
+    """The nearest of a thousand queries among a million generated trees."""
+    grammar = tl.PCFG.from_treebank(tl.datasets.flights(2000))
+    bank, queries = grammar.sample(n, 1), grammar.sample(QUERIES, 12345)
+    kernel = tl.SubsetTree(lam=0.4).normalized()
+    kernel.self_values(bank, logs=True), kernel.self_values(queries, logs=True)
+    index = Index
+    crew = DeviceCrew(bench.device)
+    seconds, found = bench.once(lambda: index(kernel, bank, None, crew=crew))
+    first, _ = bench.once(lambda: found.nearest(queries, K))
+    again = min(bench.once(lambda: found.nearest(queries, K))[0] for _ in range(3))
+    values, numbers = found.nearest(queries, K)
+    sample = np.arange(0, QUERIES, 20)
+    begin = time.perf_counter()
+    wanted = tl.nearest(kernel, bank, queries[sample], K, n_jobs=-1)
+    cpu = time.perf_counter() - begin
+    row = {"trees": n, "queries": QUERIES, "prepare_s": seconds + first - again, "search_s": again, "cpu_s_of_sample": cpu, "sample": len(sample),
+           "same_numbers": bool((numbers[sample] == wanted[1]).all()), "values_apart": float(np.abs(values[sample] - wanted[0]).max())}  # fmt: skip
+    print(row, flush=True)
+    return [row]
+
+
+def memory(bench: Bench) -> list[Found]:
+    """Under a budget of the device's memory: the most that was taken, and the same values."""
+    bank, kernel, rows = staged("WSJ"), TREE_KERNELS["SST"], []
+    wanted = tl.gram(kernel, bank, n_jobs=-1)
+    for budget in (None, 1 << 30, 1 << 28, 1 << 27):
+        pool = bench.device.xp.get_default_memory_pool() if bench.name == "cuda" else None
+        if pool:
+            pool.free_all_blocks()
+        host = np.empty_like(wanted)
+        seconds, _ = bench.once(lambda: tl.gram(kernel, fresh(bank), device=bench.name, device_memory=budget, out=host))  # noqa: B023
+        rows.append(
+            {
+                "budget": budget,
+                "taken": pool.total_bytes() if pool else None,
+                "seconds": seconds,
+                "error": float(np.abs(host - wanted).max()),
+            }
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+STEPS: dict[str, Callable[[Bench], Any]] = {
+    "ceilings": ceilings, "trees": trees, "all": all_trees, "partial": partial, "sizes": sizes, "others": others, "million": million, "memory": memory,
+}  # fmt: skip
+
+
+def check(bench: Bench, seeds: int) -> Found:
+    """Every kernel of the test matrix on random banks, against the core."""
+    rows, banks = [], 0
+    for name, case in KERNELS.items():
+        worst = {"float64": 0.0, "float32": 0.0}
+        for seed in range(seeds):
+            n = 8 + 7 * seed
+            X, Y = examples(case.kind, n, seed), examples(case.kind, 9, 1000 + seed)
+            banks += 2
+            for dtype in ("float64", "float32"):
+                for other in (None, Y):
+                    wanted = tl.gram(case.kernel, X, other)
+                    found = bench.device.to_host(tl.gram(case.kernel, X, other, device=bench.name, dtype=dtype))
+                    apart = np.abs(found - wanted) / np.maximum(np.abs(wanted), 1e-300)
+                    worst[dtype] = max(worst[dtype], float(apart[wanted != 0].max(initial=0)))
+        rows.append({"kernel": name, **worst})
+        print(f"{name:40} {worst['float64']:.1e} {worst['float32']:.1e}", flush=True)
+    return {"rows": rows, "banks": banks, "seeds": seeds}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("steps", nargs="*", choices=[*STEPS, []])
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--out", type=Path, default=ROOT / "build")
+    given = parser.parse_args()
+    bench = Bench(given.device)
+    about = bench.about()
+    if given.check:
+        results = {"about": about, "check": check(bench, given.seeds)}
+        (given.out / "gpu-check.json").write_text(json.dumps(results, indent=1))
+        return
+    path = given.out / "gpu.json"
+    results = json.loads(path.read_text()) if path.exists() else {}
+    for step in given.steps or STEPS:
+        print(step, flush=True)
+        results |= {"about": about, step: STEPS[step](bench)}
+        path.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
