@@ -116,7 +116,7 @@ class SupportSum(Term):
         height = max(1, STRIP // m)
         for begin in range(0, n, height):
             end = min(n, begin + height)
-            values = evaluator.xp.zeros((end - begin, m))
+            values = (np if device is None else device.xp).zeros((end - begin, m))
             evaluator.fill(begin, end, values, False)
             yield begin, end, values
 
