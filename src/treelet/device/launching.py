@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -158,11 +159,24 @@ class Cuda(Device):
             raise TreeletError(
                 f"device='cuda' needs an NVIDIA GPU, and CuPy finds none ({error}); use device='cpu'"
             ) from None
-        from cupy_backends.cuda.api import driver
-
-        self.xp, self._driver, self._modules = cupy, driver, []
+        self.xp, self._modules = cupy, list[Any]()
         self._kernels: dict[str, Any] = {}
         self._buffers: dict[int, Any] = {}
+        self._copying = Lock()
+        try:
+            self._compile(cupy)
+        except Exception as error:  # whatever is wrong with the toolkit
+            said = " ".join(str(error).split())[:500]
+            raise TreeletError(
+                f"device='cuda' needs the CUDA toolkit's compiler and cuBLAS, as pip install 'treelet[cuda]' puts them beside CuPy ({said}); "
+                "device='cpu' needs nothing"
+            ) from error
+
+    def _compile(self, cupy: Any) -> None:
+        from cupy_backends.cuda.api import driver
+        from cupy_backends.cuda.libs import cublas
+
+        self._driver, self._cublas = driver, cublas
         for source in sorted(SOURCES.glob("*.cu")):
             module = cupy.RawModule(code=source.read_text(), options=("--std=c++17", f"-I{SOURCES}"))
             self._modules.append(module)
@@ -180,8 +194,7 @@ class Cuda(Device):
         )
 
     def exact_product(self, A: Array, B: Array) -> Array:
-        from cupy_backends.cuda.libs import cublas
-
+        cublas = self._cublas
         (m, k), n = A.shape, B.shape[0]
         out = self.xp.empty((m, n), np.float32)
         if not k:
@@ -211,6 +224,10 @@ class Cuda(Device):
         rows = max(1, PIECE // (values.nbytes // len(out)))
         pieces = [slice(begin, min(begin + rows, len(out))) for begin in range(0, len(out), rows)]
         shape = rows, *values.shape[1:]
+        with self._copying:
+            self._copy_pieces(values, out, pieces, shape)
+
+    def _copy_pieces(self, values: Array, out: NDArray[Any], pieces: list[slice], shape: tuple[int, ...]) -> None:
         buffers = [self._pinned(number, shape, values.dtype) for number in range(PIECES)]
         stream = self.xp.cuda.Stream(non_blocking=True)
         self.xp.cuda.get_current_stream().synchronize()
