@@ -160,7 +160,7 @@ class GraphTerm(Term):
         return {**self.__dict__, "at_roots": arrays, "_plain": None, "_scaled": None, "_there": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= {**state, "at_roots": _core.NodeWeights.of(*state["at_roots"])}
+        self.__dict__ |= {"_there": {}, **state, "at_roots": _core.NodeWeights.of(*state["at_roots"])}
 
     @property
     def outputs(self) -> int:
