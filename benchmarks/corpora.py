@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
 import treelet as tl
 from treelet.datasets import corpus
 from treelet.formats.files import open_source
+from treelet.structures import SequenceBank, Tagged, TaggedBank
 
 FILES = {
     "WSJ": [("ptb_sample", "wsj_sample.clean.tsv")],
@@ -32,3 +34,20 @@ def bracketed(name: str) -> Iterator[str]:
 def staged(name: str = "all") -> tl.Treebank:
     """A corpus's trees, or those of all corpora; raises `treelet.errors.FileError` where one is not there."""
     return tl.Treebank(bracketed(name))
+
+
+PRETERMINAL = re.compile(r"\(([^\s()]+) ([^\s()]+)\)")
+
+
+@cache
+def tagged(name: str = "all") -> TaggedBank:
+    """The tags of a corpus's trees over their words."""
+    pairs = (PRETERMINAL.findall(tree) for tree in bracketed(name))
+    return TaggedBank([Tagged([word for _, word in one], [tag for tag, _ in one]) for one in pairs if one])
+
+
+@cache
+def sequences(name: str = "all") -> SequenceBank:
+    """The words of a corpus's trees, and beside them the tags: two types of sequences an example."""
+    pairs = (PRETERMINAL.findall(tree) for tree in bracketed(name))
+    return SequenceBank([{"w": [word for _, word in one], "t": [tag for tag, _ in one]} for one in pairs if one])

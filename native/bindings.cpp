@@ -175,6 +175,8 @@ NB_MODULE(_core, m) {
             "production", [](const Store &s) { return to_numpy(s.production_column()); }, nb::rv_policy::automatic)
         .def_prop_ro(
             "height", [](const Store &s) { return to_numpy(s.height_column()); }, nb::rv_policy::automatic)
+        .def_prop_ro(
+            "productions_below", [](const Store &s) { return to_numpy(s.size_column()); }, nb::rv_policy::automatic)
         .def_static("from_columns", &from_columns, "labels"_a, "label"_a, "child_start"_a, "child"_a);
 
     nb::class_<Stop>(m, "Stop", "A flag that ends long work in the threads that watch it.")

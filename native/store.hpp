@@ -240,6 +240,7 @@ class Store {
     std::vector<Id> child_column() const { return child_.all(); }
     std::vector<Id> production_column() const { return production_.all(); }
     std::vector<Id> height_column() const { return height_.all(); }
+    std::vector<double> size_column() const { return size_.all(); }
 
   private:
     // A production is a label with the ordered labels of the children; words and other nodes of one label are alike.

@@ -64,6 +64,9 @@ class Store:
     @property
     def height(self) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 
+    @property
+    def productions_below(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]: ...
+
     @staticmethod
     def from_columns(labels: Sequence[str], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], child_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Store: ...
 

@@ -1,15 +1,20 @@
 """Matrices by a device: the device code in its CPU build, beside the core, for every kernel there is."""
 
+import sys
+import warnings
+
 import numpy as np
 import pytest
 
 import treelet as tl
+from treelet.device import strips
 from treelet.device.launching import Emulated
-from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletError
-from treelet.gram import operator
+from treelet.device.subtree import SubtreeColumns
+from treelet.errors import KernelOverflowError, NotEnoughMemoryError, ParameterError, TreeletError
 from treelet.testing.cases import KERNELS, examples
 
 CLOSE = 1e-12
+SST = tl.SubsetTree(lam=0.4)
 
 
 def agree(found, wanted, close=CLOSE):
@@ -23,5 +28,133 @@ def agree(found, wanted, close=CLOSE):
 def test_matrices_agree_with_the_core(name):
     case = KERNELS[name]
     X, Y = examples(case.kind, 18, 5), examples(case.kind, 11, 6)
-    agree(tl.gram(case.kernel, X, device="emulated"), tl.gram(case.kernel, X))
-    agree(tl.gram(case.kernel, X, Y, device="emulated"), tl.gram(case.kernel, X, Y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tl.errors.TreeletWarning)  # of kernels that the CPU computes
+        agree(tl.gram(case.kernel, X, device="emulated"), tl.gram(case.kernel, X))
+        agree(tl.gram(case.kernel, X, Y, device="emulated"), tl.gram(case.kernel, X, Y))
+
+
+def test_single_precision_is_rounded_once():
+    trees = examples("trees", 25, 1)
+    for kernel in (SST, SST.normalized(), SST.normalized().gaussian(1.0)):
+        found = tl.gram(kernel, trees, device="emulated", dtype="float32")
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, tl.gram(kernel, trees), rtol=2.0**-23)
+
+
+def test_what_is_given_is_filled(tmp_path):
+    trees = examples("trees", 25, 2)
+    wanted = tl.gram(SST.normalized(), trees)
+    for dtype in (np.float64, np.float32):
+        out = np.full((25, 30), -1.0, dtype)[:, :25]  # rows further apart than they are long
+        assert tl.gram(SST.normalized(), trees, device="emulated", out=out) is out
+        agree(out, wanted, CLOSE if dtype == np.float64 else 1e-6)
+    for name in ("K.npy", "K.zarr"):
+        found = tl.gram(SST.normalized(), trees, device="emulated", out=tmp_path / name, resume=name == "K.npy")
+        agree(np.asarray(found[...]), wanted)
+    grown = tl.gram(SST.normalized(), trees + trees[:5], device="emulated", extend=tmp_path / "K.npy")
+    agree(grown, tl.gram(SST.normalized(), trees + trees[:5]))
+
+
+@pytest.mark.parametrize("budget", [20_000, 200_000, None])
+def test_a_budget_changes_no_value(budget):
+    trees, others = examples("trees", 40, 3), examples("trees", 30, 4)
+    for kernel in (SST, tl.PartialTree(), tl.Subtree(), SST.normalized()):
+        agree(tl.gram(kernel, trees, device="emulated", device_memory=budget), tl.gram(kernel, trees))
+        agree(tl.gram(kernel, trees, others, device="emulated", device_memory=budget), tl.gram(kernel, trees, others))
+        host = np.empty((40, 40))
+        agree(tl.gram(kernel, trees, device="emulated", device_memory=budget, out=host), tl.gram(kernel, trees))
+
+
+class _Small(SubtreeColumns):
+    """Memory for three rows at a time, or for none."""
+
+    rows_at_once = 3
+
+    def fill(self, rows, begin, end, out, limit):
+        out += 1.0  # as an algorithm that fails midway leaves it
+        if end - begin > self.rows_at_once:
+            raise MemoryError("so many bytes")
+        out -= 1.0
+        super().fill(rows, begin, end, out, limit)
+
+
+def test_where_memory_is_short_strips_become_smaller(monkeypatch):
+    monkeypatch.setattr(sys.modules["treelet.device.subtree"], "SubtreeColumns", _Small)
+    trees = examples("trees", 20, 7)
+    agree(tl.gram(tl.Subtree(), trees, device="emulated"), tl.gram(tl.Subtree(), trees))
+    monkeypatch.setattr(_Small, "rows_at_once", 0)
+    with pytest.raises(NotEnoughMemoryError, match="device='emulated' is full"):
+        tl.gram(tl.Subtree(), trees, device="emulated")
+
+
+def test_neighbours_are_the_same():
+    trees, queries = examples("trees", 300, 8), examples("trees", 40, 9)
+    for kernel in (SST.normalized(), SST, SST.normalized().distance(), tl.PartialTree().normalized()):
+        for Q in (None, queries):
+            for k in (1, 4, 40):
+                values, numbers = tl.nearest(kernel, trees, Q, k, device="emulated")
+                wanted = tl.nearest(kernel, trees, Q, k)
+                np.testing.assert_array_equal(numbers, wanted[1])
+                np.testing.assert_allclose(values, wanted[0], rtol=1e-9, atol=1e-7)
+        found = tl.nearest(kernel, trees, queries, threshold=0.8, graph=True, device="emulated")
+        np.testing.assert_array_equal(
+            found.indices, tl.nearest(kernel, trees, queries, threshold=0.8, graph=True).indices
+        )
+
+
+@pytest.mark.parametrize("equals", [0, 60, 400])
+def test_the_largest_of_a_tile_elsewhere(equals, monkeypatch):
+    from treelet.gram import best
+
+    monkeypatch.setattr(best, "MOST", 200)
+    rng = np.random.default_rng(0)
+    tile = rng.random((12, 700))
+    tile[3:9, rng.permutation(700)[:equals]] = 0.99  # more equals than there is room for
+    for k in (1, 5, 30):
+        found, wanted = best.largest_elsewhere(tile, k, 1e-12), best.largest(tile, k, 1e-12)
+        for one, other in zip(best.ranked(*found, 1e-12), best.ranked(*wanted, 1e-12), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_what_cannot_be_is_said(monkeypatch):
+    trees = examples("trees", 4, 1)
+    for device in ("gpu", None, 3):
+        with pytest.raises(ParameterError, match="'device' parameter must be 'cpu' or 'cuda'"):
+            tl.gram(SST, trees, device=device)
+    with pytest.raises(ParameterError, match="device_memory"):
+        tl.gram(SST, trees, device_memory="1GiB")
+    with pytest.raises(ParameterError, match="either client= or device="):
+        tl.gram(SST, trees, device="emulated", client=object())
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(TreeletError, match=r"pip install 'treelet\[cuda\]'"):
+        tl.gram(SST, trees, device="cuda")
+
+
+def test_large_values():
+    large = "(A " * 40 + "(B b) (B b)" + " (B b))" * 40
+    doubled = [large.replace("(B b)", "(B (C c) (D (E e)) (F f))")]
+    for depth in range(5):
+        doubled.append(f"(R {doubled[-1]} {doubled[-1]} {doubled[-1]})" if depth else doubled[-1])
+    trees = [doubled[-1], "(B b)"]
+    with pytest.raises(KernelOverflowError, match="example"):
+        tl.gram(tl.SubsetTree(lam=1), trees, device="emulated")
+    with pytest.raises(KernelOverflowError, match="use device='cpu'"):
+        tl.gram(tl.SubsetTree(lam=1).normalized(), trees, device="emulated")
+
+
+def test_nothing_and_missing_trees():
+    for kernel in (SST, tl.PartialTree(), tl.Subtree(), SST.normalized()):
+        for X, Y in (
+            ([], None),
+            ([], ["(A b)"]),
+            (["(A b)"], []),
+            ([None, "(A b)", tl.Tree("word")], None),
+            ([None], [None]),
+        ):
+            agree(tl.gram(kernel, X, Y, device="emulated"), tl.gram(kernel, X, Y))
+
+
+def test_strips_have_a_row_at_least():
+    device = Emulated(1)
+    assert list(strips.strips(device, np.array([5, 10**12, 3]), 0, 3, None)) == [(0, 1), (1, 2), (2, 3)]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.device.launching import Array, Device
+from treelet.device.strips import starts
 
 OFTEN = 128  # a key is dense if more than one in so many columns has it
 MOST_DENSE = 1 << 14
@@ -29,7 +30,7 @@ class Counts(NamedTuple):
     small: bool
     """Whether all are whole numbers that half precision holds."""
     most: float
-    """The largest sum of squares of an example."""
+    """If so, the largest sum of squares of an example."""
 
     @staticmethod
     def of(device: Device, example: Array, key: Array, weight: Array, examples: int) -> Counts:
@@ -44,7 +45,7 @@ class Counts(NamedTuple):
         example = (both // keys).astype(np.int32)
         start = xp.searchsorted(example, xp.arange(examples + 1, dtype=np.int32))
         small = bool((total == total.round()).all()) and float(abs(total).max()) <= 2048
-        most = float(xp.bincount(example, weights=total**2).max())
+        most = float(xp.bincount(example, weights=total**2).max()) if small else np.inf
         key = (both % keys).astype(np.int32)
         return Counts(example, key, total, device.to_host(start).astype(np.int64), small, most)
 
@@ -79,7 +80,7 @@ class CountProduct:
     def __init__(self, device: Device, counts: Counts, keys: int) -> None:
         self.device, xp = device, device.xp
         self.columns, self.small, self.most = len(counts.start) - 1, counts.small, counts.most
-        often = xp.bincount(counts.key, minlength=keys)
+        often = xp.diff(starts(device, counts.key, keys))
         dense = xp.flatnonzero(often > self.columns // OFTEN + 4)
         if len(dense) > MOST_DENSE:
             dense = xp.sort(dense[xp.argsort(-often[dense])[:MOST_DENSE]])
@@ -95,7 +96,7 @@ class CountProduct:
         order = xp.argsort(key.astype(np.int64) * max(1, self.columns) + column)
         self.column, self.weight = column[order], weight[order]
         self.start = xp.zeros(keys + 2, np.int64)
-        self.start[1 : keys + 1] = xp.cumsum(xp.bincount(key, minlength=keys))
+        self.start[: keys + 1] = starts(device, key, keys)
         self.start[keys + 1] = self.start[keys]
 
     @property
@@ -113,9 +114,9 @@ class CountProduct:
         dense_row, rare_row = counts.example[there], counts.example[rare]
         start = device.to_host(xp.concatenate([xp.searchsorted(dense_row, rows), xp.searchsorted(rare_row, rows)]))
         weight = counts.weight[there].astype(np.float16 if exact else np.float64)
-        starts = start[: len(rows)].astype(np.int64), start[len(rows) :].astype(np.int64)
+        begin = start[: len(rows)].astype(np.int64), start[len(rows) :].astype(np.int64)
         return RowCounts(
-            dense_row, place[there], weight, starts[0], rare_row, key[rare], counts.weight[rare], starts[1], exact
+            dense_row, place[there], weight, begin[0], rare_row, key[rare], counts.weight[rare], begin[1], exact
         )
 
     def add(self, rows: RowCounts, begin: int, end: int, out: Array, first: int, scale: float, halves: bool) -> None:
@@ -136,7 +137,8 @@ class CountProduct:
                 blocks = -(-product.size // 256)
                 self.device.launch("add_scaled", blocks, 256, target, step, product, width, end - begin, width, scale)
             else:
-                target += scale * (mine @ self.matrix[:width].astype(np.float64).T)
+                with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is found in the end
+                    target += scale * (mine @ self.matrix[:width].astype(np.float64).T)
         part = slice(int(rows.rare_start[begin]), int(rows.rare_start[end]))
         keys = rows.rare_row[part], rows.rare_key[part], rows.rare_weight[part]
         columns = self.start, self.column, self.weight

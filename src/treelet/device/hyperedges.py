@@ -9,9 +9,19 @@ import numpy as np
 
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
-from treelet.device.strips import THREADS, Columns, Entries, Postings, Strip, starts, strip, strips
-
-COLUMNS_A_THREAD = 4  # as in the device code
+from treelet.device.numbering import Numbers
+from treelet.device.strips import (
+    COLUMNS_A_THREAD,
+    THREADS,
+    Columns,
+    Entries,
+    Postings,
+    Strip,
+    starts,
+    strip,
+    strips,
+    up_to,
+)
 
 
 @dataclass(frozen=True)
@@ -215,9 +225,9 @@ class HyperedgeColumns(Columns):
         self.keys = None
         if self.depth != 1 and self.kinds:
             numbers = self._key_numbers(graph, entries)
-            self.key = self.xp.unique(numbers[1])
+            self.known_keys = Numbers.of(self.device, numbers[1])
             counts = self._keys(numbers, len(entries.start) - 1)
-            self.keys = CountProduct(self.device, counts, len(self.key))
+            self.keys = CountProduct(self.device, counts, len(self.known_keys))
 
     def _productions(self, graph: Graph, entries: Entries) -> Counts:
         xp = self.xp
@@ -261,11 +271,10 @@ class HyperedgeColumns(Columns):
 
     def _keys(self, numbers: tuple[Array, Array, Array], examples: int) -> Counts:
         """Those of them that columns have, by numbers."""
-        xp = self.xp
         example, key, weight = numbers
-        place = xp.minimum(xp.searchsorted(self.key, key), max(0, len(self.key) - 1))
-        there = self.key[place] == key
-        return Counts.of(self.device, example[there], place[there].astype(np.int32), weight[there], examples)
+        number = self.known_keys.find(key)
+        there = number >= 0
+        return Counts.of(self.device, example[there], number[there], weight[there], examples)
 
     def bind(self, store: Any, weights: Any) -> Rows:
         xp, device = self.xp, self.device
@@ -298,7 +307,7 @@ class HyperedgeColumns(Columns):
         if self.keys is None or rows.keys is None:
             return
         self.keys.add(rows.keys, begin, end, out, begin, self.lam * self.lam, halves)
-        sizes = self.size if limit is None else self._up_to(limit)
+        sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
             part = rows.entries.within(first, last)
             work = strip(
@@ -314,13 +323,6 @@ class HyperedgeColumns(Columns):
             )
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
-
-    def _up_to(self, limit: int) -> Array:
-        """How many columns of each kind there are up to a node."""
-        xp = self.xp
-        below = xp.zeros(len(self.node) + 1, np.int64)
-        below[1:] = xp.cumsum(self.node <= limit)
-        return (below[self.start[1:]] - below[self.start[:-1]]).astype(np.int32)
 
     def _compare(self, rows: Rows, work: Strip, begin: int, out: Array, halves: bool) -> None:
         graph, xp = rows.graph, self.xp

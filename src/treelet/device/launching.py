@@ -319,5 +319,5 @@ def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | N
 def not_enough(device: Device, what: str) -> DeviceMemoryError:
     """The error for something that does not fit into the device's memory."""
     return DeviceMemoryError(
-        f"the memory of device={device.name!r}, or what device_memory= leaves of it, is not enough: {what}. Give more of it, or use device='cpu'"
+        f"the memory of device={device.name!r} is full: {what}. Let more of it be taken (device_memory=), or use device='cpu'"
     )

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from treelet.device.launching import Array, Device, not_enough, out_of_memory
 
 THREADS = 128
+COLUMNS_A_THREAD = 4  # as in the device code, where it has several
 CELLS = 1 << 28
 """Of the matrix that are worked on at once."""
 VALUES = 1 << 33
@@ -47,6 +48,12 @@ class Entries(NamedTuple):
         return Entries(
             self.example[part], self.part[part], self.weight[part], self.start[begin : end + 1] - self.start[begin]
         )
+
+    def where(self, device: Device, there: Array) -> Entries:
+        """Some of them."""
+        example = self.example[there]
+        start = device.to_host(device.xp.searchsorted(example, device.xp.arange(len(self.start), dtype=np.int32)))
+        return Entries(example, self.part[there], self.weight[there], start.astype(np.int64))
 
     def totals(self, device: Device, numbers: Array) -> NDArray[np.int64]:
         """The sum of some numbers, one an entry, for each example."""
@@ -77,11 +84,19 @@ def owners(device: Device, start: Array) -> Array:
 
 
 def starts(device: Device, numbers: Array, count: int) -> Array:
-    """Where each number begins in an ascending array of them, and the end."""
+    """Where each number begins in an array of numbers below `count`, put in ascending order; and the end."""
     xp = device.xp
     out = xp.zeros(count + 1, np.int64)
-    out[1:] = xp.cumsum(xp.bincount(numbers, minlength=count))
+    if len(numbers):  # of nothing CuPy has no bincount
+        out[1:] = xp.cumsum(xp.bincount(numbers, minlength=count))
     return out
+
+
+def up_to(device: Device, node: Array, start: Array, limit: int) -> Array:
+    """How many columns of each kind there are up to a node, of columns whose nodes ascend in each kind."""
+    below = device.xp.zeros(len(node) + 1, np.int64)
+    below[1:] = device.xp.cumsum(node <= limit)
+    return (below[start[1:]] - below[start[:-1]]).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -192,10 +207,9 @@ class Columns(ABC):
         return self._large(out, begin, limit is not None)
 
     def _large(self, out: Array, begin: int, halves: bool) -> tuple[int, int] | None:
-        bad = ~self.xp.isfinite(out)
-        if not bool(bad.any()):
+        if bool(self.xp.isfinite(out.sum())):  # one that is not would show in it
             return None
-        places = np.argwhere(self.device.to_host(bad))
+        places = np.argwhere(self.device.to_host(~self.xp.isfinite(out)))
         if halves:
             places = places[places[:, 1] <= places[:, 0] + begin]
         return (begin + int(places[0][0]), int(places[0][1])) if len(places) else None

@@ -30,7 +30,9 @@ def checked_device(device: Any, device_memory: Any = None, of: object = None) ->
         raise wrong("device", "'cpu' or 'cuda'", device, of)
     memory = parse_memory(device_memory, "device_memory")
     if device == "cpu" and memory is not None:
-        raise ParameterError("device_memory= is what may be taken of a GPU's memory: give device='cuda', too")
+        raise ParameterError(
+            "device_memory= is for device='cuda'; of the CPU's memory, memory= says how much may be taken"
+        )
     return memory
 
 

@@ -81,6 +81,7 @@ class Locality(SequenceKernel):
     """
 
     _algorithm = _core.LocalityColumns
+    _on_device = "locality.LocalityColumns"
     _always_shown = ("window",)
     _attributes: ClassVar[dict[str, str]] = {"theta": "reach"}
 
@@ -187,6 +188,7 @@ class Subsequence(SequenceKernel):
     """
 
     _algorithm = _core.SubsequenceColumns
+    _on_device = "subsequence.SubsequenceColumns"
     _tunable = ("lam",)
     _always_shown = ("lam", "length")
 

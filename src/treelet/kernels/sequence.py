@@ -44,6 +44,7 @@ class Tagging(StoreKernel):
     """
 
     _algorithm = _core.TaggingColumns
+    _on_device = "tagging.TaggingColumns"
     bank = TaggedBank
     _tunable = ("lam",)
     _always_shown = ("lam",)

@@ -47,6 +47,7 @@ class Subtree(TreeKernel):
     """
 
     _algorithm = _core.SubtreeColumns
+    _on_device = "subtree.SubtreeColumns"
     _tunable = ("lam",)
     _always_shown = ("lam",)
 
@@ -160,6 +161,7 @@ class PartialTree(TreeKernel):
     """
 
     _algorithm = _core.PartialTreeColumns
+    _on_device = "partial_tree.PartialTreeColumns"
     _tunable = ("lam", "mu")
     _always_shown: tuple[str, ...] = ("lam", "mu")
 

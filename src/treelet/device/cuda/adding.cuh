@@ -2,6 +2,8 @@
 #pragma once
 #include "common.cuh"
 
+constexpr int columns_a_thread = 4; // where a thread works on several: what is known of the row serves them all
+
 // Which rows hold a row's part, and which columns a column's part, how often.
 struct Holders {
     const long long *__restrict__ row_at;

@@ -1,6 +1,10 @@
 // The device code as a library for the CPU: kernels by their names, started as on a GPU, with what they are given checked.
 #include "counts.cu"
 #include "hyperedges.cu"
+#include "locality.cu"
+#include "partial_tree.cu"
+#include "subsequence.cu"
+#include "tagging.cu"
 #include <cstring>
 #include <utility>
 
@@ -39,5 +43,13 @@ extern "C" __attribute__((visibility("default"))) int treelet_launch(const char 
     CASE(mirror_single);
     CASE(trees_level);
     CASE(forests_level);
+    CASE(tags_level);
+    CASE(windows_beside);
+    CASE(subsequences);
+    CASE(group_masks);
+    CASE(partial_trees_level);
+    CASE(partial_trees_wide);
+    CASE(partial_trees_rows);
+    CASE(partial_trees_columns);
     return 1;
 }

@@ -90,8 +90,6 @@ struct ForestChild {
     DEVICE_MEMBER bool none() const { return false; }
 };
 
-constexpr int columns_a_thread = 4;
-
 // A block works on one row edge and so many columns of its production a thread; `below` has the values of children: D itself, of a
 // lower level, or with a limit that of the former depth.
 template <class Children> DEVICE void compare(const long long *chunk, long long first, long long last, const int *edge,

@@ -1,0 +1,320 @@
+"""Equal features and what is around them: see ``cuda/locality.cu``. Parts are distinct windows, those with one middle of one kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.device.counts import CountProduct, Counts, RowCounts
+from treelet.device.launching import Array, Device
+from treelet.device.numbering import Numbers, distinct, pairs
+from treelet.device.strips import (
+    COLUMNS_A_THREAD,
+    THREADS,
+    Columns,
+    Entries,
+    Postings,
+    owners,
+    starts,
+    strip,
+    strips,
+    up_to,
+)
+
+POSITION, EXACT, COUNT = range(3)
+CHEAPER = 256  # so many multiplications of a dense product take as long as an addition to scattered memory
+FREQUENT, FREQUENT_BYTES = 1 << 12, 1 << 31
+"""Windows that go through a dense product, at most, and what it takes."""
+Types = list[tuple[int, int, float]]
+"""Label, reach to each side of the middle, factor."""
+
+
+def is_sequence(device: Device, start: Array, child: Array) -> Array:
+    """Which nodes of a store are sequences: they lie right above leaves. Trees of another kind do no harm."""
+    arity = start[1:] - start[:-1]
+    first = device.xp.concatenate([child, device.xp.zeros(1, np.int32)])[start[:-1]]
+    return (arity > 0) & (arity[first] == 0)
+
+
+@dataclass(frozen=True)
+class Places:
+    """A store's sequences, written one after the other: places are children of any nodes."""
+
+    feature: Array
+    node: Array
+    type: Array  # -1: none, or none that counts
+    left: Array  # how many features a window has on each side of this middle
+    right: Array
+    reach: Array
+    entries: tuple[Array, Array, Array]  # example, place, weight
+
+    @staticmethod
+    def of(device: Device, store: Any, weights: Any, types: Types) -> Places:
+        xp = device.xp
+        label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
+        number = np.full(
+            max([int(label.max()) if len(label) else -1, *(own for own, _, _ in types)], default=-1) + 1, -1, np.int32
+        )
+        for i, (own, _, factor) in enumerate(types):
+            number[own] = i if factor else -1
+        type_of = xp.where(is_sequence(device, start, child), device.array(number)[label], -1)
+        node = owners(device, start)
+        place = xp.arange(len(child), dtype=np.int64)
+        own = type_of[node]
+        reach = device.array([reach for _, reach, _ in types] + [0], np.int64)[own]
+        left = xp.minimum(place - start[node], reach).astype(np.int32)
+        right = xp.minimum(start[node + 1] - 1 - place, reach).astype(np.int32)
+        entries = Entries.of(device, weights)
+        entries = entries.where(device, (type_of[entries.part] >= 0) & (entries.weight != 0))
+        return Places(label[child], node, own, left, right, reach, entries.spread(device, start))
+
+    def used(self, device: Device) -> Array:
+        out = device.xp.zeros(len(self.feature), bool)
+        out[self.entries[1]] = True
+        return out
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The distinct windows at some places, each as the first place where it is."""
+
+    place: Array
+    at: Array
+    """Which of them is at each place; -1 for none."""
+
+    @staticmethod
+    def of(device: Device, places: Places, kind: Array, there: Array) -> Windows:
+        """With windows of one kind beside each other, in the order of their places."""
+        xp = device.xp
+        at = xp.flatnonzero(there)
+        number = _numbered(device, places, kind, at)
+        order = xp.argsort(pairs(device, number, at))
+        count = int(number.max()) + 1 if len(at) else 0
+        first = at[order[starts(device, number, count)[:-1]]]
+        rank = xp.argsort(pairs(device, kind[first], first))
+        of_number = xp.zeros(count, np.int32)
+        of_number[rank] = xp.arange(count, dtype=np.int32)
+        which = xp.full(len(places.feature), -1, np.int32)
+        which[at] = of_number[number]
+        return Windows(first[rank], which)
+
+    def held(self, device: Device, places: Places, factor: Array | None, examples: int) -> Counts:
+        """How often examples have them, times the types' factors."""
+        example, place, weight = places.entries
+        there = self.at[place] >= 0
+        example, place, weight = example[there], place[there], weight[there]
+        if factor is not None:
+            weight = weight * factor[places.type[place]]
+        return Counts.of(device, example, self.at[place], weight, examples)
+
+    def arrays(self, places: Places) -> tuple[Array, Array, Array, Array]:
+        return places.feature, self.place, places.left[self.place], places.right[self.place]
+
+    def longest(self, places: Places) -> int:
+        return int((places.left[self.place] + places.right[self.place]).max()) + 1 if len(self.place) else 1
+
+
+def _numbered(device: Device, places: Places, kind: Array, at: Array) -> Array:
+    """Numbers for the windows at some places, the same for equal ones.
+
+    Runs of 1, 2, 4, ... features are numbered in turn; a window is two runs, which may overlap.
+    """
+    xp = device.xp
+    left, right = places.left[at], places.right[at]
+    begin, size = at - left, left + right + 1
+    number = distinct(device, pairs(device, kind[at], distinct(device, pairs(device, left, right))))
+    one, other = xp.zeros(len(at), np.int32), xp.zeros(len(at), np.int32)
+    run, length, most = places.feature, 1, int(size.max()) if len(at) else 0
+    while length <= most:
+        here = (size >= length) & (size < 2 * length)
+        one[here], other[here] = run[begin[here]], run[begin[here] + size[here] - length]
+        after = xp.minimum(xp.arange(len(run), dtype=np.int64) + length, len(run) - 1)
+        length *= 2
+        if length <= most:
+            run = distinct(device, pairs(device, run, run[after]))
+    return distinct(device, pairs(device, number, distinct(device, pairs(device, one, other))))
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some of the columns' windows, ordered by kind."""
+
+    windows: tuple[Array, Array, Array, Array]
+    node: Array
+    start: Array  # per kind
+    first: Array
+    size: Array
+    post: Postings
+    held: Counts
+    matrix: Array | None = None
+    """If there is one, values are gathered by window (`each`), and this brings them to the columns."""
+    each: Postings | None = None
+
+    @staticmethod
+    def of(
+        device: Device, places: Places, all_: Windows, kind: Array, held: Counts, there: Array, kinds: int, columns: int
+    ) -> Group:
+        """Of the windows that are `there`; `held` says which columns hold which."""
+        xp = device.xp
+        place = all_.place[there]
+        number = xp.full(len(there), -1, np.int32)
+        number[there] = xp.arange(len(place), dtype=np.int32)
+        own = there[held.key]
+        held = held._replace(example=held.example[own], key=number[held.key[own]], weight=held.weight[own])
+        start = starts(device, kind[place], kinds)
+        return Group(
+            Windows(place, all_.at).arrays(places),
+            places.node[place],
+            start,
+            start[:-1].astype(np.int32),
+            (start[1:] - start[:-1]).astype(np.int32),
+            Postings.of(device, held.example, held.key, held.weight, len(place), columns),
+            held,
+        )
+
+    def gathered(self, device: Device) -> Group:
+        """With a matrix: for windows that many columns hold."""
+        xp, count = device.xp, len(self.node)
+        matrix = xp.zeros((len(self.held.start) - 1, count))
+        matrix[self.held.example, self.held.key] = self.held.weight
+        each = Postings(xp.arange(count + 1, dtype=np.int64), xp.arange(count, dtype=np.int32), xp.ones(count))
+        return replace(self, matrix=matrix, each=each)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is made once of all rows."""
+
+    windows: tuple[Array, Array, Array, Array]
+    kind: Array
+    level: Array
+    entries: Entries
+    middles: RowCounts
+    near: Array
+    local: Array
+    cells: list[NDArray[np.int64]]
+    """For each group of columns."""
+
+
+class LocalityColumns(Columns):
+    """The locality-convolution kernel.
+
+    Parameters
+    ----------
+    types : list of (label, reach, factor)
+    match : int
+        0, 1, 2: by position, exact, count.
+    theta : float
+    """
+
+    def __init__(self, device: Device, store: Any, weights: Any, types: Types, match: int, theta: float) -> None:
+        super().__init__(device, store, weights)
+        self.types, self.match, self.theta = types, match, theta
+        self.alone = 2.0 if match == POSITION else 1.0
+        places = Places.of(device, store, weights, types)
+        used = places.used(device)
+        keys = pairs(device, places.type, places.feature)
+        self.known = Numbers.of(device, keys[used])
+        kind = self.known.find(keys)
+        factor = device.array([factor for _, _, factor in types] + [0], np.float64)
+        example, place, weight = places.entries
+        counts = Counts.of(device, example, kind[place], weight * factor[places.type[place]], self.n_columns)
+        self.middles = CountProduct(device, counts, len(self.known))
+        windows = Windows.of(device, places, kind, used & (places.reach > 0))
+        self.longest = windows.longest(places)
+        held = windows.held(device, places, factor, self.n_columns)
+        frequent = self._frequent(held, kind[windows.place])
+        self.groups = [
+            Group.of(device, places, windows, kind, held, ~frequent, len(self.known), self.n_columns),
+            Group.of(device, places, windows, kind, held, frequent, len(self.known), self.n_columns).gathered(device),
+        ]
+
+    def _frequent(self, held: Counts, kind: Array) -> Array:
+        """Windows for which a dense product is cheaper than additions to all that hold them."""
+        device, xp = self.device, self.xp
+        often = xp.diff(starts(device, held.key, len(kind)))
+        adds = often * xp.diff(starts(device, kind[held.key], len(self.known)))[kind]
+        frequent = adds > self.n_columns**2 // CHEAPER
+        most = min(FREQUENT, FREQUENT_BYTES // (8 * max(1, self.n_columns)))
+        if int(frequent.sum()) > most:
+            frequent[xp.argsort(-adds)[most:]] = False
+        return frequent
+
+    def _near(self, longest: int) -> NDArray[np.float64]:
+        """What a pair of features adds, by how far apart their places are; further apart it adds nothing."""
+        if self.match == EXACT:
+            return np.ones(1)
+        apart = np.arange(self.longest + longest - 1)
+        if self.match == COUNT:
+            return np.ones(len(apart))
+        with np.errstate(over="ignore"):
+            near = np.exp(-((apart[1:] / self.theta) ** 2)) if self.theta else np.zeros(len(apart) - 1)
+        rounding = 2.0**-54 / (self.longest * longest)  # all pairs that add less are lost in it together
+        return np.concatenate([[1.0], near[near > rounding]])
+
+    def bind(self, store: Any, weights: Any) -> Rows:
+        xp, device = self.xp, self.device
+        places = Places.of(device, store, weights, self.types)
+        kind = self.known.find(pairs(device, places.type, places.feature))
+        windows = Windows.of(device, places, kind, places.used(device) & (kind >= 0) & (places.reach > 0))
+        example, place, weight = places.entries
+        there = kind[place] >= 0
+        middles = Counts.of(device, example[there], kind[place[there]], weight[there], len(weights))
+        held = windows.held(device, places, None, len(weights))
+        entries = Entries(held.example, held.key, held.weight, held.start)
+        kind = kind[windows.place]
+        return Rows(
+            windows.arrays(places),
+            kind,
+            xp.zeros_like(kind),
+            entries,
+            self.middles.of_rows(middles),
+            device.array(self._near(windows.longest(places))),
+            xp.zeros(len(kind), np.int32),
+            [entries.totals(device, group.size[kind[entries.part]]) for group in self.groups],
+        )
+
+    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+        halves = limit is not None
+        self.middles.add(rows.middles, begin, end, out, begin, self.alone, halves)
+        for group, cells in zip(self.groups, rows.cells, strict=True):
+            if not len(group.node):
+                continue
+            if group.matrix is not None and group.each is not None:
+                found = self.xp.zeros((end - begin, group.matrix.shape[1]))
+                self._compare(rows, group, cells, begin, end, found, group.each, None)
+                if bool(self.xp.isfinite(found).all()):  # else a product would spoil other columns, too
+                    with np.errstate(over="ignore"):  # what does not fit is found in the end
+                        out += found @ group.matrix[: out.shape[1]].T
+                    continue
+            self._compare(rows, group, cells, begin, end, out, group.post, limit)
+
+    def _compare(
+        self,
+        rows: Rows,
+        group: Group,
+        cells: NDArray[np.int64],
+        begin: int,
+        end: int,
+        out: Array,
+        post: Postings,
+        limit: int | None,
+    ) -> None:
+        """Add what a group's windows give to where `post` says."""
+        halves = limit is not None
+        sizes = group.size if limit is None else up_to(self.device, group.node, group.start, limit)
+        where = out, out.strides[0] // out.itemsize, begin, halves
+        for first, last in strips(self.device, cells, begin, end, self.n_columns if halves else None):
+            part = rows.entries.within(first, last)
+            kinds = rows.kind, rows.level, sizes, rows.local
+            work = strip(self.device, part.example, part.part, part.weight, *kinds, COLUMNS_A_THREAD)
+            if work is None:
+                continue
+            self.device.launch(
+                *("windows_beside", int(work.chunk_of_level[-1]), THREADS, work.chunk, len(work.part), work.part),
+                *(work.kind, *rows.windows, group.first, work.limit, *group.windows, rows.near, len(rows.near)),
+                *(self.match == POSITION, self.alone, *work.held.arrays, *post.arrays, *where),
+            )

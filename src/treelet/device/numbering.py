@@ -1,0 +1,47 @@
+"""Numbers for keys that the columns have, by which rows' keys are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treelet.device.launching import Array, Device
+
+
+def pairs(device: Device, one: Array, other: Array) -> Array:
+    """Two numbers below 2**31 as one key; -1 where one of them is -1."""
+    xp = device.xp
+    return xp.where((one >= 0) & (other >= 0), one.astype(np.int64) << 32 | other.astype(np.int64), -1)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Distinct keys in ascending order; a key's number is its place."""
+
+    device: Device
+    known: Array
+
+    @staticmethod
+    def of(device: Device, keys: Array) -> Numbers:
+        """For all keys but those below 0."""
+        there = keys[keys >= 0]
+        return Numbers(device, device.xp.unique(there) if len(there) else there)
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def find(self, keys: Array) -> Array:
+        """Their numbers, as int32; -1 for those that have none."""
+        xp = self.device.xp
+        if not len(self.known):
+            return xp.full(len(keys), -1, np.int32)
+        place = xp.minimum(xp.searchsorted(self.known, keys), len(self.known) - 1)
+        return xp.where(self.known[place] == keys, place, -1).astype(np.int32)
+
+
+def distinct(device: Device, keys: Array) -> Array:
+    """The place of each key among the distinct ones, as int32."""
+    if not len(keys):
+        return keys.astype(np.int32)
+    return device.xp.unique(keys, return_inverse=True)[1].ravel().astype(np.int32)

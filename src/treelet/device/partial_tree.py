@@ -1,0 +1,341 @@
+"""Partial trees in common: see ``cuda/partial_tree.cu``. Parts are nodes with children, kinds are their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.device.counts import CountProduct, Counts, RowCounts
+from treelet.device.launching import Array, Device
+from treelet.device.strips import THREADS, Columns, Entries, Strip, owners, starts, strip, strips
+from treelet.errors import TreeletError
+
+FEW = 32  # as in the device code
+RUN, BLOCKS = 16, 4096
+"""A block of threads works on so many chunks, at most, as long as there are so many blocks."""
+GENERATION, GENERATIONS = 1 << 14, 16
+"""By halves, columns are left out a generation at a time: of at least so many columns, at most so many."""
+SUMS_BYTES = 1 << 26
+"""Of sums over rows' parts: what the next step gathers from, so that much of it stays in the device's cache."""
+TOGETHER = 4
+"""As in the device code."""
+PIECE = 256
+"""Parts of a column that are added up by one thread, at most."""
+WIDE_BYTES = 1 << 26
+NO_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """A store's nodes on a device."""
+
+    label: Array
+    child_start: Array
+    child: Array
+    arity: Array
+    height: Array
+
+    @staticmethod
+    def of(device: Device, store: Any) -> Nodes:
+        start = device.array(store.child_start, np.int64)
+        arity = (start[1:] - start[:-1]).astype(np.int32)
+        label, child, height = (device.array(each, np.int32) for each in (store.label, store.child, store.height))
+        return Nodes(label, start, child, arity, height)
+
+    def counts(self, device: Device, entries: Entries, which: str) -> Counts:
+        """How often examples have the labels of ``"words"``, of ``"inner"`` nodes or of ``"all"``."""
+        part = entries.part
+        there = (self.arity[part] > 0) == (which == "inner") if which != "all" else self.arity[part] >= 0
+        label, weight = self.label[part[there]], entries.weight[there]
+        return Counts.of(device, entries.example[there], label, weight, len(entries.start) - 1)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is made once of all rows."""
+
+    nodes: Nodes
+    entries: Entries  # of nodes that have columns, those of an example by kind
+    entry_kind: Array
+    kind: Array  # per node
+    counts: list[RowCounts]  # of each product
+    local: Array
+    cells: NDArray[np.int64]  # per row, at most
+    highest: NDArray[np.int64]  # the highest node of all rows up to each
+
+
+class PartialTreeColumns(Columns):
+    """The partial-tree kernel.
+
+    Parameters
+    ----------
+    lam, mu : float
+    leaves : bool
+    terminal : float
+        The terminal factor.
+    similar
+        Words that are alike, of which device code knows nothing: None.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        store: Any,
+        weights: Any,
+        lam: float,
+        mu: float,
+        leaves: bool,
+        terminal: float,
+        similar: Any = None,
+    ) -> None:
+        if similar is not None:
+            raise TreeletError(f"similar words are not compared by device={device.name!r}: use device='cpu'")
+        super().__init__(device, store, weights)
+        xp = self.xp
+        constant = mu * lam * lam
+        self.numbers = lam, mu, constant, constant * terminal
+        nodes, entries = Nodes.of(device, store), Entries.of(device, weights)
+        self._count(nodes, entries, leaves, terminal)
+        held = xp.zeros(len(nodes.label), bool)
+        held[entries.part] = True
+        column = xp.flatnonzero(held & (nodes.arity > 0))
+        kinds, kind = xp.unique(nodes.label[column], return_inverse=True)
+        self.kinds = len(kinds)
+        self.kind_of = xp.full(self.bound + 1, -1, np.int32)
+        self.kind_of[kinds] = xp.arange(self.kinds, dtype=np.int32)
+        if not self.kinds:
+            return
+        column = self._in_groups(nodes, column, kind.ravel(), device.array(store.production))
+        self.node = column.astype(np.int32)
+        place = xp.full(len(nodes.label), -1, np.int32)
+        place[column] = xp.arange(len(column), dtype=np.int32)
+        self._index_children(nodes, column, place)
+        self.kind = self.kind_of[nodes.label[column]]
+        self._in_pieces(entries, place[entries.part])
+
+    def _count(self, nodes: Nodes, entries: Entries, leaves: bool, terminal: float) -> None:
+        """What does not depend on children, as products of counts: of which nodes of rows, with which of columns, times what."""
+        _, _, constant, of_words = self.numbers
+        self.bound = int(nodes.label[entries.part].max()) + 1 if len(entries.part) else 1
+        if leaves and terminal != 1:
+            pairs = [("words", "all", of_words), ("inner", "words", of_words), ("inner", "inner", constant)]
+        else:
+            which = "all" if leaves else "inner"
+            pairs = [(which, which, constant)]
+        self.products = [
+            (mine, CountProduct(self.device, nodes.counts(self.device, entries, theirs), self.bound), scale)
+            for mine, theirs, scale in pairs
+        ]
+
+    def _in_groups(self, nodes: Nodes, column: Array, kind: Array, production: Array) -> Array:
+        """Order columns by label, generation, production; those that agree are a group. Productions that are alike come together."""
+        xp, device = self.xp, self.device
+        count = len(column)
+        each = max(GENERATION, -(-count // GENERATIONS))
+        self.cuts = device.to_host(column[::each])
+        ages = len(self.cuts)
+        age = xp.arange(count, dtype=np.int64) // each
+        shapes, first, shape = xp.unique(production[column], return_index=True, return_inverse=True)
+        node = column[first]
+        like = nodes.arity[node], nodes.label[nodes.child[nodes.child_start[node]]], shapes
+        rank = xp.zeros(len(shapes), np.int64)
+        rank[xp.lexsort(xp.stack([by.astype(np.int64) for by in like[::-1]]))] = xp.arange(len(shapes))
+        key = (kind.astype(np.int64) * ages + age) * len(shapes) + rank[shape.ravel()]
+        keys, group = xp.unique(key, return_inverse=True)
+        group = group.ravel().astype(np.int64)
+        order = xp.argsort(group * count + xp.arange(count, dtype=np.int64))
+        self.group = group[order].astype(np.int32)
+        self.groups = len(keys)
+        sizes = xp.bincount(kind.astype(np.int64) * ages + age, minlength=self.kinds * ages).reshape(self.kinds, ages)
+        up_to = xp.zeros((ages + 1, self.kinds), np.int32)
+        up_to[1:] = xp.cumsum(sizes, axis=1).T
+        self.up_to = up_to  # columns of each kind in the first generations
+        self.size = up_to[ages]
+        self.first = xp.zeros(self.kinds, np.int32)
+        self.first[1:] = xp.cumsum(self.size)[:-1]
+        return column[order]
+
+    def _index_children(self, nodes: Nodes, column: Array, place: Array) -> None:
+        """The columns' children: all first ones of a group, then all second ones. Their labels are the group's."""
+        xp, device = self.xp, self.device
+        group_start = starts(device, self.group, self.groups)
+        first = column[group_start[:-1]]
+        self.arity = nodes.arity[first]
+        self.group_size = (group_start[1:] - group_start[:-1]).astype(np.int32)
+        self.label_at = xp.zeros(self.groups + 1, np.int64)
+        self.label_at[1:] = xp.cumsum(self.arity)
+        group = owners(device, self.label_at)
+        position = xp.arange(len(group), dtype=np.int64) - self.label_at[group]
+        self.child_label = nodes.label[nodes.child[nodes.child_start[first[group]] + position]]
+        self.mask = xp.zeros(self.groups, np.int64)
+        blocks = -(-self.groups // THREADS)
+        device.launch("group_masks", blocks, THREADS, self.groups, self.label_at, self.child_label, self.mask)
+
+        group_at = xp.zeros(self.groups + 1, np.int64)
+        group_at[1:] = xp.cumsum(self.arity.astype(np.int64) * self.group_size)
+        self.kid_at = group_at[self.group] + xp.arange(len(column), dtype=np.int64) - group_start[self.group]
+        end = xp.zeros(len(column) + 1, np.int64)
+        end[1:] = xp.cumsum(nodes.arity[column])
+        owner = owners(device, end)
+        position = xp.arange(len(owner), dtype=np.int64) - end[owner]
+        child = nodes.child[nodes.child_start[column[owner]] + position]
+        self.kid = xp.zeros(len(owner), np.int32)
+        self.kid[self.kid_at[owner] + position * self.group_size[self.group[owner]]] = xp.where(
+            nodes.arity[child] > 0, place[child] - self.first[self.kind_of[nodes.label[child]]], -1
+        )
+        wide = xp.flatnonzero(nodes.arity[column] > FEW)
+        self.wide = wide.astype(np.int64)
+        self.wide_start = starts(device, self.kind_of[nodes.label[column[wide]]], self.kinds)
+
+    def _in_pieces(self, entries: Entries, part: Array) -> None:
+        """The columns' examples: which parts they hold, how often. Those with many parts, as models have, are several pieces."""
+        xp, device = self.xp, self.device
+        there = part >= 0
+        self.part, self.weight = part[there], entries.weight[there]
+        start = starts(device, entries.example[there], self.n_columns)
+        first = xp.zeros(self.n_columns + 1, np.int64)
+        first[1:] = xp.cumsum(-(-(start[1:] - start[:-1]) // PIECE))
+        self.piece_column = owners(device, first)
+        self.piece_start = xp.zeros(len(self.piece_column) + 1, np.int64)
+        number = xp.arange(len(self.piece_column), dtype=np.int64) - first[self.piece_column]
+        self.piece_start[:-1] = start[self.piece_column] + number * PIECE
+        self.piece_start[-1] = len(self.part)
+
+    def bind(self, store: Any, weights: Any) -> Rows:
+        xp, device = self.xp, self.device
+        nodes, entries = Nodes.of(device, store), Entries.of(device, weights)
+        kind = xp.where(nodes.arity > 0, self.kind_of[xp.minimum(nodes.label, self.bound)], -1).astype(np.int32)
+        counts = [product.of_rows(nodes.counts(device, entries, which)) for which, product, _ in self.products]
+        there = xp.flatnonzero(kind[entries.part] >= 0)
+        example, part = entries.example[there], entries.part[there]
+        start = device.to_host(starts(device, example, len(entries.start) - 1))
+        order = example.astype(np.int64) * max(1, self.kinds) + kind[part]
+        order = xp.argsort(order * max(1, len(there)) + xp.arange(len(there), dtype=np.int64))
+        parts = Entries(example, part[order], entries.weight[there][order], start)
+        cells = np.zeros(len(start) - 1, np.int64)
+        if self.kinds:
+            cells = parts.totals(device, self.size[kind[parts.part]])
+        highest = np.full(len(entries.start) - 1, -1, np.int64)
+        full = np.diff(entries.start) > 0  # nodes of a row ascend
+        highest[full] = device.to_host(entries.part[xp.asarray(entries.start[1:][full] - 1)])
+        local = xp.zeros(len(nodes.label), np.int32)
+        return Rows(nodes, parts, kind[parts.part], kind, counts, local, cells, np.maximum.accumulate(highest))
+
+    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+        halves = limit is not None
+        for counts, (_, product, scale) in zip(rows.counts, self.products, strict=True):
+            product.add(counts, begin, end, out, begin, scale, halves)
+        if not self.kinds:
+            return
+        for first, last, ages in self._runs(rows, begin, end, halves):
+            part = rows.entries.within(first, last)
+            sizes, level = self.up_to[ages], rows.nodes.height
+            work = strip(self.device, part.example, part.part, part.weight, rows.kind, level, sizes, rows.local)
+            if work is not None:
+                values = self._compare(rows, work, int(rows.highest[last - 1]) if halves else NO_LIMIT)
+                self._add_up(rows, work, values, first, last, out[first - begin : last - begin], halves)
+
+    def _runs(self, rows: Rows, begin: int, end: int, halves: bool) -> Iterator[tuple[int, int, int]]:
+        """Rows whose values fit, and of how many generations the columns are that they ask for."""
+        ages = np.full(end - begin, len(self.cuts))
+        if halves:
+            ages = np.searchsorted(self.cuts, rows.highest[begin:end], side="right")
+        edges = [0, *(np.flatnonzero(np.diff(ages)) + 1).tolist(), end - begin]
+        for first, last in pairwise(edges):
+            total = self.n_columns if halves else None
+            for one, other in strips(self.device, rows.cells, begin + first, begin + last, total):
+                yield one, other, int(ages[first])
+
+    def _compare(self, rows: Rows, work: Strip, last_node: int) -> Array:
+        """The values of a strip's parts."""
+        if 8 * work.cells > self.device.free_bytes():
+            raise MemoryError(f"{8 * work.cells:,} bytes of values")
+        nodes = rows.nodes
+        values = self.xp.empty(work.cells + 1)
+        common = (
+            *(work.part, nodes.child_start, nodes.child, nodes.label, rows.kind, work.local, work.kind, work.at),
+            *(self.first, work.limit, self.node, self.group, self.arity, self.group_size, self.mask),
+            *(self.label_at, self.child_label, self.kid_at, self.kid),
+            *(values, values, last_node, *self.numbers),
+        )
+        start = self.device.series("partial_trees_level", THREADS, work.chunk, *common)
+        wide = self._wide_pairs(nodes, work)
+        start_wide = wide and self.device.series("partial_trees_wide", 32, *wide.arrays(self), *common)
+        for level, (first, last, chunks) in enumerate(work.levels()):
+            run = max(1, min(RUN, chunks // BLOCKS))
+            start(-(-chunks // run), first, last, run)
+            if wide and start_wide:
+                start_wide(*wide.numbers(level))
+        return values
+
+    def _add_up(self, rows: Rows, work: Strip, values: Array, first: int, last: int, out: Array, halves: bool) -> None:
+        """Add the sums over the parts of rows and columns to the rows `first .. last`."""
+        xp, count = self.xp, len(self.node)
+        start, step = rows.entries.start[first : last + 1], out.strides[0] // out.itemsize
+        own = slice(int(start[0]), int(start[-1]))
+        at = work.at[work.local[rows.entries.part[own]]]
+        mine = xp.asarray(start - start[0]), rows.entry_kind[own], at, rows.entries.weight[own]
+        each = min(last - first, max(1, SUMS_BYTES // (8 * TOGETHER * count)) * TOGETHER)
+        sums = xp.empty(each * count)
+        pieces, blocks = len(self.piece_column), -(-count // THREADS)
+        columns = self.kind, self.first, self.node, values, sums
+        over_rows = self.device.series("partial_trees_rows", THREADS, blocks, count, *mine, *columns)
+        held = self.piece_column, self.piece_start, self.part, self.weight, count, sums
+        over_columns = self.device.series("partial_trees_columns", THREADS, pieces, *held, out, step, halves)
+        for row in range(0, last - first, each):
+            some = min(each, last - first - row)
+            over_rows(some * blocks, row, int(rows.highest[first + row + some - 1]) if halves else NO_LIMIT)
+            over_columns(-(-some // TOGETHER) * -(-pieces // THREADS), some, row, first + row)
+
+    def _wide_pairs(self, nodes: Nodes, work: Strip) -> WidePairs | None:
+        """None if there are none."""
+        xp = self.xp
+        if not len(self.wide):
+            return None
+        arity = nodes.arity[work.part]
+        part = xp.flatnonzero(arity > FEW)
+        if not len(part):
+            return None
+        kind = work.kind[part]
+        pair = xp.zeros(len(part) + 1, np.int64)
+        pair[1:] = xp.cumsum(self.wide_start[kind + 1] - self.wide_start[kind])
+        level = xp.searchsorted(part, xp.asarray(work.level))
+        known = self.device.to_host(xp.concatenate([level, pair[level], arity.max()[None]])).astype(np.int64)
+        half = len(known) // 2
+        most = int(known[-1])
+        blocks = max(1, min(1 << 12, int(np.diff(known[half:-1]).max()), WIDE_BYTES // (8 * most)))
+        return WidePairs(part, pair, known[:half], known[half:-1], xp.empty(blocks * most), most, blocks)
+
+
+@dataclass(frozen=True)
+class WidePairs:
+    """Pairs of which both have more than `FEW` children.
+
+    Attributes
+    ----------
+    part : the rows' wide nodes, in a strip
+    pair : how many pairs come before those of each; all
+    level, pair_of_level : where each level begins among the nodes, and among the pairs
+    memory : for `most` numbers a block
+    """
+
+    part: Array
+    pair: Array
+    level: NDArray[np.int64]
+    pair_of_level: NDArray[np.int64]
+    memory: Array
+    most: int
+    blocks: int
+
+    def arrays(self, columns: PartialTreeColumns) -> tuple[Any, ...]:
+        return self.pair, self.part, columns.wide_start, columns.wide, self.memory, self.most
+
+    def numbers(self, level: int) -> tuple[int, int, int, int]:
+        """How many blocks of threads work on a level; the first and the last of its nodes; the blocks again."""
+        blocks = min(self.blocks, int(self.pair_of_level[level + 1] - self.pair_of_level[level]))
+        return blocks, int(self.level[level]), int(self.level[level + 1]), blocks

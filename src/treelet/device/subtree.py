@@ -1,0 +1,39 @@
+"""Complete subtrees in common: equal ones are one node, so that a product of counts of nodes is all there is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treelet.device.counts import CountProduct, Counts, RowCounts
+from treelet.device.launching import Array, Device
+from treelet.device.strips import Columns, Entries
+
+
+class SubtreeColumns(Columns):
+    """The subtree kernel: keys are nodes that have a production, and the rows' counts have the decay.
+
+    Parameters
+    ----------
+    lam : float
+    """
+
+    def __init__(self, device: Device, store: Any, weights: Any, lam: float) -> None:
+        super().__init__(device, store, weights)
+        self.lam = lam
+        self.nodes = CountProduct(device, self._counts(store, weights, 1.0), len(store))
+
+    def _counts(self, store: Any, weights: Any, lam: float) -> Counts:
+        """How often examples have nodes, times `lam` to the number of productions there."""
+        entries = Entries.of(self.device, weights)
+        below = self.device.array(store.productions_below)[entries.part]
+        there = below > 0
+        weight = entries.weight[there]
+        if lam != 1:
+            weight = weight * self.xp.power(lam, below[there])
+        return Counts.of(self.device, entries.example[there], entries.part[there], weight, len(entries.start) - 1)
+
+    def bind(self, store: Any, weights: Any) -> RowCounts:
+        return self.nodes.of_rows(self._counts(store, weights, self.lam))
+
+    def fill(self, rows: RowCounts, begin: int, end: int, out: Array, limit: int | None) -> None:
+        self.nodes.add(rows, begin, end, out, begin, 1.0, limit is not None)

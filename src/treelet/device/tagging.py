@@ -1,0 +1,179 @@
+"""Pieces of tag sequences in common: see ``cuda/tagging.cu``. Parts are suffixes, and those that begin with the same tags are of one kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.device.counts import CountProduct, Counts, RowCounts
+from treelet.device.launching import Array, Device
+from treelet.device.numbering import Numbers, pairs
+from treelet.device.strips import (
+    COLUMNS_A_THREAD,
+    THREADS,
+    Columns,
+    Entries,
+    Postings,
+    Strip,
+    starts,
+    strip,
+    strips,
+    up_to,
+)
+
+TAGS = 3
+"""So many tags make a kind; shorter pieces are counted."""
+
+
+@dataclass(frozen=True)
+class Chains:
+    """What the kernel sees of a store's nodes: positions of tagged sequences; -1 where there is none."""
+
+    tag: Array
+    words: list[Array]
+    """The word, that of the next position, and so on."""
+    next: Array
+    height: Array
+
+    @staticmethod
+    def of(device: Device, store: Any) -> Chains:
+        xp = device.xp
+        label, start = device.array(store.label), device.array(store.child_start)
+        child = xp.concatenate([device.array(store.child), xp.zeros(2, np.int32)])
+        arity, first = start[1:] - start[:-1], start[:-1]
+        inner = arity > 0
+        second = child[first + 1]
+        after = xp.where((arity > 1) & (arity[second] > 0), second, -1)
+        words = [xp.where(inner, label[child[first]], -1)]
+        for _ in range(1, TAGS):
+            words.append(xp.where(after >= 0, words[-1][after], -1))
+        return Chains(xp.where(inner, label, -1), words, after, device.array(store.height))
+
+    def ahead(self, device: Device, numbers: Array) -> Array:
+        """Of each position, what the next one has."""
+        return device.xp.where(self.next >= 0, numbers[self.next], -1)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is made once of all rows."""
+
+    words: Array  # all first ones of the nodes, then all second ones
+    next: Array  # per node: the next one, if that has a kind
+    kind: Array
+    level: Array
+    entries: Entries
+    pieces: list[RowCounts]
+    local: Array
+    cells: NDArray[np.int64]
+
+
+class TaggingColumns(Columns):
+    """The tagging kernel.
+
+    Parameters
+    ----------
+    lam : float
+    """
+
+    def __init__(self, device: Device, store: Any, weights: Any, lam: float) -> None:
+        super().__init__(device, store, weights)
+        xp = self.xp
+        self.lam = lam
+        chains, entries = Chains.of(device, store), Entries.of(device, weights)
+        used = xp.zeros(len(chains.tag), bool)
+        used[entries.part] = True
+        self.known: list[Numbers] = []
+        pieces, kind = self._pieces(chains, used)
+        self.pieces = [
+            CountProduct(device, self._counts(own, entries), len(known))
+            for own, known in zip(pieces, self.known, strict=False)
+        ]
+        column = xp.flatnonzero(used & (kind >= 0))
+        column = column[xp.argsort(pairs(device, kind[column], column))]
+        self.node, kinds = column, len(self.known[-1])
+        self.start = starts(device, kind[column], kinds)
+        self.first = self.start[:-1].astype(np.int32)
+        self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
+        place = xp.full(len(kind), -1, np.int32)
+        place[column] = xp.arange(len(column), dtype=np.int32)
+        self.next = chains.ahead(device, place)[column].astype(np.int32)
+        self.words = xp.concatenate([words[column] for words in chains.words]).astype(np.int32)
+        there = (place[entries.part] >= 0) & (entries.weight != 0)
+        self.post = Postings.of(
+            device,
+            entries.example[there],
+            place[entries.part[there]],
+            entries.weight[there],
+            len(column),
+            self.n_columns,
+        )
+
+    def _pieces(self, chains: Chains, used: Array | None) -> tuple[list[list[Array]], Array]:
+        """Per node, the numbers of the pieces of 1, 2, ... tags that begin there, one for each choice of tags that have their words;
+        and the kind. With `used`, that is for the columns, numbers are given to what these nodes have.
+        """
+        device = self.device
+
+        def numbered(keys: list[Array], length: int) -> list[Array]:
+            if used is not None:
+                self.known.append(Numbers.of(device, device.xp.concatenate([key[used] for key in keys])))
+            return [self.known[length - 1].find(key) for key in keys]
+
+        none = device.xp.zeros_like(chains.tag)
+        one = numbered([pairs(device, chains.tag, none), pairs(device, chains.tag, chains.words[0] + 1)], 1)
+        pieces = [one]
+        for length in range(2, TAGS):
+            rest = [chains.ahead(device, piece) for piece in pieces[-1]]
+            pieces.append(numbered([pairs(device, first, piece) for first in one for piece in rest], length))
+        (kind,) = numbered([pairs(device, one[0], chains.ahead(device, pieces[-1][0]))], TAGS)
+        return pieces, kind
+
+    def _counts(self, pieces: list[Array], entries: Entries) -> Counts:
+        xp = self.xp
+        piece = xp.concatenate([piece[entries.part] for piece in pieces])
+        example, weight = xp.tile(entries.example, len(pieces)), xp.tile(entries.weight, len(pieces))
+        there = (piece >= 0) & (weight != 0)
+        return Counts.of(self.device, example[there], piece[there], weight[there], len(entries.start) - 1)
+
+    def bind(self, store: Any, weights: Any) -> Rows:
+        xp, device = self.xp, self.device
+        chains, entries = Chains.of(device, store), Entries.of(device, weights)
+        pieces, kind = self._pieces(chains, None)
+        parts = entries.where(device, kind[entries.part] >= 0)
+        return Rows(
+            xp.concatenate(chains.words).astype(np.int32),
+            xp.where(chains.ahead(device, kind) >= 0, chains.next, -1).astype(np.int32),
+            kind,
+            chains.height,
+            parts,
+            [columns.of_rows(self._counts(own, entries)) for columns, own in zip(self.pieces, pieces, strict=True)],
+            xp.zeros(len(kind), np.int32),
+            parts.totals(device, self.size[kind[parts.part]]),
+        )
+
+    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+        halves = limit is not None
+        for length, (columns, own) in enumerate(zip(self.pieces, rows.pieces, strict=True), 1):
+            columns.add(own, begin, end, out, begin, self.lam**length, halves)
+        sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
+        for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
+            part = rows.entries.within(first, last)
+            kinds = rows.kind, rows.level, sizes, rows.local
+            work = strip(self.device, part.example, part.part, part.weight, *kinds, COLUMNS_A_THREAD)
+            if work is not None:
+                self._compare(rows, work, begin, out, halves)
+
+    def _compare(self, rows: Rows, work: Strip, begin: int, out: Array, halves: bool) -> None:
+        values = self.xp.empty(work.cells + 1)
+        where = out, out.strides[0] // out.itemsize, begin, halves
+        start = self.device.series(
+            *("tags_level", THREADS, work.chunk, work.part, rows.next, work.local, work.kind, work.at),
+            *(rows.words, len(rows.next), self.first, self.size, work.limit, self.next, self.words, len(self.next)),
+            *(TAGS, values, *work.held.arrays, *self.post.arrays, *where, self.lam),
+        )
+        for first, end, blocks in work.levels():
+            start(blocks, first, end)
