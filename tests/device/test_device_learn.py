@@ -265,30 +265,29 @@ def test_less_memory_gives_smaller_tiles_and_the_same_values() -> None:
     assert device_named("emulated").free_bytes() > 1 << 30, "what was limited is free again"
 
 
-def test_too_little_memory_is_said() -> None:
-    message = (
-        r"the memory of device='emulated', or what device_memory= leaves of it, is not enough: .* bytes.*device='cpu'"
-    )
-    for call in (
-        lambda: tl.gram(KERNEL, X, device="emulated", device_memory=9, out=np.empty((48, 48))),
-        lambda: operator(KERNEL, X, device="emulated", device_memory=9) @ np.ones(48),
-        lambda: tl.KernelSVC(KERNEL, device="emulated", device_memory=9).fit(X, CLASSES),
-        lambda: CompressedModel.of(SST, X, np.ones((1, 48))).score(X, device="emulated", device_memory=9),
-    ):
-        with pytest.raises(DeviceMemoryError, match=message):
-            call()
-    assert device_named("emulated").free_bytes() > 1 << 30
-
-
-def test_what_the_device_says_of_its_memory_becomes_our_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     full = type("OutOfMemoryError", (Exception,), {})  # CuPy's has that name
 
     def array(self: Emulated, *rest: Any) -> Any:
         raise full("Out of memory allocating 7 bytes")
 
+    model = CompressedModel.of(SST, X, np.ones((1, 48)))
     monkeypatch.setattr(Emulated, "array", array)
-    with pytest.raises(DeviceMemoryError, match="allocating 7 bytes"):
-        tl.gram(KERNEL, X, device="emulated")
+    message = (
+        r"the memory of device='emulated' is full: Out of memory allocating 7 bytes\. .*device_memory=.*device='cpu'"
+    )
+    for call in (
+        lambda: tl.gram(KERNEL, X, device="emulated", device_memory="1MB", out=np.empty((48, 48))),
+        lambda: tl.nearest(KERNEL, X, device="emulated", device_memory="1MB"),
+        lambda: operator(KERNEL, X, device="emulated", device_memory="1MB") @ np.ones(48),
+        lambda: reduce(KERNEL, X, None, print, device="emulated", device_memory="1MB"),
+        lambda: tl.KernelSVC(KERNEL, device="emulated", device_memory="1MB").fit(X, CLASSES),
+        lambda: Nearest(KERNEL, device="emulated", device_memory="1MB").fit(X),
+        lambda: model.score(X, device="emulated", device_memory="1MB"),
+    ):
+        with pytest.raises(DeviceMemoryError, match=message):
+            call()
+    assert device_named("emulated").free_bytes() > 1 << 30, "what was limited is free again"
 
 
 # --- errors and warnings --------------------------------------------------------------------------------------------

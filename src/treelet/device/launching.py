@@ -313,11 +313,7 @@ def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | N
         return error
     if type(error).__name__ != "OutOfMemoryError" and not isinstance(error, MemoryError):
         return None
-    return not_enough(device, str(error).rstrip("."))
-
-
-def not_enough(device: Device, what: str) -> DeviceMemoryError:
-    """The error for something that does not fit into the device's memory."""
+    what = str(error).rstrip(".")
     return DeviceMemoryError(
         f"the memory of device={device.name!r} is full: {what}. Let more of it be taken (device_memory=), or use device='cpu'"
     )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.device.launching import Array, Device, not_enough, out_of_memory
+from treelet.device.launching import Array, Device, out_of_memory
 
 THREADS = 128
 COLUMNS_A_THREAD = 4  # as in the device code, where it has several
@@ -261,13 +261,10 @@ def strips(
 
     `cells`: how many values each row has, at most; by halves, of so many columns in all (`halves`), it has its part of them.
     """
-    free = device.free_bytes()
-    most = max(1, min(VALUES, free // 4) // 8)
+    most = max(1, min(VALUES, device.free_bytes() // 4) // 8)
     first, total = begin, 0
     for row in range(begin, end):
         own = int(cells[row]) if halves is None else int(cells[row]) * (row + 1) // halves
-        if 8 * own > free:
-            raise not_enough(device, f"the values of example {row} take {8 * own:,} bytes, there are {free:,}")
         if row > first and total + own > most:
             yield first, row
             first, total = row, 0

@@ -185,7 +185,7 @@ class Index:
     def prepare(self) -> None:
         """Make now what is kept."""
         if isinstance(self.crew, DeviceCrew):
-            self.kernel.evaluator(self.data[:1], self.data).on(self.crew.device)
+            self.crew.prepare(self.kernel, self.data)
         elif len(column_blocks(len(self), self.needs.index + self.needs.thread, self.budget)) <= 1:
             self.kernel.evaluator(self.data[:0], self.data).ready()
 

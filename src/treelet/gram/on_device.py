@@ -121,6 +121,12 @@ class DeviceCrew:
                 raise
             raise full from None
 
+    def prepare(self, kernel: Pairwise, Y: Any) -> None:
+        """Make now what columns that keep it need there, unless they are done in blocks."""
+        with self.taken():
+            if len(self.plan(kernel, Y[:1], Y, dtype=FLOAT).blocks) == 1:
+                kernel.evaluator(Y[:1], Y).on(self.device)
+
     def holds(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> bool:
         """Whether a matrix fits into half of what there is."""
         return shape[0] * shape[1] * dtype.itemsize <= self.budget // 2
