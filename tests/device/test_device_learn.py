@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,13 +16,14 @@ import pytest
 from sklearn.base import clone
 
 import treelet as tl
-from conftest import fail, run, succeed
+from conftest import ROOT, fail, run, succeed
 from treelet.datasets import flights
 from treelet.device.launching import Cuda, Emulated, device_named
 from treelet.errors import DeviceMemoryError, KernelOverflowError, ParameterError, TreeletError, TreeletWarning
 from treelet.gram import operator, parse_memory, reduce
 from treelet.gram.on_device import DeviceCrew
 from treelet.gram.products import Products
+from treelet.kernels.store import StoreKernel
 from treelet.learn import RLS, Nearest, RankRLS, RankSVM, growing
 from treelet.learn.model import CompressedModel
 from treelet.learn.selection import select
@@ -348,6 +350,15 @@ def test_a_kernel_without_device_code_is_copied_with_one_warning(name: str) -> N
         (warning,) = told
         assert issubclass(warning.category, TreeletWarning)
         assert f"no code for {'Bag' if 'bag' in name else 'Smoothed'}: one thread" in str(warning.message)
+
+
+def test_the_page_names_the_kernels_that_have_device_code() -> None:
+    page = (ROOT / "docs" / "gpu.md").read_text(encoding="utf-8")
+    (named,) = re.findall(r"^\| (.*?) \| by device code", page, flags=re.MULTILINE)
+    kernels = [
+        kernel for kernel in vars(tl.kernels).values() if isinstance(kernel, type) and issubclass(kernel, StoreKernel)
+    ]
+    assert set(re.findall(r"`(\w+)`", named)) == {kernel.__name__ for kernel in kernels if kernel._on_device}
 
 
 @pytest.mark.parametrize("sparse", [False, True])
