@@ -1,8 +1,12 @@
-"""Whatever computes kernel values, by a device: the device code in its CPU build, beside the same on the CPU."""
+"""Whatever computes kernel values, by a device: the device code in its CPU build, beside the same on the CPU.
+
+With ``TREELET_TEST_DEVICE=cuda`` in the environment, by a GPU.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import sys
@@ -18,7 +22,7 @@ from sklearn.base import clone
 import treelet as tl
 from conftest import ROOT, fail, run, succeed
 from treelet.datasets import flights
-from treelet.device.launching import Cuda, Emulated, device_named
+from treelet.device.launching import Cuda, device_named, on_host
 from treelet.errors import DeviceMemoryError, KernelOverflowError, ParameterError, TreeletError, TreeletWarning
 from treelet.gram import operator, parse_memory, reduce
 from treelet.gram.on_device import DeviceCrew
@@ -29,6 +33,9 @@ from treelet.learn.model import CompressedModel
 from treelet.learn.selection import select
 from treelet.testing.cases import KERNELS, examples
 
+DEVICE = os.environ.get("TREELET_TEST_DEVICE", "emulated")
+KIND = type(device_named(DEVICE))
+tiny = pytest.mark.skipif(DEVICE == "cuda", reason="where a limit is real, there must be room for the examples")
 SST = tl.SubsetTree(lam=0.5)
 KERNEL = SST.normalized()
 BANK = flights(70)
@@ -47,19 +54,21 @@ def no_warnings() -> Iterator[None]:
 
 
 def close(found: Any, wanted: Any, tolerance: float = 1e-9) -> None:
-    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * np.abs(wanted).max(initial=1e-300))
+    np.testing.assert_allclose(
+        on_host(found), wanted, rtol=tolerance, atol=tolerance * np.abs(wanted).max(initial=1e-300)
+    )
 
 
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The device code that is started from now on."""
     started: list[str] = []
-    start = Emulated._start
+    start = KIND._start
 
-    def noted(self: Emulated, kernel: str, *rest: Any) -> None:
+    def noted(self: Any, kernel: str, *rest: Any) -> None:
         started.append(kernel)
         start(self, kernel, *rest)
 
-    monkeypatch.setattr(Emulated, "_start", noted)
+    monkeypatch.setattr(KIND, "_start", noted)
     return started
 
 
@@ -101,7 +110,7 @@ def test_an_estimator_is_that_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPa
     estimator, targets, says = ESTIMATORS[name]
     plain = clone(estimator).fit(X, *targets)
     started = launches(monkeypatch)
-    found = clone(estimator).set_params(device="emulated").fit(X, *targets)
+    found = clone(estimator).set_params(device=DEVICE).fit(X, *targets)
     fitted = len(started)
     close(says(found), says(plain))
     assert len(started) > fitted, "predictions were not made on the device"
@@ -113,7 +122,7 @@ def test_a_perceptron_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = KERNEL.gaussian(1.0)
     plain = tl.VotedPerceptron(kernel).fit(X, SIZES, QID)
     started = launches(monkeypatch)
-    found = tl.VotedPerceptron(kernel, device="emulated").fit(X, SIZES, QID)
+    found = tl.VotedPerceptron(kernel, device=DEVICE).fit(X, SIZES, QID)
     assert started
     np.testing.assert_array_equal(found.updates_, plain.updates_)
 
@@ -122,7 +131,7 @@ def test_a_choice_by_cross_validation(monkeypatch: pytest.MonkeyPatch) -> None:
     kernels = [KERNEL, 0.5 * KERNEL + 1, tl.SubsetTree(0.2)]
     plain = select(kernels, X, CLASSES, grid={"C": [1.0, 10.0]}, cv=3)
     started = launches(monkeypatch)
-    found = select(kernels, X, CLASSES, estimator=tl.KernelSVC(device="emulated"), grid={"C": [1.0, 10.0]}, cv=3)
+    found = select(kernels, X, CLASSES, estimator=tl.KernelSVC(device=DEVICE), grid={"C": [1.0, 10.0]}, cv=3)
     assert started
     assert [trial.score for trial in found.trials] == [trial.score for trial in plain.trials]
 
@@ -145,20 +154,20 @@ def test_scores_of_any_kernel(name: str) -> None:
     wanted = model.score(data)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "device=", TreeletWarning)
-        found = model.score(data, device="emulated", progress=True)
+        found = model.score(data, device=DEVICE, progress=True)
     scale = np.abs(wanted).max(axis=0, initial=1e-300)
     assert (np.abs(found - wanted) <= 1e-11 * scale).all()
 
 
 def test_what_is_made_of_a_model_is_kept_and_not_pickled() -> None:
     model = CompressedModel.of(SST + SST.normalized(), X, np.ones((1, len(X))))
-    wanted = model.score(MORE, device="emulated")
-    kept = [term._there["emulated"] for term in model.terms]
-    np.testing.assert_array_equal(model.score(MORE, device="emulated"), wanted)
-    assert [term._there["emulated"] for term in model.terms] == kept
+    wanted = model.score(MORE, device=DEVICE)
+    kept = [term._there[DEVICE] for term in model.terms]
+    np.testing.assert_array_equal(model.score(MORE, device=DEVICE), wanted)
+    assert [term._there[DEVICE] for term in model.terms] == kept
     copied = pickle.loads(pickle.dumps(model))
     assert [term._there for term in copied.terms] == [{}, {}]
-    np.testing.assert_array_equal(copied.score(MORE, device="emulated"), wanted)
+    np.testing.assert_array_equal(copied.score(MORE, device=DEVICE), wanted)
 
 
 def test_trees_too_large_for_a_float64_are_scored_by_the_cpu() -> None:
@@ -166,13 +175,13 @@ def test_trees_too_large_for_a_float64_are_scored_by_the_cpu() -> None:
     wide = f"(B {' '.join(['(A (A x) (A y))'] * 700)})"
     model = CompressedModel.of(tl.SubsetTree(lam=1).normalized(), [wide, deep, *X], np.ones((1, 2 + len(X))))
     wanted = model.score([wide, deep, *X])
-    close(model.score([wide, deep, *X], device="emulated"), wanted)
+    close(model.score([wide, deep, *X], device=DEVICE), wanted)
     with pytest.raises(KernelOverflowError, match="device='cpu'"):
-        tl.gram(tl.SubsetTree(lam=1).normalized(), [wide, deep], device="emulated")
+        tl.gram(tl.SubsetTree(lam=1).normalized(), [wide, deep], device=DEVICE)
 
 
 def test_a_file_never_asks_for_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = tl.KernelSVC(KERNEL, device="emulated", device_memory="1GiB").fit(X, CLASSES)
+    found = tl.KernelSVC(KERNEL, device=DEVICE, device_memory="1GiB").fit(X, CLASSES)
     path = tmp_path / "m.treelet"
     tl.save(found, path)
     started = launches(monkeypatch)
@@ -181,14 +190,14 @@ def test_a_file_never_asks_for_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not {"device", "device_memory"} & tl.learn.card(path)["parameters"].keys()
     close(loaded.decision_function(MORE), found.set_params(device="cpu", device_memory=None).decision_function(MORE))
     assert not started
-    close(loaded.set_params(device="emulated").decision_function(MORE), found.decision_function(MORE))
+    close(loaded.set_params(device=DEVICE).decision_function(MORE), found.decision_function(MORE))
     assert started, "nor does it hinder"
 
 
 def test_copies_keep_the_device() -> None:
-    found = tl.KernelSVC(KERNEL, device="emulated", device_memory="1GiB").fit(X, CLASSES)
+    found = tl.KernelSVC(KERNEL, device=DEVICE, device_memory="1GiB").fit(X, CLASSES)
     for other in (clone(found), pickle.loads(pickle.dumps(found))):
-        assert (other.get_params()["device"], other.device_memory) == ("emulated", "1GiB")
+        assert (other.get_params()["device"], other.device_memory) == (DEVICE, "1GiB")
     close(pickle.loads(pickle.dumps(found)).decision_function(MORE), found.decision_function(MORE))
     old = pickle.loads(pickle.dumps(found))
     del old.__dict__["device"], old.__dict__["device_memory"]  # from before there were any
@@ -199,7 +208,7 @@ def test_neighbours_by_another_device_after_the_fit(monkeypatch: pytest.MonkeyPa
     search = Nearest(KERNEL, 3).fit(X)
     wanted = search.kneighbors(MORE)
     started = launches(monkeypatch)
-    found = search.set_params(device="emulated").kneighbors(MORE)
+    found = search.set_params(device=DEVICE).kneighbors(MORE)
     assert started
     close(found[0], wanted[0])
     np.testing.assert_array_equal(found[1], wanted[1])
@@ -211,13 +220,20 @@ def test_neighbours_by_another_device_after_the_fit(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("name", "memory"),
-    [("sst", None), ("sst", "9KB"), ("forest", None), ("gaussian of forests", "30KB"), ("linear", "9KB")],
+    [
+        ("sst", None),
+        ("forest", None),
+        *(
+            pytest.param(*case, marks=tiny)
+            for case in [("sst", "9KB"), ("gaussian of forests", "30KB"), ("linear", "9KB")]
+        ),
+    ],
 )
 def test_products_and_tiles(name: str, memory: str | None) -> None:
     case = KERNELS[name]
     data, others = examples(case.kind, 50, 5), examples(case.kind, 23, 6)
     V, W = np.random.default_rng(0).normal(size=(50, 3)), np.random.default_rng(1).normal(size=23)
-    means: dict[str, Any] = {"device": "emulated", "device_memory": memory}
+    means: dict[str, Any] = {"device": DEVICE, "device_memory": memory}
     K, across = tl.gram(case.kernel, data), tl.gram(case.kernel, data, others)
     square, wide = operator(case.kernel, data, **means), operator(case.kernel, data, others, **means)
     for found, wanted in [
@@ -241,55 +257,57 @@ def test_products_and_tiles(name: str, memory: str | None) -> None:
         close(tiles, wanted, 1e-12)
 
 
+@tiny
 def test_a_matrix_that_fits_stays_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     V = np.ones((48, 2))
     started = launches(monkeypatch)
     for memory, stays in ((None, True), ("20KB", False)):
-        products = Products(KERNEL, X, device="emulated", device_memory=memory)
+        products = Products(KERNEL, X, device=DEVICE, device_memory=memory)
         products.times(V)
         once = len(started)
         products.times(V)
         assert (len(started) == once) == stays
 
 
+@tiny
 def test_less_memory_gives_smaller_tiles_and_the_same_values() -> None:
     wanted, sizes = KERNEL(X), []
     for memory in ("1GB", "30KB", "6KB"):
-        crew = DeviceCrew(Emulated(), parse_memory(memory))
+        crew = DeviceCrew(device_named(DEVICE), parse_memory(memory))
         plan = crew.plan(KERNEL, X, None, dtype=np.dtype(float))
         sizes.append(max(tile.shape[0] * tile.shape[1] for tile in plan.tiles))
         out = np.empty(wanted.shape)
-        tl.gram(KERNEL, X, device="emulated", device_memory=memory, out=out)
+        tl.gram(KERNEL, X, device=DEVICE, device_memory=memory, out=out)
         close(out, wanted, 1e-12)
-        clf = tl.KernelSVC(KERNEL, device="emulated", device_memory=memory).fit(X, CLASSES)
+        clf = tl.KernelSVC(KERNEL, device=DEVICE, device_memory=memory).fit(X, CLASSES)
         close(clf.decision_function(MORE), tl.KernelSVC(KERNEL).fit(X, CLASSES).decision_function(MORE))
     assert sizes[0] > sizes[1] > sizes[2]
-    assert device_named("emulated").free_bytes() > 1 << 30, "what was limited is free again"
+    assert device_named(DEVICE).free_bytes() > 1 << 30, "what was limited is free again"
 
 
 def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     full = type("OutOfMemoryError", (Exception,), {})  # CuPy's has that name
 
-    def array(self: Emulated, *rest: Any) -> Any:
+    def array(self: Any, *rest: Any) -> Any:
         raise full("Out of memory allocating 7 bytes")
 
     model = CompressedModel.of(SST, X, np.ones((1, 48)))
-    monkeypatch.setattr(Emulated, "array", array)
+    monkeypatch.setattr(KIND, "array", array)
     message = (
-        r"the memory of device='emulated' is full: Out of memory allocating 7 bytes\. .*device_memory=.*device='cpu'"
+        rf"the memory of device='{DEVICE}' is full: Out of memory allocating 7 bytes\. .*device_memory=.*device='cpu'"
     )
     for call in (
-        lambda: tl.gram(KERNEL, X, device="emulated", device_memory="1MB", out=np.empty((48, 48))),
-        lambda: tl.nearest(KERNEL, X, device="emulated", device_memory="1MB"),
-        lambda: operator(KERNEL, X, device="emulated", device_memory="1MB") @ np.ones(48),
-        lambda: reduce(KERNEL, X, None, print, device="emulated", device_memory="1MB"),
-        lambda: tl.KernelSVC(KERNEL, device="emulated", device_memory="1MB").fit(X, CLASSES),
-        lambda: Nearest(KERNEL, device="emulated", device_memory="1MB").fit(X),
-        lambda: model.score(X, device="emulated", device_memory="1MB"),
+        lambda: tl.gram(KERNEL, X, device=DEVICE, device_memory="1MB", out=np.empty((48, 48))),
+        lambda: tl.nearest(KERNEL, X, device=DEVICE, device_memory="1MB"),
+        lambda: operator(KERNEL, X, device=DEVICE, device_memory="1MB") @ np.ones(48),
+        lambda: reduce(KERNEL, X, None, print, device=DEVICE, device_memory="1MB"),
+        lambda: tl.KernelSVC(KERNEL, device=DEVICE, device_memory="1MB").fit(X, CLASSES),
+        lambda: Nearest(KERNEL, device=DEVICE, device_memory="1MB").fit(X),
+        lambda: model.score(X, device=DEVICE, device_memory="1MB"),
     ):
         with pytest.raises(DeviceMemoryError, match=message):
             call()
-    assert device_named("emulated").free_bytes() > 1 << 30, "what was limited is free again"
+    assert device_named(DEVICE).free_bytes() > 1 << 30, "what was limited is free again"
 
 
 # --- errors and warnings --------------------------------------------------------------------------------------------
@@ -309,7 +327,7 @@ def test_what_a_device_can_be() -> None:
             with pytest.raises(ParameterError, match=r"The 'device' parameter.* must be 'cpu' or 'cuda'. Got "):
                 call(device)
     with pytest.raises(ParameterError, match="The 'device_memory' parameter must be a positive number"):
-        tl.gram(KERNEL, X, device="emulated", device_memory="much")
+        tl.gram(KERNEL, X, device=DEVICE, device_memory="much")
     with pytest.raises(ParameterError, match="device_memory= is for device='cuda'"):
         tl.KernelSVC(KERNEL, device_memory="1GiB").fit(X, CLASSES)
 
@@ -337,11 +355,11 @@ def test_without_cupy_or_a_gpu_one_line_says_what_to_do(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("name", ["smoothed", "bag of gaussian", "smoothed and more"])
 def test_a_kernel_without_device_code_is_copied_with_one_warning(name: str) -> None:
     case = KERNELS[name]
-    data = examples(case.kind, 12, 3)
+    data, budget = examples(case.kind, 12, 3), None if DEVICE == "cuda" else "2KB"  # in several blocks of columns
     model = CompressedModel.of(case.kernel, data, np.ones((1, 12)))
     for call, wanted in (
-        (lambda: tl.gram(case.kernel, data, device="emulated", device_memory="2KB", out=np.empty((12, 12))), None),
-        (lambda: model.score(data, device="emulated"), model.score(data)),
+        (lambda: tl.gram(case.kernel, data, device=DEVICE, device_memory=budget, out=np.empty((12, 12))), None),
+        (lambda: model.score(data, device=DEVICE), model.score(data)),
     ):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -362,7 +380,7 @@ def test_the_page_names_the_kernels_that_have_device_code() -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("free", [1 << 30, 1 << 12])
+@pytest.mark.parametrize("free", [1 << 30, pytest.param(1 << 12, marks=tiny)])
 def test_vectors_are_multiplied_there(sparse: bool, free: int) -> None:
     import scipy.sparse as sp
 
@@ -371,9 +389,9 @@ def test_vectors_are_multiplied_there(sparse: bool, free: int) -> None:
     for kernel in (tl.Linear(), tl.Polynomial(3, 0.5), tl.Linear().normalized() + 1):
         for Y in (None, B):
             given = [part if part is None or not sparse else sp.csr_array(part) for part in (A, Y)]
-            close(tl.gram(kernel, *given, device="emulated", device_memory=free), kernel(A, Y), 1e-12)
+            close(tl.gram(kernel, *given, device=DEVICE, device_memory=free), kernel(A, Y), 1e-12)
     with pytest.raises(KernelOverflowError, match="scale the features down"):
-        tl.gram(tl.Polynomial(9), A * 1e40, device="emulated")
+        tl.gram(tl.Polynomial(9), A * 1e40, device=DEVICE)
 
 
 # --- commands -------------------------------------------------------------------------------------------------------
@@ -383,7 +401,7 @@ def test_commands_compute_on_a_device(tmp_path: Path, monkeypatch: pytest.Monkey
     bank, labelled, model = tmp_path / "bank.mrg", tmp_path / "train.tsv", tmp_path / "m.treelet"
     X.write(bank)
     labelled.write_text("".join(f"{label}\t{tree}\n" for label, tree in zip(CLASSES, X, strict=True)))
-    there = ("--device", "emulated", "--device-memory", "1GiB", "--no-progress")
+    there = ("--device", DEVICE, "--device-memory", "1GiB", "--no-progress")
     started = launches(monkeypatch)
 
     def says(*args: object) -> Any:
