@@ -28,8 +28,9 @@ $(VENV)/.stamp-installed: $(VENV)/.stamp-tools $(CORE)
 demo: setup
 	$(BIN)/treelet rerank --jobs $(JOBS) --output build/demo
 
+# OMP_NUM_THREADS: there are as many workers as cores, and none is to wait for another's threads.
 test: setup sanitize link-grammar
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 # A system package: installed where we may and can. Without it the tests of LinkParser are skipped.
 link-grammar:

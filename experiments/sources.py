@@ -15,6 +15,7 @@ import sys
 import tokenize
 from collections.abc import Iterable, Mapping
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ def fingerprint(path: Path) -> str:
     return hashlib.sha256("\n".join(line for line in lines if line).encode()).hexdigest()[:12]
 
 
+@lru_cache(512)
 def _bare_python(text: str) -> str:
     r"""Python without comments and docstrings.
 

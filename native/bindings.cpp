@@ -120,16 +120,50 @@ StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, Lon
     return store;
 }
 
+// A store made again as it was, from its own columns: that everything is there once is taken at its word, which spares most of the
+// time.
+StorePtr as_it_was(ByteArray texts, LongArray text_end, IdArray label, LongArray child_start, IdArray child, IdArray production) {
+    const std::size_t n = label.shape(0), labels = text_end.shape(0);
+    const auto ascend = [](const LongArray &ends, std::size_t last) {
+        const std::size_t m = ends.shape(0);
+        return std::is_sorted(ends.data(), ends.data() + m) &&
+               (m ? ends.data()[0] >= 0 && static_cast<std::size_t>(ends.data()[m - 1]) == last : last == 0);
+    };
+    if (!ascend(text_end, texts.shape(0)) || !ascend(child_start, child.shape(0)) || child_start.shape(0) != n + 1 ||
+        child_start.data()[0] != 0 || production.shape(0) != n)
+        refuse("the columns do not fit together");
+    check_ids(label, labels, "label");
+    nb::gil_scoped_release free;
+    auto store = std::make_shared<Store>();
+    store->reserve(labels, texts.shape(0), n, child.shape(0));
+    const char *text = reinterpret_cast<const char *>(texts.data());
+    for (std::size_t i = 0; i < labels; ++i) {
+        const std::int64_t begin = i ? text_end.data()[i - 1] : 0;
+        store->append_label({text + begin, static_cast<std::size_t>(text_end.data()[i] - begin)});
+    }
+    std::vector<std::uint64_t> hashes;
+    hashes.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const Id *kids = child.data() + child_start.data()[i], *end = child.data() + child_start.data()[i + 1];
+        const bool before = std::all_of(kids, end, [&](Id kid) { return kid >= 0 && kid < static_cast<Id>(i); });
+        if (!before ||
+            !store->append_node(label.data()[i], kids, static_cast<std::size_t>(end - kids), production.data()[i], hashes))
+            refuse("node " + std::to_string(i) + " has a child or a production that does not come before it");
+    }
+    store->enter(hashes);
+    return store;
+}
+
 // Completes rows begin .. end, columns first .. last, of a symmetric matrix of which the lower half is there.
 template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
-    const std::size_t n = out.shape(0), tile = 16;
+    const std::size_t n = out.shape(0), tile = 8;
     if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
     if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");
     nb::gil_scoped_release free;
     const std::int64_t stride = out.stride(0);
     Number *a = out.data();
-    for (std::size_t i0 = begin; i0 < end; i0 += tile)
-        for (std::size_t j0 = std::max(i0, first); j0 < last; j0 += tile)
+    for (std::size_t j0 = first; j0 < last; j0 += tile) // what is read lies side by side
+        for (std::size_t i0 = begin; i0 < std::min(end, j0 + tile); i0 += tile)
             for (std::size_t i = i0; i < std::min(end, i0 + tile); ++i)
                 for (std::size_t j = std::max(j0, i + 1); j < std::min(last, j0 + tile); ++j)
                     a[static_cast<std::int64_t>(i) * stride + static_cast<std::int64_t>(j)] =
@@ -177,7 +211,9 @@ NB_MODULE(_core, m) {
             "height", [](const Store &s) { return to_numpy(s.height_column()); }, nb::rv_policy::automatic)
         .def_prop_ro(
             "productions_below", [](const Store &s) { return to_numpy(s.size_column()); }, nb::rv_policy::automatic)
-        .def_static("from_columns", &from_columns, "labels"_a, "label"_a, "child_start"_a, "child"_a);
+        .def_static("from_columns", &from_columns, "labels"_a, "label"_a, "child_start"_a, "child"_a)
+        .def_static("as_it_was", &as_it_was, "texts"_a, "text_end"_a, "label"_a, "child_start"_a, "child"_a, "production"_a,
+                    "A store again, from its own columns: that everything is there once is taken at its word.");
 
     nb::class_<Stop>(m, "Stop", "A flag that ends long work in the threads that watch it.")
         .def(nb::init<>())

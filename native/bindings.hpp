@@ -20,6 +20,7 @@ namespace treelet::python {
 
 using StorePtr = std::shared_ptr<Store>;
 using IdArray = nb::ndarray<const Id, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ByteArray = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using LongArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using DoubleArray = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class Number> using MatrixOf = nb::ndarray<Number, nb::ndim<2>, nb::device::cpu>;

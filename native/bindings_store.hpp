@@ -14,6 +14,18 @@ template <class Store> nb::typed<nb::list, nb::str> label_list(const Store &stor
     return out;
 }
 
+// All labels in UTF-8, one after the other, and where each ends.
+template <class Store> auto label_texts(const Store &store) {
+    std::vector<std::uint8_t> texts;
+    std::vector<std::int64_t> ends;
+    for (Id id = 0; id < static_cast<Id>(store.label_count()); ++id) {
+        const std::string_view text = store.label_text(id);
+        texts.insert(texts.end(), text.begin(), text.end());
+        ends.push_back(static_cast<std::int64_t>(texts.size()));
+    }
+    return std::make_pair(to_numpy(std::move(texts)), to_numpy(std::move(ends)));
+}
+
 // A store that also holds other's parts below roots, and their roots in it.
 template <class Store, class Other> auto grown(std::shared_ptr<const Store> self, const Other &other, IdArray roots) {
     check_ids(roots, other.size(), "root", none);
@@ -72,6 +84,8 @@ template <class Store> nb::class_<Store> bind_store(nb::module_ &m, const char *
         .def(nb::init<>())
         .def("__len__", &Store::size)
         .def_prop_ro("labels", &label_list<Store>)
+        .def_prop_ro("texts", &label_texts<Store>, nb::rv_policy::automatic,
+                     "All labels in UTF-8, one after the other, and where each ends.")
         .def_prop_ro("child_count", &Store::child_count)
         .def("grown", &grown<Store, Store>, "other"_a, "roots"_a,
              "A store over this one that also holds other's parts below roots, and those roots in it. Nothing is copied.")

@@ -44,6 +44,20 @@ class Marks {
     std::vector<Id> marks_, given_;
 };
 
+// Sorts, ascending, ids that differ: few of them by how many are smaller, which takes no branches.
+inline void sort_distinct(std::vector<Id> &ids) {
+    constexpr std::size_t few = 64;
+    const std::size_t n = ids.size();
+    if (n > few) return std::sort(ids.begin(), ids.end());
+    Id copy[few];
+    std::copy(ids.begin(), ids.end(), copy);
+    for (std::size_t i = 0; i < n; ++i) {
+        Id smaller = 0;
+        for (std::size_t j = 0; j < n; ++j) smaller += copy[j] < copy[i];
+        ids[smaller] = copy[i];
+    }
+}
+
 // Sorts, ascending, what mostly falls by little: what keeps to that is only turned round, the rest sorted and merged in.
 inline void sort_falling(std::vector<Id> &ids) {
     static thread_local std::vector<Id> rest;
@@ -55,7 +69,7 @@ inline void sort_falling(std::vector<Id> &ids) {
         else
             rest.push_back(ids[i]);
     std::reverse(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(kept));
-    std::sort(rest.begin(), rest.end());
+    sort_distinct(rest);
     for (std::size_t at = ids.size(), a = kept, b = rest.size(); b > 0;)
         ids[--at] = a > 0 && ids[a - 1] > rest[b - 1] ? ids[--a] : rest[--b];
 }

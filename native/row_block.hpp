@@ -28,19 +28,17 @@ struct RowBlock {
         rows = 0;
         entries_.clear();
         for (std::size_t row = first; row < end && rows < most; ++row) {
-            const std::size_t before = entries_.size();
+            for (std::int64_t i = trees.start[row], all = next_.empty() ? trees.start[row + 1] : i; i < all; ++i)
+                if (!skips(trees.node[i])) next_.push_back({trees.node[i], {0, trees.weight[i]}});
             std::size_t shared = 0;
-            for (std::int64_t i = trees.start[row]; i < trees.start[row + 1]; ++i)
-                if (const Id u = trees.node[i]; !skips(u)) {
-                    shared += index[u] != none;
-                    entries_.push_back({u, {static_cast<Id>(rows), trees.weight[i]}});
-                }
-            if (rows > 0 && 2 * shared <= entries_.size() - before) {
-                entries_.resize(before);
-                break;
-            }
-            for (std::size_t k = before; k < entries_.size(); ++k) index[entries_[k].node] = 0;
+            for (const Entry &entry : next_) shared += index[entry.node] != none;
+            if (rows > 0 && 2 * shared <= next_.size()) break;
+            for (Entry &entry : next_) index[entry.node] = 0, entry.occurrence.row = static_cast<Id>(rows);
             ++rows;
+            if (entries_.empty())
+                entries_.swap(next_);
+            else
+                entries_.insert(entries_.end(), next_.begin(), next_.end()), next_.clear();
         }
         if (rows > 1)
             std::stable_sort(entries_.begin(), entries_.end(), [](const Entry &x, const Entry &y) { return x.node < y.node; });
@@ -77,6 +75,7 @@ struct RowBlock {
         Occurrence occurrence;
     };
     std::vector<Entry> entries_;
+    std::vector<Entry> next_; // the row that the next block begins with, if it was looked at
 };
 
 } // namespace treelet

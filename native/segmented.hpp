@@ -1,5 +1,6 @@
 // A column that may go on where another one ends, so that something large grows without being copied.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <initializer_list>
 #include <vector>
@@ -27,6 +28,7 @@ template <class T> class Segmented {
     // From the i-th on, contiguous to the end of the segment that it is in.
     const T *from(std::size_t i) const { return i < first_ ? base_ + i : own_.data() + (i - first_); }
     const T &back() const { return (*this)[size() - 1]; }
+    void reserve(std::size_t n) { own_.reserve(n - std::min(n, first_)); } // for so many in all
     void push_back(T value) { own_.push_back(value); }
     template <class It> void append(It begin, It end) { own_.insert(own_.end(), begin, end); }
 

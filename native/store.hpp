@@ -62,6 +62,19 @@ class IdTable {
         place({half_of(hash), id});
         ++used_;
     }
+    // Many at once, numbered from 0, none of them there yet: memory is asked for some steps ahead of its use.
+    void insert_all(const std::vector<std::uint64_t> &hashes) {
+        constexpr std::size_t ahead = 16;
+        reserve(used_ + hashes.size());
+        for (std::size_t i = 0; i < hashes.size(); ++i) {
+            if (i + ahead < hashes.size()) __builtin_prefetch(&slots_[half_of(hashes[i + ahead]) & mask()], 1);
+            insert(hashes[i], static_cast<Id>(i));
+        }
+    }
+    // Room for so many in all.
+    void reserve(std::size_t n) {
+        if (bytes_for(n) > slots_.size() * sizeof(Slot)) resize(bytes_for(n) / sizeof(Slot));
+    }
     std::size_t bytes() const { return bytes_of(slots_); }
     static std::size_t bytes_for(std::size_t n) { return n ? std::max(std::size_t{64}, std::bit_ceil(2 * n)) * sizeof(Slot) : 0; }
 
@@ -77,8 +90,9 @@ class IdTable {
         while (slots_[i].id != none) i = (i + 1) & mask();
         slots_[i] = slot;
     }
-    void grow() {
-        std::vector<Slot> old(slots_.empty() ? 64 : slots_.size() * 2);
+    void grow() { resize(slots_.empty() ? 64 : slots_.size() * 2); }
+    void resize(std::size_t n) {
+        std::vector<Slot> old(n);
         old.swap(slots_);
         for (const Slot &slot : old)
             if (slot.id != none) place(slot);
@@ -103,6 +117,8 @@ class SegmentedTable {
         return found != none ? found : own_.find(hash, same);
     }
     void insert(std::uint64_t hash, Id id) { own_.insert(hash, id); }
+    void insert_all(const std::vector<std::uint64_t> &hashes) { own_.insert_all(hashes); }
+    void reserve(std::size_t n) { own_.reserve(n); }
 
   private:
     const IdTable *base_ = nullptr;
@@ -161,6 +177,11 @@ class Store {
         labels_.insert(hash, id);
         return id;
     }
+    void append_label(std::string_view text) { // that is not there yet
+        labels_.insert(hash_text(text), next_id(label_end_.size()));
+        label_bytes_.append(text.begin(), text.end());
+        label_end_.push_back(label_bytes_.size());
+    }
     std::string_view label_text(Id id) const {
         const std::size_t start = id == 0 ? 0 : label_end_[id - 1];
         return {label_bytes_.from(start), label_end_[id] - start};
@@ -169,31 +190,33 @@ class Store {
 
     // --- nodes --------------------------------------------------------------------------------------------
     Id add_node(Id label, const Id *kids, std::size_t n) {
-        std::uint64_t hash = mix(static_cast<std::uint64_t>(label), n);
-        for (std::size_t i = 0; i < n; ++i) hash = mix(hash, static_cast<std::uint64_t>(kids[i]));
+        const std::uint64_t hash = hash_node(label, kids, n);
         Id id = nodes_.find(hash, [&](Id other) {
             return label_[other] == label && arity(other) == n && std::equal(kids, kids + n, children(other));
         });
         if (id != none) return id;
-        id = next_id(label_.size());
-        label_.push_back(label);
-        child_.append(kids, kids + n);
-        child_start_.push_back(static_cast<std::int64_t>(child_.size()));
+        id = append(label, kids, n);
         nodes_.insert(hash, id);
-        // Height and size count productions: a word has none.
-        Id height = 0;
-        double size = n ? 1 : 0;
-        bool flat = true;
-        for (std::size_t i = 0; i < n; ++i) {
-            height = std::max(height, height_[kids[i]]);
-            size += size_[kids[i]];
-            flat = flat && arity(kids[i]) == 0;
-        }
-        height_.push_back(n ? height + 1 : 0);
-        size_.push_back(size);
-        flat_.push_back(flat);
         production_.push_back(n ? add_production(id) : none);
         return id;
+    }
+    // A node that is not there yet, with the number of its production, in a store that is made again as it was: false if that
+    // cannot be. It is found only when all hashes have been given to `enter`.
+    bool append_node(Id label, const Id *kids, std::size_t n, Id production, std::vector<std::uint64_t> &hashes) {
+        const Id known = static_cast<Id>(production_count());
+        if (n ? production < 0 || production > known : production != none) return false;
+        const Id id = append(label, kids, n);
+        hashes.push_back(hash_node(label, kids, n));
+        production_.push_back(production);
+        if (production == known) productions_.insert(hash_production(id), production), production_node_.push_back(id);
+        return true;
+    }
+    void enter(const std::vector<std::uint64_t> &hashes) { nodes_.insert_all(hashes); }
+    // Memory for so much in all.
+    void reserve(std::size_t labels, std::size_t bytes, std::size_t nodes, std::size_t children) {
+        label_bytes_.reserve(bytes), label_end_.reserve(labels), labels_.reserve(labels);
+        label_.reserve(nodes), production_.reserve(nodes), height_.reserve(nodes), size_.reserve(nodes), flat_.reserve(nodes);
+        child_start_.reserve(nodes + 1), child_.reserve(children);
     }
     std::size_t size() const { return label_.size(); }
     std::size_t child_count() const { return child_.size(); }
@@ -243,11 +266,43 @@ class Store {
     std::vector<double> size_column() const { return size_.all(); }
 
   private:
-    // A production is a label with the ordered labels of the children; words and other nodes of one label are alike.
-    Id add_production(Id node) {
+    static std::uint64_t hash_node(Id label, const Id *kids, std::size_t n) {
+        std::uint64_t hash = mix(static_cast<std::uint64_t>(label), n);
+        for (std::size_t i = 0; i < n; ++i) hash = mix(hash, static_cast<std::uint64_t>(kids[i]));
+        return hash;
+    }
+    std::uint64_t hash_production(Id node) const {
         const std::size_t n = arity(node);
         std::uint64_t hash = mix(static_cast<std::uint64_t>(label_[node]), n);
         for (std::size_t i = 0; i < n; ++i) hash = mix(hash, static_cast<std::uint64_t>(label_[children(node)[i]]));
+        return hash;
+    }
+
+    // All columns of a new node but its production.
+    Id append(Id label, const Id *kids, std::size_t n) {
+        const Id id = next_id(label_.size());
+        label_.push_back(label);
+        child_.append(kids, kids + n);
+        child_start_.push_back(static_cast<std::int64_t>(child_.size()));
+        // Height and size count productions: a word has none.
+        Id height = 0;
+        double size = n ? 1 : 0;
+        bool flat = true;
+        for (std::size_t i = 0; i < n; ++i) {
+            height = std::max(height, height_[kids[i]]);
+            size += size_[kids[i]];
+            flat = flat && arity(kids[i]) == 0;
+        }
+        height_.push_back(n ? height + 1 : 0);
+        size_.push_back(size);
+        flat_.push_back(flat);
+        return id;
+    }
+
+    // A production is a label with the ordered labels of the children; words and other nodes of one label are alike.
+    Id add_production(Id node) {
+        const std::size_t n = arity(node);
+        const std::uint64_t hash = hash_production(node);
         Id id = productions_.find(hash, [&](Id other) {
             const Id twin = production_node_[other];
             if (label_[twin] != label_[node] || arity(twin) != n) return false;

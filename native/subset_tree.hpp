@@ -13,43 +13,15 @@
 //
 // With max_depth = d the recursion is C_d(u,v) = lam * prod_j (1 + C_{d-1}(u_j, v_j)), C_1 = lam: one value a level.
 #pragma once
-#include "node_loop.hpp"
 #include "subset_tree_index.hpp"
+#include "subset_tree_scratch.hpp"
 
 namespace treelet {
-
-// Of a row's node, all of level 2, then all of level 3 and so on, until they no longer change.
-template <class Num> struct SubsetTreeValues {
-    std::size_t levels = 0;
-    SparseValues<Num> shapes; // S - lam, beside ranks of shapes; of all shapes of its production if no ranks are there
-    SparseValues<Num> rest;   // C - S, beside columns
-    void clear() { levels = 0, shapes.clear(), rest.clear(); }
-    bool memory() const { return shapes.value.capacity() != 0 || rest.memory(); }
-};
-
-template <class Num> struct SubsetTreeScratch : NodeScratch<Num, SubsetTreeValues<Num>> {
-    std::vector<Id> keys;        // of the node at hand
-    std::vector<Num> product;    // running prod_j (1 + S), per level and shape's rank; 0: untouched
-    std::vector<Id> touched;     // ranks of shapes
-    std::vector<Num> exact;      // running prod_j (1 + C), per level and one of
-    std::vector<Id> other;       // the ranks of columns where more than the shapes is met
-    std::vector<char> met;       // rank -> is it there
-    struct Match {               // one of them that has the key at hand
-        Id other, shape, column; // its place, and its child's rank of a shape, and column
-    };
-    std::vector<Match> matches;
-    std::size_t matched = 0;
-    std::vector<Num> child_shape;          // S - lam of the child at hand, per level and shape's rank
-    std::vector<Num> child_rest;           // C - S likewise, per level and column
-    std::vector<Num> total;                // block rows x shapes: sums of S - lam, to be posted when they are complete
-    std::vector<std::vector<Id>> held;     // block row -> its shapes with a total
-    std::vector<std::vector<Id>> all_held; // block row -> its productions of whose shapes all have a total
-};
 
 template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns<Num>, SubsetTreeScratch<Num>> {
     using Scratch = SubsetTreeScratch<Num>;
     using Values = SubsetTreeValues<Num>;
-    using Match = typename Scratch::Match;
+    using Edge = SubsetTreeIndex::Edge;
     using Loop = NodeLoop<SubsetTreeColumns<Num>, Scratch>;
 
   public:
@@ -67,6 +39,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (levels_ > 0)
             index_.build(targets.weights, productions, productions_.size(), [&](Id key) { return productions_.local(key); });
         widest_ = static_cast<std::size_t>(index_.most_shapes());
+        longest_ = static_cast<std::size_t>(index_.most_columns());
         if (static_cast<double>(index_.columns() * levels_) > 5e8)
             throw std::length_error("max_depth=" + std::to_string(max_depth) +
                                     " needs too much memory on trees this deep: leave it None, or make it smaller");
@@ -75,10 +48,11 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     void prepare(const Store &, Scratch &s) const {
         s.product.resize(widest_ * levels_, Num(0));
         s.touched.resize(widest_ + 1);
+        s.exact.resize(longest_ * levels_, Num(0)), s.rest.resize(s.exact.size());
+        s.other.resize(longest_ + 1);
         s.child_shape.resize(widest_ * levels_, Num(0));
-        s.child_rest.resize(index_.columns() * levels_, Num(0));
-        s.met.resize(static_cast<std::size_t>(index_.most_columns()), 0);
-        s.other.resize(s.met.size() + 1), s.matches.resize(s.met.size());
+        s.child_rest.resize((index_.columns() + 1) * levels_, Num(0));
+        s.reached.resize(static_cast<std::size_t>(productions_.size()));
     }
 
     // lam * P P'
@@ -94,6 +68,8 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (levels_ == 0) return;
         if (b.s.total.size() < b.count * index_.shapes()) b.s.total.resize(b.count * index_.shapes(), Num(0));
         if (b.s.held.size() < b.count) b.s.held.resize(b.count), b.s.all_held.resize(b.count);
+        if (b.limit < b.s.limit) std::fill(b.s.reached.begin(), b.s.reached.end(), typename Scratch::Reached{});
+        b.s.limit = b.limit;
         Loop::correct(b);
         for (std::size_t r = 0; r < b.count; ++r) post_shapes(b, r);
     }
@@ -103,19 +79,17 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         const Id u = b.s.nodes.node[i];
         const Id p = productions_.local(productions.of(u));
         if (p == none) return;
-        Node at{i, p, index_.columns(p, b.limit), index_.has_shapes(p) ? index_.shapes(p, b.limit) : 0};
+        auto &[columns, shapes] = b.s.reached[p];
+        Node at{i, p, columns = index_.columns(p, b.limit, columns), shapes = index_.shapes(p, b.limit, shapes)};
         if (at.columns == 0) return;
         index_.keys_of(productions, u, p, b.s.keys);
-        at.all = meets_most(b.s.keys, p);
         at.levels = levels_from(b, u);
-        if (at.all)
-            for (std::size_t l = 0; l < at.levels; ++l) std::fill_n(product(b, l), at.shapes, Num(1));
-        find_others(b, u, at);
         for (std::size_t q = 0; q < b.s.keys.size(); ++q)
-            if (b.s.keys[q] != none) multiply_child(b, at, q, b.store.children(u)[q], known(b, u, q));
+            if (b.s.keys[q] != none && !index_.common(b.s.keys[q])) multiply_rare(b, at, q, known(b, u, q));
+        if (at.shapes > 0) meet_common(b, u, at);
         if (!at.all && at.touched == 0 && at.others == 0) return;
         Values *const kept = b.s.nodes.uses[i] > 0 && kept_levels_ > 0 ? &b.s.kept.make(i) : nullptr;
-        if (kept) kept->levels = std::min(at.levels, kept_levels_);
+        if (kept) kept->levels = std::min(at.levels, kept_levels_), kept->first_shape = at.shapes > 0 ? index_.first_shape(p) : 0;
         at.all ? finish_all_shapes(b, at, kept) : finish_shapes(b, at, kept);
         finish_others(b, at, kept);
         for (std::size_t l = 0; l < at.levels; ++l)
@@ -165,131 +139,145 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         return std::clamp<std::size_t>((std::size_t{1} << 20) / (shapes + 1), 1, RowBlock::max_rows);
     }
     template <class Block> Num *product(Block &b, std::size_t level) const { return b.s.product.data() + level * widest_; }
+    template <class Block> Num *exact(Block &b, std::size_t level) const { return b.s.exact.data() + level * longest_; }
 
     // Are as many shapes met as there are, or half of them? Then no list is kept of which.
     bool meets_most(const std::vector<Id> &keys, Id p) const {
-        if (!index_.has_shapes(p)) return false;
         std::size_t found = 0;
         for (Id key : keys)
             if (key != none && index_.common(key)) found += index_.edges(key).size();
         return 2 * found >= static_cast<std::size_t>(index_.all_shapes(p));
     }
 
+    static inline const Values nothing;
     // The values of u's child at position q.
     template <class Block> const Values &known(Block &b, Id u, std::size_t q) const {
-        static const Values nothing;
         const Id child = b.s.index[b.store.children(u)[q]];
         return child == none ? nothing : b.s.kept[static_cast<std::size_t>(child)];
     }
-    // Columns with a key of u that is not common, or with a common one and below it something else than its shape has.
-    template <class Block> void find_others(Block &b, Id u, Node &at) const {
-        std::size_t n = 0;
-        Id *const other = b.s.other.data();
-        char *const met = b.s.met.data();
-        const auto meet = [&](Id rank) {
-            other[n] = rank;
-            n += !met[rank];
-            met[rank] = 1;
-        };
-        for (std::size_t q = 0; q < b.s.keys.size(); ++q) {
-            const Id key = b.s.keys[q];
-            if (key == none) continue;
-            if (!index_.common(key)) {
-                for (Id rank : index_.ranks(key)) {
-                    if (rank >= at.columns) break; // they ascend
-                    meet(rank);
-                }
-            } else
-                for (Id column : known(b, u, q).rest.column)
-                    index_.each_parent(column, key, [&](Id rank) {
-                        if (rank < at.columns) meet(rank);
-                    });
-        }
-        at.others = n;
-        b.s.exact.assign(n * at.levels, Num(1));
-    }
-
     // A child's values at one level, or null where it has none but lam.
     struct Below {
         const Num *shapes = nullptr; // by rank
-        const Num *rest = nullptr;   // by column
+        Id first = 0;                // of these shapes
+        const Num *rest = nullptr;   // by column, or none
     };
     template <class Block> Below below(Block &b, const Values &known, std::size_t level) const {
         if (known.levels == 0 || (limited_ && level == 0)) return {};
         const std::size_t l = limited_ ? std::min(level, known.levels) - 1 : 0;
         Below out;
+        out.first = known.first_shape;
         if (!known.shapes.column.empty())
             out.shapes = b.s.child_shape.data() + l * widest_;
         else if (!known.shapes.value.empty())
             out.shapes = known.shapes.value.data() + l * (known.shapes.value.size() / known.levels);
-        if (!known.rest.column.empty()) out.rest = b.s.child_rest.data() + l * index_.columns();
+        if (!known.rest.column.empty()) out.rest = child_rest(b) + l * (index_.columns() + 1);
+        return out;
+    }
+    template <class Block> Num *child_rest(Block &b) const { return b.s.child_rest.data() + 1; } // that of none is 0
+    template <class Block, class F> void with_child(Block &b, const Values &known, F f) const {
+        if (known.levels == 0) return f();
+        scatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
+        scatter(known.rest, known.levels, child_rest(b), index_.columns() + 1);
+        f();
+        unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
+        unscatter(known.rest, known.levels, child_rest(b), index_.columns() + 1);
+    }
+    // 1 + C(u_j, column)
+    Num factor(const Below &child, Id column) const {
+        Num out = base_;
+        if (child.shapes && column != none) out += child.shapes[index_.shape_of(column) - child.first];
+        if (child.rest) out += child.rest[column];
         return out;
     }
 
-    // prod_j (1 + S(u_j, .)) of shapes, and prod_j (1 + C(u_j, .)) of the others, by the child at position q.
-    template <class Block> void multiply_child(Block &b, Node &at, std::size_t q, Id child, const Values &known) const {
-        const Id key = b.s.keys[q];
-        const bool common = index_.common(key);
-        if (!common && at.others == 0) return;
-        scatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
-        if (at.others > 0) scatter(known.rest, known.levels, b.s.child_rest.data(), index_.columns());
-        if (at.others > 0) match_others(b, at, q, child, known);
-        for (std::size_t l = 0; l < at.levels; ++l) {
-            const Below values = below(b, known, l);
-            if (common && at.all)
-                multiply_all_shapes(b, at, key, values.shapes, product(b, l));
-            else if (common)
-                multiply_shapes(b, at, key, values.shapes, product(b, l), l == 0);
-            if (at.others > 0) multiply_others(b, values, b.s.exact.data() + l * at.others);
-        }
-        unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
-        if (at.others > 0) unscatter(known.rest, known.levels, b.s.child_rest.data(), index_.columns());
-    }
-    template <class Block> void multiply_shapes(Block &b, Node &at, Id key, const Num *below, Num *product, bool first) const {
-        const std::span<const SubsetTreeIndex::Edge> edges = index_.edges(key);
-        Id *const touched = b.s.touched.data();
-        std::size_t met = at.touched;
-        for (const auto *e = edges.data(), *end = e + edges.size(); e < end && e->rank < at.shapes; ++e) {
-            const Num factor = below && e->child != none ? base_ + below[e->child] : base_;
+    // Multiplies what has an edge, up to rank `end`, by the factor of its child there; what was 0 is met, and listed the first
+    // time.
+    template <class Factor> static std::size_t multiply(std::span<const Edge> edges, Id end, Num *product, Id *met, std::size_t n,
+                                                        bool first, Factor factor) {
+        for (const Edge *e = edges.data(), *const last = e + edges.size(); e < last && e->rank < end; ++e) { // they ascend
             Num &value = product[e->rank];
             const bool fresh = value == 0;
-            if (first) touched[met] = e->rank;
-            met += fresh;
-            value = fresh ? factor : value * factor;
+            if (first) met[n] = e->rank;
+            n += fresh;
+            value = fresh ? factor(e->child) : value * factor(e->child);
         }
-        if (first) at.touched = met;
+        return n;
+    }
+
+    // prod_j (1 + C(u_j, .)) by the child at position q, whose key is not common.
+    template <class Block> void multiply_rare(Block &b, Node &at, std::size_t q, const Values &known) const {
+        const std::span<const Edge> edges = index_.rare(b.s.keys[q]);
+        const std::size_t before = at.others;
+        const auto by = [&](std::size_t l, auto factor) {
+            const std::size_t n = multiply(edges, at.columns, exact(b, l), b.s.other.data(), before, l == 0, factor);
+            if (l == 0) at.others = n;
+        };
+        b.pulse.add(edges.size());
+        with_child(b, known, [&] {
+            for (std::size_t l = 0; l < at.levels; ++l) {
+                const Below child = below(b, known, l);
+                if (child.shapes)
+                    by(l, [&](Id column) { return factor(child, column); });
+                else if (child.rest)
+                    by(l, [&](Id column) { return base_ + child.rest[column]; });
+                else
+                    by(l, [&](Id) { return base_; });
+            }
+        });
+    }
+
+    // The same for common keys: prod_j (1 + S(u_j, .)) of shapes, and of the other columns, those among them that have a common key
+    // and below it something else than their shape has.
+    template <class Block> void meet_common(Block &b, Id u, Node &at) const {
+        at.all = meets_most(b.s.keys, at.p);
+        if (at.all)
+            for (std::size_t l = 0; l < at.levels; ++l) std::fill_n(product(b, l), at.shapes, Num(1));
+        const auto each = [&](auto f) {
+            for (std::size_t q = 0; q < b.s.keys.size(); ++q)
+                if (b.s.keys[q] != none && index_.common(b.s.keys[q])) f(q, known(b, u, q));
+        };
+        each([&](std::size_t q, const Values &known) {
+            for (Id column : known.rest.column)
+                index_.each_parent(column, b.s.keys[q], [&](Id rank) {
+                    if (rank >= at.columns || !(exact(b, 0)[rank] == 0)) return;
+                    for (std::size_t l = 0; l < at.levels; ++l) exact(b, l)[rank] = Num(1);
+                    b.s.other[at.others++] = rank;
+                });
+        });
+        each([&](std::size_t q, const Values &known) {
+            with_child(b, known, [&] {
+                for (std::size_t l = 0; l < at.levels; ++l) {
+                    const Below child = below(b, known, l);
+                    multiply_shapes(b, at, b.s.keys[q], child.shapes, l);
+                    if (at.others > 0) multiply_others(b, at, q, child, l);
+                }
+            });
+        });
+    }
+    template <class Block> void multiply_shapes(Block &b, Node &at, Id key, const Num *below, std::size_t level) const {
+        const std::span<const Edge> edges = index_.edges(key);
+        const auto factor = [&](Id child) { return below && child != none ? base_ + below[child] : base_; };
+        Num *const to = product(b, level);
+        if (at.all) {
+            for (const Edge *e = edges.data(), *const end = e + edges.size(); e < end && e->rank < at.shapes; ++e)
+                to[e->rank] *= factor(e->child);
+        } else {
+            const std::size_t n = multiply(edges, at.shapes, to, b.s.touched.data(), at.touched, level == 0, factor);
+            if (level == 0) at.touched = n;
+        }
         b.pulse.add(edges.size());
     }
-    template <class Block> void multiply_all_shapes(Block &b, const Node &at, Id key, const Num *below, Num *product) const {
-        const std::span<const SubsetTreeIndex::Edge> edges = index_.edges(key);
-        for (const auto *e = edges.data(), *end = e + edges.size(); e < end && e->rank < at.shapes; ++e)
-            product[e->rank] *= below && e->child != none ? base_ + below[e->child] : base_;
-        b.pulse.add(edges.size());
-    }
-    // Which of the others have u's key at position q, and what their children there are: ranks of shapes, and columns.
-    template <class Block> void match_others(Block &b, const Node &at, std::size_t q, Id child, const Values &known) const {
+    template <class Block>
+    void multiply_others(Block &b, const Node &at, std::size_t q, const Below &child, std::size_t level) const {
         const SubsetTreeIndex::Kid *const kids = index_.kids(at.p, 0) + q;
         const std::size_t arity = index_.arity_of(at.p);
-        const Id key = b.s.keys[q], *const other = b.s.other.data();
-        const bool shaped = !known.shapes.value.empty();
-        const Id first = shaped ? index_.first_shape(productions_.local(productions_of(b.store).of(child))) : 0;
-        Match *match = b.s.matches.data();
+        Num *const to = exact(b, level);
         for (std::size_t t = 0; t < at.others; ++t) {
-            const SubsetTreeIndex::Kid kid = kids[static_cast<std::size_t>(other[t]) * arity];
-            if (kid.key == key)
-                *match++ = {static_cast<Id>(t), shaped && kid.column != none ? index_.shape_of(kid.column) - first : none,
-                            kid.column};
+            const Id rank = b.s.other[t];
+            const SubsetTreeIndex::Kid kid = kids[static_cast<std::size_t>(rank) * arity];
+            if (kid.key == b.s.keys[q]) to[rank] *= factor(child, kid.column);
         }
-        b.s.matched = static_cast<std::size_t>(match - b.s.matches.data());
         b.pulse.add(at.others);
-    }
-    template <class Block> void multiply_others(Block &b, const Below &values, Num *exact) const {
-        for (const Match *match = b.s.matches.data(), *const end = match + b.s.matched; match < end; ++match) {
-            Num factor = base_;
-            if (values.shapes && match->shape != none) factor += values.shapes[match->shape];
-            if (values.rest && match->column != none) factor += values.rest[match->column];
-            exact[match->other] *= factor;
-        }
     }
 
     // The row S(u, .) - lam, kept, and its sum into the totals.
@@ -343,7 +331,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         };
         for (Id shape : b.s.held[r]) post(shape);
         for (Id p : b.s.all_held[r])
-            for (Id shape = index_.first_shape(p), end = shape + index_.shapes(p, b.limit); shape < end; ++shape)
+            for (Id shape = index_.first_shape(p), end = shape + b.s.reached[p].shapes; shape < end; ++shape)
                 if (!(total[shape] == 0)) post(shape);
         b.s.held[r].clear(), b.s.all_held[r].clear();
     }
@@ -354,25 +342,26 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         const std::size_t n = at.others;
         if (n == 0) return;
         const Id first = index_.first_column(at.p), first_shape = at.shapes > 0 ? index_.first_shape(at.p) : 0;
+        const bool shaped = at.all || at.touched > 0;
         for (std::size_t l = 0; l < at.levels; ++l) {
-            Num *const exact = b.s.exact.data() + l * n;
+            Num *const from = exact(b, l), *const rest = b.s.rest.data() + l * n;
             const Num *const shapes = product(b, l);
             for (std::size_t t = 0; t < n; ++t) {
-                exact[t] = lam_ * (exact[t] - Num(1)); // C(u,v) - lam: Collins & Duffy (2001), section 2
-                if (at.shapes > 0) exact[t] = exact[t] - shapes[index_.shape_of(first + other[t]) - first_shape];
+                rest[t] = lam_ * (from[other[t]] - Num(1)); // C(u,v) - lam: Collins & Duffy (2001), section 2
+                if (shaped) rest[t] = rest[t] - shapes[index_.shape_of(first + other[t]) - first_shape];
+                from[other[t]] = Num(0);
             }
         }
         if (kept) {
             kept->rest.column.resize(n);
             for (std::size_t t = 0; t < n; ++t) kept->rest.column[t] = first + other[t];
-            kept->rest.value.assign(b.s.exact.begin(), b.s.exact.begin() + static_cast<std::ptrdiff_t>(n * kept->levels));
+            kept->rest.value.assign(b.s.rest.begin(), b.s.rest.begin() + static_cast<std::ptrdiff_t>(n * kept->levels));
         }
-        const Num *const values = b.s.exact.data() + (at.levels - 1) * n;
+        const Num *const values = b.s.rest.data() + (at.levels - 1) * n;
         for (const RowBlock::Occurrence &o : b.s.nodes.held(at.i)) {
             const Num count(o.count);
             for (std::size_t t = 0; t < n; ++t) index_.add(first + other[t], count * values[t], b.last, b.sums(o.row));
         }
-        for (std::size_t t = 0; t < n; ++t) b.s.met[other[t]] = 0;
     }
 
     // Where no columns are named, the values lie there already.
@@ -401,6 +390,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     std::size_t levels_ = 1;      // of corrections
     std::size_t kept_levels_ = 1; // that parents need
     std::size_t widest_ = 0;      // shapes of one production
+    std::size_t longest_ = 0;     // columns of one production
     CountProduct productions_;
     SubsetTreeIndex index_;
 };

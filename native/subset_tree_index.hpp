@@ -1,5 +1,4 @@
-// What the subset-tree kernel knows of its columns: the distinct subtrees of the targets that can have more than the constant
-// value.
+// What the subset-tree kernel knows of its columns: the targets' distinct subtrees that can have more than the constant value.
 //
 // A key is (production, position, child's production). Two subtrees have a child pair in common where they have a key in common.
 // Most keys are in few columns; some are common, such as (NP -> NP PP, 1, PP -> IN NP). The shape of a subtree is what is left of
@@ -37,12 +36,11 @@ class SubsetTreeIndex {
   public:
     struct Kid {   // of a column
         Id key;    // none: a word
-        Id column; // none: it cannot have corrections (that of another column may, with one production: words can be named like
-                   // nodes)
+        Id column; // none: it cannot have corrections (another's, of one production, may: words can be named like nodes)
     };
-    struct Edge { // of a shape
-        Id rank;  // of the shape, within its production's shapes
-        Id child; // likewise its child's; none: that has no shape
+    struct Edge { // of a shape, or of a column
+        Id rank;  // of the shape within its production's shapes, or of the column likewise
+        Id child; // the rank of its child's shape, or its child's column; none: there is none
     };
 
     // Columns are ordered by (production, id). `local` numbers the productions of columns from 0.
@@ -63,8 +61,10 @@ class SubsetTreeIndex {
     std::size_t columns() const { return column_.size(); }
     Id column_of(Id node) const { return static_cast<std::size_t>(node) < column_of_.size() ? column_of_[node] : none; }
     Id first_column(Id p) const { return bucket_[p]; }
-    // Of production p, those whose node is not above the limit.
-    Id columns(Id p, Id limit) const { return up_to(limit, column_.data() + bucket_[p], bucket_[p + 1] - bucket_[p]); }
+    // How many of production p have a node that is not above the limit, as have `known` of them.
+    Id columns(Id p, Id limit, Id known) const {
+        return reached(limit, column_.data() + bucket_[p], bucket_[p + 1] - bucket_[p], known);
+    }
     Id most_columns() const { return widest(bucket_); }
     // The children of a column of production p; those of the next lie behind.
     const Kid *kids(Id p, Id rank) const {
@@ -88,18 +88,18 @@ class SubsetTreeIndex {
         for (std::size_t q = 0; q < arity; ++q) keys[q] = find(p, q, of.of(of.store.children(node)[q]));
     }
     bool common(Id key) const { return common_[key] != none; }
-    // The columns of its production that have a key which is not common: their ranks, ascending.
-    std::span<const Id> ranks(Id key) const { return {rank_.data() + rank_start_[key], rank_.data() + rank_start_[key + 1]}; }
+    // The columns of its production that have a key which is not common, ascending.
+    std::span<const Edge> rare(Id key) const { return {rare_.data() + rare_start_[key], rare_.data() + rare_start_[key + 1]}; }
 
     // --- shapes -----------------------------------------------------------------------------------------------------
     std::size_t shapes() const { return shape_node_.size(); }
     Id shape_of(Id column) const { return shape_of_[column]; }
-    // Does any column of production p have a common key?
-    bool has_shapes(Id p) const { return !shape_bucket_.empty() && shape_bucket_[p] < shape_bucket_[p + 1]; }
     Id first_shape(Id p) const { return shape_bucket_[p]; }
     Id all_shapes(Id p) const { return shape_bucket_[p + 1] - shape_bucket_[p]; }
-    // Of production p, those of columns whose node is not above the limit.
-    Id shapes(Id p, Id limit) const { return up_to(limit, shape_node_.data() + shape_bucket_[p], all_shapes(p)); }
+    // As for columns; none if no column of production p has a common key.
+    Id shapes(Id p, Id limit, Id known) const {
+        return shape_bucket_.empty() ? 0 : reached(limit, shape_node_.data() + shape_bucket_[p], all_shapes(p), known);
+    }
     // The first shape of the same production.
     Id first_of(Id shape) const { return *(std::upper_bound(shape_bucket_.begin(), shape_bucket_.end(), shape) - 1); }
     Id most_shapes() const { return widest(shape_bucket_); }
@@ -150,7 +150,7 @@ class SubsetTreeIndex {
         out.index += (store.size() + 1) * sizeof(Id) + columns * (sizeof(FirstPosting) + 3 * sizeof(Id) + sizeof(std::int64_t));
         out.index += bytes_grown<Id>(most) + (most + 1) * (2 * sizeof(Id) + sizeof(std::int64_t));
         out.index += bytes_grown<Id>(positions) + (productions.bound() + 1) * (2 * sizeof(Id) + 2 * sizeof(std::int64_t));
-        out.index += edges * (sizeof(Kid) + (productions.leaves ? sizeof(Edge) : sizeof(Id)) + sizeof(Parent));
+        out.index += edges * (sizeof(Kid) + sizeof(Edge) + sizeof(Parent));
         if (productions.leaves) out.index += most * sizeof(std::int64_t);
         out.working += bytes_grown<Id>(productions.bound()) + bytes_grown<std::int64_t>(most) + IdTable::bytes_for(columns);
         return {out, columns};
@@ -158,7 +158,7 @@ class SubsetTreeIndex {
     std::size_t bytes() const {
         return bytes_of(column_of_) + bytes_of(column_) + bytes_of(bucket_) + postings_.bytes() + bytes_of(first_) +
                bytes_of(kid_start_) + bytes_of(kid_) + bytes_of(slot_start_) + bytes_of(key_start_) + bytes_of(key_production_) +
-               bytes_of(common_) + bytes_of(rank_start_) + bytes_of(rank_) + bytes_of(shape_of_) + bytes_of(shape_bucket_) +
+               bytes_of(common_) + bytes_of(rare_start_) + bytes_of(rare_) + bytes_of(shape_of_) + bytes_of(shape_bucket_) +
                bytes_of(shape_node_) + shape_postings_.bytes() + bytes_of(edge_start_) + bytes_of(edge_) + bytes_of(parent_start_) +
                bytes_of(parent_);
     }
@@ -168,8 +168,14 @@ class SubsetTreeIndex {
         Id key, rank;
     };
     // A key is common if so many columns have it, and such a part of all.
-    static constexpr Id least_common = 16, common_part = 256;
+    static constexpr Id least_common = 256, common_part = 256;
 
+    // Nodes ascend, and limits mostly do.
+    static Id reached(Id limit, const Id *nodes, Id size, Id known) {
+        if (size == 0 || nodes[size - 1] <= limit) return size;
+        while (nodes[known] <= limit) ++known;
+        return known;
+    }
     static Id widest(const std::vector<Id> &start) {
         Id most = 0;
         for (std::size_t p = 1; p < start.size(); ++p) most = std::max(most, start[p] - start[p - 1]);
@@ -220,7 +226,7 @@ class SubsetTreeIndex {
             for (std::int64_t q = 0; q < slot_start_[p + 1] - slot_start_[p]; ++q)
                 number_keys_at(productions, p, static_cast<std::size_t>(q), number, length);
         choose_common(length, productions.leaves);
-        list_ranks(length);
+        list_rare(length);
     }
     void number_keys_at(Productions productions, Id p, std::size_t q, std::vector<Id> &number, std::vector<std::int64_t> &length) {
         const Id size = bucket_[p + 1] - bucket_[p];
@@ -259,13 +265,13 @@ class SubsetTreeIndex {
                 if (length[key] >= least || (leaves && key_production_[key] % 2 == 1 && length[key] == bucket_[p + 1] - bucket_[p]))
                     common_[key] = common_keys_++, length[key] = 0;
     }
-    void list_ranks(std::vector<std::int64_t> &length) {
-        rank_start_.assign(length.size() + 1, 0);
+    void list_rare(std::vector<std::int64_t> &length) {
+        rare_start_.assign(length.size() + 1, 0);
         for (std::size_t key = 0; key < length.size(); ++key)
-            rank_start_[key + 1] = rank_start_[key] + length[key], length[key] = rank_start_[key];
-        rank_.resize(static_cast<std::size_t>(rank_start_.back()));
+            rare_start_[key + 1] = rare_start_[key] + length[key], length[key] = rare_start_[key];
+        rare_.resize(static_cast<std::size_t>(rare_start_.back()));
         each_kid([&](Id, Id rank, const Kid &kid) {
-            if (kid.key != none && !common(kid.key)) rank_[length[kid.key]++] = rank;
+            if (kid.key != none && !common(kid.key)) rare_[length[kid.key]++] = {rank, kid.column};
         });
     }
     // f(production, rank, kid) for all kids of columns, by production and position.
@@ -377,8 +383,8 @@ class SubsetTreeIndex {
     std::vector<Id> key_production_; // key -> the child's production, ascending
     std::vector<Id> common_;         // key -> its number among those that are common, or none
     Id common_keys_ = 0;
-    std::vector<std::int64_t> rank_start_; // key -> columns that have it, if it is not common
-    std::vector<Id> rank_;
+    std::vector<std::int64_t> rare_start_; // key -> columns that have it, if it is not common
+    std::vector<Edge> rare_;
 
     std::vector<Id> shape_of_;     // column -> shape, none if nothing is common in its production
     std::vector<Id> shape_bucket_; // production -> its shapes

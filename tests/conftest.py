@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import treelet as tl
+from treelet.formats.files import open_source
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("mutants", settings.get_profile("default"), phases=[Phase.explicit, Phase.generate])
@@ -38,6 +40,20 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def wsj(data_dir: Path) -> tl.Treebank:
     return tl.read_trees(data_dir / "ptb_sample" / "wsj_sample.clean.tsv.xz", format="tsv")
+
+
+def first_lines(data_dir: Path, folder: Path, files: dict[str, int]) -> None:
+    """A folder of corpora with so many lines of these files; corpora of which none is named are there as they are."""
+    named = {file.split("/")[0] for file in files}
+    for corpus in data_dir.iterdir():
+        if corpus.name not in named:
+            (folder / corpus.name).symlink_to(corpus)
+    for file, number in files.items():
+        copy = folder / file.removesuffix(".xz")
+        copy.parent.mkdir(exist_ok=True)
+        with open_source(data_dir / file) as source:
+            lines = islice(source.text_lines(), number)
+            copy.write_text("".join(line.rstrip("\n") + "\n" for _, line in lines), encoding="utf-8")
 
 
 def binary(height: int, label: str = "A") -> tl.Tree:

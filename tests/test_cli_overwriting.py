@@ -16,6 +16,7 @@ from conftest import fail, run
 from treelet.cli.main import app
 from treelet.cli.overwriting import READ, WRITTEN, Read, Written, marks
 from treelet.cli.wording import shown_name
+from treelet.gram import stored
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 NO_FILES = {
@@ -49,11 +50,11 @@ def test_every_text_is_a_file_or_known_to_be_none() -> None:
             texts = any(kind in str(hints.get(parameter.name)) for kind in ("str", "Path"))
             if texts and parameter.name not in marked:
                 assert parameter.metavar in NO_FILES, f"treelet {name}: is {parameter.name} a file? Mark it, or list it"
-    assert marks(COMMANDS["gram"].callback) == {
+    found = marks(COMMANDS["gram"].callback)
+    assert {name: mark for name, mark in found.items() if name != "extend"} == {
         "file": READ,
         "output": WRITTEN,
         "columns": READ,
-        "extend": READ,
     }
 
 
@@ -64,10 +65,10 @@ def files_of(command: Any, kind: type) -> list[str]:
 def pairs() -> Iterator[tuple[str, str, str]]:
     """Commands, and two of their files of which the second is written."""
     for name, command in COMMANDS.items():
-        written = files_of(command, Written)
+        written, found = files_of(command, Written), marks(command.callback)
         for second in written:
             for first in (*files_of(command, Read), *written):
-                if first != second:
+                if first != second and getattr(found[first], "replaced_by", None) != second:
                     yield name, first, second
 
 
@@ -115,6 +116,26 @@ def test_no_output_is_an_input_or_another_output(
     assert shown[second] in line
     assert "choose another name" in line
     assert file.read_text() == "precious"
+
+
+def test_a_matrix_that_is_extended_may_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the new one is complete, and not before."""
+    trees, matrix, whole = tmp_path / "a.mrg", tmp_path / "K.npy", tmp_path / "whole.npy"
+    lines = [f"(S (A a{number % 3}) (B b))" for number in range(6)]
+    trees.write_text("\n".join(lines[:4]))
+    assert run("gram", trees, "-o", matrix).exit_code == 0
+    before = matrix.read_bytes()
+    trees.write_text("\n".join(lines))
+    assert run("gram", trees, "-o", whole).exit_code == 0
+    for resume in ([], ["--resume"]):
+        matrix.write_bytes(before)
+        with monkeypatch.context() as patched:
+            patched.setattr(stored, "compute", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt))
+            assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code != 0
+        assert matrix.read_bytes() == before
+        assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code == 0
+        assert matrix.read_bytes() == whole.read_bytes()
+    assert "--output would overwrite FILE" in fail("gram", matrix, "--extend", matrix, "-o", matrix)
 
 
 def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:

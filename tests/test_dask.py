@@ -23,6 +23,7 @@ from treelet.gram import on_dask, shipped, stored
 from treelet.gram.plan import Block
 from treelet.gram.shipped import Shipped
 from treelet.gram.tiles import compute
+from treelet.structures.packed import exact_arrays, exact_store
 from treelet.testing.cases import EXAMPLES, KERNELS, random_tree
 
 
@@ -84,6 +85,20 @@ def test_stores_arrive_as_they_are(wsj: tl.Treebank) -> None:
     np.testing.assert_array_equal(rows.columns.roots, X.columns.roots)
     np.testing.assert_array_equal(kernel(rows, columns), kernel(X, Y))
     assert pickle.loads(pickle.dumps(wsj)).columns.store.labels != wsj.columns.store.labels
+
+
+def test_a_store_made_again_as_it_was(wsj: tl.Treebank) -> None:
+    store, roots = wsj[:50].columns
+    arrays = exact_arrays(store)
+    again = exact_store(arrays)
+    grown, here = again.grown(store, roots)
+    assert len(grown) == len(store)  # everything is found
+    np.testing.assert_array_equal(here, roots)
+    for name, wrong in {"child": 10**6, "production": 10**6, "label": 10**6, "text_lengths": 1}.items():
+        changed = arrays[name].astype(np.uint32)
+        changed[-1] = wrong + changed[-1]
+        with pytest.raises(ValueError, match=r"do not fit together|does not come before it|outside 0\.\."):
+            exact_store(arrays | {name: changed})
 
 
 def test_the_matrix_of_several_kernels(client: Client) -> None:
@@ -265,10 +280,16 @@ def test_a_killed_worker_costs_its_tiles_only(client: Client, bank: tl.Treebank,
     assert (tmp_path / "death 0").exists()
 
 
-def test_all_workers_lost_at_once(client: Client, bank: tl.Treebank) -> None:
-    """The examples went with them: they are sent again."""
+@pytest.mark.parametrize("beside", [True, False])
+def test_all_workers_lost_at_once(
+    client: Client, bank: tl.Treebank, beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The examples went with them: they are sent again. On this machine, and as if the workers were on others."""
     settled(client)
+    if not beside:
+        monkeypatch.setattr(on_dask, "place", lambda: None)
     crew, pids, seen = on_dask.Crew(client), set(client.run(os.getpid).values()), []
+    assert crew.beside == beside
     kernel, K = tl.SubsetTree(), np.full((70, 70), np.nan)
     plan = crew.plan(kernel, bank, None, memory=1 << 30, dtype=K.dtype)
 
@@ -282,6 +303,32 @@ def test_all_workers_lost_at_once(client: Client, bank: tl.Treebank) -> None:
     crew.each_tile(kernel, bank, None, plan.blocks, take, memory=1 << 30, dtype=K.dtype)
     assert sorted(tile.rows.begin for tile in seen) == sorted(tile.rows.begin for tile in plan.tiles)
     np.testing.assert_array_equal(np.tril(K), np.tril(kernel(bank)))
+
+
+def test_workers_that_cannot_reach_the_memory_here(
+    client: Client, bank: tl.Treebank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that joined from another machine: what is left is sent."""
+    kernel = tl.SubsetTree()
+    serve = on_dask.serve
+    monkeypatch.setattr(on_dask, "serve", lambda address: serve("\0nobody"))
+    np.testing.assert_array_equal(tl.gram(kernel, bank, client=client), kernel(bank))
+    monkeypatch.setattr(on_dask, "Desk", lambda *work: os.close(-1))
+    np.testing.assert_array_equal(tl.gram(kernel, bank, client=client), kernel(bank))
+
+
+def test_a_client_that_is_closed_midway(client: Client, bank: tl.Treebank) -> None:
+    other = Client(client.scheduler.address, set_as_default=False)
+    K = np.empty((70, 70))
+
+    def take(tile: Any, values: Any) -> None:
+        other.close()
+
+    crew = on_dask.Crew(other)
+    plan = crew.plan(tl.SubsetTree(), bank, None, memory=1 << 30, dtype=K.dtype)
+    with pytest.raises(tl.errors.ClusterError, match="the client is closed"):
+        crew.each_tile(tl.SubsetTree(), bank, None, plan.blocks, take, memory=1 << 30, dtype=K.dtype)
+    settled(client)
 
 
 def test_a_tile_that_kills_every_worker_is_given_up(

@@ -6,13 +6,15 @@ import gzip
 import importlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import treelet as tl
 from conftest import ROOT, run_experiment
-from experiments import EXPERIMENTS
+from experiments import EXPERIMENTS, collins_duffy_data
 from experiments.report import write
 from experiments.running import run
 from treelet.datasets import loaders
@@ -106,6 +108,18 @@ def test_real_questions(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None
 # --- Collins & Duffy ----------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def half_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A treebank is split into less than in a quick run."""
+    from experiments import collins_duffy
+
+    def load(*which: Any) -> Any:
+        return replace(collins_duffy_data.load(*which), sizes=(60, 20, 30))
+
+    monkeypatch.setattr(collins_duffy, "load", load)
+
+
+@pytest.mark.usefixtures("half_the_size")
 def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
     class Enough(Exception):
         pass
@@ -136,8 +150,9 @@ def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
     assert "Quick run" in page
 
 
+@pytest.mark.usefixtures("half_the_size")
 def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
-    bank = tl.datasets.flights(260, random_state=5)
+    bank = tl.datasets.flights(130, random_state=5)
     bank.write(tmp_path / "bank.mrg")
     result = run_experiment("collins-duffy", "--quick", "--splits", "1", "--treebank", tmp_path / "bank.mrg", "--json", "-o", tmp_path)  # fmt: skip
     assert result.exit_code == 0, result.output

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import run_experiment
+from conftest import first_lines, run_experiment
 from experiments import forest_relations, forest_relations_page, forest_roles, forest_roles_page, report
 from experiments.differences import figure, summary
 from experiments.forest_coverage import coverage, coverages
@@ -38,11 +38,17 @@ def instance(doc: str = "d", arguments: tuple[tuple[str, int, int], ...] = ()) -
 
 @pytest.fixture(scope="module")
 def quick(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Both experiments, quickly: what they found, their pages and what they did item by item."""
-    out = tmp_path_factory.mktemp("forest")
+    """Both experiments, on less than a quick run: what they found, their pages and what they did item by item."""
+    out, few = tmp_path_factory.mktemp("forest"), tmp_path_factory.mktemp("few")
+    names = [
+        f"semeval2010_t8/{part}.{kind}.xz" for part in ("train", "test") for kind in ("trees.tsv", "nbest10.jsonl")
+    ]
+    first_lines(data_dir, few, dict.fromkeys(names, 320))
     found: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TREELET_DATA", str(data_dir))
+        patched.setenv("TREELET_DATA", str(few))
+        less = {"parses": 2, "train": 300, "test": 150, "choosing": 150, "parsed": 150}
+        patched.setattr(forest_relations, "QUICK", forest_relations.QUICK | less)
         for name in ("forest-relations", "forest-roles"):
             result = run_experiment(name, "--quick", "--json", "--jobs", "2", "--out", out)
             assert result.exit_code == 0, result.output
@@ -60,7 +66,7 @@ def test_a_quick_run_of_relations(quick: dict[str, Any]) -> None:
     assert names[:5] == ["n-grams", "features", "MCT", "tree", "forest"]
     assert {f"{way}, {kind}" for way in ("linear", "polynomial") for kind in ("tree", "forest")} < set(names)
     assert sum(", leaves=" in name for name in names) == 2, "tree and forest with the leaves that were not chosen"
-    assert all(row["f1"] > 40 for row in found["rows"])
+    assert all(row["f1"] > 30 for row in found["rows"])
     assert "Quick run" in page
     for row in (*found["rows"], *found["grammar"]["rows"]):
         assert f"| {row['name']} | {row['precision']:.2f} | {row['recall']:.2f} | {row['f1']:.2f} |" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -298,3 +299,21 @@ def test_what_does_not_fit_names_bytes_and_ways_out() -> None:
         assert way in str(error.value)
         assert "dtype=" not in str(error.value)
     assert issubclass(tl.errors.NotEnoughMemoryError, MemoryError)
+
+
+def test_self_values_are_shared_out_to_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, int]] = []
+    native = tl.SubsetTree.native_self_values
+
+    def watched(self: Any, store: Any, weights: Any, logs: bool) -> Any:
+        seen.append((threading.current_thread().name, len(weights)))
+        return native(self, store, weights, logs)
+
+    monkeypatch.setattr(tl.SubsetTree, "native_self_values", watched)
+    trees = tl.datasets.flights(n=700, random_state=0).strings()
+    kernel = tl.SubsetTree().normalized()
+    alone, together = kernel(tl.Treebank(trees)), kernel(tl.Treebank(trees), n_jobs=2)
+    np.testing.assert_array_equal(alone, together)
+    assert seen[0] == ("MainThread", 700)
+    assert sum(rows for _, rows in seen[1:]) == 700
+    assert all(name.startswith("treelet") and rows <= 256 for name, rows in seen[1:])

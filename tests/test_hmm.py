@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from conftest import ROOT
+from conftest import ROOT, first_lines
 from treelet.parsing import HMM
 from treelet.testing.strategies import tagged
 
@@ -91,10 +91,11 @@ def test_refusals() -> None:
         hmm.tag(["a", "b c"])
 
 
-def test_the_example_runs_quickly(data_dir: Path) -> None:
+def test_the_example_runs_quickly(data_dir: Path, tmp_path: Path) -> None:
+    first_lines(data_dir, tmp_path, {"conll2000/train.txt.xz": 50_000, "conll2000/test.txt.xz": 6_000})
     run = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "rerank_tags.py"), "--quick"],
-        env=os.environ | {"TREELET_DATA": str(data_dir)},
+        env=os.environ | {"TREELET_DATA": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import first_lines
 from experiments import locality, locality_page, report
 from experiments.differences import across
 from experiments.locality_curves import square
@@ -38,13 +38,8 @@ from treelet.tasks import ParseLists
 
 def few(data_dir: Path, folder: Path, n: int) -> Path:
     """The first sentences of the corpus as a corpus of their own."""
-    with lzma.open(data_dir / "lg_parse_ranking" / "craft1100_lg20.jsonl.xz", "rt", encoding="utf-8") as source:
-        lines = [next(source) for _ in range(n)]
-    (folder / "lg_parse_ranking").mkdir()
-    path = folder / "lg_parse_ranking" / "craft1100_lg20.jsonl.xz"
-    with lzma.open(path, "wt", encoding="utf-8") as copy:
-        copy.writelines(lines)
-    return path
+    first_lines(data_dir, folder, {"lg_parse_ranking/craft1100_lg20.jsonl.xz": n})
+    return folder / "lg_parse_ranking" / "craft1100_lg20.jsonl"
 
 
 # --- goodness -------------------------------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 import treelet as tl
-from conftest import run_experiment
+from conftest import first_lines, run_experiment
 from experiments import moschitti_time, moschitti_time_page, pair_kernels
+from treelet.datasets.loaders import wsj_sample
 from treelet.testing.recursions import nodes_of, value
 from treelet.testing.strategies import trees
 
@@ -122,7 +123,11 @@ def test_shares_of_nodes_and_pairs() -> None:
 
 
 def test_quickly(data_dir: Path, tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TREELET_DATA", str(data_dir))
+    (tmp_path / "few").mkdir()
+    first_lines(data_dir, tmp_path / "few", {"craft/trees.clean.tsv.xz": 3000})
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path / "few"))
+    monkeypatch.setattr(moschitti_time, "wsj_sample", lambda: (wsj_sample()[0][:2000], []))
+    monkeypatch.setattr(moschitti_time, "QUICK", moschitti_time.QUICK._replace(least=10))
     result = run_experiment("moschitti-time", "--quick", "--out", str(tmp_path))
     assert result.exit_code == 0, result.stderr
     results = json.loads((tmp_path / "moschitti-time.json").read_text())

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import ROOT
+from conftest import ROOT, first_lines
 from experiments import (
     differences,
     parsing,
@@ -30,7 +30,10 @@ from treelet.structures import WordVectors
 
 
 def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TREELET_DATA", str(data_dir))
+    names = ("train.tsv", "train.nbest20.jsonl.xz", "test.tsv", "test.nbest20.jsonl.xz")
+    (tmp_path / "few").mkdir()
+    first_lines(data_dir, tmp_path / "few", {f"qc_trees/{name}": 3000 if "train" in name else 200 for name in names})
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path / "few"))
     results, page = run("questions", quick=True, out=tmp_path)
     accuracy = {row["system"]: row["accuracy"] for row in results["rows"]}
     assert list(accuracy)[:4] == ["n-grams", "bag of words", "SST", "PT"]

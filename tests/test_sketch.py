@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +211,6 @@ def right(depth: int) -> str:
 
 DEEP = """
 import numpy as np, treelet as tl
-from test_sketch import chain, right
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 n = 20_000
@@ -227,7 +227,7 @@ for kernel in (tl.SubsetTree(0.4).normalized(), tl.PartialTree(0.4, 0.4).normali
 
 
 def test_deep_and_wide_trees_take_few_vectors() -> None:
-    grown = run_python(f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n{DEEP}").split()
+    grown = run_python(inspect.getsource(chain) + inspect.getsource(right) + DEEP).split()
     assert max(map(int, grown)) < 160_000  # KiB; two vectors each of 20,000 nodes would be 320,000
 
 

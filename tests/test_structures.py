@@ -110,7 +110,7 @@ def test_pretty() -> None:
 
 
 def test_deep_and_wide_trees_are_no_danger() -> None:
-    n = 200_000
+    n = 100_000
     deep = "(A " * n + "x" + ")" * n
     tree = tl.Tree.parse(deep)
     assert str(tree) == deep

@@ -18,15 +18,16 @@ ROOT = Path(__file__).resolve().parents[1]
 
 MUTANTS = [
     ("subset_tree.hpp", "base_(Num(1) + lam)", "base_(Num(1) + lam * Num(0.999999))"),
-    ("subset_tree.hpp", "value = fresh ? factor : value * factor;", "value = factor;"),
+    ("subset_tree.hpp", "value = fresh ? factor(e->child) : value * factor(e->child);", "value = factor(e->child);"),
     (
         "subset_tree.hpp",
         "if (known.levels == 0 || (limited_ && level == 0)) return {};",
         "if (known.levels == 0) return {};",
     ),
     ("subset_tree.hpp", "unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);", ""),
-    ("subset_tree.hpp", "if (values.rest && match->column != none) factor += values.rest[match->column];", ""),
-    ("subset_tree.hpp", "if (rank < at.columns) meet(rank);", ""),
+    ("subset_tree.hpp", "if (child.rest) out += child.rest[column];", ""),
+    ("subset_tree.hpp", "if (kid.key == b.s.keys[q]) to[rank]", "to[rank]"),
+    ("subset_tree.hpp", "b.s.other[at.others++] = rank;", ""),
     ("subset_tree.hpp", "total[shape] = Num(0);", ""),
     ("subset_tree_index.hpp", "shape_postings_.grow(shape_of_[column], more);", ";"),
     (

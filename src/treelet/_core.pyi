@@ -31,6 +31,10 @@ class Store:
     def labels(self) -> list[str]: ...
 
     @property
+    def texts(self) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+        """All labels in UTF-8, one after the other, and where each ends."""
+
+    @property
     def child_count(self) -> int: ...
 
     def grown(self, other: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
@@ -69,6 +73,12 @@ class Store:
 
     @staticmethod
     def from_columns(labels: Sequence[str], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], child_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Store: ...
+
+    @staticmethod
+    def as_it_was(texts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], text_end: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], child_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], production: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Store:
+        """
+        A store again, from its own columns: that everything is there once is taken at its word.
+        """
 
 class Stop:
     """A flag that ends long work in the threads that watch it."""
@@ -304,6 +314,10 @@ class ForestStore:
 
     @property
     def labels(self) -> list[str]: ...
+
+    @property
+    def texts(self) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
+        """All labels in UTF-8, one after the other, and where each ends."""
 
     @property
     def child_count(self) -> int: ...

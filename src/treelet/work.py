@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
 from html import escape
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import wrong
@@ -23,6 +25,7 @@ Item = TypeVar("Item")
 PATIENCE = 10.0  # seconds without a word, where progress is told in lines
 LONGEST_SILENCE = 60.0  # between two lines
 BLINK = 0.25  # between two states of a notebook's line
+LEAST_PART = 256  # items for which a thread is worth asking
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -78,6 +81,33 @@ def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advanc
             for future in waiting:
                 future.cancel()
             raise
+
+
+_sharing: ContextVar[int] = ContextVar("_sharing", default=1)
+
+
+@contextmanager
+def sharing(threads: int) -> Iterator[None]:
+    """What is computed `in_parts` in here is shared out to so many threads."""
+    before = _sharing.set(threads)
+    try:
+        yield
+    finally:
+        _sharing.reset(before)
+
+
+def in_parts(n: int, part: Callable[[int, int], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """``part(0, n)``, of which each number depends on its item alone; where threads share the work, from several parts."""
+    threads = _sharing.get()
+    if threads == 1 or n < 2 * LEAST_PART:
+        return part(0, n)
+    out, size = np.empty(n), max(LEAST_PART, -(-n // (8 * threads)))
+
+    def work(begin: int) -> None:
+        out[begin : begin + size] = part(begin, min(begin + size, n))
+
+    run(work, range(0, n, size), threads, lambda done: None)
+    return out
 
 
 # --- how far it is ------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from treelet.cli.options import (
     ProgressOption,
     kernel_from_options,
 )
-from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.overwriting import READ, WRITTEN, Read
 from treelet.cli.reading import Reading, reads, warn_if_empty
 from treelet.errors import ParameterError
 
@@ -65,8 +65,11 @@ def command(
     ] = False,
     extend: Annotated[
         str | None,
-        typer.Option(metavar="FILE3", help="The matrix of the first trees, .npy: only the others' rows are computed."),
-        READ,
+        typer.Option(
+            metavar="FILE3",
+            help="The matrix of the first trees: only the others' rows are computed. OUT may be the same file, and is replaced at the end.",
+        ),
+        Read(replaced_by="output"),
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")

@@ -1,4 +1,4 @@
-"""What a command writes must be nothing that it reads: parameters are marked, and compared before the command runs.
+"""What a command writes must be nothing that it reads, unless it is said to take its place: parameters are marked, and compared before the command runs.
 
 A parameter that names a file is ``Annotated[str, typer.Argument(...), READ]`` or ``WRITTEN``; a folder in which files appear
 is marked with their names, ``Written("report.*")``. `check_files` is called for every command, in one place.
@@ -20,7 +20,13 @@ from treelet.errors import ParameterError
 
 
 class Read:
-    """Marks a parameter that names a file which is read; or that may, where it can also be something else."""
+    """Marks a parameter that names a file which is read; or that may, where it can also be something else.
+
+    What another parameter writes may take its place, if that one is named: such a file is replaced when the new one is complete.
+    """
+
+    def __init__(self, replaced_by: str | None = None) -> None:
+        self.replaced_by = replaced_by
 
 
 class Written:
@@ -52,6 +58,7 @@ class Named:
     given: str
     path: Path
     names: tuple[str, ...] = ()
+    may_be: str | None = None
 
     def writes(self, other: Named) -> bool:
         """Whether this one, when it is written, is or holds the other one."""
@@ -73,7 +80,7 @@ def check_files(ctx: Any) -> None:
     read, written = _files(ctx)
     for number, output in enumerate(written):
         for source in read:
-            if output.writes(source):
+            if output.writes(source) and output.parameter != source.may_be:
                 raise ParameterError(
                     f"{output.given}: {output.parameter} would overwrite {source.parameter}, which is read: "
                     "choose another name"
@@ -96,7 +103,8 @@ def _files(ctx: Any) -> tuple[list[Named], list[Named]]:
     for name, mark in marks(ctx.command.callback).items():
         for given in _given(ctx.params.get(name)):
             if isinstance(mark, Read):
-                read.append(Named(shown[name], given, Path(given.removeprefix("@"))))
+                may_be = shown.get(mark.replaced_by)
+                read.append(Named(shown[name], given, Path(given.removeprefix("@")), may_be=may_be))
             else:
                 written.append(Named(shown[name], given, Path(given), mark.names))
     return read, written

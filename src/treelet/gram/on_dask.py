@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from asyncio import CancelledError as AsyncCancelled
 from collections import deque
@@ -22,6 +23,7 @@ from treelet.checks import wrong
 from treelet.errors import ClusterError, InputTypeError, TreeletError
 from treelet.gram.plan import Block, Plan, Span, Tile
 from treelet.gram.shipped import Shipped, let_go
+from treelet.gram.side_by_side import Desk, place, serve
 from treelet.gram.tiles import Place, Values, fill_tile, plan_matrix
 from treelet.kernels.base import Pairwise
 from treelet.work import Advance, progress_bar
@@ -30,6 +32,10 @@ AHEAD = 3
 """Tiles under way for each thread of the workers: one that is computed, one that waits, one whose result does."""
 STRIPS = 12
 """Strips of rows for each thread of the workers: each costs some milliseconds of the scheduler."""
+GRAIN = 8 << 20
+"""Bytes of a tile, about, that is handed over in memory: new memory of several processes is slow, so that little is used again."""
+ROWS = 64
+"""Of such a tile, at least: neighbours that share much are worked on together."""
 LOSSES = 3
 """How often all workers that hold the examples may be lost."""
 PATIENCE = 120.0
@@ -59,19 +65,26 @@ class Crew:
             raise ClusterError(f"the Dask client is {client.status}: make a new one")
         self.client = client
         with _told():
-            client.submit(_version, pure=False).result()  # a cluster that grows on demand has no worker before
-            versions = client.run(_version)
+            workers = client.run(_introduction)
+            if not workers:  # a cluster that grows on demand
+                client.submit(_introduction, pure=False).result()
+                workers = client.run(_introduction)
             self.count()
-        for where, version in versions.items():
+        for where, (version, _, _) in workers.items():
             if version != treelet.__version__:
                 raise ClusterError(f"the Dask worker {where} has treelet {version}, here it is {treelet.__version__}")
-        addresses = [client.scheduler.address, *versions]
+        addresses = [client.scheduler.address, *workers]
         self.near = all(address.startswith(("tcp://127.", "inproc://", "unix://")) for address in addresses)
         """Whether results are fetched from the workers. Else they come through the scheduler, or as the client was told."""
+        self.beside = place() is not None and all(
+            there == place() and process != os.getpid() for _, there, process in workers.values()
+        )
+        """Whether all workers are other processes of this machine, which hand their tiles over in memory."""
 
     def count(self) -> None:
         """See how many threads there are, in all and in the worker that has most."""
-        threads = self.client.nthreads().values()
+        self.workers = self.client.nthreads()
+        threads = self.workers.values()
         self.threads, self.threads_a_worker = max(1, sum(threads)), max(threads, default=1)
         self.counted = time.monotonic()
 
@@ -89,6 +102,10 @@ class Crew:
         grid: int = 1,
     ) -> Plan:
         """The tiles of a matrix for these workers, each of which may take so much memory; see `plan_matrix`."""
+        strips = STRIPS * self.threads
+        if self.beside:
+            size = len(X) * len(X if Y is None else Y) * dtype.itemsize
+            strips = max(strips, min(size // GRAIN, len(X) // ROWS))
         return plan_matrix(
             kernel,
             X,
@@ -100,7 +117,7 @@ class Crew:
             begin=begin,
             at_once=at_once,
             grid=grid,
-            strips=STRIPS * self.threads,
+            strips=strips,
         )
 
     def compute(
@@ -137,12 +154,41 @@ class Crew:
         advance: Advance = lambda cells: None,
     ) -> None:
         """Let the tiles of all blocks be computed; `take` gets them here, one by one, or what `far` made of them there."""
-        with closing(_Team(self, Shipped(kernel, X, Y, memory // 2, held=True))) as team:
-            for block in blocks:
+
+        def taken(tile: Tile, found: Any) -> None:
+            take(tile, found)
+            advance(tile.cells)
+
+        shipped = Shipped(kernel, X, Y, memory // 2, held=True)
+        try:
+            shipped.packed()
+        except (PicklingError, TypeError, AttributeError) as error:
+            raise InputTypeError(
+                f"a kernel and examples for Dask workers must be such that can be pickled: {error}"
+            ) from error
+        left = [block for block in blocks if block.tiles]
+        if left and far is None and self.beside:
+            left = self._beside(shipped, left, taken, dtype)
+        if not left:
+            return
+        with closing(_Team(self, shipped)) as team:
+            for block in left:
                 work = partial(_computed, columns=block.columns, dtype=dtype.str, far=far)
                 for tile, found in team.results(work, block.tiles):
-                    take(tile, found)
-                    advance(tile.cells)
+                    taken(tile, found)
+
+    def _beside(
+        self, shipped: Shipped, blocks: list[Block], take: Callable[[Tile, Values], None], dtype: np.dtype[Any]
+    ) -> list[Block]:
+        """Let tiles be computed by processes of this machine; given back is what they could not."""
+        try:
+            desk = Desk(shipped, blocks, dtype)
+        except OSError:  # such as: too many open files
+            return blocks
+        with desk, _told(), closing(_Servers(self, desk, shipped.token)) as servers:
+            left = [Block(block.columns, tuple(desk.hand_out(block, take, servers.look))) for block in blocks]
+            servers.over = True
+        return [block for block in left if block.tiles]
 
     def each_found(
         self,
@@ -175,12 +221,6 @@ class _Team:
         self.waiting: deque[Any] = deque()
         self.under_way: dict[distributed.Future, tuple[Any, distributed.Future]] = {}
         self.losses = self.asked = 0
-        try:
-            shipped.packed()
-        except (PicklingError, TypeError, AttributeError) as error:
-            raise InputTypeError(
-                f"a kernel and examples for Dask workers must be such that can be pickled: {error}"
-            ) from error
         with _told():
             self._send()
 
@@ -251,6 +291,69 @@ class _Team:
         self._send()
 
 
+class _Servers:
+    """Tasks that each take a thread of a worker to compute what a desk gives out, as long as there is something.
+
+    A task goes on elsewhere when its worker dies: Dask sees to it.
+    """
+
+    def __init__(self, crew: Crew, desk: Desk, token: str) -> None:
+        self.crew, self.client, self.desk, self.token = crew, crew.client, desk, token
+        self.running: dict[distributed.Future, str] = {}
+        self.losses = self.asked = 0
+        self.over = False
+        self.seen = time.monotonic()
+        self._hire()
+
+    def _hire(self) -> None:
+        """A task for every thread that has none."""
+        for address, threads in self.crew.workers.items():
+            for _ in range(threads - list(self.running.values()).count(address)):
+                key = f"kernel-tiles-{self.token}-{self.asked}"
+                self.asked += 1
+                future = self.client.submit(
+                    serve, self.desk.address, key=key, workers=[address], allow_other_workers=True, pure=False
+                )
+                self.running[future] = address
+                future.add_done_callback(lambda future: self.desk.ring())
+
+    def look(self) -> bool:
+        """Whether they can go on; False if one cannot reach the desk."""
+        for future in [future for future in self.running if future.done()]:
+            del self.running[future]
+            if future.status == "error":
+                raise future.exception()
+            if future.status == "finished":
+                return False
+            self._again()
+        if time.monotonic() - self.crew.counted > CENSUS:
+            self.crew.count()
+            self._hire()
+        if self.crew.workers:
+            self.seen = time.monotonic()
+        elif time.monotonic() - self.seen > PATIENCE:
+            raise ClusterError(f"all Dask workers were lost: {_WHY}")
+        return True
+
+    def _again(self) -> None:
+        """A task was taken back: by `client.restart`, or with the client."""
+        self.losses += 1
+        if self.client.status != "running" or self.losses > LOSSES * self.crew.threads:
+            raise ClusterError(f"the Dask cluster is lost: the client is {self.client.status}")
+        self.crew.counted = 0.0
+
+    def close(self) -> None:
+        """What is under way, after an error or an interrupt, is ended."""
+        self.desk.close()
+        if not self.over:
+            with suppress(Exception):
+                self.client.cancel(list(self.running), force=True)
+            with suppress(Exception):
+                self.client.run(let_go, self.token)
+        for future in self.running:
+            future.release()
+
+
 @contextmanager
 def _told() -> Iterator[None]:
     """One clear error where a cluster fails; errors about kernels and examples stay what they are."""
@@ -269,8 +372,9 @@ def _told() -> Iterator[None]:
 # --- what workers do ----------------------------------------------------------------------------------------------
 
 
-def _version() -> str:
-    return treelet.__version__
+def _introduction() -> tuple[str, Any, int]:
+    """Who a worker is: its version of treelet, its machine, its process."""
+    return treelet.__version__, place(), os.getpid()
 
 
 def _computed(shipped: Shipped, tile: Tile, *, columns: Span, dtype: str, far: Far | None) -> Any:

@@ -12,6 +12,9 @@ import numpy as np
 from treelet.checks import wrong
 
 DEFAULT_MEMORY = 1 << 30
+STRIP = (
+    1 << 16
+)  # values at least that one thread alone computes at a time, so that asking for them costs next to nothing
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
@@ -210,7 +213,7 @@ def row_strips(
     if n_rows == 0 or n_columns == 0:
         return []
     fits = max(1, memory // (cell * n_columns * n_jobs))
-    wanted = strips or (24 * n_jobs if n_jobs > 1 else 12)
+    wanted = strips or (24 * n_jobs if n_jobs > 1 else min(12, -(-n_rows * n_columns // STRIP)))
     rows = int(min(fits, -(-n_rows // wanted)))
     rows = max(grid, rows // grid * grid)
     spans = [Span(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]

@@ -18,9 +18,10 @@ from treelet.gram.plan import Block, Span
 from treelet.gram.tiles import bound
 from treelet.kernels.base import Evaluator, Pairwise
 from treelet.structures.bank import Bank
-from treelet.structures.packed import STORES, store_arrays, store_of
+from treelet.structures.packed import STORES, exact_arrays, exact_store, store_arrays, store_of
 
 Content = tuple[Pairwise, Any, Any | None, int]
+Buffer = bytes | memoryview
 
 
 class Shipped:
@@ -45,12 +46,12 @@ class Shipped:
     def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, room: int, held: bool = False) -> None:
         self._set(uuid.uuid4().hex, held, content=(kernel, X, Y, room))
 
-    def _set(self, token: str, held: bool, *, packed: bytes | None = None, content: Content | None = None) -> None:
+    def _set(self, token: str, held: bool, *, packed: Buffer | None = None, content: Content | None = None) -> None:
         self.token, self._held, self._packed, self._content = token, held, packed, content
         self._stop, self._stopped = _core.Stop(), False
         self._lock, self._evaluators = threading.Lock(), dict[Span, tuple[Evaluator, int]]()
 
-    def packed(self) -> bytes:
+    def packed(self) -> Buffer:
         """All that is sent."""
         with self._lock:
             if self._packed is None:
@@ -60,7 +61,7 @@ class Shipped:
             return self._packed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _arrived, (self.token, self._held, self.packed())
+        return arrived, (self.token, self._held, self.packed())
 
     def __sizeof__(self) -> int:  # by which Dask knows what it costs to send, and to keep
         return object.__sizeof__(self) + len(self.packed())
@@ -114,7 +115,8 @@ _here: WeakValueDictionary[str, Shipped] = WeakValueDictionary()
 _latest: Shipped | None = None  # of those that are held
 
 
-def _arrived(token: str, held: bool, packed: bytes) -> Shipped:
+def arrived(token: str, held: bool, packed: Buffer) -> Shipped:
+    """What was sent, in this process, once."""
     global _latest  # noqa: PLW0603
     with _lock:
         found = _here.get(token)
@@ -143,6 +145,8 @@ class _Exactly(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Bank):
             return _bank, (type(value), *value.columns)
+        if isinstance(value, _core.Store):
+            return exact_store, (exact_arrays(value),)
         if isinstance(value, STORES):
             return store_of, (store_arrays(value),)
         return super().reducer_override(value)

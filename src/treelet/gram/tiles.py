@@ -13,7 +13,7 @@ from treelet.errors import ParameterError, TreeletError
 from treelet.gram.plan import Block, Plan, Tile, planned
 from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
-from treelet.work import Advance, run
+from treelet.work import Advance, run, sharing
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -181,7 +181,8 @@ def compute(
 ) -> None:
     """Compute the tiles of all blocks, by threads, each into its place. Blocks come one after the other."""
     for block in blocks:
-        evaluator = bound(kernel, X, Y, block)
+        with sharing(threads):
+            evaluator = bound(kernel, X, Y, block)
 
         def work(tile: Tile, evaluator: Evaluator = evaluator) -> int:
             with place.tile(tile) as out:

@@ -15,6 +15,7 @@ from treelet import _core
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector, overflow
 from treelet.structures.bank import Bank
+from treelet.work import in_parts
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -179,7 +180,13 @@ class StoreKernel(Kernel):
         bank = self.coerce(X)
 
         def compute() -> Vector:
-            return self.native_self_values(bank.columns.store, bank.weights(), logs)
+            store, weights = bank.columns.store, bank.weights()
+
+            def part(begin: int, end: int) -> Vector:
+                rows = weights if end - begin == len(bank) else weights.take(np.arange(begin, end))
+                return self.native_self_values(store, rows, logs)
+
+            return in_parts(len(bank), part)
 
         key = self._key(logs)
         values: Vector = compute() if key is None else bank.values(key, compute)

@@ -44,10 +44,10 @@ def unpacked(arrays: Arrays) -> Columns:
 
 def store_arrays(store: Any) -> Arrays:
     """All that a native store holds, under the same numbers."""
-    texts = [text.encode("utf-8", "surrogatepass") for text in store.labels]
+    texts, ends = store.texts
     arrays = {
-        "texts": np.frombuffer(b"".join(texts), np.uint8),
-        "text_lengths": small(np.array([len(text) for text in texts], np.int64)),
+        "texts": texts,
+        "text_lengths": small(np.diff(ends, prepend=0)),
         "label": small(store.label),
         "arity": small(np.diff(store.child_start)),
         "child": small(store.child),
@@ -75,6 +75,19 @@ def store_of(arrays: Arrays) -> Any:
         raise ValueError("the probabilities of a bank have the wrong type")
     edges = _starts(whole(arrays["edges"], np.int64))
     return _core.ForestStore.from_columns(texts, label, edges, start, child, np.ascontiguousarray(p))
+
+
+def exact_arrays(store: _core.Store) -> Arrays:
+    """What `exact_store` makes the same store of, much faster than `store_of`: productions, too, have their numbers."""
+    return store_arrays(store) | {"production": small(store.production.astype(np.int64) + 1)}
+
+
+def exact_store(arrays: Arrays) -> _core.Store:
+    """The store again. For what comes from another process of the same program: that nothing is there twice is believed."""
+    ends = np.cumsum(whole(arrays["text_lengths"], np.int64))
+    label, child = whole(arrays["label"], np.int32), whole(arrays["child"], np.int32)
+    start, production = _starts(whole(arrays["arity"], np.int64)), whole(arrays["production"], np.int32) - np.int32(1)
+    return _core.Store.as_it_was(arrays["texts"], ends, label, start, child, production)
 
 
 def _starts(counts: Array) -> Array:
