@@ -159,7 +159,8 @@ class Cuda(Device):
             raise TreeletError(
                 f"device='cuda' needs an NVIDIA GPU, and CuPy finds none ({error}); use device='cpu'"
             ) from None
-        self.xp, self._modules = cupy, list[Any]()
+        self.xp = cupy
+        self._modules: list[Any] = []
         self._kernels: dict[str, Any] = {}
         self._buffers: dict[int, Any] = {}
         self._copying = Lock()
