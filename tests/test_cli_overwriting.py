@@ -37,6 +37,7 @@ NO_FILES = {
     "A,B,C",
     "balanced",
     "ovr|ovo",
+    "cpu|cuda",
 }
 """What texts stand for that are no names of files. A new one belongs here, or its parameter is marked READ or WRITTEN."""
 

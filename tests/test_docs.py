@@ -23,7 +23,7 @@ MODULES = sorted(
     module.name
     for package in (treelet, experiments)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    if not module.name.endswith("__main__")
+    if not module.name.endswith(("__main__", ".emulated"))  # the latter: device code, no module
 )
 
 

@@ -275,7 +275,7 @@ def test_a_compressed_model(case: Case) -> None:
 def test_a_grown_function_is_a_new_one(case: Case) -> None:
     data = case.kernel.coerce(EXAMPLES[case.kind])
     K, rows = case.kernel(data), np.arange(len(EXAMPLES[case.kind]))
-    ways = [growing(case.kernel, data, 1), GrowingBlocks(case.kernel, data, 1, width=5)]
+    ways = [growing(case.kernel, data), GrowingBlocks(case.kernel, data, width=5)]
     if case.collapses and case.kind != "vectors" and case is not KERNELS["nothing"] and not of_bags(case):
         assert isinstance(ways[0], GrowingParts), "it does not grow in place"
     for way in ways:

@@ -191,12 +191,12 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Each way to the scores in turn."""
     name = request.param
 
-    def forced(kernel: Any, data: Any, n_jobs: Any) -> Any:
+    def forced(kernel: Any, data: Any, **means: Any) -> Any:
         if name == "matrix":
             return GrowingMatrix(kernel(data))
         if name == "blocks":
-            return GrowingBlocks(kernel, data, n_jobs, width=9)
-        made = GrowingParts.of(kernel, data, n_jobs)
+            return GrowingBlocks(kernel, data, 9, **means)
+        made = GrowingParts.of(kernel, data)
         assert made is not None
         return made
 
@@ -295,10 +295,10 @@ def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypa
     slowly(monkeypatch)
     rows, more = table(TREES), table(NEW)
     data = kernel.coerce(rows)
-    assert GrowingParts.of(kernel, data, 1) is None
-    assert isinstance(growing(kernel, data, 1), GrowingMatrix)
+    assert GrowingParts.of(kernel, data) is None
+    assert isinstance(growing(kernel, data), GrowingMatrix)
     if width:
-        monkeypatch.setattr(perceptron, "growing", lambda k, X, n_jobs: GrowingBlocks(k, X, n_jobs, width))
+        monkeypatch.setattr(perceptron, "growing", lambda k, X, **means: GrowingBlocks(k, X, width, **means))
     last, _ = by_matrix(kernel(rows), Y, QID, [list(dict.fromkeys(QID))] * 2)
     ranker = VotedPerceptron(kernel, 2, prediction="last").fit(rows, Y, QID)
     np.testing.assert_allclose(ranker.predict(more), kernel(more, rows) @ last, atol=1e-9)
@@ -307,10 +307,10 @@ def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypa
 def test_ways_are_chosen_by_kernel_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     bank = tl.Treebank(TREES)
     monkeypatch.setattr("treelet.learn.growing.WHOLE", 100)
-    assert isinstance(growing(tl.SubsetTree().gaussian(1.0), bank, 1), GrowingBlocks)
+    assert isinstance(growing(tl.SubsetTree().gaussian(1.0), bank), GrowingBlocks)
     slowly(monkeypatch)
-    assert isinstance(growing(tl.SubsetTree().normalized() + 1, bank, 1), GrowingParts)
-    assert GrowingParts.of(0 * tl.SubsetTree().gaussian(1.0) + tl.SubsetTree(), bank, 1) is not None
+    assert isinstance(growing(tl.SubsetTree().normalized() + 1, bank), GrowingParts)
+    assert GrowingParts.of(0 * tl.SubsetTree().gaussian(1.0) + tl.SubsetTree(), bank) is not None
 
 
 @pytest.mark.parametrize("factor", [1.0, 2.5])
@@ -322,9 +322,9 @@ def test_sparse_rows_grow_by_features(factor: float, monkeypatch: pytest.MonkeyP
     rows, kernel = scipy.sparse.csr_array(dense.astype(float)), factor * tl.kernels.Linear()
     expected = VotedPerceptron(kernel, 3).fit(rows, y, qid)
     monkeypatch.setattr("treelet.learn.growing.WHOLE", 100)
-    function = growing(kernel, kernel.coerce(rows), 1)
+    function = growing(kernel, kernel.coerce(rows))
     assert isinstance(function, GrowingSparse)
-    assert isinstance(growing(kernel, kernel.coerce(dense.astype(float)), 1), GrowingBlocks)
+    assert isinstance(growing(kernel, kernel.coerce(dense.astype(float))), GrowingBlocks)
     some = np.array([9, 7, 3])
     np.testing.assert_allclose(function.values(some), factor * dense[some] @ dense[some].T)
     function.add(3, 2.0)
@@ -344,7 +344,7 @@ def test_values_too_large_for_a_float64(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
     slowly(monkeypatch)
-    assert GrowingParts.of(tl.SubsetTree(1).normalized(), tl.Treebank(trees), 1) is None
+    assert GrowingParts.of(tl.SubsetTree(1).normalized(), tl.Treebank(trees)) is None
     with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
 

@@ -224,14 +224,14 @@ def test_rankers_keep_queries_whole() -> None:
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[tl.Kernel]:
     computed: list[tl.Kernel] = []
-    real = matrices.gram
+    real = matrices.host_gram
 
     def gram(kernel: tl.Kernel, X: Any, **named: Any) -> Any:
         if not isinstance(X, np.ndarray):  # of examples, not from matrices that are there
             computed.append(kernel)
         return real(kernel, X, **named)
 
-    monkeypatch.setattr(matrices, "gram", gram)
+    monkeypatch.setattr(matrices, "host_gram", gram)
     return computed
 
 

@@ -61,6 +61,10 @@ class NotEnoughMemoryError(TreeletError, MemoryError):
     """A result does not fit into the memory that there is."""
 
 
+class DeviceMemoryError(NotEnoughMemoryError):
+    """The memory of a GPU, or what may be taken of it, is not enough."""
+
+
 class ClusterError(TreeletError, RuntimeError):
     """The workers of a cluster cannot do what they are asked for."""
 

@@ -46,9 +46,10 @@ def command(
         "versions": _versions(),
         "machine": _machine(),
         "core": _core(),
+        "gpu": _gpu(),
         "data": _data(),
-        "checks": _checks(),
     }
+    report["checks"] = _checks(report["gpu"]["usable"])
     print(json_format.dumps(report) if json else _text(report))
     if not all(check["ok"] for check in report["checks"]):
         raise typer.Exit(1)
@@ -89,6 +90,19 @@ def _core() -> dict[str, Any]:
     return {"compiler": _core.compiler, "optimized": _core.optimized, "sanitized": _core.sanitized}
 
 
+def _gpu() -> dict[str, Any]:
+    """Whether device="cuda" can be used, and which GPU that is; or why not, and what to type."""
+    try:
+        from treelet.device.launching import device_named
+        from treelet.errors import TreeletError
+    except ImportError as error:  # without the native core, which is told above
+        return {"usable": False, "why": str(error)}
+    try:
+        return {"usable": True, "name": device_named("cuda").described()}
+    except TreeletError as error:
+        return {"usable": False, "why": str(error).partition(";")[0]}
+
+
 def _data() -> dict[str, Any]:
     from treelet.datasets.loaders import data_folder
 
@@ -96,7 +110,7 @@ def _data() -> dict[str, Any]:
     return {"TREELET_DATA": os.environ.get("TREELET_DATA") or None, "folder": str(folder), "there": folder.is_dir()}
 
 
-def _checks() -> list[dict[str, Any]]:
+def _checks(on_gpu: bool) -> list[dict[str, Any]]:
     """Values that follow from the definitions by counting."""
     known: list[tuple[str, int, Callable[[Any], float]]] = [
         ("fragments of [NP the apple] (SST)", 6, lambda kernels: _value(kernels.SubsetTree(lam=1), APPLE)),
@@ -105,6 +119,8 @@ def _checks() -> list[dict[str, Any]]:
         ("partial trees rooted at its VP (PT)", 30, lambda kernels: _rooted(kernels.PartialTree(lam=1, mu=1))),
         ("complete subtrees of it (ST)", 5, lambda kernels: _value(kernels.Subtree(), CAT)),
     ]
+    if on_gpu:
+        known.append(("fragments of it (SST), by the GPU", 17, lambda kernels: _on_gpu(kernels.SubsetTree(lam=1), CAT)))
     results: list[dict[str, Any]] = []
     for name, expected, compute in known:
         try:
@@ -126,6 +142,12 @@ def _value(kernel: Any, tree: str) -> float:
     if not math.isclose(value, other, rel_tol=1e-12):
         raise ArithmeticError(f"{value} in the matrix, {other} on the diagonal")
     return value
+
+
+def _on_gpu(kernel: Any, tree: str) -> float:
+    from treelet.gram.local import host_gram
+
+    return float(host_gram(kernel, kernel.coerce([tree]), device="cuda")[0, 0])
 
 
 def _rooted(kernel: Any) -> float:
@@ -163,6 +185,8 @@ def _text(report: dict[str, Any]) -> str:
     lines.append("")
     for part in ("machine", "core"):
         lines.extend(f"{name:<14}{value}" for name, value in report[part].items())
+    gpu = report["gpu"]
+    lines.append(f"{'GPU':<14}{gpu['name'] if gpu['usable'] else 'not usable: ' + gpu['why']}")
     data = report["data"]
     where = data["folder"] if data["there"] else f"{data['folder']} (no such folder: set TREELET_DATA to the corpora)"
     lines += [f"{'data':<14}{where}", ""]

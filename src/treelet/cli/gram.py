@@ -13,6 +13,8 @@ import typer
 
 from treelet.cli import files
 from treelet.cli.options import (
+    DeviceMemoryOption,
+    DeviceOption,
     JobsOption,
     JsonOption,
     KernelOption,
@@ -51,6 +53,8 @@ def command(
         str | None, typer.Option(metavar="FILE2", help="Trees of the columns. By default those of FILE."), READ
     ] = None,
     n_jobs: JobsOption = 1,
+    device: DeviceOption = "cpu",
+    device_memory: DeviceMemoryOption = None,
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB; the matrix is in the file."),
@@ -89,8 +93,11 @@ def command(
         raise ParameterError("--resume and --extend are for matrices in .npy or .zarr files")
 
     from treelet.gram import gram
+    from treelet.gram.local import host_gram
+    from treelet.gram.on_device import crew_on
     from treelet.structures import read_trees
 
+    crew_on(device, device_memory)  # complains before anything is read
     begin = time.perf_counter()
     text = output != "-" and not files.is_binary(output)
     with files.whole_file(Path(output)) if text else nullcontext() as temporary:
@@ -101,10 +108,11 @@ def command(
                 warn_if_empty(name, len(bank))
         read = time.perf_counter()
         options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "dtype": dtype, "progress": progress}
+        options |= {"device": device, "device_memory": device_memory}
         if files.is_binary(output):
             gram(chosen, rows, others, out=output, resume=resume, extend=extend, **options)
         else:
-            files.write_text(gram(chosen, rows, others, **options), output, temporary)
+            files.write_text(host_gram(chosen, rows, others, **options), output, temporary)
     end = time.perf_counter()
 
     shape = len(rows), len(rows if others is None else others)

@@ -13,6 +13,8 @@ from treelet.cli.compare import read_argument
 from treelet.cli.completing import among
 from treelet.cli.options import (
     KERNELS,
+    DeviceMemoryOption,
+    DeviceOption,
     JobsOption,
     JsonOption,
     LamOption,
@@ -68,6 +70,8 @@ def command(
         int, typer.Option(metavar="N", help="How many shared fragments of each pair to show, widest first.")
     ] = 1,
     n_jobs: JobsOption = 1,
+    device: DeviceOption = "cpu",
+    device_memory: DeviceMemoryOption = None,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB.")] = None,
     reading: Reading,
     progress: ProgressOption = True,
@@ -84,8 +88,10 @@ def command(
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
 
     from treelet.gram import nearest
+    from treelet.gram.on_device import crew_on
     from treelet.structures import Treebank
 
+    crew_on(device, device_memory)  # complains before anything is read
     trees, places = _read(bank, reading)
     if len(trees) <= (query is None):
         raise ParameterError(f"{bank}: there is nothing to look in: {'no tree' if not len(trees) else 'one tree only'}")
@@ -105,6 +111,8 @@ def command(
         graph=True,
         n_jobs=n_jobs,
         memory=memory,
+        device=device,
+        device_memory=device_memory,
         progress=progress,
     )
     neighbours = _listed(near, but_itself=query is None)

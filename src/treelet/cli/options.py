@@ -55,6 +55,15 @@ LeavesOption = Annotated[
     ),
 ]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")]
+DeviceOption = Annotated[
+    str,
+    typer.Option(
+        metavar="cpu|cuda", autocompletion=among("cpu", "cuda"), help="cuda: compute on a GPU; see treelet doctor."
+    ),
+]
+DeviceMemoryOption = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="What may be taken of the GPU's memory, such as 10GiB.")
+]
 ProgressOption = Annotated[
     bool,
     typer.Option(

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples
-from treelet.cli.options import JobsOption, JsonOption, ProgressOption
+from treelet.cli.options import DeviceMemoryOption, DeviceOption, JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, reads, warn_if_empty
 from treelet.errors import ParameterError
@@ -38,6 +38,8 @@ def command(
         bool, typer.Option("--probability", help="Also each class's probability, if trained with --probability.")
     ] = False,
     n_jobs: JobsOption = 1,
+    device: DeviceOption = "cpu",
+    device_memory: DeviceMemoryOption = None,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -49,11 +51,14 @@ def command(
     if scores and probability:
         raise ParameterError("give --scores or --probability, not both")
     from treelet.formats.files import open_target
+    from treelet.gram.on_device import crew_on
     from treelet.learn.persist import load_predictor
 
+    means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
+    crew_on(device, device_memory)  # complains before anything is read
     begin = time.perf_counter()
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
-        predictor = load_predictor(model, n_jobs=n_jobs, progress=progress)
+        predictor = load_predictor(model, progress=progress, **means)
         if predictor.task != "classify" and (scores or probability):
             raise ParameterError(
                 f"{model}: --{'scores' if scores else 'probability'} is for classifiers; this model says a number anyway"

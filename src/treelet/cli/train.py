@@ -15,6 +15,8 @@ from treelet.cli.completing import among
 from treelet.cli.learning import METRICS, TASKS
 from treelet.cli.options import (
     KERNELS,
+    DeviceMemoryOption,
+    DeviceOption,
     JobsOption,
     JsonOption,
     KernelOption,
@@ -117,6 +119,8 @@ def command(
     ] = None,
     random_state: SeedOption = 0,
     n_jobs: JobsOption = 1,
+    device: DeviceOption = "cpu",
+    device_memory: DeviceMemoryOption = None,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -140,8 +144,10 @@ def command(
     machine_options = _machine_options(task, multi_class, class_weight, probability, epsilon, qid, random_state)
     begin = time.perf_counter()
     with files.whole_file(Path(output)) as temporary:
+        from treelet.gram.on_device import crew_on
         from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
 
+        crew_on(device, device_memory)  # complains before anything is read
         opened = time.perf_counter()
         found = examples.read(file, reading)
         targets: Any = learning.classes_of(found) if task == "classify" else learning.values_of(found)
@@ -155,7 +161,8 @@ def command(
             return _combined(trees_kernel, [] if bare else trees, found, vectors, normalize_vectors)
 
         estimators: dict[str, type[Any]] = {"classify": KernelSVC, "regress": KernelSVR, "rank": RankSVM}
-        machine = estimators[task](C=tried["C"][0], memory=memory, n_jobs=n_jobs, progress=progress, **machine_options)
+        means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
+        machine = estimators[task](C=tried["C"][0], memory=memory, progress=progress, **means, **machine_options)
         chosen, search = {name: values[0] for name, values in tried.items()}, None
         if searching:
             search = _searched(

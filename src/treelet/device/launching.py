@@ -15,13 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.errors import NotEnoughMemoryError, TreeletError
+from treelet.errors import DeviceMemoryError, TreeletError
 
 SOURCES = Path(__file__).parent / "cuda"
 PIECE = 1 << 26  # bytes that are copied to the host at once
@@ -70,6 +71,10 @@ class Device(ABC):
     @abstractmethod
     def free_bytes(self) -> int:
         """How much memory can be had."""
+
+    def described(self) -> str:
+        """What it is called, and how much memory it has."""
+        return self.name
 
     def copy(self, values: Array, out: NDArray[Any]) -> None:
         """Copy to an array in the host's memory."""
@@ -128,7 +133,7 @@ class Emulated(Device):
     @contextmanager
     def limited(self, memory: int | None) -> Iterator[None]:
         before = self._free
-        self._free = before if memory is None else memory
+        self._free = before if memory is None else min(before, memory)
         try:
             yield
         finally:
@@ -154,16 +159,34 @@ class Cuda(Device):
             raise TreeletError(
                 f"device='cuda' needs an NVIDIA GPU, and CuPy finds none ({error}); use device='cpu'"
             ) from None
-        from cupy_backends.cuda.api import driver
-
-        self.xp, self._driver, self._modules = cupy, driver, []
+        self.xp = cupy
+        self._modules: list[Any] = []
         self._kernels: dict[str, Any] = {}
         self._buffers: dict[int, Any] = {}
+        self._copying = Lock()
+        try:
+            self._compile(cupy)
+        except Exception as error:  # whatever is wrong with the toolkit
+            said = " ".join(str(error).split())[:500]
+            raise TreeletError(
+                f"device='cuda' needs the CUDA toolkit's compiler and cuBLAS, as pip install 'treelet[cuda]' puts them beside CuPy ({said}); "
+                "device='cpu' needs nothing"
+            ) from error
+
+    def _compile(self, cupy: Any) -> None:
+        from cupy_backends.cuda.api import driver
+        from cupy_backends.cuda.libs import cublas
+
+        self._driver, self._cublas = driver, cublas
         for source in sorted(SOURCES.glob("*.cu")):
             module = cupy.RawModule(code=source.read_text(), options=("--std=c++17", f"-I{SOURCES}"))
             self._modules.append(module)
             for kernel in _kernels_in(source):
                 self._kernels[kernel] = module.get_function(kernel).kernel.ptr
+
+    def described(self) -> str:
+        found = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
+        return f"{found['name'].decode()}, {found['totalGlobalMem'] / (1 << 30):.0f} GiB"
 
     def _start(self, kernel: str, blocks: int, threads: int, given: str, pointers: Any) -> None:
         stream = self.xp.cuda.get_current_stream().ptr
@@ -172,8 +195,7 @@ class Cuda(Device):
         )
 
     def exact_product(self, A: Array, B: Array) -> Array:
-        from cupy_backends.cuda.libs import cublas
-
+        cublas = self._cublas
         (m, k), n = A.shape, B.shape[0]
         out = self.xp.empty((m, n), np.float32)
         if not k:
@@ -203,6 +225,10 @@ class Cuda(Device):
         rows = max(1, PIECE // (values.nbytes // len(out)))
         pieces = [slice(begin, min(begin + rows, len(out))) for begin in range(0, len(out), rows)]
         shape = rows, *values.shape[1:]
+        with self._copying:
+            self._copy_pieces(values, out, pieces, shape)
+
+    def _copy_pieces(self, values: Array, out: NDArray[Any], pieces: list[slice], shape: tuple[int, ...]) -> None:
         buffers = [self._pinned(number, shape, values.dtype) for number in range(PIECES)]
         stream = self.xp.cuda.Stream(non_blocking=True)
         self.xp.cuda.get_current_stream().synchronize()
@@ -237,7 +263,8 @@ class Cuda(Device):
         before = pool.get_limit()
         if memory is not None:
             pool.free_all_blocks()
-            pool.set_limit(size=pool.used_bytes() + memory)
+            limit = pool.used_bytes() + memory
+            pool.set_limit(size=min(limit, before) if before else limit)
         try:
             yield
         finally:
@@ -281,7 +308,13 @@ def on_host(array: Array) -> NDArray[Any]:
     return host
 
 
-def out_of_memory(device: Device, error: BaseException) -> NotEnoughMemoryError | None:
+def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | None:
     """What to raise in place of an error that says that the device's memory is full; None for any other."""
-    full = type(error).__name__ == "OutOfMemoryError" or isinstance(error, MemoryError)
-    return NotEnoughMemoryError(f"the memory of device={device.name!r} is full: {error}") if full else None
+    if isinstance(error, DeviceMemoryError):
+        return error
+    if type(error).__name__ != "OutOfMemoryError" and not isinstance(error, MemoryError):
+        return None
+    what = str(error).rstrip(".")
+    return DeviceMemoryError(
+        f"the memory of device={device.name!r} is full: {what}. Let more of it be taken (device_memory=), or use device='cpu'"
+    )

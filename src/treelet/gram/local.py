@@ -15,7 +15,7 @@ from treelet.checks import check_boolean, in_words, wrong
 from treelet.errors import InputTypeError, ParameterError
 from treelet.gram.extending import Old
 from treelet.gram.matrix_file import SUFFIXES
-from treelet.gram.on_device import DeviceCrew
+from treelet.gram.on_device import DeviceCrew, checked_device
 from treelet.gram.places import ArrayPlace, allocated, checked_dtype, checked_place, is_file
 from treelet.gram.plan import DEFAULT_MEMORY, mirrored, parse_memory
 from treelet.gram.stored import Job, into_file, resumed
@@ -174,6 +174,26 @@ def gram(
         return _into_array(job, checked_place(out, job.shape, given))
 
 
+def host_gram(
+    kernel: Pairwise,
+    X: Any,
+    Y: Any | None = None,
+    *,
+    n_jobs: int | None = 1,
+    dtype: DTypeLike = "float64",
+    device: str = "cpu",
+    device_memory: int | float | str | None = None,
+    memory: int | float | str | None = None,
+    progress: bool = False,
+) -> NDArray[Any]:
+    """`gram` of examples in the kernel's form, the result in the host's memory whatever computes it."""
+    shape, numbers = (len(X), len(X if Y is None else Y)), checked_dtype(dtype)
+    checked_device(device, device_memory)
+    out = None if device == "cpu" else allocated(shape, numbers, parse_memory(memory))
+    options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "dtype": numbers, "progress": progress}
+    return gram(kernel, X, Y, out=out, device=device, device_memory=device_memory, **options)
+
+
 def _ordered(X: Any) -> Any:
     """So that equal examples give equal bits, however their bank was made."""
     return X.ordered() if isinstance(X, Bank) else X
@@ -198,7 +218,7 @@ def _into_array(job: Job, out: Values) -> Values:
     """Fill `out`, which fits."""
     job = replace(job, dtype=out.dtype)
     if isinstance(job.crew, DeviceCrew) and job.old is None and job.crew.holds(job.shape, job.dtype):
-        with job.crew.device.limited(job.crew.memory):
+        with job.crew.taken():
             job.crew.device.copy(job.crew.matrix(job), out)
         return out
     plan, known = job.planned(1, job.threads), job.known(1)

@@ -24,6 +24,7 @@ from treelet.gram.best import (
     the_best,
     those_above,
 )
+from treelet.gram.on_device import DeviceCrew
 from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory
 from treelet.gram.reduce import Take, check_pairwise, each_tile, pieces
 from treelet.gram.tiles import AnyCrew, crew_of
@@ -183,7 +184,9 @@ class Index:
 
     def prepare(self) -> None:
         """Make now what is kept."""
-        if len(column_blocks(len(self), self.needs.index + self.needs.thread, self.budget)) <= 1:
+        if isinstance(self.crew, DeviceCrew):
+            self.crew.prepare(self.kernel, self.data)
+        elif len(column_blocks(len(self), self.needs.index + self.needs.thread, self.budget)) <= 1:
             self.kernel.evaluator(self.data[:0], self.data).ready()
 
     def nearest(

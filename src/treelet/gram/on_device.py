@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,10 @@ import numpy as np
 
 from treelet.checks import wrong
 from treelet.device.launching import Array, Device, device_named, out_of_memory
-from treelet.errors import NotEnoughMemoryError, ParameterError
-from treelet.gram.plan import Block, Plan, Tile
+from treelet.errors import DeviceMemoryError, ParameterError, TreeletWarning
+from treelet.gram.plan import Block, Plan, Tile, parse_memory
 from treelet.gram.tiles import Place, bound, fill_tile, plan_matrix
-from treelet.kernels.base import Pairwise
+from treelet.kernels.base import CopiedEvaluator, Evaluator, Pairwise
 from treelet.work import Advance, progress_bar
 
 if TYPE_CHECKING:
@@ -23,15 +24,41 @@ FLOAT = np.dtype(np.float64)
 DEVICES = ("cpu", "cuda", "emulated")
 
 
-def crew_on(device: Any, memory: int | None = None) -> DeviceCrew | None:
-    """What computes on a device of that name; None for the CPU."""
-    if device not in DEVICES:
-        raise wrong("device", "'cpu' or 'cuda'", device)
+def checked_device(device: Any, device_memory: Any = None, of: object = None) -> int | None:
+    """See that it can be a device; the bytes of its memory that may be taken, None for what is free."""
+    if not isinstance(device, str) or device not in DEVICES:
+        raise wrong("device", "'cpu' or 'cuda'", device, of)
+    memory = parse_memory(device_memory, "device_memory")
     if device == "cpu" and memory is not None:
         raise ParameterError(
             "device_memory= is for device='cuda'; of the CPU's memory, memory= says how much may be taken"
         )
+    return memory
+
+
+def crew_on(device: Any, device_memory: Any = None) -> DeviceCrew | None:
+    """What computes on a device of that name; None for the CPU."""
+    memory = checked_device(device, device_memory)
     return None if device == "cpu" else DeviceCrew(device_named(device), memory)
+
+
+def warn_of_copies(kernels: Iterable[Any], device: Device) -> None:
+    """Warn of kernels that the CPU computes, for values on a device."""
+    names = list(dict.fromkeys(type(kernel).__name__ for kernel in kernels))
+    if names:
+        warnings.warn(
+            f"device={device.name!r} has no code for {', '.join(names)}: one thread of the CPU computes the values, which are then copied",
+            TreeletWarning,
+            stacklevel=2,
+        )
+
+
+def copied(evaluator: Evaluator) -> list[Any]:
+    """The kernels whose values an evaluator on a device copies there, but for those that cost nothing."""
+    if isinstance(evaluator, CopiedEvaluator):
+        return [] if evaluator.inner.cheap else [getattr(evaluator.inner, "kernel", evaluator.inner)]
+    inner = [evaluator.inner] if hasattr(evaluator, "inner") else getattr(evaluator, "parts", [])
+    return [kernel for part in inner for kernel in copied(part)]
 
 
 class DeviceCrew:
@@ -82,6 +109,24 @@ class DeviceCrew:
             strips=1,
         )
 
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Within it no more is taken than may be, and an error says what was not enough."""
+        try:
+            with self.device.limited(self.memory):
+                yield
+        except Exception as error:
+            full = out_of_memory(self.device, error)
+            if full is None or full is error:
+                raise
+            raise full from None
+
+    def prepare(self, kernel: Pairwise, Y: Any) -> None:
+        """Make now what columns that keep it need there, unless they are done in blocks."""
+        with self.taken():
+            if len(self.plan(kernel, Y[:1], Y, dtype=FLOAT).blocks) == 1:
+                kernel.evaluator(Y[:1], Y).on(self.device)
+
     def holds(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> bool:
         """Whether a matrix fits into half of what there is."""
         return shape[0] * shape[1] * dtype.itemsize <= self.budget // 2
@@ -89,7 +134,7 @@ class DeviceCrew:
     def matrix(self, job: Job, out: Any = None) -> Array:
         """The matrix on the device, in an array of its own if none is given."""
         xp, device = self.device.xp, self.device
-        with device.limited(self.memory):
+        with self.taken():
             if out is None:
                 out = self._allocated(job)
             elif not isinstance(out, xp.ndarray) or out.shape != job.shape or out.dtype not in (FLOAT, np.float32):
@@ -110,7 +155,7 @@ class DeviceCrew:
             if full is None:
                 raise
             needed = job.dtype.itemsize * job.shape[0] * job.shape[1]
-            raise NotEnoughMemoryError(
+            raise DeviceMemoryError(
                 f"the result, {job.shape[0]} x {job.shape[1]}, takes {needed:,} bytes, more than there are on device={self.device.name!r}: "
                 "give out=, an array of NumPy's or the name of a file, into which it is copied part by part"
             ) from None
@@ -165,9 +210,13 @@ class DeviceCrew:
         advance: Advance = lambda cells: None,
     ) -> Iterator[tuple[Tile, Array]]:
         """Each tile with its values on the device: in a matrix there, or in memory that is let go."""
-        with self.device.limited(self.memory):
+        with self.taken():
+            warned: list[Any] = []
             for block in blocks:
                 evaluator = bound(kernel, X, Y, block, self.device)
+                if not warned:
+                    warned = copied(evaluator)
+                    warn_of_copies(warned, self.device)
                 for tile in block.tiles:
                     if matrix is None:
                         values = self.device.xp.zeros(tile.shape, dtype)

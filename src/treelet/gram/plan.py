@@ -19,7 +19,7 @@ _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
 
-def parse_memory(memory: int | float | str | None) -> int | None:
+def parse_memory(memory: int | float | str | None, name: str = "memory") -> int | None:
     """A number of bytes, or a text such as ``"1GiB"`` or ``"500 MB"``.
 
     >>> parse_memory("1GiB")
@@ -35,7 +35,7 @@ def parse_memory(memory: int | float | str | None) -> int | None:
     else:
         value = 0
     if not 0 < value < 2**62:
-        raise wrong("memory", "a positive number of bytes or a text like '1GiB'", memory)
+        raise wrong(name, "a positive number of bytes or a text like '1GiB'", memory)
     return int(value)
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treelet.errors import ParameterError
+from treelet.gram.on_device import DeviceCrew, crew_on
 from treelet.gram.plan import DEFAULT_MEMORY, Plan, Span, Tile, parse_memory
 from treelet.gram.reduce import FLOAT, check_pairwise, pieces
+from treelet.gram.stored import Job
 from treelet.gram.tiles import compute, plan_matrix
 from treelet.kernels.base import Matrix, Pairwise
 from treelet.work import count_threads, progress_bar
@@ -27,6 +29,8 @@ def operator(
     *,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
+    device: str = "cpu",
+    device_memory: int | float | str | None = None,
     progress: bool = False,
 ) -> LinearOperator:
     """The matrix of a kernel's values as SciPy's linear operator: ``K @ v`` without K.
@@ -42,6 +46,9 @@ def operator(
         asked for again.
     memory : int or str, optional
         How much a product may take besides the examples and itself, such as ``"1GiB"`` (the default).
+    device, device_memory
+        ``"cuda"``: compute and multiply on a GPU, as for `treelet.gram`. A matrix that fits into half of its memory is computed by the first
+        product and stays there for the others, as long as the operator. Products are arrays of NumPy's.
     progress : bool
         Show a progress bar for each product.
 
@@ -66,7 +73,9 @@ def operator(
     check_pairwise(kernel, "operator")
     from scipy.sparse.linalg import LinearOperator
 
-    found = Products(kernel, X, Y, n_jobs=n_jobs, memory=memory, progress=progress)
+    found = Products(
+        kernel, X, Y, n_jobs=n_jobs, memory=memory, device=device, device_memory=device_memory, progress=progress
+    )
     back = found.times if Y is None else found.turned_times
     return LinearOperator(
         found.plan.shape, matvec=found.times, rmatvec=back, matmat=found.times, rmatmat=back, dtype=np.float64
@@ -84,13 +93,20 @@ class Products:
         *,
         n_jobs: int | None = 1,
         memory: int | float | str | None = None,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
         progress: bool = False,
     ) -> None:
         self.kernel, self.progress, self.threads = kernel, progress, count_threads(n_jobs)
         self.X = kernel.keeping(X) if Y is None else kernel.coerce(X)
         self.Y = None if Y is None else kernel.keeping(Y)
         budget = parse_memory(memory) or DEFAULT_MEMORY
-        self.plan = plan_matrix(kernel, self.X, self.Y, n_jobs=self.threads, memory=budget, dtype=FLOAT, buffers=1)
+        self.crew, self._there = crew_on(device, device_memory), None
+        if self.crew is not None:
+            self.plan = self.crew.plan(kernel, self.X, self.Y, dtype=FLOAT, buffers=1)
+            self._stays = self.crew.holds(self.plan.shape, FLOAT)
+        else:
+            self.plan = plan_matrix(kernel, self.X, self.Y, n_jobs=self.threads, memory=budget, dtype=FLOAT, buffers=1)
 
     def times(self, V: Any) -> Matrix:
         """The matrix times another, or times a vector."""
@@ -106,11 +122,42 @@ class Products:
         V = np.asarray(V, np.float64)
         rows, columns = self.plan.shape[::-1] if turned else self.plan.shape
         several = V.reshape(columns, V.shape[1] if V.ndim > 1 else 1)
-        out = np.zeros((rows, several.shape[1]))
-        sums = _Sums(self.plan, several, out, turned)
-        with progress_bar(self.progress, "kernel values", self.plan.cells) as advance:
-            compute(self.kernel, self.X, self.Y, self.plan.blocks, sums, self.threads, advance)
+        if self.crew is not None:
+            out = self._on_device(self.crew, several, rows, turned)
+        else:
+            out = np.zeros((rows, several.shape[1]))
+            sums = _Sums(self.plan, several, out, turned)
+            with progress_bar(self.progress, "kernel values", self.plan.cells) as advance:
+                compute(self.kernel, self.X, self.Y, self.plan.blocks, sums, self.threads, advance)
         return out if V.ndim > 1 else out[:, 0]
+
+    def _on_device(self, crew: DeviceCrew, V: Matrix, rows: int, turned: bool) -> Matrix:
+        """Multiplied and added up on the device."""
+        with crew.taken():
+            there = crew.device.array(V)
+            if self._stays:
+                K = self._matrix(crew)
+                return crew.device.to_host((K.T if turned else K) @ there)
+            out = crew.device.xp.zeros((rows, V.shape[1]))
+            with progress_bar(self.progress, "kernel values", self.plan.cells) as advance:
+                for tile, values in crew.tiles(self.kernel, self.X, self.Y, self.plan.blocks, FLOAT, advance=advance):
+                    for target, part in _products(tile, values, self.plan.symmetric, there, turned):
+                        out[target.slice] += part
+            return crew.device.to_host(out)
+
+    def _matrix(self, crew: DeviceCrew) -> Any:
+        if self._there is None:
+            self._there = crew.matrix(Job(self.kernel, self.X, self.Y, FLOAT, 1, DEFAULT_MEMORY, self.progress))
+        return self._there
+
+
+def _products(tile: Tile, values: Any, symmetric: bool, V: Any, turned: bool) -> Iterator[tuple[Span, Any]]:
+    """What a tile adds to a product, and to which of its rows."""
+    for rows, columns, part in pieces(tile, values, symmetric):
+        if turned:
+            yield columns, part.T @ V[rows.slice]
+        else:
+            yield rows, part @ V[columns.slice]
 
 
 class _Sums:
@@ -129,12 +176,7 @@ class _Sums:
     def tile(self, tile: Tile) -> Iterator[Matrix]:
         values = np.empty(tile.shape)
         yield values
-        parts = []
-        for rows, columns, part in pieces(tile, values, self._symmetric):
-            if self._turned:
-                parts.append((columns, part.T @ self._V[rows.slice]))
-            else:
-                parts.append((rows, part @ self._V[columns.slice]))
+        parts = list(_products(tile, values, self._symmetric, self._V, self._turned))
         with self._lock:
             self._ready[self._places[tile]] = parts
             while self._next in self._ready:

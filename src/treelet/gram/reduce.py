@@ -12,7 +12,7 @@ import numpy as np
 from treelet import _core
 from treelet.errors import InputTypeError
 from treelet.gram.plan import DEFAULT_MEMORY, Span, Tile, parse_memory
-from treelet.gram.tiles import compute, plan_matrix
+from treelet.gram.tiles import AnyCrew, compute, crew_of, plan_matrix
 from treelet.kernels.base import Matrix, Needs, Pairwise
 from treelet.work import count_threads, progress_bar
 
@@ -29,6 +29,8 @@ def reduce(
     *,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
+    device: str = "cpu",
+    device_memory: int | float | str | None = None,
     progress: bool = False,
 ) -> None:
     """Give the matrix of a kernel's values away tile by tile, to a function of yours; it is never there as a whole.
@@ -46,6 +48,8 @@ def reduce(
         Threads that compute; -1 for one a core.
     memory : int or str, optional
         How much the work may take besides the examples, such as ``"1GiB"`` (the default).
+    device, device_memory
+        ``"cuda"``: compute on a GPU, as for `treelet.gram`; the tiles are copied, so that `function` gets arrays of NumPy's.
     progress : bool
         Show a progress bar on the standard error.
 
@@ -76,7 +80,16 @@ def reduce(
         with lock:
             function(rows, columns, shown)
 
-    each_tile(kernel, X, Y, take, n_jobs=n_jobs, memory=parse_memory(memory) or DEFAULT_MEMORY, progress=progress)
+    each_tile(
+        kernel,
+        X,
+        Y,
+        take,
+        n_jobs=n_jobs,
+        memory=parse_memory(memory) or DEFAULT_MEMORY,
+        progress=progress,
+        crew=crew_of(None, device, device_memory),
+    )
 
 
 def check_pairwise(kernel: Any, what: str) -> None:
@@ -95,16 +108,24 @@ def each_tile(
     memory: int,
     progress: bool = False,
     needs: Needs | None = None,
+    crew: AnyCrew | None = None,
 ) -> None:
     """Compute the values of X with Y, in the kernel's form, tile by tile, and give each cell away once.
 
     Tiles come from all threads, several at once; those with rows in common may be among them where Y is None. Then a value is computed
-    once and taken twice. `needs` are those of the columns, if they are known already.
+    once and taken twice. `needs` are those of the columns, if they are known already. A crew computes in place of threads.
     """
     threads = count_threads(n_jobs)
-    plan = plan_matrix(kernel, X, Y, n_jobs=threads, memory=memory, dtype=FLOAT, buffers=1, needs=needs)
+    if crew is None:
+        plan = plan_matrix(kernel, X, Y, n_jobs=threads, memory=memory, dtype=FLOAT, buffers=1, needs=needs)
+    else:
+        plan = crew.plan(kernel, X, Y, memory=memory, dtype=FLOAT, buffers=1)
+    given = _Given(take, plan.symmetric)
     with progress_bar(progress, "kernel values", plan.cells) as advance:
-        compute(kernel, X, Y, plan.blocks, _Given(take, plan.symmetric), threads, advance)
+        if crew is None:
+            compute(kernel, X, Y, plan.blocks, given, threads, advance)
+        else:
+            crew.compute(kernel, X, Y, plan.blocks, given, memory=memory, dtype=FLOAT, advance=advance)
 
 
 class _Given:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError, TreeletError
-from treelet.gram.plan import Block, Plan, Tile, parse_memory, planned
+from treelet.gram.plan import Block, Plan, Tile, planned
 from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
 from treelet.work import Advance, run, sharing
@@ -153,14 +153,14 @@ def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int
         raise overflow(kernel, place[0], place[1] + corner[1], out.dtype)
 
 
-def crew_of(client: Any, device: str = "cpu", device_memory: int | float | str | None = None) -> AnyCrew | None:
+def crew_of(client: Any = None, device: str = "cpu", device_memory: int | float | str | None = None) -> AnyCrew | None:
     """Who computes in place of threads: the workers that a Dask client stands for, or a device; None for neither."""
     if device != "cpu" or device_memory is not None:
         from treelet.gram.on_device import crew_on
 
         if client is not None:
             raise ParameterError("the workers of client= compute on their CPUs: give either client= or device=")
-        return crew_on(device, parse_memory(device_memory))
+        return crew_on(device, device_memory)
     if client is None:
         return None
     try:

@@ -51,7 +51,7 @@ class ConstantEvaluator(Evaluator):
         out[...] = self.value
 
     def on(self, device: Device) -> Evaluator:
-        return self
+        return changed(self, xp=device.xp)
 
 
 class Constant(Kernel):

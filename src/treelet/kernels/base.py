@@ -72,6 +72,8 @@ class Evaluator(ABC):
     """NumPy, or what has its functions for the arrays that are filled."""
     rounds: bool = False
     """Whether ``out`` may also be of float32, to which values are rounded as they are written."""
+    cheap: bool = False
+    """Whether it costs no more than writing the values down."""
     first_column: int = 0
     """What the first column is called in errors, where these are columns out of the middle of a matrix."""
 

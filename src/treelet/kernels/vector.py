@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treelet.checks import check_number
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
-from treelet.kernels.values import check_degree, check_logs, examples, first_place, raise_to, to_logs
+from treelet.kernels.values import changed, check_degree, check_logs, examples, first_place, raise_to, to_logs
 from treelet.structures.vectors import Vectors, as_vectors
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 COLUMNS = 1024  # of a block
 MOST_ROWS = 64  # of a block
@@ -19,6 +22,9 @@ MOST_ROWS = 64  # of a block
 
 class VectorEvaluator(Evaluator):
     """Products of two matrices, a strip at a time."""
+
+    cheap = True
+    there = False  # on a device
 
     def __init__(self, kernel: VectorKernel, rows: Vectors, columns: Vectors | None, logs: bool) -> None:
         self.kernel, self.logs = kernel, logs
@@ -34,6 +40,8 @@ class VectorEvaluator(Evaluator):
         with np.errstate(over="ignore", invalid="ignore"):
             if self.sparse:
                 self._fill_sparse(begin, end, out)
+            elif self.there:
+                out[...] = self.left[begin:end] @ self.right[: out.shape[1]].T
             else:
                 self._fill_dense(begin, end, out)
         place = first_place(~np.isfinite(out), begin, halves)
@@ -47,6 +55,14 @@ class VectorEvaluator(Evaluator):
             raise KernelOverflowError(
                 f"the value of {self.kernel!r} for {examples(*place)} does not fit a float64: scale the features down"
             )
+
+    def on(self, device: Device) -> Evaluator:
+        """As dense matrices, if sparse ones are small enough for it."""
+        sides = [self.left] if self.left is self.right else [self.left, self.right]
+        if self.sparse and 64 * sum(side.shape[0] * side.shape[1] for side in sides) > device.free_bytes():
+            return super().on(device)
+        there = [device.array(side.toarray() if self.sparse else side, np.float64) for side in sides]
+        return changed(self, left=there[0], right=there[-1], sparse=False, blocks=[], there=True, xp=device.xp)
 
     def _fill_dense(self, begin: int, end: int, out: Matrix) -> None:
         # Always whole blocks of one grid, whatever strip is asked for: a product of matrices of other sizes may

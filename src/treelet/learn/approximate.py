@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_boolean, check_integer, check_one_of
+from treelet.checks import check_integer, check_one_of
 from treelet.errors import TreeletWarning
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.base import KernelEstimator
@@ -22,7 +22,7 @@ from treelet.learn.state import are_floats, whole_numbers
 from treelet.learn.summands import kept
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
-from treelet.work import count_threads, generator, progress_bar
+from treelet.work import generator, progress_bar
 
 BLOCK = 1 << 22  # kernel values that are held at once
 POOL = 1 << 27  # numbers of a factor over the examples among which landmarks are chosen
@@ -97,6 +97,10 @@ class Nystroem(FeatureMap):
         For the choice of landmarks.
     n_jobs : int
         Threads; -1 for one a core. The result does not depend on it.
+    device : "cpu" or "cuda"
+        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+    device_memory : int or str, optional
+        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
     progress : bool
         Show a progress bar.
 
@@ -144,6 +148,8 @@ class Nystroem(FeatureMap):
         sampling: str = "uniform",
         random_state: Any = None,
         n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
         progress: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -151,6 +157,8 @@ class Nystroem(FeatureMap):
         self.sampling = sampling
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -186,8 +194,7 @@ class Nystroem(FeatureMap):
     def _check_parameters(self) -> None:
         check_integer("n_components", self.n_components, of=self, most=2**31)
         check_one_of("sampling", self.sampling, SAMPLINGS, of=self)
-        count_threads(self.n_jobs)
-        check_boolean("progress", self.progress, of=self)
+        self._check_means()
 
     def transform(self, X: Any) -> Matrix:
         """One vector an example. Kernel values with the landmarks are made block by block."""
@@ -198,7 +205,7 @@ class Nystroem(FeatureMap):
         with progress_bar(self.progress, "examples", len(data)) as advance:
             for begin in range(0, len(data), size):
                 rows = data[begin : begin + size]
-                values = self.kernel_(rows, self.components_, n_jobs=self.n_jobs)
+                values = self._gram(self.kernel_, rows, self.components_, progress=False)
                 np.matmul(values, self.normalization_, out=out[begin : begin + size])
                 advance(len(rows))
         return out

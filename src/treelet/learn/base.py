@@ -12,8 +12,10 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, wrong
-from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletWarning
-from treelet.gram import gram, parse_memory
+from treelet.errors import DeviceMemoryError, NotEnoughMemoryError, ParameterError, TreeletWarning
+from treelet.gram import parse_memory
+from treelet.gram.local import host_gram
+from treelet.gram.on_device import checked_device, crew_on
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.model import CompressedModel
@@ -23,6 +25,9 @@ from treelet.learn.state import are_floats, whole_numbers
 from treelet.learn.summands import kept
 from treelet.shown import learnt
 from treelet.work import count_threads
+
+MEANS = ("device", "device_memory")
+"""Parameters that no file keeps: it may be read on a machine that has no such device."""
 
 
 def default_kernel() -> Kernel:
@@ -35,6 +40,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     kernel: Kernel | str | None
     n_jobs: int | None
+    device: str = "cpu"
+    device_memory: int | float | str | None = None
     progress: bool
     _kernels = "a kernel or None"
     """What `kernel` may be."""
@@ -78,10 +85,25 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     _smaller = "train on fewer examples"
     """What to do where there is not enough memory."""
 
-    def _gram(self, kernel: Kernel, X: Any, Y: Any = None) -> Matrix:
+    @property
+    def _means(self) -> dict[str, Any]:
+        """What computes kernel values."""
+        return {"n_jobs": self.n_jobs, "device": self.device, "device_memory": self.device_memory}
+
+    def _check_means(self) -> None:
+        """See that they are there, before anything is computed; a matrix that is given needs none."""
+        count_threads(self.n_jobs)
+        check_boolean("progress", self.progress, of=self)
+        checked_device(self.device, self.device_memory, of=self)
+        if not isinstance(self.kernel, str):
+            crew_on(self.device, self.device_memory)
+
+    def _gram(self, kernel: Kernel, X: Any, Y: Any = None, *, progress: bool | None = None) -> Matrix:
         """Kernel values of examples in the kernel's form."""
         try:
-            return gram(kernel, X, Y, n_jobs=self.n_jobs, progress=self.progress)
+            return host_gram(kernel, X, Y, progress=self.progress if progress is None else progress, **self._means)
+        except DeviceMemoryError:
+            raise
         except NotEnoughMemoryError:  # gram's ways out are not an estimator's
             n, m = len(X), len(X if Y is None else Y)
             raise NotEnoughMemoryError(
@@ -117,7 +139,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
-        params = {name: _plain(value) for name, value in self.get_params(deep=False).items()}
+        params = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name not in MEANS}
         if params["kernel"] is not None:  # what is done to it after a fit does not touch the fit, nor its file
             params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}
@@ -156,8 +178,7 @@ class KernelLearner(KernelEstimator):
     _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
 
     def _check_parameters(self) -> None:
-        count_threads(self.n_jobs)
-        check_boolean("progress", self.progress, of=self)
+        self._check_means()
 
     def _kernel_and_data(self, X: Any) -> tuple[Kernel | None, Any]:
         """The kernel and the examples in its form; or None and the matrix that was given."""
@@ -214,7 +235,7 @@ class KernelLearner(KernelEstimator):
     def _values(self, X: Any) -> Matrix:
         """What the model says of examples, examples x outputs."""
         check_is_fitted(self)
-        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs)
+        values: Matrix = self.model_.score(X, **self._means)
         return values
 
     def _check_fitted_state(self) -> None:

@@ -145,9 +145,9 @@ class SavedPredictor:
         ``"classify"``, ``"regress"`` or ``"rank"``.
     """
 
-    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1, progress: bool = False) -> None:
+    def __init__(self, kind: str, fitted: dict[str, Any], **means: Any) -> None:
         self.task = TASKS[kind]
-        self.model_, self.n_jobs, self.progress = fitted["model_"], n_jobs, progress
+        self.model_, self.means = fitted["model_"], means  # of `CompressedModel.score`
         if not isinstance(self.model_, CompressedModel):
             from treelet.learn.precomputed import MatrixModel  # which needs more than predicting does
 
@@ -159,7 +159,7 @@ class SavedPredictor:
         check_intercepts(self.intercept_, self.model_.outputs)
 
     def _values(self, X: Any) -> Matrix:
-        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs, progress=self.progress)
+        values: Matrix = self.model_.score(X, **self.means)
         if self.task != "rank":  # where 0 is a score as any other
             warn_of_strangers(self.model_.kernel, X, values)
         values += self.intercept_
@@ -174,8 +174,8 @@ class SavedPredictor:
 class SavedClassifier(Decides, SavedPredictor):
     """A fitted `KernelSVC` as a file has it."""
 
-    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1, progress: bool = False) -> None:
-        super().__init__(kind, fitted, n_jobs, progress)
+    def __init__(self, kind: str, fitted: dict[str, Any], **means: Any) -> None:
+        super().__init__(kind, fitted, **means)
         self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
         if "platt_" in fitted:
             self.platt_ = fitted["platt_"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import KernelOverflowError
-from treelet.gram import gram
+from treelet.gram.local import host_gram
 from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.kernels.store import StoreKernel
@@ -52,19 +52,19 @@ class Growing(Protocol):
         """Add weight * K(row, .) to the function."""
 
 
-def growing(kernel: Kernel | None, data: Any, n_jobs: int | None) -> Growing:
-    """The fastest way there is for a kernel; without one, `data` is the matrix."""
+def growing(kernel: Kernel | None, data: Any, **means: Any) -> Growing:
+    """The fastest way there is for a kernel; without one, `data` is the matrix. `means` are what `host_gram` computes by."""
     if kernel is None:
         return GrowingMatrix(data)
-    parts = GrowingParts.of(kernel, data, n_jobs)
+    parts = GrowingParts.of(kernel, data)
     if parts is not None:
         return parts
     if len(data) ** 2 <= WHOLE:
-        return GrowingMatrix(gram(kernel, data, n_jobs=n_jobs))
+        return GrowingMatrix(host_gram(kernel, data, **means))
     sparse = GrowingSparse.of(kernel, data)
     if sparse is not None:
         return sparse
-    return GrowingBlocks(kernel, data, n_jobs)
+    return GrowingBlocks(kernel, data, **means)
 
 
 class GrowingMatrix:
@@ -95,8 +95,8 @@ class GrowingBlocks:
     Memory is that of a block's matrix, whatever the number of rows.
     """
 
-    def __init__(self, kernel: Kernel, data: Any, n_jobs: int | None, width: int = WIDTH) -> None:
-        self.kernel, self.data, self.n_jobs, self.width = kernel, data, n_jobs, width
+    def __init__(self, kernel: Kernel, data: Any, width: int = WIDTH, **means: Any) -> None:
+        self.kernel, self.data, self.means, self.width = kernel, data, means, width
         self.weights = np.zeros(len(data))
         self._place = np.zeros(len(data), np.intp)
         self._block = GrowingMatrix(np.empty((0, 0)))
@@ -107,9 +107,9 @@ class GrowingBlocks:
         before = np.zeros(len(rows))
         if len(support):
             model = CompressedModel.of(self.kernel, self.data[support], self.weights[None, support])
-            before = model.score(here, n_jobs=self.n_jobs)[:, 0]
+            before = model.score(here, **self.means)[:, 0]
         self._place[rows] = np.arange(len(rows))
-        self._block = GrowingMatrix(gram(self.kernel, here, n_jobs=self.n_jobs), before)
+        self._block = GrowingMatrix(host_gram(self.kernel, here, **self.means), before)
 
     def scores(self, rows: Rows) -> Vector:
         return self._block.scores(self._place[rows])
@@ -285,15 +285,13 @@ class GrowingParts:
 
     width = WIDTH
 
-    def __init__(
-        self, kernel: Kernel, data: Any, n_jobs: int | None, summands: list[tuple[float, Vector, Summand]]
-    ) -> None:
-        self.kernel, self.data, self.n_jobs, self.summands = kernel, data, n_jobs, summands
+    def __init__(self, kernel: Kernel, data: Any, summands: list[tuple[float, Vector, Summand]]) -> None:
+        self.kernel, self.data, self.summands = kernel, data, summands
         self._place = np.zeros(len(data), np.intp)
         self._block: Any = data
 
     @classmethod
-    def of(cls, kernel: Kernel, data: Any, n_jobs: int | None) -> GrowingParts | None:
+    def of(cls, kernel: Kernel, data: Any) -> GrowingParts | None:
         """None where a part is of another kind, or its self-values are too large for plain arithmetic."""
         parts = [part for part in linear_parts(kernel) if part.factor != 0]
         kinds = [part.place.kernel for part in parts]
@@ -308,7 +306,7 @@ class GrowingParts:
                 return None
             inverse = np.ones(len(data)) if logs is None else np.where(np.isfinite(logs), np.exp(-logs), 0.0)
             summands.append((part.factor, inverse, _summand(part.place.kernel, part.place.data(data))))
-        return cls(kernel, data, n_jobs, summands)
+        return cls(kernel, data, summands)
 
     def expect(self, rows: Rows) -> None:
         for _, _, summand in self.summands:
@@ -331,7 +329,7 @@ class GrowingParts:
         return total
 
     def values(self, rows: Rows) -> Matrix:
-        return gram(self.kernel, self._block[self._place[rows]], n_jobs=1)
+        return host_gram(self.kernel, self._block[self._place[rows]])
 
     def add(self, row: int, weight: float) -> None:
         for _, inverse, summand in self.summands:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from treelet.errors import KernelOverflowError
-from treelet.gram import gram, parse_memory
+from treelet.gram import parse_memory
+from treelet.gram.local import host_gram
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
 from treelet.kernels.on import On
@@ -61,8 +62,8 @@ class SharedMatrices:
     ----------
     kernels : sequence of Kernel
     X : collection
-    n_jobs : int
-        Threads.
+    n_jobs, device, device_memory
+        What computes, as for `gram`; what is wrapped around a matrix that is there, threads compute.
     memory : int or str, optional
         How much the matrices that are kept may take, as for `gram`; what does not fit is computed again. By default as much as
         it takes.
@@ -78,9 +79,17 @@ class SharedMatrices:
     """
 
     def __init__(
-        self, kernels: Sequence[Kernel], X: Any, *, n_jobs: int | None = 1, memory: int | float | str | None = None
+        self,
+        kernels: Sequence[Kernel],
+        X: Any,
+        *,
+        n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
+        memory: int | float | str | None = None,
     ) -> None:
         self.kernels, self.n_jobs, self.budget = list(kernels), n_jobs, parse_memory(memory)
+        self.means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
         for kernel in self.kernels:
             X = kernel.coerce(X)
         self.X = X
@@ -103,16 +112,16 @@ class SharedMatrices:
             self._look_up(part) is not None or _among(part, rest) for part, rest in zip(parts, needed, strict=True)
         ]
         if not any(again):
-            return gram(kernel, self.X, n_jobs=self.n_jobs)
+            return host_gram(kernel, self.X, **self.means)
         found = [self._computed(part, keep=_among(part, rest)) for part, rest in zip(parts, needed, strict=True)]
         fitting = [values for values in found if isinstance(values, np.ndarray)]
         if len(fitting) < len(found):
-            return gram(kernel, self.X, n_jobs=self.n_jobs)  # it may be that only parts of it are too large
+            return host_gram(kernel, self.X, **self.means)  # it may be that only parts of it are too large
         ready = iter(fitting)
         over_ready = _rebuilt(kernel, lambda part: Ready(next(ready)))
         if isinstance(over_ready, Ready):
             return over_ready.values
-        return gram(over_ready, np.arange(len(self.X)), n_jobs=self.n_jobs)
+        return host_gram(over_ready, np.arange(len(self.X)), n_jobs=self.n_jobs)
 
     def _look_up(self, part: Kernel) -> Matrix | KernelOverflowError | None:
         return next((values for known, values in self._known if _same(known, part)), None)
@@ -121,7 +130,7 @@ class SharedMatrices:
         values = self._look_up(part)
         if values is None:
             try:
-                values = gram(part, self.X, n_jobs=self.n_jobs)
+                values = host_gram(part, self.X, **self.means)
             except KernelOverflowError as error:
                 values = error
             kept = sum(K.nbytes for _, K in self._known if isinstance(K, np.ndarray))

@@ -13,11 +13,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
+from treelet.gram.on_device import crew_on, warn_of_copies
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
@@ -25,8 +26,12 @@ from treelet.learn.summands import Path, Roots
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
 from treelet.work import Advance, count_threads, progress_bar, run
 
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
+
 ROOT_LARGE = LARGE / 2  # of the logarithm of a root
 STEP = 200  # examples from one sign of progress to the next
+PIECES = 10  # signs of progress of a device
 
 
 def warn_of_strangers(kernel: Kernel, X: Any, values: Matrix) -> None:
@@ -136,21 +141,38 @@ class CompressedModel:
         outputs, terms, counts = built(kernel, kernel.coerce(X), coefficients)
         return cls(kernel, outputs, terms, **counts)
 
-    def score(self, X: Any, *, n_jobs: int | None = 1, progress: bool = False) -> Matrix:
+    def score(
+        self,
+        X: Any,
+        *,
+        n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
+        progress: bool = False,
+    ) -> Matrix:
         """The values of all functions, ``len(X)`` x outputs.
 
         Costs the node pairs that match between each tree and the graph. The result does not depend on `n_jobs`, the
-        number of threads, nor on whether progress is shown.
+        number of threads, nor on whether progress is shown. With a `device`, as for `treelet.gram`, that computes the
+        scores; what is made of the model there stays with it.
         """
+        crew, threads = crew_on(device, device_memory), count_threads(n_jobs)
         X = self.kernel.coerce(X)
         out = np.zeros((len(X), self.outputs))
         if not len(X):
             return out
         with progress_bar(progress, "scores", len(X) * len(self.terms)) as advance:
-            self._add_terms(X, out, count_threads(n_jobs), len(X) // STEP if progress else 1, advance)
+            if crew is None:
+                self._add_terms(X, out, threads, len(X) // STEP if progress else 1, advance)
+                return out
+            with crew.taken():
+                warn_of_copies((kernel for term in self.terms for kernel in term.copied(crew.device)), crew.device)
+                self._add_terms(X, out, 1, PIECES if progress else 1, advance, crew.device)
         return out
 
-    def _add_terms(self, X: Any, out: Matrix, threads: int, pieces: int, advance: Advance) -> None:
+    def _add_terms(
+        self, X: Any, out: Matrix, threads: int, pieces: int, advance: Advance, device: Device | None = None
+    ) -> None:
         """Add all terms' scores, the examples in at least so many pieces."""
         roots = Roots(X)
         pieces = max(1, pieces, 4 * threads if 1 < threads <= len(X) // 2 else 1)
@@ -167,15 +189,14 @@ class CompressedModel:
                 if not known:
                     joined.append((graph, path, data))
                 data.weights()  # counted once, before threads share it
-                if not term.needs_scaling:
-                    term.native()
+                term.ready(device)
             logs = roots.logs(term.part.roots)
 
             def work(span: tuple[int, int], term: Term = term, data: Any = data, logs: Vector | None = logs) -> int:
                 begin, end = span
                 whole = begin == 0 and end == len(X)
                 here = None if logs is None else logs[begin:end]
-                _add(term, data if whole else data[begin:end], here, begin, out[begin:end])
+                _add(term, data if whole else data[begin:end], here, begin, out[begin:end], device)
                 return end - begin
 
             run(work, spans, threads, advance)
@@ -219,11 +240,11 @@ class CompressedModel:
         return cls(kernel, outputs, terms, **counts)
 
 
-def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix) -> None:
-    """Add a term's scores of some examples."""
+def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix, device: Device | None) -> None:
+    """Add a term's scores of some examples. In scaled arithmetic the CPU computes, with a device or not."""
     if logs is None:
         with np.errstate(over="ignore", invalid="ignore"):
-            term.plain(data, out)
+            term.plain(data, out, device)
         bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
         if len(bad):
             raise _overflow(term, first + int(bad[0]))
@@ -233,7 +254,7 @@ def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix) ->
     if small.any():
         rows = np.zeros((int(small.sum()), out.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            term.plain(data if small.all() else data[np.flatnonzero(small)], rows)
+            term.plain(data if small.all() else data[np.flatnonzero(small)], rows, device)
         rows *= np.exp(-logs[small])[:, None]
         fits = np.isfinite(rows).all(axis=1)
         where = np.flatnonzero(small)

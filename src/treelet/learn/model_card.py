@@ -24,7 +24,7 @@ from treelet.learn.encoding import Encoder
 Card = dict[str, Any]
 LONGEST = 2000  # letters of a kernel
 MOST = 1000  # classes that are listed
-HIDDEN = ("kernel", "n_jobs", "progress", "memory")
+HIDDEN = ("kernel", "n_jobs", "device", "device_memory", "progress", "memory")
 
 
 def fingerprint(*parts: Any) -> str:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_boolean, check_integer, check_one_of
+from treelet.checks import check_integer, check_one_of
 from treelet.gram import parse_memory
 from treelet.gram.neighbours import Index
+from treelet.gram.on_device import crew_on
 from treelet.kernels.base import Kernel, Matrix, Pairwise
 from treelet.learn.base import KernelEstimator
 from treelet.learn.encoding import register
-from treelet.work import count_threads
 
 Mode = Literal["distance", "similarity", "connectivity"]
 MODES = ("distance", "similarity", "connectivity")
@@ -43,6 +43,10 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         block. By default it takes what it takes: some two KB a tree.
     n_jobs : int
         Threads; -1 for one a core. Results do not depend on it.
+    device : "cpu" or "cuda"
+        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+    device_memory : int or str, optional
+        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
     progress : bool
         Show a progress bar.
 
@@ -84,12 +88,16 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         *,
         memory: int | float | str | None = None,
         n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
         progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.n_neighbors = n_neighbors
         self.memory = memory
         self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -202,16 +210,16 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """What neighbours are asked of, under the kernel or its distance; both have one native index."""
         with _making:
             indexes = self.__dict__.setdefault("_indexes", {})
-            if type(kernel) not in indexes:
+            key = type(kernel), self.device, self.device_memory
+            if key not in indexes:
                 data = next((index.data for index in indexes.values()), self.X_fit_)
-                memory = parse_memory(self.memory)
-                indexes[type(kernel)] = Index(kernel, data, memory, type(self).__name__, "n_neighbors")
-            found: Index = indexes[type(kernel)]
+                memory, crew = parse_memory(self.memory), crew_on(self.device, self.device_memory)
+                indexes[key] = Index(kernel, data, memory, type(self).__name__, "n_neighbors", crew)
+            found: Index = indexes[key]
         return found
 
     def _check_parameters(self) -> None:
-        count_threads(self.n_jobs)
-        check_boolean("progress", self.progress, of=self)
+        self._check_means()
         check_integer("n_neighbors", self.n_neighbors, of=self)
         parse_memory(self.memory)
 

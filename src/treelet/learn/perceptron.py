@@ -57,6 +57,10 @@ class VotedPerceptron(Ranker, KernelLearner):
         For `shuffle`; nothing else is random.
     n_jobs : int
         Threads, for kernel values and predictions; -1 for one a core. Results do not depend on it.
+    device : "cpu" or "cuda"
+        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+    device_memory : int or str, optional
+        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
     progress : bool
         Show a progress bar while fitting.
 
@@ -132,6 +136,8 @@ class VotedPerceptron(Ranker, KernelLearner):
         shuffle: bool = False,
         random_state: Any = None,
         n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
         progress: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -140,6 +146,8 @@ class VotedPerceptron(Ranker, KernelLearner):
         self.shuffle = shuffle
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
@@ -162,7 +170,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         if not contests:
             raise nothing_to_learn(len(groups))
         started = time.perf_counter()
-        trace = self._trained(growing(kernel, data, self.n_jobs), contests)
+        trace = self._trained(growing(kernel, data, **self._means), contests)
         self.fit_seconds_ = {"train": time.perf_counter() - started}
         self._conclude(kernel, data, np.arange(n), trace, n)
         self._remember(kernel, data, goodness, group_numbers(groups, n))
@@ -202,7 +210,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         everything = stacked(past.examples, kept(kernel, data)) if old else kept(kernel, data)
         contests = [old + rows for rows in (contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         started = time.perf_counter()
-        function = growing(kernel, everything, self.n_jobs)
+        function = growing(kernel, everything, **self._means)
         past.tell(function)
         with progress_bar(self.progress, "groups", len(contests)) as advance:
             more = one_pass(function, contests, range(len(contests)), past.trace.comparisons, advance)
@@ -291,7 +299,7 @@ class VotedPerceptron(Ranker, KernelLearner):
                 "prediction='voted' needs qid, the group of each example, since votes are for the best of a group: "
                 "give qid=, or fit with prediction='averaged'"
             )
-        return self.model_.votes(X, qid, n_jobs=self.n_jobs)
+        return self.model_.votes(X, qid, **self._means)
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()

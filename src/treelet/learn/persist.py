@@ -157,8 +157,11 @@ def card(path: PathLike) -> dict[str, Any]:
     return _decoded(path, {}, lambda decoder: card_in(decoder.header))
 
 
-def load_predictor(path: PathLike, *, n_jobs: int | None = 1, progress: bool = False) -> SavedPredictor:
-    """Read what `save` wrote, for predicting only: scikit-learn, which takes a second to load, is not needed."""
+def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
+    """Read what `save` wrote, for predicting only: scikit-learn, which takes a second to load, is not needed.
+
+    `means` are those of `CompressedModel.score`: n_jobs, device, device_memory, progress.
+    """
 
     def predictor(decoder: Decoder) -> SavedPredictor:
         model = decoder.header["model"]
@@ -166,7 +169,7 @@ def load_predictor(path: PathLike, *, n_jobs: int | None = 1, progress: bool = F
         if kind not in TASKS:
             raise NoPredictorError(f"this is a {kind}, which predicts nothing; what does: {', '.join(TASKS)}")
         fitted = {name: decoder.value(value) for name, value in model["state"]["fitted"]["dict"] if name in KEPT}
-        return (SavedClassifier if kind == "KernelSVC" else SavedPredictor)(kind, fitted, n_jobs, progress)
+        return (SavedClassifier if kind == "KernelSVC" else SavedPredictor)(kind, fitted, **means)
 
     return _decoded(path, known_kernels(), predictor)
 

@@ -99,8 +99,8 @@ class MatrixModel:
         """How many functions there are."""
         return len(self.coefficients)
 
-    def score(self, X: Any, *, n_jobs: int | None = 1) -> Matrix:
-        """The values of all functions, ``len(X)`` x outputs."""
+    def score(self, X: Any, **means: Any) -> Matrix:
+        """The values of all functions, ``len(X)`` x outputs; nothing is left to compute by `means`, those of other models."""
         given = given_values(X, self.support.total)[:, self.support.columns]
         with np.errstate(over="ignore", invalid="ignore"):
             values: Matrix = given @ self.coefficients.T

@@ -37,7 +37,7 @@ class RankRLS(Ranker, LeastSquares):
         ``"pairs"``: :math:`w_q = 1`, each pair counts the same, as in the paper, and :math:`L` is the Laplacian of all
         pairs. ``"groups"``: :math:`w_q = 1/|q|`, so that :math:`L` takes off each group's mean, and large groups weigh
         by their candidates, not by their pairs. With groups of one size q both are the same up to a factor q of `alpha`.
-    basis, random_state, memory, n_jobs, progress
+    basis, random_state, memory, n_jobs, device, device_memory, progress
         As for `RLS`.
 
     Attributes
@@ -90,6 +90,8 @@ class RankRLS(Ranker, LeastSquares):
         random_state: Any = None,
         memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
         progress: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -100,6 +102,8 @@ class RankRLS(Ranker, LeastSquares):
         self.random_state = random_state
         self.memory = memory
         self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:

@@ -50,6 +50,10 @@ class RankSVM(Ranker, KernelLearner):
         How much the matrix of kernel values may take, 8 n^2 bytes for n candidates; None for as much as it takes.
     n_jobs : int
         Threads, for the matrix and the predictions; -1 for one a core. Results do not depend on it.
+    device : "cpu" or "cuda"
+        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+    device_memory : int or str, optional
+        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
     progress : bool
         Show progress bars, of the matrix and of the passes.
 
@@ -105,6 +109,8 @@ class RankSVM(Ranker, KernelLearner):
         max_iter: int = 1000,
         memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
         progress: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -114,6 +120,8 @@ class RankSVM(Ranker, KernelLearner):
         self.max_iter = max_iter
         self.memory = memory
         self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:

@@ -57,6 +57,10 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         group of q; None for as much as it takes.
     n_jobs : int
         Threads, for the matrix and the predictions; -1 for one a core. Results do not depend on it.
+    device : "cpu" or "cuda"
+        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+    device_memory : int or str, optional
+        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
     progress : bool
         Show a progress bar while the matrix is computed.
     solver : "auto", "eigen" or "cg"
@@ -136,6 +140,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         random_state: Any = None,
         memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
         progress: bool = False,
         solver: str = "auto",
         tol: float = 1e-6,
@@ -148,6 +154,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         self.random_state = random_state
         self.memory = memory
         self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
         self.progress = progress
         self.solver = solver
         self.tol = tol
@@ -233,7 +241,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         columns = data[:, chosen] if kernel is None else self._gram(kernel, data, data[chosen])
         near, _, _ = features(columns, chosen, self._name)
         made = time.perf_counter()
-        times = data.__matmul__ if kernel is None else Products(kernel, data, n_jobs=self.n_jobs, memory=budget).times
+        times = data.__matmul__ if kernel is None else Products(kernel, data, memory=budget, **self._means).times
         with progress_bar(self.progress, "digits of the solution", 100) as advance:
             told = 0
 

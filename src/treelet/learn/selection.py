@@ -156,7 +156,7 @@ def select(
         raise ParameterError("no kernel was given to choose from")
     learner = _learner(estimator)
     settings = _settings(learner, grid)
-    matrices = SharedMatrices(kernels, X, n_jobs=learner.n_jobs, memory=memory)
+    matrices = SharedMatrices(kernels, X, memory=memory, **learner._means)
     trials = Trials(learner, settings, _Data.of(learner, len(matrices.X), y, qid, groups, cv), scoring)
     selection = Selection()
     last: KernelOverflowError | None = None

@@ -62,6 +62,10 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         How much the matrix of kernel values may take, 8 n^2 bytes for n examples; None for as much as it takes.
     n_jobs : int
         Threads, for the matrix, the machines and the predictions; -1 for one a core. Results do not depend on it.
+    device : "cpu" or "cuda"
+        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+    device_memory : int or str, optional
+        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
     progress : bool
         Show a progress bar while the matrix is computed.
     random_state : int or RandomState, optional
@@ -116,6 +120,8 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         max_iter: int = -1,
         memory: int | float | str | None = None,
         n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
         progress: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -130,6 +136,8 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         self.max_iter = max_iter
         self.memory = memory
         self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
         self.progress = progress
         self.random_state = random_state
 
@@ -284,7 +292,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         The price of an error in the training examples.
     epsilon : float
         Errors up to this one cost nothing.
-    tol, cache_size, shrinking, max_iter, memory, n_jobs, progress
+    tol, cache_size, shrinking, max_iter, memory, n_jobs, device, device_memory, progress
         As for `KernelSVC`, and so are the attributes.
 
     Examples
@@ -307,6 +315,8 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         max_iter: int = -1,
         memory: int | float | str | None = None,
         n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
         progress: bool = False,
     ) -> None:
         self.kernel = kernel
@@ -318,6 +328,8 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         self.max_iter = max_iter
         self.memory = memory
         self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any) -> Self:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.gram.on_device import copied
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.kernels.on import is_column
 from treelet.kernels.store import StoreKernel
 from treelet.learn.encoding import packed_weights, register, unpacked_weights
 from treelet.learn.summands import Part, Place, collapses
 from treelet.structures.bank import Bank
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 BAND = 64  # powers of 2 in a band of weights
 Graph = Bank[Any]
@@ -33,8 +37,12 @@ class Term(ABC):
         self.part, self.shift, self.needs_scaling = part, shift, needs_scaling
 
     @abstractmethod
-    def plain(self, data: Any, out: Matrix) -> None:
-        """Add the scores to ``out``; values that do not fit a float64 become inf or NaN."""
+    def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
+        """Add the scores to ``out``; values that do not fit a float64 become inf or NaN. A device may compute them."""
+
+    def copied(self, device: Device) -> list[Any]:
+        """The kernels whose values the CPU computes, with a device or not."""
+        return []
 
     def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
         """Add the scores divided by exp(`log_roots`) to ``out``, in arithmetic that does not overflow."""
@@ -51,7 +59,7 @@ class ConstantTerm(Term):
         super().__init__(part, shift, needs_scaling)
         self.totals = totals
 
-    def plain(self, data: Any, out: Matrix) -> None:
+    def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
         out += self.totals
 
     def _to_state(self) -> dict[str, Any]:
@@ -77,9 +85,17 @@ class SupportSum(Term):
         super().__init__(part, shift, needs_scaling)
         self.examples, self.coefficients = examples, coefficients
 
-    def plain(self, data: Any, out: Matrix) -> None:
-        for begin, end, values in self._strips(data, logs=False):
-            out[begin:end] += values @ self.coefficients.T
+    def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
+        if device is None:
+            for begin, end, values in self._strips(data, logs=False):
+                out[begin:end] += values @ self.coefficients.T
+            return
+        coefficients = device.array(self.coefficients)
+        for begin, end, values in self._strips(data, False, device):
+            out[begin:end] += device.to_host(values @ coefficients.T)
+
+    def copied(self, device: Device) -> list[Any]:
+        return copied(self.part.place.kernel.evaluator(self.examples[:8]).on(device))
 
     def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
         with np.errstate(divide="ignore"):
@@ -90,15 +106,17 @@ class SupportSum(Term):
                 terms = np.exp(values + size[output] - log_roots[begin:end, None])
                 out[begin:end, output] += terms @ sign[output]
 
-    def _strips(self, data: Any, logs: bool) -> Any:
+    def _strips(self, data: Any, logs: bool, device: Device | None = None) -> Any:
         n, m = len(data), len(self.examples)
         if n == 0 or m == 0:
             return
         evaluator = self.part.place.kernel.evaluator(data, self.examples, logs=logs)
+        if device is not None:
+            evaluator = evaluator.on(device)
         height = max(1, STRIP // m)
         for begin in range(0, n, height):
             end = min(n, begin + height)
-            values = np.empty((end - begin, m))
+            values = (np if device is None else device.xp).zeros((end - begin, m))
             evaluator.fill(begin, end, values, False)
             yield begin, end, values
 
@@ -134,18 +152,37 @@ class GraphTerm(Term):
         self.graph, self.at_roots = graph, at_roots
         self._plain: Any = None
         self._scaled: tuple[Any, Vector] | None = None
+        self._there: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         weights = self.at_roots
         arrays = weights.start, weights.node, weights.weight
-        return {**self.__dict__, "at_roots": arrays, "_plain": None, "_scaled": None}
+        return {**self.__dict__, "at_roots": arrays, "_plain": None, "_scaled": None, "_there": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= {**state, "at_roots": _core.NodeWeights.of(*state["at_roots"])}
+        self.__dict__ |= {"_there": {}, **state, "at_roots": _core.NodeWeights.of(*state["at_roots"])}
 
     @property
     def outputs(self) -> int:
         return len(self.at_roots)
+
+    def ready(self, device: Device | None) -> None:
+        """Make now what is kept, before threads share it."""
+        if self.needs_scaling:
+            return
+        if device is None or not self._kernel.can_be_on_device():
+            self.native()
+        else:
+            self.on(device)
+
+    def copied(self, device: Device) -> list[Any]:
+        return [] if self._kernel.can_be_on_device() else [self._kernel]
+
+    def on(self, device: Device) -> Any:
+        """The kernel bound to the graph, on a device."""
+        if device.name not in self._there:
+            self._there[device.name] = self._kernel.on_device(device, self.graph.columns.store, self._weights())
+        return self._there[device.name]
 
     def native(self) -> Any:
         """The kernel bound to the graph."""
@@ -176,10 +213,19 @@ class GraphTerm(Term):
     def _weights(self) -> _core.NodeWeights:
         return _core.NodeWeights.spread(*self.graph.columns, self.at_roots)
 
-    def _bound(self, weights: _core.NodeWeights, scaled: bool) -> Any:
-        return cast(StoreKernel, self.part.place.kernel).native(self.graph.columns.store, weights, scaled)
+    @property
+    def _kernel(self) -> StoreKernel:
+        return cast(StoreKernel, self.part.place.kernel)
 
-    def plain(self, data: Graph, out: Matrix) -> None:
+    def _bound(self, weights: _core.NodeWeights, scaled: bool) -> Any:
+        return self._kernel.native(self.graph.columns.store, weights, scaled)
+
+    def plain(self, data: Graph, out: Matrix, device: Device | None = None) -> None:
+        if device is not None and self._kernel.can_be_on_device():
+            index, there = self.on(device), device.xp.zeros((len(data), self.outputs))
+            index.rows(index.bind(data.columns.store, data.weights()), None, 0, len(data), there)
+            out += device.to_host(there)
+            return
         values = np.empty((len(data), self.outputs))
         self.native().rows(data.columns.store, data.weights(), None, 0, len(data), values)
         out += values

@@ -27,6 +27,10 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
         By default ``SubsetTree().normalized()``.
     n_jobs : int
         Threads; -1 for one a core. The result does not depend on it.
+    device : "cpu" or "cuda"
+        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+    device_memory : int or str, optional
+        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
     progress : bool
         Show a progress bar.
 
@@ -50,13 +54,24 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
     _fitted: ClassVar[tuple[str, ...]] = ("X_fit_", "kernel_")
     _smaller = "take fewer examples; treelet.gram(..., out='K.npy') makes such a matrix in a file"
 
-    def __init__(self, kernel: Kernel | None = None, *, n_jobs: int | None = 1, progress: bool = False) -> None:
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
+        progress: bool = False,
+    ) -> None:
         self.kernel = kernel
         self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Remember the training examples."""
+        self._check_means()
         kernel = self._own_kernel()
         self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
         return self

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.gram import gram
+from treelet.gram.local import host_gram
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.encoding import register
 from treelet.learn.precomputed import MatrixColumns, given_values
@@ -59,8 +59,8 @@ class VotingModel:
         examples = MatrixColumns(len(data), support) if kernel is None else kept(kernel, data[support])
         return cls(kernel, examples, np.searchsorted(support, updates), survived)
 
-    def votes(self, X: Any, qid: Any, *, n_jobs: int | None = 1) -> Vector:
-        """The share of votes that each example has in its group; candidates that tie share a vote."""
+    def votes(self, X: Any, qid: Any, **means: Any) -> Vector:
+        """The share of votes that each example has in its group; candidates that tie share a vote. `means` as for `host_gram`."""
         X = given_values(X, self.examples.total) if self.kernel is None else self.kernel.coerce(X)
         groups = checked_groups(qid, len(X))
         shares = np.zeros(len(X))
@@ -69,7 +69,7 @@ class VotingModel:
             if self.kernel is None:
                 values = X[np.ix_(rows, self.examples.columns)]
             else:
-                values = gram(self.kernel, X[rows], self.examples, n_jobs=n_jobs)
+                values = host_gram(self.kernel, X[rows], self.examples, **means)
             begin = 0
             for number in block:
                 end = begin + len(groups[number])
