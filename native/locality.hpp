@@ -55,6 +55,11 @@ class Windows {
     Id left(Id number) const { return slot_[static_cast<std::size_t>(start_[number]) + 1]; }
     const Id *features(Id number) const { return slot_.data() + start_[number] + 2; }
     Id length(Id number) const { return static_cast<Id>(start_[number + 1] - start_[number] - 2); }
+    bool before(Id one, Id other) const {
+        const Id *const slot = slot_.data();
+        return std::lexicographical_compare(slot + start_[one], slot + start_[one + 1], slot + start_[other],
+                                            slot + start_[other + 1]);
+    }
     std::size_t size() const { return start_.size() - 1; }
     std::size_t bytes() const { return table_.bytes() + bytes_of(start_) + bytes_of(slot_); }
     static std::size_t bytes_for(std::size_t windows, std::size_t slots) {
@@ -116,8 +121,10 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
     // What lies beside the middles.
     template <class Block> void correct(Block &b) const {
         auto &occurrence = b.s.occurrence;
-        std::sort(occurrence.begin(), occurrence.end(),
-                  [](const auto &x, const auto &y) { return x.window != y.window ? x.window < y.window : x.row < y.row; });
+        // By what the windows are, not by their numbers: a row's sum must not depend on the rows beside it.
+        std::sort(occurrence.begin(), occurrence.end(), [&](const auto &x, const auto &y) {
+            return x.window != y.window ? b.s.found.before(x.window, y.window) : x.row < y.row;
+        });
         for (std::size_t i = 0, next = 0; i < occurrence.size(); i = next) {
             while (next < occurrence.size() && occurrence[next].window == occurrence[i].window) ++next;
             compare(b, occurrence[i].window);
