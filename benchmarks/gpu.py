@@ -26,7 +26,9 @@ import numpy as np
 import treelet as tl
 from benchmarks import gpu_page
 from benchmarks.corpora import sequences, staged, tagged
+from treelet.datasets import corpus
 from treelet.device.launching import device_named
+from treelet.gram import operator
 from treelet.gram.neighbours import Index
 from treelet.gram.on_device import DeviceCrew
 from treelet.gram.tiles import fill_tile
@@ -258,8 +260,42 @@ def memory(bench: Bench) -> list[Found]:
     return rows
 
 
+def scoring(bench: Bench) -> list[Found]:
+    """All trees by a model of questions, and products of the matrix of all trees with vectors."""
+    questions, rows = read_questions(), []
+    everything = staged("all")
+    for name, kernel in (("SST", tl.SubsetTree(lam=0.4)), ("PT", tl.PartialTree(lam=0.4, mu=0.4))):
+        machine = tl.KernelSVC(kernel=kernel.normalized(), C=4.0, n_jobs=-1).fit(*questions)
+        model, part = machine.model_, everything[::14].compact()
+        begin = time.perf_counter()
+        wanted = model.score(part)
+        one_core = time.perf_counter() - begin
+        device = bench.best(lambda: model.score(fresh(part), device=bench.name), 3)  # noqa: B023
+        found = model.score(part, device=bench.name)
+        error = float(np.abs(found - wanted).max() / np.abs(wanted).max())
+        rows.append({"kernel": name, "outputs": wanted.shape[1], "trees": len(part), "device_s": device, "one_core_s": one_core, "error": error})  # fmt: skip
+        print(rows[-1], flush=True)
+    kernel = tl.SubsetTree(lam=0.4).normalized()
+    vectors = np.random.default_rng(0).standard_normal((len(everything), 4))
+    product = operator(kernel, everything, device=bench.name)
+    first, _ = bench.once(lambda: product @ vectors)
+    again, found = bench.once(lambda: product @ vectors)
+    some = np.arange(0, len(everything), 2000)
+    error = float(np.abs(tl.gram(kernel, everything[some], everything, n_jobs=-1) @ vectors - found[some]).max() / np.abs(found).max())  # fmt: skip
+    rows.append({"kernel": "K @ V, four vectors", "trees": len(everything), "first_s": first, "device_s": again, "error": error})  # fmt: skip
+    print(rows[-1], flush=True)
+    return rows
+
+
+def read_questions() -> tuple[tl.Treebank, list[str]]:
+    """The training questions' trees, and their coarse classes."""
+    X, y = tl.read_examples(corpus("qc_trees", "train.tsv"))
+    return X, [label.partition(":")[0] for label in y]
+
+
 STEPS: dict[str, Callable[[Bench], Any]] = {
     "ceilings": ceilings, "trees": trees, "all": all_trees, "partial": partial, "sizes": sizes, "others": others, "million": million, "memory": memory,
+    "scoring": scoring,
 }  # fmt: skip
 
 
