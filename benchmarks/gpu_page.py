@@ -66,6 +66,7 @@ def times(results: Found, made: Found) -> str:
         "into an array whose pages are touched for the first time. *Largest difference*: relative, to the core's values in 13 rows. *Times as fast*: one CPU core of "
         "that machine beside all of it.",
         f"The device copies {ceilings['copy_tb_s']:.2f} TB/s within its memory, read and written, and {ceilings['to_host_gb_s']:.0f} GB/s to pages of the host that are there.",
+        *found.get("notes", []),
         "## All pairs of 3,914 trees of the Wall Street Journal",
         matrices(found["trees"]),
         "## All pairs of 57,268 trees of all corpora",
@@ -74,7 +75,7 @@ def times(results: Found, made: Found) -> str:
         "Trees drawn from all corpora.",
         matrices(found["sizes"]),
         "## Other structures",
-        "2,000 sentences of the Journal as tag sequences and as sequences of words; packed forests of generated sentences.",
+        "The sentences of the Journal as tag sequences, and as sequences of words beside sequences of tags; packed forests of generated sentences.",
         matrices(found["others"]),
         "## Nearest neighbours among a million",
         f"Ten neighbours of each of {search['queries']:,} trees among {search['trees']:,}, all drawn from a grammar of questions about flights, by normalised subset trees: "
@@ -91,22 +92,41 @@ def times(results: Found, made: Found) -> str:
             right=range(4),
         ),
     ]  # fmt: skip
+    if "scoring" in found:
+        parts += ["## Models and products", scores(found["scoring"])]
     if "bounds" in found:
         parts += ["## What bounds it", *found["bounds"]]
     return "\n\n".join(parts) + "\n"
 
 
+def scores(rows: list[Found]) -> str:
+    models, product = rows[:-1], rows[-1]
+    table = report.table(
+        ("model", "trees", "outputs", "device, from a Treebank", "one CPU core", "largest difference"),
+        [(f"questions, {row['kernel']}", f"{row['trees']:,}", row["outputs"], milliseconds(row["device_s"]), milliseconds(row["one_core_s"]), f"{row['error']:.0e}") for row in models],
+        right=range(1, 6),
+    )  # fmt: skip
+    return (
+        f"Machines trained on 5,452 questions, normalised kernels, score trees of all corpora.\n\n{table}\n\n"
+        f'`operator(kernel, X, device="cuda") @ V` for {product["trees"]:,} trees and four vectors, normalised subset trees: {product["first_s"]:.1f} s the first time, self-values and '
+        f"the matrix included, which then stays there; {milliseconds(product['device_s'])} each further time. Largest difference {product['error']:.0e}."
+    )
+
+
 def checks(results: Found, made: Found) -> str:
     check = results["check"]
     worst = {key: max(row[key] for row in check["rows"]) for key in ("float64", "float32")}
-    lines = [(row["kernel"], f"{row['float64']:.0e}", f"{row['float32']:.0e}") for row in check["rows"]]
+    lines = [
+        (row["kernel"], 2 * row["seeds"], f"{row['float64']:.0e}", f"{row['float32']:.0e}") for row in check["rows"]
+    ]
     return "\n\n".join(
         [
             "# A GPU beside the core: every kernel on random banks",
             f"`{made['command']}`, commit `{made['commit']}`; {machine(results['about'])}. {check['banks']} random banks of {len(check['rows'])} kernels, each with itself and "
             f"with another one. The largest relative difference of a value: {worst['float64']:.0e} in float64, {worst['float32']:.0e} in float32, to which values are rounded "
             "when they are stored.",
-            report.table(("kernel", "float64", "float32"), lines, right=range(1, 3)),
+            *results.get("notes", []),
+            report.table(("kernel", "banks", "float64", "float32"), lines, right=range(1, 4)),
         ]
     ) + "\n"  # fmt: skip
 

@@ -51,9 +51,9 @@ def main() -> None:
     tasks = [
         ("SST", tl.SubsetTree(), wsj, "float64", REPEATS),
         ("PT", tl.PartialTree(), wsj, "float64", REPEATS),
-        ("SST", tl.SubsetTree(), all_trees[:10_000], "float64", 2),
-        ("SST", tl.SubsetTree(), all_trees[:20_000], "float32", 1),
-        ("PT", tl.PartialTree(), all_trees[:10_000], "float32", 1),
+        ("SST", tl.SubsetTree(), all_trees[:10_000], "float64", REPEATS),
+        ("SST", tl.SubsetTree(), all_trees[:20_000], "float32", REPEATS),
+        ("PT", tl.PartialTree(), all_trees[:10_000], "float32", REPEATS),
     ]
     with LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:  # fmt: skip
         tl.gram(tl.SubsetTree(), wsj[:10], client=client)  # workers have imported treelet
