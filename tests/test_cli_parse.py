@@ -13,6 +13,7 @@ import pytest
 
 import treelet as tl
 from conftest import fail, process, run, succeed
+from treelet.explain import forest_svg, latex, tree_svg
 
 GRAMMAR = """S -> NP VP [1.0]
 VP -> V NP [0.6] | VP PP [0.4]
@@ -132,14 +133,14 @@ def test_pictures(grammar: Path, sentences: Path, tmp_path: Path) -> None:
     picture = tmp_path / "picture.svg"
     result = succeed("parse", "-g", grammar, sentences, "--forest", "--picture", picture)
     assert f"picture: {picture}, of sentence 1 of 2\n" in result.stderr
-    assert picture.read_text() == tl.explain.forest_svg(tl.PCFG.read_text(grammar).forest(SENTENCES[0].split(), 8.0))
+    assert picture.read_text() == forest_svg(tl.PCFG.read_text(grammar).forest(SENTENCES[0].split(), 8.0))
     ElementTree.fromstring(picture.read_text())
     result = succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--picture", picture)
     assert result.stderr.endswith(f"picture: {picture}\n")
-    assert picture.read_text() == tl.explain.tree_svg(result.stdout)
+    assert picture.read_text() == tree_svg(result.stdout)
     picture = tmp_path / "picture.tex"
     succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--picture", picture)
-    assert picture.read_text() == tl.explain.latex(result.stdout) + "\n"
+    assert picture.read_text() == latex(result.stdout) + "\n"
     assert "a forest has no LaTeX form" in fail("parse", "-g", grammar, sentences, "--forest", "--picture", picture)
     assert "must end in .svg, .png, .pdf or .tex" in fail("parse", "-g", grammar, sentences, "--picture", "p.gif")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from treelet.errors import InputTypeError, TreeError
-from treelet.explain import marked, marked_svg
+from treelet.explain import marked, marked_svg, tree_svg
 from treelet.explain.compare import wrong_constituents
 from treelet.metrics import bracket_counts
 
@@ -71,7 +71,7 @@ def test_pictures() -> None:
     assert svg.count("#c0341d") == 1
     assert svg.count("#1d7a3a") == 0
     assert marked_svg(PARSE, PARSE, other=GOLD).count("#1d7a3a") == 1
-    assert svg.count("<rect ") == tl.explain.tree_svg(PARSE).count("<rect ")
+    assert svg.count("<rect ") == tree_svg(PARSE).count("<rect ")
 
 
 def test_what_cannot_be_compared() -> None:

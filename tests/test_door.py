@@ -26,7 +26,7 @@ def test_import_is_light() -> None:
 
 
 def test_names() -> None:
-    assert len(tl.__all__) <= 45
+    assert len(tl.__all__) <= 47
     assert len(set(tl.__all__)) == len(tl.__all__)
     assert dir(tl) == sorted(tl.__all__)
     for name in tl.__all__:
@@ -69,6 +69,23 @@ def test_gram_is_a_function_whatever_was_imported_before(first: int) -> None:
     )
 
 
+EXPLAIN = [
+    "treelet.explain",
+    "import treelet.explain",
+    "from treelet.explain import explain",
+    "import treelet.explain.svg",
+    "from treelet.explain.svg import tree_svg",
+    "treelet.shared_fragments",
+]
+
+
+@pytest.mark.parametrize("first", range(len(EXPLAIN)))
+def test_explain_is_a_function_whatever_was_imported_before(first: int) -> None:
+    check = "assert inspect.isfunction(treelet.explain)\nassert inspect.ismodule(sys.modules['treelet.explain'])\n"
+    steps = EXPLAIN[first:] + EXPLAIN[:first]
+    run_python("import inspect, sys, treelet\n" + "".join(f"{step}\n{check}" for step in steps))
+
+
 USER = """
 import treelet as tl
 
@@ -82,6 +99,8 @@ labels = clf.predict(["(A x)"])
 ranker = tl.RankSVM(tl.SubsetTree()).fit(bank, [1.0, 2.0], qid=[1, 1])
 tl.save(clf, "m.treelet")
 again = tl.load("m.treelet")
+shares: list[float] = [one.share for one in tl.explain(clf, bank[0]).fragments]
+weights: list[float] = [one.weight for one in tl.top_fragments(clf, 5, "a")]
 named = tl.Sum(syntax=kernel, words=tl.On(["n", "q"], tl.Linear()))
 small = tl.gram(named, X, dtype="float32")
 far = named.distance()(X, out="D.npy")

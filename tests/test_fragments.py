@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from treelet.datasets import flights
-from treelet.explain import fragments, shared_fragments
+from treelet.explain import growing, shared_fragments
 from treelet.testing import reference
 from treelet.testing.strategies import trees
 
@@ -108,6 +108,16 @@ def test_a_limit_keeps_the_largest(name: str, a: tl.Tree, b: tl.Tree, limit: int
     assert found.complete == (len(expected) <= limit)
 
 
+@each_case
+@settings(max_examples=30)
+@given(a=trees(max_nodes=8), b=trees(max_nodes=8))
+def test_of_a_normalised_kernel(name: str, a: tl.Tree, b: tl.Tree) -> None:
+    kernel = CASES[name][0].normalized()
+    found = shared_fragments(a, b, kernel, limit=10**6)
+    assert found.complete
+    assert found.total() == pytest.approx(kernel([a], [b])[0, 0], rel=1e-12)
+
+
 def test_a_limit_on_partial_trees_is_said() -> None:
     tree = flights(1)[0]
     kernel = tl.PartialTree(lam=0.4, mu=0.4)
@@ -142,7 +152,7 @@ def test_a_missing_tree_shares_nothing() -> None:
 
 @each_case
 def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fragments, "MAX_STEPS", 30_000)
+    monkeypatch.setattr(growing, "MAX_STEPS", 30_000)
     deep = tl.Tree("w")
     for _ in range(3_000):
         deep = tl.Tree("A", [deep])
@@ -155,7 +165,7 @@ def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fragments, "_power", lambda base, exponent: 1e308)
+    monkeypatch.setattr(growing, "power", lambda base, exponent: 1e308)
     with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
         shared_fragments("(S (A a) (A a))", "(S (A a) (A a))", tl.SubsetTree(lam=1))
 

@@ -33,7 +33,7 @@ def __dir__() -> list[str]:
 
 
 class _Door(ModuleType):
-    """`treelet.gram` is a function, though a package has that name too.
+    """`treelet.gram` and `treelet.explain` are functions, though packages have these names too.
 
     Python puts a package that it has imported into its parent. Here the function of that name goes there instead, so that
     ``tl.gram`` is the same whatever was imported before. ``from treelet.gram import ...`` reaches the package.

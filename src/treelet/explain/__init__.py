@@ -4,20 +4,38 @@ from treelet.explain.arcs import arcs_text, dependency_svg
 from treelet.explain.compare import marked, marked_svg
 from treelet.explain.drawing import Drawing, draw
 from treelet.explain.fragments import SharedFragment, SharedFragments, shared_fragments
+from treelet.explain.learnt import (
+    Explanation,
+    FragmentShare,
+    NodeShare,
+    OtherShare,
+    TopFragments,
+    WeightedFragment,
+    explain,
+    top_fragments,
+)
 from treelet.explain.svg import forest_svg, tree_svg
 from treelet.explain.tex import latex
 
 __all__ = [
     "Drawing",
+    "Explanation",
+    "FragmentShare",
+    "NodeShare",
+    "OtherShare",
     "SharedFragment",
     "SharedFragments",
+    "TopFragments",
+    "WeightedFragment",
     "arcs_text",
     "dependency_svg",
     "draw",
+    "explain",
     "forest_svg",
     "latex",
     "marked",
     "marked_svg",
     "shared_fragments",
+    "top_fragments",
     "tree_svg",
 ]

@@ -161,15 +161,35 @@ def _opening(text: str, drawing: Drawing | None) -> str:
 def fragment_table(fragments: Any) -> str:
     """Shared fragments, each with its picture; the largest contributions."""
     rows = [
-        [f"{one.contribution:.4g}", f"{one.counts[0]:,}, {one.counts[1]:,}", image(picture(one.tree), SCALE),
-         f"<code>{_text(str(excerpt(one.tree).tree), LETTERS)}</code>"]
+        [f"{one.contribution:.4g}", f"{one.counts[0]:,}, {one.counts[1]:,}", *_drawn(one.tree)]
         for one in fragments[:FRAGMENTS]
-    ]  # fmt: skip
+    ]
     count = f"{len(fragments):,} shared fragment{'s' * (len(fragments) != 1)}"
     said = f"{count}, together {fragments.total():.6g}" if fragments.complete else f"more than {count}"
     if len(fragments) > FRAGMENTS:
         said += f"; the {FRAGMENTS} that contribute most"
     return _table(said, ["contribution", "in each tree", "fragment", ""], rows)
+
+
+def explanation_table(explanation: Any) -> str:
+    """Where a score comes from: the fragments with the largest shares, and what is left."""
+    few = explanation.fragments[:FRAGMENTS]
+    rows = [[f"{one.share:+.4g}", *_drawn(one.tree)] for one in few]
+    left = explanation.score - sum(one.share for one in few)
+    rows.append([f"{left:+.4g}", "", f"all else; intercept {explanation.intercept:+.4g}"])
+    said = f"score of {explanation.output!r}: {explanation.score:.6g}"
+    return _table(said, ["share", "fragment", ""], rows)
+
+
+def weight_table(fragments: Any) -> str:
+    """The heaviest fragments of a model."""
+    rows = [[f"{one.weight:+.4g}", *_drawn(one.tree)] for one in fragments[:FRAGMENTS]]
+    said = f"the heaviest fragments of {fragments.output!r}" + ("" if fragments.exact else ", of those looked at")
+    return _table(said, ["weight", "fragment", ""], rows)
+
+
+def _drawn(fragment: Tree) -> list[str]:
+    return [image(picture(fragment), SCALE), f"<code>{_text(str(excerpt(fragment).tree), LETTERS)}</code>"]
 
 
 # --- kernels and models -------------------------------------------------------------------------------------------
