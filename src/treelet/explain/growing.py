@@ -39,8 +39,8 @@ def _complete_subtrees(sides: Sides, lam: float, limit: int) -> Found:
     everywhere = sorted(set(first).intersection(*sides.numbers[1:]))
     found = []
     for node in everywhere:
-        if sides.production[node] >= 0:
-            sums = tuple(numbers[node] for numbers in sides.numbers)
+        sums = tuple(numbers[node] for numbers in sides.numbers)
+        if sides.production[node] >= 0 and all(sums):
             found.append((power(lam, half * float(sizes[node])) * math.prod(map(float, sums)), sums, node))
     chosen = heapq.nsmallest(limit, found, key=lambda entry: -abs(entry[0]))
     return Found([Grown(sides.subtree(node), value, sums) for value, sums, node in chosen], len(found) <= limit, True)
@@ -151,12 +151,12 @@ class _Family(ABC):
 def _search(family: _Family) -> Found:
     """Best first: what can grow to the largest value is grown.
 
-    SST, a proof that this is exact. A fragment occurs at most once at a root, and one that is grown from it only at some of
-    the same roots, since a place keeps its number or splits no further: so what a side says of the larger fragment is a sum
-    over some of the places of the smaller one, in absolute value at most the sum of the positive ones or that of the
-    negative ones (`_State.most`). The decay only shrinks. So nothing that grows from a state is larger than `decay * most`, and
-    where no waiting state can exceed the `limit` largest values seen, these are the largest. Places that agree in all that
-    is still open have the same future and are one, so that their numbers cancel before the bound is taken.
+    SST, a proof that this is exact. A fragment occurs at most once at a root, and what is grown from it occurs at some of the
+    same roots. So what a side says of the larger fragment is a sum over some of the places of the smaller one, in absolute
+    value at most the sum of the positive ones or that of the negative ones (`_State.most`), and the decay only shrinks.
+    Nothing that grows from a state is larger than `decay * most`: where no waiting state can exceed the `limit` largest values
+    seen, these are the largest. Places that agree in all that is still open have the same future and are one, so that their
+    numbers cancel before the bound is taken.
     """
     heap: list[tuple[float, int, _State]] = []
     best: list[tuple[float, int, float, _State]] = []
@@ -208,6 +208,7 @@ class _SubsetTrees(_Family):
     def __init__(self, sides: Sides, kernel: SubsetTree, limit: int) -> None:
         super().__init__(sides, limit)
         self.lam, self.max_depth = float(kernel.lam), kernel.max_depth
+        self._children = sides.shapes().__getitem__ if len(sides.numbers) > 1 else sides.children
 
     def start(self) -> Iterator[_State]:
         everywhere: tuple[Places, ...] = tuple(
@@ -221,7 +222,7 @@ class _SubsetTrees(_Family):
                 yield from self._expansions(state, at)
 
     def _expansions(self, state: _State, at: int) -> Iterator[_State]:
-        productions, children_of = self.sides.production, self.sides.children
+        productions, children_of = self.sides.production, self._children
         wanted = self._wanted(state, at)
         groups: list[dict[int, Places]] = []
         examples: dict[int, int] = {}
@@ -256,7 +257,7 @@ class _SubsetTrees(_Family):
                     sums = up if weight > 0 else down
                     sums[production] = sums.get(production, 0.0) + weight
             both = {**up, **down}
-            sums_of = [(production, up.get(production, 0.0), down.get(production, 0.0)) for production in both]
+            sums_of = [(p, up.get(p, 0.0), down.get(p, 0.0)) for p in both if p in up or down[p]]
             value = {p: (1.0 if value is None else value[p]) * (plus + minus) for p, plus, minus in sums_of}
             most = {p: most.get(p, 1.0) * max(plus, -minus) for p, plus, minus in sums_of}
         decay, least = power(self.lam, self.half * (state.sizes[0] + 1)), self.least
@@ -298,7 +299,7 @@ class _PartialTrees(_Family):
         for numbers in self.sides.numbers:
             groups: dict[int, Places] = {}
             for node, number in numbers.items():
-                if self.leaves or self.sides.production[node] >= 0:
+                if number and (self.leaves or self.sides.production[node] >= 0):
                     _add(groups.setdefault(self.sides.labels[node], {}), (node,), number, float(number))
             found.append(groups)
         for label, first in found[0].items():

@@ -331,7 +331,6 @@ def _shares(term: GraphTerm, mix: Vector, data: Any, factors: Vector, limit: int
     factor = np.repeat(factors, np.diff(counts.start))
     for node, number in zip(counts.node.tolist(), (factor * counts.weight).tolist(), strict=True):
         numbers[node] = numbers.get(node, 0.0) + number
-    numbers = {node: number for node, number in numbers.items() if number}
     label, production = store.label, store.production  # what a place must have in common with another one
     alike = label if isinstance(kernel, PartialTree) else np.where(production >= 0, production, -1 - label)
     met = np.isin(alike[weights.node], alike[list(numbers)])

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels import Kernel, PartialTree, Smoothed, SubsetTree, Subtree
 from treelet.structures import Tree
@@ -66,21 +68,46 @@ class Sides:
         self.labels: list[int] = store.label.tolist()
         self.production: list[int] = store.production.tolist()
         self._start, self._child = store.child_start.tolist(), store.child.tolist()
-        self._below_words: tuple[int, ...] = ()
+        self._nothing = len(self.labels)  # a node that cannot be expanded
         if words:
             first = max(self.production, default=-1) + 1
             pairs = zip(self.production, self.labels, strict=True)
             self.production = [first + label if production < 0 else production for production, label in pairs]
-            self._below_words = (len(self.labels),)
-            self.production.append(-1)
-            self.labels.append(len(self.names))
-            self.names = [*self.names, WORD]
+        self._below_words: tuple[int, ...] = (self._nothing,) if words else ()
+        self.production.append(-1)
+        self.labels.append(len(self.names))
+        self.names = [*self.names, WORD]
 
     def label(self, node: int) -> str:
         return self.names[self.labels[node]]
 
     def children(self, node: int) -> tuple[int, ...]:
         return tuple(self._child[self._start[node] : self._start[node + 1]]) or self._below_words
+
+    def shapes(self) -> dict[int, tuple[int, ...]]:
+        """Make one node of all those that agree in what can be shared, and say what is below each that is left.
+
+        A production that the first side does not have cannot be in a shared fragment: a child with such a one becomes a node that
+        cannot be expanded. The first side is whole trees: what is below its nodes is there, too.
+        """
+        wanted = {self.production[node] for node in self.numbers[0]} - {-1}
+        production = np.array(self.production)
+        shape: dict[int, int] = {}
+        known: dict[tuple[int, tuple[int, ...]], int] = {}
+        below: dict[int, tuple[int, ...]] = {}
+        for node in np.flatnonzero(np.isin(production, list(wanted))).tolist():  # children have smaller numbers
+            kids = tuple([shape.get(child, self._nothing) for child in self.children(node)])
+            shape[node] = first = known.setdefault((self.production[node], kids), node)
+            below[first] = kids
+        merged = []
+        for numbers in self.numbers:
+            sums: dict[int, float] = {}
+            for node, number in numbers.items():
+                if node in shape:
+                    sums[shape[node]] = sums.get(shape[node], 0) + number
+            merged.append(sums)
+        self.numbers = tuple(merged)
+        return below
 
     def subtree(self, root: int) -> Tree:
         """A node with all that is below it."""
