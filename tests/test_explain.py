@@ -266,6 +266,34 @@ def test_values_that_are_too_large_for_plain_numbers() -> None:
     assert explanation.heat[0].share == pytest.approx(1)  # nearly all of its fragments have that root
 
 
+def test_shares_where_self_values_are_too_large() -> None:
+    tree, kernel = tl.Tree("S", [tl.Tree(f"A{number}", ["w"]) for number in range(950)]), tl.SubsetTree(lam=1)
+    model = CompressedModel.of(kernel.normalized(), [tree], [[1.0]])
+    assert model.terms[0].needs_scaling
+    log = kernel.self_values([tree], logs=True)[0]
+    assert tl.explain(model, tree, limit=1).fragments[0].share == pytest.approx(math.exp(-log), rel=1e-9, abs=0)
+    assert tl.top_fragments(model, 1)[0].weight == pytest.approx(math.exp(-log / 2), rel=1e-9, abs=0)
+
+
+def test_a_score_that_does_not_fit_is_an_error() -> None:
+    tree = tl.Tree("w")
+    for number in range(12):
+        tree = tl.Tree(f"A{number}", [tree, tree])
+    with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
+        tl.explain(CompressedModel.of(tl.SubsetTree(lam=1), [tree], [[1.0]]), tree)
+
+
+def test_parts_that_cancel_grow_to_what_does_not() -> None:
+    support = [f"(S (A {a}) (B {b}))" for a in "xy" for b in "xy"]
+    model = CompressedModel.of(tl.SubsetTree(lam=1), [*support, "(C c)", "(D d)"], [[1, -1, -1, 1, 0.5, 0.5]])
+    top = tl.top_fragments(model, 4)
+    assert top.exact
+    assert {str(one.tree): one.weight for one in top} == dict(zip(support, [1, -1, -1, 1], strict=True))
+    tree = f"(T {support[0]} (C c) (D d))"
+    (best,) = tl.explain(model, tree, limit=1).fragments
+    assert (str(best.tree), best.share) == (support[0], 1)
+
+
 def test_a_deep_tree_has_no_heat() -> None:
     tree = tl.Tree("w")
     for _ in range(20_000):

@@ -228,6 +228,8 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     examples, signs = (list(tree), np.array([1.0, -1.0])) if pair else ([tree], np.array([1.0]))
     one = asked(model, output, examples)
     X = one.model.kernel.coerce(examples)
+    intercept = one.intercept * float(signs.sum())
+    score = float(signs @ _scores(one, one.model.terms, X)) + intercept
     roots = Roots(X)
     shares: list[FragmentShare] = []
     nodes = _Nodes(signs, one.mix)
@@ -242,8 +244,6 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
         nodes.add(term, data, logs)
     shares.sort(key=lambda share: -abs(share.share))
     others = [OtherShare(term.part.place.kernel, float(signs @ _scores(one, [term], X))) for term in one.others]
-    intercept = one.intercept * float(signs.sum())
-    score = float(signs @ _scores(one, one.model.terms, X)) + intercept
     complete = complete and len(shares) <= limit
     return Explanation(one.output, score, shares[:limit], intercept, others, nodes.listed(), complete, exact)
 
