@@ -285,12 +285,14 @@ def test_a_worker_that_does_not_answer_costs_nothing(
 ) -> None:
     """As one that has just died, and that the scheduler still counts."""
     settled(client)
-    dying, introduction = min(client.run(os.getpid).values()), on_dask._introduction
+    dying = min(client.run(os.getpid).values())
 
     def answer() -> Any:
         if os.getpid() == dying:
             raise OSError("in <TCP (closed)>")
-        return introduction()
+        from treelet.gram.on_dask import _introduction  # a worker's own
+
+        return _introduction()
 
     monkeypatch.setattr(on_dask, "_introduction", answer)
     np.testing.assert_array_equal(tl.gram(tl.SubsetTree(), bank, client=client), tl.SubsetTree()(bank))
