@@ -280,6 +280,24 @@ def test_a_killed_worker_costs_its_tiles_only(client: Client, bank: tl.Treebank,
     assert (tmp_path / "death 0").exists()
 
 
+def test_a_worker_that_does_not_answer_costs_nothing(
+    client: Client, bank: tl.Treebank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that has just died, and that the scheduler still counts."""
+    settled(client)
+    dying = min(client.run(os.getpid).values())
+
+    def answer() -> Any:
+        if os.getpid() == dying:
+            raise OSError("in <TCP (closed)>")
+        from treelet.gram.on_dask import _introduction  # a worker's own
+
+        return _introduction()
+
+    monkeypatch.setattr(on_dask, "_introduction", answer)
+    np.testing.assert_array_equal(tl.gram(tl.SubsetTree(), bank, client=client), tl.SubsetTree()(bank))
+
+
 @pytest.mark.parametrize("beside", [True, False])
 def test_all_workers_lost_at_once(
     client: Client, bank: tl.Treebank, beside: bool, monkeypatch: pytest.MonkeyPatch

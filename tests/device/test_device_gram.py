@@ -56,6 +56,19 @@ def test_what_is_given_is_filled(tmp_path):
     agree(grown, tl.gram(SST.normalized(), trees + trees[:5]))
 
 
+def test_halves_in_strips(monkeypatch):
+    """Each strip is as wide as its last row is long: what lies right of that is another row's."""
+    monkeypatch.setattr(strips, "CELLS", 150)
+    kinds = {"trees": (SST, tl.PartialTree(), tl.Subtree(lam=0.7)), "forests": (tl.ForestKernel(),)}
+    kinds |= {"tagged": (tl.Tagging(),), "sequences": (tl.Locality(), tl.Subsequence())}
+    for kind, kernels in kinds.items():
+        data = examples(kind, 60, 1)
+        for kernel in kernels:
+            wanted = tl.gram(kernel, data)
+            agree(tl.gram(kernel, data, device="emulated"), wanted)
+            agree(tl.gram(kernel, data, device="emulated", dtype="float32"), wanted, 1e-6)  # rows beside each other
+
+
 @pytest.mark.parametrize("budget", [20_000, 200_000, None])
 def test_a_budget_changes_no_value(budget):
     trees, others = examples("trees", 40, 3), examples("trees", 30, 4)

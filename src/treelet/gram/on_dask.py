@@ -65,10 +65,10 @@ class Crew:
             raise ClusterError(f"the Dask client is {client.status}: make a new one")
         self.client = client
         with _told():
-            workers = client.run(_introduction)
+            workers = self._introduced()
             if not workers:  # a cluster that grows on demand
                 client.submit(_introduction, pure=False).result()
-                workers = client.run(_introduction)
+                workers = self._introduced()
             self.count()
         for where, (version, _, _) in workers.items():
             if version != treelet.__version__:
@@ -80,6 +80,14 @@ class Crew:
             there == place() and process != os.getpid() for _, there, process in workers.values()
         )
         """Whether all workers are other processes of this machine, which hand their tiles over in memory."""
+
+    def _introduced(self) -> dict[str, tuple[str, Any, int]]:
+        """Who the workers are; of one that is just about to die nothing is known, and others do its part."""
+        answers = self.client.run(_introduction, on_error="return")
+        for answer in answers.values():
+            if isinstance(answer, BaseException) and not isinstance(answer, OSError):
+                raise answer
+        return {where: answer for where, answer in answers.items() if not isinstance(answer, BaseException)}
 
     def count(self) -> None:
         """See how many threads there are, in all and in the worker that has most."""
