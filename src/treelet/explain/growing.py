@@ -112,10 +112,8 @@ class _Family(ABC):
 
     def __init__(self, sides: Sides, limit: int) -> None:
         self.sides, self.half, self.limit = sides, len(sides.numbers) / 2, limit
-        self.least, self.left_out = (
-            -1.0,
-            False,
-        )  # the value that larger fragments must exceed, and whether some were not made for it
+        self.least = -1.0  # the value that further fragments must exceed
+        self.left_out = False  # whether some were not made, since they do not
         self.steps = -sum(map(len, sides.numbers))  # what there is to begin with is looked at once, however much it is
 
     def work(self, steps: int) -> None:
