@@ -99,10 +99,6 @@ class CountProduct:
         self.start[: keys + 1] = starts(device, key, keys)
         self.start[keys + 1] = self.start[keys]
 
-    @property
-    def nbytes(self) -> int:
-        return int(sum(array.nbytes for array in (self.place, self.matrix, self.column, self.weight, self.start)))
-
     def of_rows(self, counts: Counts) -> RowCounts:
         """What is needed of rows, of all of them at once."""
         xp, device = self.device.xp, self.device

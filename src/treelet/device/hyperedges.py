@@ -23,6 +23,10 @@ from treelet.device.strips import (
     up_to,
 )
 
+Spread = tuple[Array, Array, Array]
+"""Examples, what each of them has, and how often."""
+NOWHERE = np.zeros(1, np.int64)  # where examples begin among entries of which nobody asks it
+
 
 @dataclass(frozen=True)
 class Graph:
@@ -124,7 +128,7 @@ class HyperedgeColumns(Columns):
         self.depth = max_depth if 0 < max_depth < highest + leaves else 0
         self.bound = graph.productions
         used = xp.zeros(len(graph.head), bool)
-        example, edge, weight = self._edges(graph, entries)
+        edges = example, edge, weight = entries.spread(device, graph.edge_start, graph.p)
         used[edge] = True
         # A production has more than counts if one of its columns has a child with a production.
         owner = graph.owner(device)
@@ -158,10 +162,7 @@ class HyperedgeColumns(Columns):
         self.post = Postings.of(
             device, example[there], self.place[edge[there]], weight[there], len(column), self.n_columns
         )
-        self._count(graph, entries)
-
-    def _edges(self, graph: Graph, entries: Entries) -> tuple[Array, Array, Array]:
-        return entries.spread(self.device, graph.edge_start, graph.p)
+        self._count(graph, entries, edges)
 
     def _children(self, graph: Graph) -> Array:
         """The columns' children, as nodes: all first ones of a production, then all second ones."""
@@ -217,21 +218,21 @@ class HyperedgeColumns(Columns):
         production[start[words]] = graph.word[words]
         return start, production, p, code
 
-    def _count(self, graph: Graph, entries: Entries) -> None:
+    def _count(self, graph: Graph, entries: Entries, edges: Spread) -> None:
         """The two products of counts: of productions, and of productions with a child's production at a position."""
-        self.productions = CountProduct(self.device, self._productions(graph, entries), self.bound)
+        self.productions = CountProduct(self.device, self._productions(graph, entries, edges), self.bound)
         self.slot_start = self.xp.zeros(self.kinds + 1, np.int64)
         self.slot_start[1:] = self.xp.cumsum(self.arity)
         self.keys = None
         if self.depth != 1 and self.kinds:
-            numbers = self._key_numbers(graph, entries)
+            numbers = self._key_numbers(graph, edges)
             self.known_keys = Numbers.of(self.device, numbers[1])
             counts = self._keys(numbers, len(entries.start) - 1)
             self.keys = CountProduct(self.device, counts, len(self.known_keys))
 
-    def _productions(self, graph: Graph, entries: Entries) -> Counts:
+    def _productions(self, graph: Graph, entries: Entries, edges: Spread) -> Counts:
         xp = self.xp
-        example, edge, weight = self._edges(graph, entries)
+        example, edge, weight = edges
         production = graph.production[edge]
         there = production >= 0
         parts = [(example[there], production[there], weight[there])]
@@ -242,34 +243,32 @@ class HyperedgeColumns(Columns):
         example, production, weight = (xp.concatenate(column) for column in zip(*parts, strict=True))
         return Counts.of(self.device, example, production, weight, len(entries.start) - 1)
 
-    def _key_numbers(self, graph: Graph, entries: Entries) -> tuple[Array, Array, Array]:
+    def _key_numbers(self, graph: Graph, edges: Spread) -> Spread:
         """(example, key, weight) for each child of each edge, and each of its productions."""
         xp, device = self.xp, self.device
-        example, edge, weight = self._edges(graph, entries)
-        kind = self.kind_of[xp.minimum(graph.production[edge], self.bound)]
-        there = kind >= 0
-        entries = Entries(example[there], edge[there].astype(np.int32), weight[there], entries.start)
-        example, slot, weight = entries.spread(device, graph.child_start)
+        example, edge, weight = edges
+        there = self.kind_of[xp.minimum(graph.production[edge], self.bound)] >= 0
+        parents = Entries(example[there], edge[there].astype(np.int32), weight[there], NOWHERE)
+        example, slot, weight = parents.spread(device, graph.child_start)
         owner = graph.owner(device)[slot]
         position = slot - graph.child_start[owner]
         place = self.slot_start[self.kind_of[graph.production[owner]]] + position
-        kids = Entries(example, graph.child[slot], weight, entries.start)
+        child = graph.child[slot]
         numbers, keys, weights = [], [], []
         if self.leaves:
-            word = graph.word[kids.part]
+            word = graph.word[child]
             is_word = word >= 0
             numbers.append(example[is_word])
             keys.append(place[is_word] * (self.bound + 1) + xp.minimum(word[is_word], self.bound))
             weights.append(weight[is_word])
-        entry = xp.arange(len(slot), dtype=np.int32)
-        _, thing, factor = kids.spread(device, graph.edge_start, graph.p)
-        entry = Entries(entry, kids.part, weight, entries.start).spread(device, graph.edge_start)[0]
+        kids = Entries(xp.arange(len(slot), dtype=np.int32), child, weight, NOWHERE)
+        entry, thing, factor = kids.spread(device, graph.edge_start, graph.p)
         numbers.append(example[entry])
         keys.append(place[entry] * (self.bound + 1) + xp.minimum(graph.production[thing], self.bound))
         weights.append(factor)
         return xp.concatenate(numbers), xp.concatenate(keys), xp.concatenate(weights)
 
-    def _keys(self, numbers: tuple[Array, Array, Array], examples: int) -> Counts:
+    def _keys(self, numbers: Spread, examples: int) -> Counts:
         """Those of them that columns have, by numbers."""
         example, key, weight = numbers
         number = self.known_keys.find(key)
@@ -279,15 +278,13 @@ class HyperedgeColumns(Columns):
     def bind(self, store: Any, weights: Any) -> Rows:
         xp, device = self.xp, self.device
         graph, entries = Graph.of(device, store, self.leaves), Entries.of(device, weights)
-        example, edge, weight = self._edges(graph, entries)
+        edges = example, edge, weight = entries.spread(device, graph.edge_start, graph.p)
         kind = self.kind_of[xp.minimum(graph.production, self.bound)]
-        there = kind[edge] >= 0
-        start = device.to_host(xp.searchsorted(example[there], xp.arange(len(entries.start), dtype=np.int32)))
-        parts = Entries(example[there], edge[there].astype(np.int32), weight[there], start.astype(np.int64))
+        parts = Entries(example, edge.astype(np.int32), weight, entries.start).where(device, kind[edge] >= 0)
         number = xp.arange(len(graph.head) + 1, dtype=np.int32)
         keys = None
         if self.keys is not None:
-            keys = self.keys.of_rows(self._keys(self._key_numbers(graph, entries), len(entries.start) - 1))
+            keys = self.keys.of_rows(self._keys(self._key_numbers(graph, edges), len(entries.start) - 1))
         return Rows(
             graph,
             parts,
@@ -295,7 +292,7 @@ class HyperedgeColumns(Columns):
             xp.zeros_like(graph.head) if self.depth else graph.height[graph.head],
             self._codes(graph, number) if not graph.packed else xp.zeros(0, np.int32),
             self._alternatives(graph, number),
-            self.productions.of_rows(self._productions(graph, entries)),
+            self.productions.of_rows(self._productions(graph, entries, edges)),
             keys,
             xp.zeros(len(graph.head), np.int32),
             parts.totals(device, self.size[kind[parts.part]]),

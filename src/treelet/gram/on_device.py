@@ -142,7 +142,8 @@ class DeviceCrew:
                 raise wrong("out", f"an array of float64 or float32, {job.shape}, of NumPy's or CuPy's", found)
             plan = self.plan(job.kernel, job.X, job.Y, dtype=out.dtype)
             with progress_bar(job.progress, "kernel values", plan.cells) as advance:
-                self.compute(job.kernel, job.X, job.Y, plan.blocks, _There(out), dtype=out.dtype, advance=advance)
+                for _ in self.tiles(job.kernel, job.X, job.Y, plan.blocks, out.dtype, out, advance):
+                    pass
             if plan.symmetric and len(out):
                 device.mirror(out, 0, len(out))
         return out
@@ -173,10 +174,6 @@ class DeviceCrew:
         advance: Advance = lambda cells: None,
     ) -> None:
         """Compute the tiles of all blocks, each into its place; as `treelet.gram.tiles.compute`."""
-        if isinstance(place, _There):
-            for _ in self.tiles(kernel, X, Y, blocks, dtype, place.matrix, advance):
-                pass
-            return
         for tile, values in self.tiles(kernel, X, Y, blocks, dtype, advance=advance):
             with place.tile(tile) as out:
                 self.device.copy(values, out)
@@ -225,14 +222,3 @@ class DeviceCrew:
                     fill_tile(kernel, evaluator, tile, values)
                     yield tile, values
                     advance(tile.cells)
-
-
-class _There:
-    """A matrix on the device, of which tiles are parts."""
-
-    def __init__(self, matrix: Array) -> None:
-        self.matrix = matrix
-
-    @contextmanager
-    def tile(self, tile: Tile) -> Iterator[Array]:
-        yield self.matrix[tile.rows.slice, tile.columns.slice]

@@ -1,4 +1,4 @@
-"""A bank's columns as arrays of small whole numbers, and back, trusting nothing."""
+"""A bank's columns as arrays of small whole numbers, and back, trusting nothing; and a store for another process of the same program."""
 
 from __future__ import annotations
 

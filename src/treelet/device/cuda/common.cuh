@@ -17,7 +17,6 @@ DEVICE unsigned votes(bool mine) { return __ballot_sync(0xffffffffu, mine); }
 DEVICE int first_of(unsigned votes) { return __ffs(static_cast<int>(votes)) - 1; }
 template <class T> DEVICE T shared_by(int lane, T value) { return __shfl_sync(0xffffffffu, value, lane); }
 DEVICE void add(double *place, double value) { atomicAdd(place, value); }
-DEVICE int take(int *place) { return atomicAdd(place, 1); }
 
 #else
 

@@ -19,4 +19,3 @@ DEVICE unsigned votes(bool mine) { return mine; }
 DEVICE int first_of(unsigned) { return 0; }
 template <class T> DEVICE T shared_by(int, T value) { return value; }
 DEVICE void add(double *place, double value) { *place += value; }
-DEVICE int take(int *place) { return (*place)++; }
