@@ -14,6 +14,7 @@ from treelet.explain.learnt import (
     explain,
     top_fragments,
 )
+from treelet.explain.places import Places, places
 from treelet.explain.svg import forest_svg, tree_svg
 from treelet.explain.tex import latex
 
@@ -23,6 +24,7 @@ __all__ = [
     "FragmentShare",
     "NodeShare",
     "OtherShare",
+    "Places",
     "SharedFragment",
     "SharedFragments",
     "TopFragments",
@@ -35,6 +37,7 @@ __all__ = [
     "latex",
     "marked",
     "marked_svg",
+    "places",
     "shared_fragments",
     "top_fragments",
     "tree_svg",
