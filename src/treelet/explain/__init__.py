@@ -3,17 +3,17 @@
 from treelet.explain.arcs import arcs_text, dependency_svg
 from treelet.explain.compare import marked, marked_svg
 from treelet.explain.drawing import Drawing, draw
-from treelet.explain.fragments import SharedFragment, SharedFragments, shared_fragments
-from treelet.explain.learnt import (
+from treelet.explain.explanation import (
     Explanation,
     FragmentShare,
     NodeShare,
     OtherShare,
     TopFragments,
     WeightedFragment,
-    explain,
-    top_fragments,
 )
+from treelet.explain.fragments import SharedFragment, SharedFragments, shared_fragments
+from treelet.explain.learnt import explain, top_fragments
+from treelet.explain.places import Places, places
 from treelet.explain.svg import forest_svg, tree_svg
 from treelet.explain.tex import latex
 
@@ -23,6 +23,7 @@ __all__ = [
     "FragmentShare",
     "NodeShare",
     "OtherShare",
+    "Places",
     "SharedFragment",
     "SharedFragments",
     "TopFragments",
@@ -35,6 +36,7 @@ __all__ = [
     "latex",
     "marked",
     "marked_svg",
+    "places",
     "shared_fragments",
     "top_fragments",
     "tree_svg",
