@@ -73,6 +73,25 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not missing
 
 
+ANCHOR = re.compile(r"\]\(([^)#:]*)#([^)]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which headings are linked to."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_headings(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    found = [(page.parent / name if name else page, anchor) for name, anchor in ANCHOR.findall(text)]
+    assert [
+        (target.name, name) for target, name in found if target.suffix == ".md" and name not in anchors(target)
+    ] == []
+
+
 PATH = re.compile(r"`([\w./-]+(?:/|\.(?:py|pyi|hpp|cpp|md)))`")
 
 
