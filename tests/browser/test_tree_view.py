@@ -93,8 +93,8 @@ def test_heat_has_colour_sign_and_a_legend(page: Any, draw: Draw) -> None:
     draw(SENTENCE, heat=[0.5, -0.25] + [0.0] * 12)
     assert page.locator(".treelet-plus").count() == 1
     assert page.locator(".treelet-minus").count() == 1
-    assert {"+0.5", "−0.25"} <= set(texts(page))
-    assert page.locator(".treelet-legend").inner_text().split()[:2] == ["−0.5", "+0.5"]
+    assert {"+0.50", "−0.25"} <= set(texts(page))
+    assert page.locator(".treelet-legend").inner_text().split()[:2] == ["−0.50", "+0.50"]
 
 
 def test_marks_are_outlined_and_light_up(page: Any, draw: Draw) -> None:

@@ -7,11 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 from typing import Any
 
-from treelet.errors import InputTypeError, ParameterError
+from treelet.cuts import TreeIndex
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.explain.explanation import Explanation
 from treelet.explain.layout import Graph
+from treelet.explain.places import places
 from treelet.structures import Dependencies, Forest, Tagged, Tree
 
 TONES = 7
+LISTED = 12  # fragments of an explanation
+OCCURRENCES = 50  # of a fragment that are shown
 Picture = dict[str, Any]
 
 
@@ -59,16 +64,8 @@ def _picture(thing: object) -> Picture:
 
 @_picture.register
 def _(tree: Tree) -> Picture:
-    labels: list[str] = []
-    parents: list[int] = []
-    stack = [(tree, -1)]
-    while stack:
-        node, parent = stack.pop()
-        number = len(labels)
-        labels.append(node.label)
-        parents.append(parent)
-        stack.extend((child, number) for child in reversed(node.children))
-    return {"kind": "tree", "labels": labels, "parents": parents}
+    index = TreeIndex(tree)
+    return {"kind": "tree", "labels": [node.label for node in index.nodes], "parents": index.parent}
 
 
 @_picture.register
@@ -127,3 +124,57 @@ def _mark(mark: Any, number: int, size: int) -> Picture:
             f"The 'marks' parameter must be numbers of nodes, 0 to {size - 1:,}. Got {wrong[0]} instead."
         )
     return {"nodes": found, "tone": tone % TONES}
+
+
+# --- explanations ---------------------------------------------------------------------------------------------------
+
+
+def explained(explanation: Explanation, *, limit: int = LISTED) -> Picture:
+    """An explanation as explained.js takes it: its trees with heat, and where in them each fragment is.
+
+    >>> import treelet as tl
+    >>> model = tl.RLS(tl.SubsetTree()).fit(["(A (B b))", "(A (C c))"], [1, -1])
+    >>> told = explained(tl.explain(model, "(A (B b))"))
+    >>> told["trees"][0]["picture"]["labels"], told["fragments"][0]["text"], told["fragments"][0]["places"]
+    (['A', 'B', 'b'], '(B b)', [[1, 2]])
+    """
+    trees = heated(explanation)
+    if not trees:
+        raise TreeError("the explanation has no tree of bearable size to show: print it")
+    names = [f"{column}" if column is not None else "" for _, column, _ in trees]
+    if len(trees) == 2 and names[0] == names[1]:
+        names = ["the first", "the second"]
+    shown = [
+        {"title": name, "picture": picture(tree, heat=heat)} for name, (tree, _, heat) in zip(names, trees, strict=True)
+    ]
+    few = explanation.fragments[:limit]
+    left = explanation.score - math.fsum(one.share for one in few)
+    return {
+        "trees": shown,
+        "fragments": [
+            {
+                "text": str(one.tree),
+                "share": one.share,
+                "places": [_covered(one, tree) if column == one.column else [] for tree, column, _ in trees],
+            }
+            for one in few
+        ],
+        "rest": f"score of {explanation.output}: {explanation.score:.4g}; all else {left:+.4g}, "
+        f"of which intercept {explanation.intercept:+.4g}",
+    }
+
+
+def heated(explanation: Explanation) -> list[tuple[Tree, Any, list[float]]]:
+    """The trees of an explanation, each with its column and the shares of its nodes."""
+    found, start = [], 0
+    while start < len(explanation.heat):
+        first = explanation.heat[start]
+        end = start + sum(1 for _ in first.tree.nodes())
+        found.append((first.tree, first.column, [node.share for node in explanation.heat[start:end]]))
+        start = end
+    return found
+
+
+def _covered(fragment: Any, tree: Tree) -> list[int]:
+    found = places(fragment.tree, tree, fragment.kernel, limit=OCCURRENCES)
+    return sorted({node for place in found for node in place})

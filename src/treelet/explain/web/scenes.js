@@ -19,7 +19,7 @@ const nothing = (said) => ({boxes: [], lines: [], dots: [], width: 0, height: 0,
 // A number in few digits, with its sign.
 export function signed(value) {
   const size = Math.abs(value);
-  const digits = size === 0 ? "0" : size >= 1000 || size < 0.001 ? size.toExponential(1) : String(+size.toPrecision(2));
+  const digits = size === 0 ? "0" : size >= 1e4 || size < 0.001 ? size.toExponential(1) : size < 99.5 ? size.toPrecision(2) : size.toFixed(0);
   return (value < 0 ? "−" : value > 0 ? "+" : "") + digits;
 }
 
