@@ -92,7 +92,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
         data = term.graph.joined(term.part.place.data(X))[1]
         logs = roots.logs(term.part.roots)
         found = _shares(term, one.mix, data, signs * _factors(term, logs, len(X)), limit)
-        kernel, column = term.part.place.kernel, _column(term)
+        kernel, column = term.part.place.kernel, term.part.place.column
         shares += [FragmentShare(fragment, share, kernel, column) for fragment, share, _ in found.fragments]
         complete, exact = complete and found.complete, exact and found.exact
         nodes.add(term, data, logs)
@@ -142,7 +142,7 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     for term in one.listed:
         weights = _weights(term, one.mix)
         there = dict(zip(weights.node.tolist(), weights.weight.tolist(), strict=True))
-        kernel, column, scale = term.part.place.kernel, _column(term), math.exp(-term.shift)
+        kernel, column, scale = term.part.place.kernel, term.part.place.column, math.exp(-term.shift)
         found = fragments(kernel, term.graph.columns.store, (there,), n)
         heaviest += [WeightedFragment(tree, value * scale, kernel, column) for tree, value, _ in found.fragments]
         complete, exact = complete and found.complete, exact and found.exact
@@ -154,11 +154,6 @@ def _scores(one: Asked, terms: Any, X: Any) -> Vector:
     part = CompressedModel(one.model.kernel, one.model.outputs, terms, support=0, nodes=0, loose_bytes=0)
     scores: Vector = part.score(X) @ one.mix
     return scores
-
-
-def _column(term: GraphTerm) -> Any:
-    path = term.part.place.path
-    return None if not path else path[0] if len(path) == 1 else path
 
 
 def _weights(term: GraphTerm, mix: Vector) -> _core.NodeWeights:
@@ -210,7 +205,7 @@ class _Nodes:
                 values = _node_values(term, data, distinct, None if logs is None else float(logs[row])) @ self.mix
                 key = row, term.part.place.path
                 if key not in self._found:
-                    self._found[key] = _column(term), list(data[row].nodes()), np.zeros(len(order))
+                    self._found[key] = term.part.place.column, list(data[row].nodes()), np.zeros(len(order))
                 self._found[key][2][:] += self.signs[row] * values[which]
 
     def listed(self) -> list[NodeShare]:
