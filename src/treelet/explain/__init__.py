@@ -2,6 +2,8 @@
 
 from treelet.explain.arcs import arcs_text, dependency_svg
 from treelet.explain.compare import marked, marked_svg
+from treelet.explain.corpora import CorpusDifference, diff
+from treelet.explain.differing import FragmentDifference
 from treelet.explain.drawing import Drawing, draw
 from treelet.explain.explanation import (
     Explanation,
@@ -13,28 +15,36 @@ from treelet.explain.explanation import (
 )
 from treelet.explain.fragments import SharedFragment, SharedFragments, shared_fragments
 from treelet.explain.learnt import explain, top_fragments
+from treelet.explain.places import Places, places
 from treelet.explain.svg import forest_svg, tree_svg
 from treelet.explain.tex import latex
+from treelet.explain.variety import vendi_score
 
 __all__ = [
+    "CorpusDifference",
     "Drawing",
     "Explanation",
+    "FragmentDifference",
     "FragmentShare",
     "NodeShare",
     "OtherShare",
+    "Places",
     "SharedFragment",
     "SharedFragments",
     "TopFragments",
     "WeightedFragment",
     "arcs_text",
     "dependency_svg",
+    "diff",
     "draw",
     "explain",
     "forest_svg",
     "latex",
     "marked",
     "marked_svg",
+    "places",
     "shared_fragments",
     "top_fragments",
     "tree_svg",
+    "vendi_score",
 ]

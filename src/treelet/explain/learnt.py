@@ -87,7 +87,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     for term in one.listed:
         data = term.graph.joined(term.part.place.data(X))[1]
         logs, weights = roots.logs(term.part.roots), _weights(term, one.mix)
-        factors, kernel, column = _factors(term, logs, len(X)), term.part.place.kernel, _column(term)
+        factors, kernel, column = _factors(term, logs, len(X)), term.part.place.kernel, term.part.place.column
         sides = Side.of(data.weights(), signs * factors), weights
         found = fragments(kernel, data.columns.store, sides, limit)
         shares += [FragmentShare(piece, share, kernel, column) for piece, share, _ in found.fragments]
@@ -137,7 +137,7 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     heaviest: list[WeightedFragment] = []
     complete = exact = True
     for term in one.listed:
-        kernel, column, scale = term.part.place.kernel, _column(term), math.exp(-term.shift)
+        kernel, column, scale = term.part.place.kernel, term.part.place.column, math.exp(-term.shift)
         found = fragments(kernel, term.graph.columns.store, (_weights(term, one.mix),), n)
         heaviest += [WeightedFragment(piece, value * scale, kernel, column) for piece, value, _ in found.fragments]
         complete, exact = complete and found.complete, exact and found.exact
@@ -149,11 +149,6 @@ def _scores(one: Asked, terms: Any, X: Any) -> Vector:
     part = CompressedModel(one.model.kernel, one.model.outputs, terms, support=0, nodes=0, loose_bytes=0)
     scores: Vector = part.score(X) @ one.mix
     return scores
-
-
-def _column(term: GraphTerm) -> Any:
-    path = term.part.place.path
-    return None if not path else path[0] if len(path) == 1 else path
 
 
 def _weights(term: GraphTerm, mix: Vector) -> Side:

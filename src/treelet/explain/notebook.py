@@ -188,6 +188,22 @@ def weight_table(fragments: Any) -> str:
     return _table(said, ["weight", "fragment", ""], rows)
 
 
+def difference_table(difference: Any) -> str:
+    """How two corpora differ: the figures, and the fragments that one has more of."""
+    few = difference.fragments[:FRAGMENTS]
+    tested = any(one.p_value is not None for one in few)
+    rows = []
+    for one in few:
+        p = [f"{one.p_value:.4f}"] if tested else []
+        rates = [f"{rate:.1f}" for rate in one.per_thousand]
+        rows.append([f"{one.z:+.2f}", f"{one.weight:+.2g}", *rates, *p, *_drawn(one.tree)])
+    head = ["z", "weight", "of 1,000 in A", "in B", *(["p"] if tested else []), "fragment", ""]
+    said = "<br>".join(map(_text, difference.summary()))
+    if len(difference.fragments) > len(few):
+        said += f"<br>The first {len(few)} of {len(difference.fragments):,} fragments"
+    return _table(said, head, rows, html=True)
+
+
 def _count(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
 
