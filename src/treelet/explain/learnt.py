@@ -12,11 +12,10 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from treelet import _core
 from treelet.checks import check_integer
-from treelet.explain.asked import Asked, asked
+from treelet.explain.asked import Asked, asked, weights_of
 from treelet.explain.explanation import (
     Explanation,
     FragmentShare,
@@ -32,7 +31,7 @@ from treelet.kernels import PartialTree
 from treelet.kernels.base import Matrix, Vector
 from treelet.learn.model import ROOT_LARGE, CompressedModel
 from treelet.learn.summands import Roots
-from treelet.learn.terms import GraphTerm, node_weights
+from treelet.learn.terms import GraphTerm
 from treelet.structures import Tree
 
 HEATED = 5_000  # distinct subtrees of a tree: beyond, each with all that is below it is too much to look at
@@ -140,7 +139,7 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     heaviest: list[WeightedFragment] = []
     complete = exact = True
     for term in one.listed:
-        weights = _weights(term, one.mix)
+        weights = weights_of(term, one.mix[None, :])
         there = dict(zip(weights.node.tolist(), weights.weight.tolist(), strict=True))
         kernel, column, scale = term.part.place.kernel, _column(term), math.exp(-term.shift)
         found = fragments(kernel, term.graph.columns.store, (there,), n)
@@ -161,15 +160,6 @@ def _column(term: GraphTerm) -> Any:
     return None if not path else path[0] if len(path) == 1 else path
 
 
-def _weights(term: GraphTerm, mix: Vector) -> _core.NodeWeights:
-    """The weights of distinct subtrees for a sum of outputs, one row; without those that are 0."""
-    roots = term.at_roots
-    rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
-    mixed = sp.csr_array(sp.csr_array(mix[None, :]) @ rows)
-    mixed.eliminate_zeros()
-    return _core.NodeWeights.spread(*term.graph.columns, node_weights(mixed))
-
-
 def _factors(term: GraphTerm, logs: Vector | None, n: int) -> Vector:
     """What a term's values of each example are multiplied by; 0 where a self-value is."""
     if logs is None:
@@ -179,7 +169,7 @@ def _factors(term: GraphTerm, logs: Vector | None, n: int) -> Vector:
 
 def _shares(term: GraphTerm, mix: Vector, data: Any, factors: Vector, limit: int) -> Found:
     """The largest shares of the examples' fragments, the examples taken together with some factors."""
-    counts, weights, store = data.weights(), _weights(term, mix), data.columns.store
+    counts, weights, store = data.weights(), weights_of(term, mix[None, :]), data.columns.store
     kernel = term.part.place.kernel
     numbers: dict[int, float] = {}
     factor = np.repeat(factors, np.diff(counts.start))
