@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treelet import _core
+from treelet.errors import InputTypeError
 from treelet.explain.asked import Asked, asked, weights_of
 from treelet.explain.counting import FragmentCounter, Rows
 from treelet.explain.growing import fragments
-from treelet.explain.sides import Found, has_fragments
+from treelet.explain.sides import FRAGMENTS, Found, Side, has_fragments
 from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.base import Matrix, Vector
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Part, Roots, linear_parts
+from treelet.learn.terms import GraphTerm
 from treelet.structures import Tree, Treebank
 
 
@@ -45,17 +47,26 @@ def outputs(model: Any) -> list[Asked]:
     return [first, *(asked(model, number) for number in range(1, first.model.outputs))]
 
 
+def _terms(function: Asked) -> list[GraphTerm]:
+    return [term for term in function.listed if has_fragments(term.part.place.kernel)]
+
+
 def of_model(functions: list[Asked], n: int, depth: int | None) -> Chosen:
     """The heaviest fragments of each function in turn, until there are `n` different ones."""
-    parts = listed_parts(functions[0].model.kernel)
+    kernel = functions[0].model.kernel
+    parts = listed_parts(kernel)
+    if not parts:
+        raise InputTypeError(
+            f"fragments of trees are features for models of {FRAGMENTS}, of their sums, multiples and normalised forms, also on "
+            f"columns; not for {kernel!r}"
+        )
     limit = n if len(functions) == 1 else min(n, 16 + 2 * n // len(functions))
     while True:
         lists, complete, exact = [], True, True
         for function in functions:
             heaviest: list[tuple[float, int, Tree]] = []
-            for term in function.listed:
-                weights = weights_of(term, function.mix[None, :])
-                there = dict(zip(weights.node.tolist(), weights.weight.tolist(), strict=True))
+            for term in _terms(function):
+                there = Side.of(weights_of(term, function.mix[None, :]))
                 number, scale = part_number(parts, term.part), math.exp(-term.shift)
                 found = _searched(term.part.place.kernel, term.graph.columns.store, there, limit, depth)
                 heaviest += [(-abs(value) * scale, number, tree) for tree, value, _ in found.fragments]
@@ -75,12 +86,7 @@ def of_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> Chosen:
     exact = True
     for number, part in enumerate(parts):
         bank = part.place.data(X)
-        weights = bank.weights()
-        factors = row_factors(roots, part)
-        each = weights.weight if factors is None else weights.weight * np.repeat(factors, np.diff(weights.start))
-        total = np.bincount(weights.node, each, len(bank.columns.store))
-        met = np.unique(weights.node)
-        there = dict(zip(met.tolist(), total[met].tolist(), strict=True))
+        there = Side.of(bank.weights(), row_factors(roots, part))
         found = _searched(part.place.kernel, bank.columns.store, there, n, depth)
         heaviest += [(-abs(value) * part.factor, number, tree) for tree, value, _ in found.fragments]
         exact = exact and found.exact
@@ -88,12 +94,12 @@ def of_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> Chosen:
     return Chosen([tree for _, _, tree in heaviest[:n]], [number for _, number, _ in heaviest[:n]], exact)
 
 
-def _searched(kernel: Kernel, store: Any, numbers: dict[int, float], limit: int, depth: int | None) -> Found:
+def _searched(kernel: Kernel, store: Any, side: Side, limit: int, depth: int | None) -> Found:
     if depth is not None and isinstance(kernel, SubsetTree):
         kernel = copy.copy(kernel)
         kernel.max_depth = depth if kernel.max_depth is None else min(depth, kernel.max_depth)
         depth = None
-    found = fragments(kernel, store, (numbers,), limit)
+    found = fragments(kernel, store, (side,), limit)
     if depth is None:
         return found
     kept = [one for one in found.fragments if one.tree.height() <= depth]
@@ -140,7 +146,7 @@ def coefficients(functions: list[Asked], counted: list[tuple[Part, Any, Fragment
     model: CompressedModel = functions[0].model
     mixes = np.array([function.mix for function in functions])
     for part, columns, counter in counted:
-        for term in functions[0].listed:
+        for term in _terms(functions[0]):
             if term.part.place == part.place and term.part.roots == part.roots:
                 weights: _core.NodeWeights = weights_of(term, mixes)
                 rows: Rows = counter.of_weights(term.graph.columns.store, weights, None)

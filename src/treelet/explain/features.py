@@ -28,7 +28,7 @@ from treelet.explain.choosing import (
 )
 from treelet.explain.counting import HashedCounter, Rows
 from treelet.explain.growing import fragments
-from treelet.explain.sides import FRAGMENTS, check_has_fragments
+from treelet.explain.sides import FRAGMENTS, Side, check_has_fragments
 from treelet.kernels import Kernel
 from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.wrapped import Normalized
@@ -284,11 +284,8 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         wanted = [int(c) for c in np.atleast_1d(np.asarray(columns if np.isscalar(columns) else list(columns)))]  # type: ignore[arg-type]
         counter, inner, _ = self._hashed()
         bank = inner.coerce(trees)
-        weights = bank.weights()
-        total = np.bincount(weights.node, weights.weight, len(bank.columns.store))
-        met = np.unique(weights.node)
-        there = dict(zip(met.tolist(), total[met].tolist(), strict=True))
-        listed = [one.tree for one in fragments(inner, bank.columns.store, (there,), LOOKED_AT).fragments]
+        side = Side.of(bank.weights())
+        listed = [one.tree for one in fragments(inner, bank.columns.store, (side,), LOOKED_AT).fragments]
         found: dict[int, list[Tree]] = {column: [] for column in wanted}
         if listed:
             at = Treebank(listed)
