@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -107,11 +108,20 @@ def _skip(app: Sphinx, what: str, name: str, member: object, skip: bool, options
     return True if not str(home).startswith("treelet") else None
 
 
+def _finished(app: Sphinx, error: Exception | None) -> None:
+    """A page whose writing fails in a process of its own is lost without a word."""
+    if error is None and app.builder.name == "html":
+        missing = [page for page in app.env.found_docs if not Path(app.builder.get_outfilename(page)).is_file()]
+        if missing:
+            raise ExtensionError(f"not written (make docs JOBS=1 says why): {', '.join(sorted(missing))}")
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     stage(ROOT)
     maths.setup(app)
     names.setup(app)
     app.connect("source-read", _read)
+    app.connect("build-finished", _finished)
     app.connect("autodoc-process-docstring", _docstring, priority=100)  # before napoleon
     app.connect("autodoc-skip-member", _skip)

@@ -50,8 +50,8 @@ def test_a_page_that_no_list_names_is_found(tmp_path: Path) -> None:
 
 
 def test_lists_become_the_sidebar_under_their_headings() -> None:
-    text = "# How to\n\n- [`a` first](a.md)\n\n## More\n\n- [B](b.md): text\n- text [C](c.md)\n"
-    assert listed(text) == {"": [("a first", "a")], "More": [("B", "b")]}
+    text = "# How to\n\n- [`a` first](a.md)\n\n## More\n\n- [B](b.md): text\n- text [C](c.md)\n\n| x | [d](k/d.md) |\n| [e](e.md) | x |\n"
+    assert listed(text) == {"": [("a first", "a")], "More": [("B", "b"), ("d", "k/d")]}
     made = table_of_contents("how-to", text)
     assert ":caption: More\n\nB <b>\n" in made
     assert "C <c>" not in made
