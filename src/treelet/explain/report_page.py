@@ -7,6 +7,7 @@ from typing import Any
 
 from treelet.explain import web
 from treelet.explain.excerpts import excerpt
+from treelet.explain.layout import width_of
 from treelet.explain.page import Html, data_block, page, paragraphs, said, table
 from treelet.explain.report import Case, Learnt, Occurrence, Report
 from treelet.explain.shaded import heat_svg, signed
@@ -138,7 +139,8 @@ def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
         return table(("times", "true", "predicted"), wrong)
     names = [label if len(label) <= 18 else f"{label[:17]}…" for label in labels]
     cell = max(34, min(64, 640 // len(labels)))
-    left, top = 12 + max(map(len, names)) * 8, 26 + (0 if cell > 50 else max(map(len, names)) * 6)
+    longest = max(width_of(name, 13) for name in names)
+    left, top = round(longest) + 12, 26 + (0 if cell > 50 else round(0.8 * longest))
     width, height = left + cell * len(labels) + 70, top + cell * len(labels) + 8
     out = [
         f'<svg class="confusion" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" font-size="13" '
