@@ -257,7 +257,8 @@ def test_the_command_explains_trees(folder: Path) -> None:
     assert [one["number"] for one in told["examples"]] == list(range(1, 31))
     for one in told["examples"]:
         assert sum(part["share"] for part in one["fragments"]) + one["rest"] == pytest.approx(one["score"])
-    other = json.loads(succeed("explain", folder / "m.treelet", tree, "--class", "time", "--json").stdout)["examples"][0]
+    result = succeed("explain", folder / "m.treelet", tree, "--class", "time", "--json")
+    other = json.loads(result.stdout)["examples"][0]
     assert (other["output"], other["predicted"]) == ("time", "human")
     hostile = "(SBARQ (WHNP (W \x1b[2J\u202ewho)) (SQ (V ran)))"
     assert "\x1b" not in succeed("explain", folder / "m.treelet", hostile).stdout
