@@ -208,7 +208,7 @@ def diff(
     :math:`w(f) = \lambda^{\mathrm{size}(f)/2} (\frac{1}{|A|} \sum_{T \in A} \frac{h_f(T)}{\lVert T \rVert} - \frac{1}{|B|} \sum_{T \in B} \frac{h_f(T)}{\lVert T \rVert})`,
     with :math:`h_f(T)` how often T has it. The squared weights add up to the biased MMD². Common fragments weigh more
     than rare ones also by chance alone. So the 2,000 heaviest are ordered by z, the weight over its standard deviation if labels are dealt out by lot. Of
-    fragments in nearly the same trees (at least 80 % of those that have either) only the first is listed, the larger one where z is the same: a construction is one
+    fragments in nearly the same trees (at least 80 % of those that have either) one is listed, the largest with at least 90 % of the best z: a construction is one
     line, not all its parts. For `PartialTree`, z is of the number of nodes at which a fragment begins.
 
     Between two halves of one corpus the largest of so many z is often above 3. `searches` says how far above chance a fragment is: its `p_value` is that of the largest z
