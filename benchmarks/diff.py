@@ -27,10 +27,12 @@ from benchmarks.corpora import staged
 from experiments import report
 from treelet import Tree
 from treelet.errors import TreeletWarning
+from treelet.explain.differing import differing
 from treelet.explain.occurring import roots_in
+from treelet.explain.two_samples import relabelled
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
-TRIALS = 20  # of each planting in each corpus
+TRIALS = 10  # of each planting in each corpus
 SHARE = 0.05  # of the sentences of one half
 OWN = 0.9  # of the sentences of that half with the first fragment are planted ones
 HALVES, DRAWN = 400, 1_000
@@ -134,17 +136,18 @@ def trial(trees: list[Any], plant: Callable[[Tree], Tree | None], seed: int) -> 
         if (new := plant(other[at])) is not None:
             changed[at] = new
     mixed = tl.Treebank([changed.get(at, tree) for at, tree in enumerate(other)])
-    found = tl.diff(plain, mixed, n=20, permutations=99, random_state=seed)
+    X = tl.Treebank(plain) + mixed  # what `treelet.diff` does for its list of fragments
+    fragments, _ = differing(SST.normalized(), X, relabelled(len(plain), len(mixed), 0, rng, paired=False), 20)
     new = {
         production
         for at, tree in changed.items()
         for production in set(tree.productions()) - set(other[at].productions())
     }
-    ranks = [rank for rank, one in enumerate(found.fragments, 1) if is_planted(one, mixed, changed, new)]
-    first = found.fragments[0]
+    ranks = [rank for rank, one in enumerate(fragments, 1) if is_planted(one, mixed, changed, new)]
+    first = fragments[0]
     return {
-        "seed": seed, "first": ranks[:1] == [1], "rank": ranks[0] if ranks else None, "fragment": str(first.tree), "z": first.z, "next_z": found.fragments[1].z,
-        "counts": first.counts, "p_value": found.p_value,
+        "seed": seed, "first": ranks[:1] == [1], "rank": ranks[0] if ranks else None, "fragment": str(first.tree), "z": first.z, "next_z": fragments[1].z,
+        "counts": first.counts,
     }  # fmt: skip
 
 
@@ -254,17 +257,17 @@ def page(results: dict[str, Any]) -> str:
             "## Planted constructions",
             f"All sentences of a corpus in two random halves; a construction is put into {100 * SHARE:.0f} % of the sentences of the second, {TRIALS} trials each. *First*: the first fragment of the list has a production that planting brought, and at least "
             f"{100 * OWN:.0f} % of the sentences of the second half that have it are planted ones. *There already*: sentences of the corpus with the construction before. z: the median of the first fragment, and of the second, which in general is chance or another part of the "
-            "construction. Noticed: p ≤ 0.05 for the corpora as wholes, 99 permutations.",
+            "construction.",
             report.table(
-                ("corpus", "planted", "as a fragment", "there already", "first", "z", "z, second", "noticed"),
+                ("corpus", "planted", "as a fragment", "there already", "first", "z", "z, second"),
                 [
                     (
                         row["corpus"], row["says"], f"`{row['fragment']}`", f"{row['base']} of {row['trees']:,}", f"{sum(one['first'] for one in row['trials'])} of {len(row['trials'])}",
-                        f"{np.median([one['z'] for one in row['trials']]):.1f}", f"{np.median([one['next_z'] for one in row['trials']]):.1f}", f"{sum(one['p_value'] <= 0.05 for one in row['trials'])} of {len(row['trials'])}",
+                        f"{np.median([one['z'] for one in row['trials']]):.1f}", f"{np.median([one['next_z'] for one in row['trials']]):.1f}",
                     )
                     for row in rows
                 ],
-                right=(3, 4, 5, 6, 7),
+                right=(3, 4, 5, 6),
             ),
             "The first fragment of the first trial of each:",
             report.table(
