@@ -23,6 +23,7 @@ from treelet.work import count_threads, seed_of
 VARIETY = 2_000  # examples whose Vendi score is computed
 ALPHA = 0.05
 LEAST = 2
+LETTERS = 200  # of a fragment, in a line
 DRAWS = ("sample", "labels", "variety", "searches")
 """What is random: each has numbers of its own, so that asking for more of the one leaves the others as they are."""
 
@@ -101,7 +102,7 @@ class CorpusDifference:
         for one in self.fragments:
             p = "" if one.p_value is None else f"{one.p_value:.4f} "
             a, b = one.per_thousand
-            lines.append(f"{one.z:>+7.2f}  {one.weight:>+9.2g}  {a:>13.1f}  {b:>6.1f}  {p}{printable(str(one.tree))}")
+            lines.append(f"{one.z:>+7.2f}  {one.weight:>+9.2g}  {a:>13.1f}  {b:>6.1f}  {p}{_line(str(one.tree))}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -146,6 +147,11 @@ def printable(text: str) -> str:
     '(N a\\x1b[2J)'
     """
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def _line(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 4]} ..."
 
 
 def diff(
