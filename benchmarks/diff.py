@@ -256,14 +256,14 @@ def page(results: dict[str, Any]) -> str:
             f"Twice {cost['trees']:,} sentences are compared in {cost['wall_s']:.0f} s.**",
             "## Planted constructions",
             f"All sentences of a corpus in two random halves; a construction is put into {100 * SHARE:.0f} % of the sentences of the second, {TRIALS} trials each. *First*: the first fragment of the list has a production that planting brought, and at least "
-            f"{100 * OWN:.0f} % of the sentences of the second half that have it are planted ones. *There already*: sentences of the corpus with the construction before. z: the median of the first fragment, and of the second, which in general is chance or another part of the "
+            f"{100 * OWN:.0f} % of the sentences of the second half that have it are planted ones. *There already*: sentences of the corpus with the construction before. z: the median absolute one of the first fragment, and of the second, which in general is chance or another part of the "
             "construction.",
             report.table(
                 ("corpus", "planted", "as a fragment", "there already", "first", "z", "z, second"),
                 [
                     (
                         row["corpus"], row["says"], f"`{row['fragment']}`", f"{row['base']} of {row['trees']:,}", f"{sum(one['first'] for one in row['trials'])} of {len(row['trials'])}",
-                        f"{np.median([one['z'] for one in row['trials']]):.1f}", f"{np.median([one['next_z'] for one in row['trials']]):.1f}",
+                        f"{np.median([abs(one['z']) for one in row['trials']]):.1f}", f"{np.median([abs(one['next_z']) for one in row['trials']]):.1f}",
                     )
                     for row in rows
                 ],
@@ -285,7 +285,7 @@ def page(results: dict[str, Any]) -> str:
             ),
             "## Time",
             f"`treelet diff a.mrg b.mrg --jobs 2`, {cost['trees']:,} sentences each of CRAFT (biomedical articles; {cost['nodes']:,} nodes together), {cost['permutations']:,} permutations, everything included: {cost['wall_s']:.1f} s of wall time, {cost['cpu_s']:.1f} s of CPU time, peak memory "
-            f"{cost['peak_mb']:,.0f} MB. The matrix of 20,000 by 20,000 values would take 3,200 MB; it is never there.",
+            f"{cost['peak_mb']:,.0f} MB. The matrix of 20,000 by 20,000 values would take 3,200 MB; it is never there. The two cores may have had other work beside it; CPU time does not show that.",
             "## The Wall Street Journal beside questions",
             "```text\n" + results["use"]["printed"] + "\n```",
         ]
