@@ -161,14 +161,14 @@ def _opening(text: str, drawing: Drawing | None) -> str:
 def fragment_table(fragments: Any) -> str:
     """Shared fragments, each with its picture; the largest contributions."""
     rows = [
-        [f"{one.contribution:.4g}", f"{one.counts[0]:,}, {one.counts[1]:,}", *_drawn(one.tree)]
+        [f"{one.contribution:.4g}", ", ".join(map(_count, one.counts)), *_drawn(one.tree)]
         for one in fragments[:FRAGMENTS]
     ]
     count = f"{len(fragments):,} shared fragment{'s' * (len(fragments) != 1)}"
     said = f"{count}, together {fragments.total():.6g}" if fragments.complete else f"more than {count}"
     if len(fragments) > FRAGMENTS:
         said += f"; the {FRAGMENTS} that contribute most"
-    return _table(said, ["contribution", "in each tree", "fragment", ""], rows)
+    return _table(said, ["contribution", "in each", "fragment", ""], rows)
 
 
 def explanation_table(explanation: Any) -> str:
@@ -204,7 +204,13 @@ def difference_table(difference: Any) -> str:
     return _table(said, head, rows, html=True)
 
 
-def _drawn(fragment: Tree) -> list[str]:
+def _count(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
+
+
+def _drawn(fragment: Any) -> list[str]:
+    if not isinstance(fragment, Tree):
+        return ["", f"<code>{_text(str(fragment), LETTERS)}</code>"]
     return [image(picture(fragment), SCALE), f"<code>{_text(str(excerpt(fragment).tree), LETTERS)}</code>"]
 
 
