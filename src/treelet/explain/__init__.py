@@ -13,6 +13,7 @@ from treelet.explain.explanation import (
 )
 from treelet.explain.fragments import SharedFragment, SharedFragments, shared_fragments
 from treelet.explain.learnt import explain, top_fragments
+from treelet.explain.places import Places, places
 from treelet.explain.svg import forest_svg, tree_svg
 from treelet.explain.tex import latex
 
@@ -22,6 +23,7 @@ __all__ = [
     "FragmentShare",
     "NodeShare",
     "OtherShare",
+    "Places",
     "SharedFragment",
     "SharedFragments",
     "TopFragments",
@@ -34,6 +36,7 @@ __all__ = [
     "latex",
     "marked",
     "marked_svg",
+    "places",
     "shared_fragments",
     "top_fragments",
     "tree_svg",
