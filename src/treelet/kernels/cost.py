@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from treelet.kernels.base import Vector
@@ -48,9 +50,13 @@ def _counts(kernel: TreeKernel, bank: Treebank) -> list[Vector]:
     if not isinstance(kernel, PartialTree):
         production = store.production[node]
         inner = production >= 0
-        return [np.bincount(production[inner], weight[inner])]
+        return [_summed(production[inner], weight[inner])]
     label, children = store.label[node], np.diff(store.child_start)[node]
-    return [np.bincount(label, weight), np.bincount(label, weight * children)]
+    return [_summed(label, weight), _summed(label, weight * children)]
+
+
+def _summed(key: Any, weight: Vector) -> Vector:
+    return np.bincount(key, weight).astype(np.float64)
 
 
 def _equally_long(a: Vector, b: Vector) -> tuple[Vector, Vector]:
