@@ -291,6 +291,7 @@ def test_nearest_trees_are_those_of_the_model_or_of_the_file(models: list[Any]) 
     assert found == pytest.approx({tree: cosines[tree] for tree in found})
     for one in support["trees"]:  # alpha * K adds up to the score
         assert (one["weight"] > 0) == (LABELS[TREES.index(one["tree"])] == "s")
+        assert one["label"] == LABELS[TREES.index(one["tree"])]
     data = Desk(embedded(), Judge(model, "m"), tl.Treebank(TREES), LABELS)
     near = answer("judge", data, tree=tree)["near"]
     assert near["from"] == "data"

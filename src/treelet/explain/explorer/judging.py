@@ -50,7 +50,7 @@ def judge(desk: Desk, question: Question) -> dict[str, Any]:
             for part in told.fragments
         ],
         "tree": picture(tree, heat=heat_of(told.heat)),
-        "near": _near(desk, one, tree),
+        "near": _near(desk, chosen, one, tree),
     }
 
 
@@ -96,27 +96,35 @@ def _output(chosen: Judge, name: Any) -> Any:
     return known[name]
 
 
-def _near(desk: Desk, one: Asked, tree: Tree) -> dict[str, Any] | None:
+def _near(desk: Desk, chosen: Judge, one: Asked, tree: Tree) -> dict[str, Any] | None:
     """The nearest trees, by the cosine of the model's first tree kernel."""
     if not one.listed:
         return None
     term = one.listed[0]
     near = desk.neighbours(term)
     values, numbers = near.search.kneighbors(Treebank([tree]), min(NEAR, len(near.trees)))
-    weights = None if near.trees is not term.graph else _coefficients(term, one.mix)
+    labels, weights = near.labels, None
+    if near.trees is term.graph:
+        labels, weights = _support(chosen, term, one.mix)
     found = []
     for value, number in zip(values[0].tolist(), numbers[0].tolist(), strict=True):
         other = near.trees[number]
         if other is not None and value > 0:
             item = {"tree": str(other), "words": " ".join(other.words()), "value": value}
-            item["label"] = None if near.labels is None else near.labels[number]
+            item["label"] = None if labels is None else labels[number]
             item["weight"] = None if weights is None else float(weights[number])
             found.append(item)
-    return {"from": "support" if weights is not None else "data", "of": len(near.trees), "trees": found}
+    return {"from": "data" if weights is None else "support", "of": len(near.trees), "trees": found}
 
 
-def _coefficients(term: GraphTerm, mix: Vector) -> Vector:
-    """What each support tree weighs in the function that is asked for."""
+def _support(chosen: Judge, term: GraphTerm, mix: Vector) -> tuple[list[str | None] | None, Vector]:
+    """The class that each support tree speaks for, as far as it does; and what it weighs in the function that is asked for."""
     roots = term.at_roots
     rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
-    return np.asarray(rows.T @ mix, dtype=np.float64)
+    weights: Vector = rows.T @ mix
+    if chosen.task != "classify":
+        return None, weights
+    names = chosen.model.classes_.tolist()
+    each = np.array([asked(chosen.model, name).mix for name in names]) @ rows
+    best, most = each.argmax(axis=0).tolist(), each.max(axis=0).tolist()
+    return [str(names[k]) if weight > 0 else None for k, weight in zip(best, most, strict=True)], weights

@@ -6,6 +6,7 @@ import {Fragments} from "./fragments.js";
 import {Brackets, aligned, bar, figures, make, signed} from "./parts.js";
 import {treeView} from "./tree-view.js";
 
+const SHOWN = 8; // classes before "more"
 const TASKS = {classify: "classifier", regress: "regressor", rank: "ranker"};
 
 export class ModelView {
@@ -138,7 +139,10 @@ export class ModelView {
     const rows = found.scores.map((one) => ({...one, was: first.get(one.label)})).sort((a, b) => b.score - a.score);
     const figure = aligned(found.scores.map((one) => one.score));
     this.scores.hidden = single;
-    this.scores.replaceChildren(...rows.map(({label, score, was}) => make("button",
+    const kept = this.allScores ? rows : rows.filter((one, k) => k < SHOWN || one.label === found.output);
+    const more = make("button", {type: "button", class: "plain", on: {click: () => ((this.allScores = !this.allScores), this.drawScores())}},
+      this.allScores ? "fewer classes" : `${rows.length - kept.length} more classes`);
+    this.scores.replaceChildren(...kept.map(({label, score, was}) => make("button",
       {type: "button", class: `score${label === found.label ? " best" : ""}`, title: `Why ${label}?`, on: {click: () => {
         this.link.set("model", {output: label, light: ""});
         this.fragments.light = "";
@@ -146,7 +150,8 @@ export class ModelView {
       }}},
       make("span", {class: "class-name"}, label), bar(score, most, twoSided), make("span", {class: "number"}, figure(score)),
       make("span", {class: "number moved"}, was === undefined ? "" : Math.abs(score - was) < 1e-9 ? "=" : signed(score - was)))));
-    for (const row of this.scores.children) row.setAttribute("aria-pressed", String(row.firstChild.textContent === found.output));
+    if (rows.length > SHOWN + 1) this.scores.append(more);
+    for (const row of this.scores.querySelectorAll(".score")) row.setAttribute("aria-pressed", String(row.firstChild.textContent === found.output));
   }
 
   drawNear(near) {
@@ -166,7 +171,8 @@ export class ModelView {
         this.restore();
       }}},
       make("span", {class: "number"}, figures(one.value)),
-      make("span", {class: `tag${one.weight < 0 ? " against" : ""}`}, one.label ?? (one.weight === null ? "" : signed(one.weight))),
+      make("span", {class: "tag"}, one.label ?? ""),
+      make("span", {class: `number${one.weight < 0 ? " against" : ""}`}, one.weight === null ? "" : one.weight === 0 ? "0" : signed(one.weight)),
       make("span", {class: "words"}, one.words)))));
   }
 
