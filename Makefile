@@ -6,7 +6,7 @@ CORE := $(wildcard native/*.hpp native/*.cpp src/treelet/device/cuda/*) CMakeLis
 SANITIZED := build/sanitized
 JOBS ?= 2
 
-.PHONY: setup demo test test-slow link-grammar sanitize mutants bench reproduce lint stubs format docs clean
+.PHONY: setup demo test test-slow link-grammar sanitize mutants bench reproduce lint stubs format docs linkcheck clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -94,8 +94,19 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i native/* src/treelet/device/cuda/*
 
-docs: setup
-	$(BIN)/python -m pytest -q tests/test_docs.py
+# The site, in build/site. A warning is an error: a link that leads nowhere, a page that no list names, a cell that fails.
+$(VENV)/.stamp-docs: pyproject.toml | setup
+	@echo "Installing what the site needs into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --group docs
+	@touch $@
+
+docs: $(VENV)/.stamp-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -j $(JOBS) -d build/doctrees docs build/site
+	@echo "The site: build/site/index.html"
+
+# Asks other servers whether what the pages link to is there.
+linkcheck: $(VENV)/.stamp-docs
+	$(BIN)/python -m sphinx -b linkcheck -q -j $(JOBS) -d build/doctrees docs build/linkcheck
 
 clean:
 	rm -rf build $(VENV)

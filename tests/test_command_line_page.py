@@ -1,4 +1,4 @@
-"""The page on the command line: what it shows is run, and it shows every command."""
+"""The pages with commands: what they show is run; and the page on the command line shows every command."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -15,8 +16,19 @@ from conftest import ROOT, succeed
 from treelet.cli import main
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```console\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
-COMMANDS = [command for block in BLOCKS for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def commands(page: str) -> list[str]:
+    return [
+        command for block in blocks(page, "console") for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    ]
+
+
+COMMANDS = commands(PAGE)
 
 
 def test_what_is_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,9 +42,21 @@ def test_what_is_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert {"K.npy", "m.treelet", "labels.txt", "train.klp"} <= set(os.listdir(tmp_path))
 
 
+def test_classifying_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first Python block makes the files."""
+    page = (ROOT / "docs" / "classifying.md").read_text(encoding="utf-8")
+    made: dict[str, Any] = {}
+    exec(blocks(page, "python")[0], made)
+    monkeypatch.chdir(made["folder"])
+    for command in commands(page):
+        assert "treelet: " not in succeed(*shlex.split(command)[1:]).stderr, command
+    assert Path("labels.txt").read_text() == "question-word\n"
+    assert {"confusion.svg", "m.treelet", "sure.treelet"} <= set(os.listdir())
+
+
 def test_every_command_is_shown() -> None:
-    commands = get_command(main.app).commands  # type: ignore[attr-defined]
-    assert {command.split()[1] for command in COMMANDS if command.startswith("treelet ")} == set(commands)
+    known = get_command(main.app).commands  # type: ignore[attr-defined]
+    assert {command.split()[1] for command in COMMANDS if command.startswith("treelet ")} == set(known)
 
 
 def test_every_exit_code_is_told() -> None:

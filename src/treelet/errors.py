@@ -61,6 +61,20 @@ class NotEnoughMemoryError(TreeletError, MemoryError):
     """A result does not fit into the memory that there is."""
 
 
+class CostError(TreeletError, ValueError):
+    """A matrix costs more than the ``limit=`` that was given.
+
+    Attributes
+    ----------
+    cost : Cost
+        What it would cost.
+    """
+
+    def __init__(self, message: str, cost: object = None) -> None:
+        super().__init__(message)
+        self.cost = cost
+
+
 class DeviceMemoryError(NotEnoughMemoryError):
     """The memory of a GPU, or what may be taken of it, is not enough."""
 

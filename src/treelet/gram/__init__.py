@@ -4,6 +4,7 @@
 ``from treelet.gram import ...``.
 """
 
+from treelet.gram.cost import Cost
 from treelet.gram.dask_array import lazy_gram
 from treelet.gram.local import gram
 from treelet.gram.neighbours import nearest
@@ -11,4 +12,4 @@ from treelet.gram.plan import parse_memory
 from treelet.gram.products import operator
 from treelet.gram.reduce import reduce
 
-__all__ = ["gram", "lazy_gram", "nearest", "operator", "parse_memory", "reduce"]
+__all__ = ["Cost", "gram", "lazy_gram", "nearest", "operator", "parse_memory", "reduce"]

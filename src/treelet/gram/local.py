@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from treelet.checks import check_boolean, in_words, wrong
 from treelet.errors import InputTypeError, ParameterError
+from treelet.gram.cost import Limit, check_limit
 from treelet.gram.extending import Old
 from treelet.gram.matrix_file import SUFFIXES
 from treelet.gram.on_device import DeviceCrew, checked_device
@@ -43,6 +44,7 @@ def gram(
     device: Literal["cpu"] = "cpu",
     device_memory: int | float | str | None = None,
     progress: bool = False,
+    limit: Limit | None = None,
 ) -> Matrix: ...
 @overload
 def gram(
@@ -60,6 +62,7 @@ def gram(
     device: str = "cpu",
     device_memory: int | float | str | None = None,
     progress: bool = False,
+    limit: Limit | None = None,
 ) -> Out: ...
 @overload
 def gram(
@@ -77,6 +80,7 @@ def gram(
     device: str = "cpu",
     device_memory: int | float | str | None = None,
     progress: bool = False,
+    limit: Limit | None = None,
 ) -> NDArray[Any]: ...
 def gram(
     kernel: Pairwise,
@@ -93,6 +97,7 @@ def gram(
     device: str = "cpu",
     device_memory: int | float | str | None = None,
     progress: bool = False,
+    limit: Limit | None = None,
 ) -> NDArray[Any]:
     """The matrix of a kernel's values, tile by tile.
 
@@ -131,6 +136,9 @@ def gram(
         How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
     progress : bool
         Show a progress bar on the standard error.
+    limit : number, str or dict, optional
+        Refuse, before any work, a matrix that costs more (see `Kernel.cost`): more pairs of parts (``1e9``), more bytes besides the
+        result (``"2GiB"``), or either (``{"pairs": 1e9, "bytes": "2GiB"}``). The error is a `CostError`.
 
     Returns
     -------
@@ -155,6 +163,8 @@ def gram(
     given = X, Y
     X = kernel.coerce(X)
     Y = None if Y is None else kernel.coerce(Y)
+    if limit is not None:
+        check_limit(limit, kernel, X, Y, n_jobs=n_jobs, memory=memory)
     if resume or extend is not None:
         X, Y = _ordered(X), _ordered(Y)
     job = Job(kernel, X, Y, numbers, threads, budget or DEFAULT_MEMORY, progress, crew=crew)

@@ -12,6 +12,7 @@ from treelet import _core
 from treelet.errors import FormatError, InputTypeError, KernelOverflowError, TreeletError
 from treelet.kernels.algebra import ConstantEvaluator
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
+from treelet.kernels.parts import counted
 from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
 from treelet.kernels.values import LARGE, check_inner, check_logs, check_values, to_logs
 from treelet.kernels.wrapped import Normalized
@@ -252,6 +253,25 @@ class Bag(Kernel):
         # factors of the members must fit a float64
         inner = self.kernel.kernel
         return all(inner.self_values(part.members, logs=True).max() <= LARGE for part in parts)
+
+    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
+        """The members' pairs; those that several members of a bag have are counted each time."""
+        X, Y = self.coerce(X), None if Y is None else self.coerce(Y)
+        if not len(X.members) or (Y is not None and not len(Y.members)):
+            return np.zeros(len(X))
+        return self._by_bag(X, self.kernel.row_pairs(X.members, None if Y is None else Y.members))
+
+    def self_pairs(self, X: Any) -> Vector:
+        X = self.coerce(X)
+        return (
+            self._by_bag(X, X.sizes.repeat(X.sizes) * self.kernel.self_pairs(X.members))
+            if len(X.members)
+            else np.zeros(len(X))
+        )
+
+    @staticmethod
+    def _by_bag(X: Bags, values: Vector) -> Vector:
+        return counted(np.repeat(np.arange(len(X)), X.sizes), values, len(X))
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         members = self.coerce(X).members

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from treelet.errors import ParameterError
+from treelet.kernels.asked import Asked
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
 from treelet.shown import Tabled
 
@@ -91,16 +92,12 @@ class CopiedEvaluator(Evaluator):
         out[...] = self.device.array(values)
 
 
-class Pairwise(ABC):
+class Pairwise(Asked):
     """A function of two examples, of whose values `treelet.gram` makes matrices."""
 
     @abstractmethod
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         """Bind the function to data: rows X, columns Y (None: X again)."""
-
-    @abstractmethod
-    def coerce(self, X: Any) -> Any:
-        """The data in the form that this function works on: something with a length that can be sliced."""
 
     @abstractmethod
     def needs(self, X: Any, enough: int = 0) -> Needs:
@@ -112,12 +109,6 @@ class Pairwise(ABC):
     def keeping(self, X: Any) -> Any:
         """The data in this function's form, to be columns again and again: what is made of them once stays with them."""
         return self.coerce(X)
-
-    def _matrix(self, X: Any, Y: Any | None, **options: Any) -> NDArray[Any]:
-        from treelet.gram import gram  # the one import to the right: a kernel is called like a function
-
-        matrix: NDArray[Any] = gram(self, X, Y, **options)
-        return matrix
 
 
 class Kernel(Tunable, Tabled, Pairwise):
@@ -266,6 +257,7 @@ class Kernel(Tunable, Tabled, Pairwise):
         n_jobs: int | None = 1,
         progress: bool = False,
         out: None = None,
+        limit: Any = None,
     ) -> Matrix: ...
     @overload
     def __call__(
@@ -277,6 +269,7 @@ class Kernel(Tunable, Tabled, Pairwise):
         n_jobs: int | None = 1,
         progress: bool = False,
         out: Any,
+        limit: Any = None,
     ) -> NDArray[Any]: ...
     @overload
     def __call__(self, X: Any, Y: None = None, *, eval_gradient: Literal[True]) -> tuple[Matrix, Matrix]: ...
@@ -289,6 +282,7 @@ class Kernel(Tunable, Tabled, Pairwise):
         n_jobs: int | None = 1,
         progress: bool = False,
         out: Any = None,
+        limit: Any = None,
     ) -> NDArray[Any] | tuple[Matrix, Matrix]:
         """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
 
@@ -304,6 +298,8 @@ class Kernel(Tunable, Tabled, Pairwise):
             Show a progress bar.
         out : ndarray or str, optional
             Where the result goes, as for `treelet.gram`: an array of float64 or float32, or the name of a .npy file.
+        limit : number, str or dict, optional
+            Refuse what costs more pairs, or more bytes, as for `treelet.gram`; see `cost`.
         """
         if not isinstance(eval_gradient, (bool, np.bool_)):
             raise ParameterError("A kernel takes X and Y; n_jobs=, progress= and out= go by their names.")
@@ -313,7 +309,7 @@ class Kernel(Tunable, Tabled, Pairwise):
                     "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
                 )
             return self.gradient(X)
-        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out)
+        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 
     def distance(self) -> Distance:
         """sqrt(K(x, x) - 2 K(x, y) + K(y, y)): how far two examples are apart in the kernel's space; called like a kernel."""

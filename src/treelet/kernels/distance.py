@@ -84,14 +84,24 @@ class Distance(Pairwise):
         columns = rows if Y is None else self.kernel.diag(Y)
         return DistanceEvaluator(self.kernel.evaluator(X, Y), rows, columns, same=Y is None)
 
+    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
+        return self._with_self_pairs(X, Y)
+
     def needs(self, X: Any, enough: int = 0) -> Needs:
         return self.kernel.needs(X, enough)
 
     def __call__(
-        self, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, progress: bool = False, out: Any = None
+        self,
+        X: Any,
+        Y: Any | None = None,
+        *,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+        out: Any = None,
+        limit: Any = None,
     ) -> NDArray[Any]:
         """The matrix of distances, ``len(X)`` x ``len(Y)`` (Y: X if not given); parameters as for a kernel."""
-        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out)
+        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Distance) and self.kernel == other.kernel

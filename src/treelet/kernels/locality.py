@@ -12,11 +12,13 @@ from treelet import _core
 from treelet.checks import check_integer, check_number, check_tunable, is_integer, is_number, wrong
 from treelet.cuts.link_features import as_sequencebank
 from treelet.errors import ParameterError
+from treelet.kernels.parts import Ids, Nodes, Parts
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.sequence_bank import SequenceBank
 
 MATCHES = ("position", "exact", "count")
+MOST_PLACES = 1 << 22  # in windows, up to which they are looked at one by one
 
 
 class SequenceKernel(StoreKernel):
@@ -26,6 +28,13 @@ class SequenceKernel(StoreKernel):
 
     def coerce(self, X: Any) -> SequenceBank:
         return as_sequencebank(X)
+
+    @staticmethod
+    def _sequences(store: Any, nodes: Ids) -> Nodes:
+        """Those of the nodes that are over features, with these; of others no children."""
+        of = Nodes.of(store, nodes)
+        word = np.diff(store.child_start)[of.child] == 0
+        return of._replace(owner=of.owner[word], position=of.position[word], child=of.child[word])
 
 
 class Locality(SequenceKernel):
@@ -138,6 +147,33 @@ class Locality(SequenceKernel):
             types.append((label, min(int(window) // 2, 2**30), float(factors.get(name, 1))))
         return types, MATCHES.index(self.match), float(self.reach)
 
+    def _parts(self, store: Any, nodes: Ids) -> Parts:
+        """Places with one feature; and of these, features in common in the two windows."""
+        of, names = self._sequences(store, nodes), store.labels
+        reach = np.full(len(names), 0 if isinstance(self.window, Mapping) else min(int(self.window) // 2, 2**30))
+        for name, window in self.window.items() if isinstance(self.window, Mapping) else ():
+            if name in names:
+                reach[names.index(name)] = min(int(window) // 2, 2**30)
+        own, count = reach[of.label[of.owner]], len(names)
+        feature, length = store.label[of.child].astype(np.int64), of.arity[of.owner]
+        middle = of.label[of.owner] * count + feature
+        beside = np.minimum(of.position, own) + np.minimum(length - 1 - of.position, own)
+        if beside.sum() > MOST_PLACES or count**3 > 2**62:  # as if all of a window were in common
+            return Parts.of(of.owner, middle, 1 + beside, 1 + beside)
+        shifts = range(1, int(beside.max(initial=0)) + 1)
+        kinds = [Parts.of(of.owner, middle)]
+        pairs = []
+        for shift in shifts:
+            left = np.flatnonzero((own >= shift) & (length - of.position > shift))
+            pairs += [
+                (of.owner[left], middle[a] * count + feature[b])
+                for a, b in ((left, left + shift), (left + shift, left))
+            ]
+        if pairs:
+            owner, key = (np.concatenate(column) for column in zip(*pairs, strict=True))
+            kinds.append(Parts.of(owner, key))
+        return Parts.together(*kinds)
+
     @property
     def is_certain(self) -> bool:
         """Whether the kernel is known to be positive semi-definite, whatever the examples."""
@@ -205,3 +241,10 @@ class Subsequence(SequenceKernel):
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), min(int(self.length), 2**31 - 1)
+
+    def _parts(self, store: Any, nodes: Ids) -> Parts:
+        """All places of one with all of the other, for each feature of a subsequence."""
+        of = self._sequences(store, nodes)
+        there = np.unique(of.owner)
+        there = there[of.arity[there] >= self.length]
+        return Parts.of(there, of.label[there], of.arity[there] * float(self.length), of.arity[there])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from treelet import _core
 from treelet.checks import check_tunable
+from treelet.kernels.parts import Ids, Nodes, Parts
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.tagged_bank import TaggedBank
@@ -62,3 +65,9 @@ class Tagging(StoreKernel):
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return (float(self.lam),)
+
+    def _parts(self, store: Any, nodes: Ids) -> Parts:
+        """Suffixes that begin with one tag."""
+        of = Nodes.of(store, nodes)
+        there = np.flatnonzero(of.arity)  # a word has no children
+        return Parts.of(there, of.label[there])

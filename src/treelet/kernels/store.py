@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector, overflow
+from treelet.kernels.parts import Ids, Nodes, Parts, pairs_by_row, pairs_within
 from treelet.structures.bank import Bank
 from treelet.work import in_parts
 
@@ -199,6 +200,20 @@ class StoreKernel(Kernel):
             if rough < enough:
                 return Needs(rough, 0)
         return Needs(*self._algorithm.estimate(store, weights, *self._native_parameters(store)))
+
+    def _parts(self, store: Any, nodes: Ids) -> Parts:
+        """What is compared of some nodes of a store: by default nodes with one label."""
+        return Parts.of(np.arange(len(nodes)), Nodes.of(store, nodes).label)
+
+    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
+        X = self.coerce(X)
+        if Y is None:
+            return pairs_by_row(StoreRows.of(X), None, self._parts)
+        columns, rows = self.coerce(Y).joined(X)
+        return pairs_by_row(StoreRows.of(rows), StoreRows.of(columns), self._parts)
+
+    def self_pairs(self, X: Any) -> Vector:
+        return pairs_within(StoreRows.of(self.coerce(X)), self._parts)
 
     def _is_light(self) -> bool:
         """Whether an index and a thread's share take less than a KiB a distinct part and child, besides plain vectors."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_number, check_tunable
+from treelet.kernels.parts import Ids, Nodes, Parts
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.treebank import Treebank
@@ -61,6 +64,11 @@ class Subtree(TreeKernel):
 
     def _native_parameters(self, store: _core.Store) -> tuple[float]:
         return (float(self.lam),)
+
+    def _parts(self, store: Any, nodes: Ids) -> Parts:
+        """Equal subtrees."""
+        there = np.flatnonzero(Nodes.of(store, nodes).arity)
+        return Parts.of(there, nodes[there])
 
 
 class SubsetTree(TreeKernel):
@@ -120,6 +128,23 @@ class SubsetTree(TreeKernel):
         depth = 0 if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
         return float(self.lam), depth, bool(self.leaves)
 
+    def _parts(self, store: Any, nodes: Ids) -> Parts:
+        """Nodes with one production; and of these, children at one place with one production, on each level."""
+
+        def numbered(label: Any, production: Any) -> Any:
+            return np.where(production < 0, 2 * label + 1, 2 * production) if self.leaves else production
+
+        of = Nodes.of(store, nodes)
+        own = numbered(of.label, of.production)
+        below = numbered(store.label[of.child].astype(np.int64), store.production[of.child].astype(np.int64))
+        edge, there = np.flatnonzero(below >= 0), np.flatnonzero(own >= 0)
+        _, first, production = np.unique(own, return_index=True, return_inverse=True)
+        slot = (np.cumsum(of.arity[first]) - of.arity[first])[production]  # a number for each production and position
+        levels = 1 if self.max_depth is None else np.minimum(self.max_depth, store.height[nodes] + int(self.leaves)) - 1
+        count = np.broadcast_to(np.maximum(levels, 0), len(nodes))[of.owner[edge]]
+        key = (slot[of.owner[edge]] + of.position[edge]) * (int(below.max(initial=0)) + 1) + below[edge]
+        return Parts.together(Parts.of(there, own[there]), Parts.of(of.owner[edge], key, count))
+
 
 class PartialTree(TreeKernel):
     r"""The partial-tree kernel (PT) of Moschitti (2006).
@@ -127,8 +152,8 @@ class PartialTree(TreeKernel):
     Fragments are any connected pieces: a node may keep some of its children, in order.
 
     .. math::
-        \Delta(n_1, n_2) = \mu \Big(\lambda^2 + \sum_{J_1, J_2} \lambda^{g(J_1) + g(J_2)}
-        \prod_i \Delta(c_1[J_{1i}], c_2[J_{2i}])\Big)
+        \Delta(n_1, n_2) = \mu \Bigl(\lambda^2 + \sum_{J_1, J_2} \lambda^{g(J_1) + g(J_2)}
+        \prod_i \Delta(c_1[J_{1i}], c_2[J_{2i}])\Bigr)
 
     for nodes with one label, over equally long subsequences of their children, with `g` the children skipped inside
     a subsequence; K sums it over all pairs of nodes, words included. (The paper's eq. 3 would also charge adjacent
@@ -191,3 +216,9 @@ class PartialTree(TreeKernel):
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), float(self.mu), bool(self.leaves), float(self.terminal_factor), None
+
+    def _parts(self, store: Any, nodes: Ids) -> Parts:
+        """Nodes with one label; and of these, all pairs of children with one label."""
+        of, labels = Nodes.of(store, nodes), len(store.labels)
+        below = of.label[of.owner] * labels + store.label[of.child]
+        return Parts.together(Parts.of(np.arange(len(nodes)), of.label), Parts.of(of.owner, below))

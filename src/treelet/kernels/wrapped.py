@@ -121,6 +121,9 @@ class Normalized(Kernel):
         inner = self.kernel.evaluator(X, Y, logs=inner_logs)
         return NormalizedEvaluator(self, inner, rows, columns, same=Y is None, logs=logs, inner_logs=inner_logs)
 
+    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
+        return self._with_self_pairs(X, Y)
+
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         there = np.isfinite(self.kernel.self_values(X, logs=True))
         return np.where(there, 0.0, -np.inf) if logs else there.astype(float)
@@ -229,6 +232,12 @@ class Gaussian(Kernel):
         rows = self.kernel.diag(X)
         columns = rows if Y is None else self.kernel.diag(Y)
         return GaussianEvaluator(self, self.kernel.evaluator(X, Y), rows, columns, same=Y is None, logs=logs)
+
+    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
+        return self._with_self_pairs(X, Y)
+
+    def self_pairs(self, X: Any) -> Vector:
+        return np.zeros(len(X))
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         n = len(self.coerce(X))

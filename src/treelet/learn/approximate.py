@@ -110,7 +110,7 @@ class Nystroem(FeatureMap):
         The landmarks, as the kernel takes them.
     component_indices_ : ndarray of int
         Which training examples they are.
-    normalization_ : ndarray of shape (landmarks, n_components_)
+    normalization_ : ndarray of shape (landmarks, components)
         What kernel values with the landmarks are multiplied by.
     n_components_ : int
         How many numbers a vector has: directions in which landmarks differ by nothing but rounding are left out.

@@ -72,9 +72,9 @@ class VotedPerceptron(Ranker, KernelLearner):
         Which training examples are part of the weights.
     dual_coef_ : ndarray of shape (1, support examples)
         Their coefficients: for ``"averaged"`` in the mean of the vectors, otherwise in the last one.
-    updates_ : ndarray of shape (n_updates_, 2)
+    updates_ : ndarray of shape (updates, 2)
         For each update, in order, the rows of the correct candidate and of the one that it did not beat.
-    survived_ : ndarray of shape (n_updates_,)
+    survived_ : ndarray of shape (updates,)
         How many comparisons the vector after each update survived, the one that led to it included.
     n_updates_, n_comparisons_ : int
     errors_ : ndarray of shape (epochs,)

@@ -107,7 +107,7 @@ def paired_bootstrap(
     Notes
     -----
     The p-value is two-sided. If there were no true difference, d* would vary about 0 as it now does about the observed d, so p is
-    how often |d* − d| ≥ |d| (Efron & Tibshirani 1993, chapter 16), (k + 1)/(n + 1) for k such samples.
+    how often ``|d* − d| ≥ |d|`` (Efron & Tibshirani 1993, chapter 16), (k + 1)/(n + 1) for k such samples.
     This is not the share of samples in which the other system wins (Koehn 2004), which is one-sided.
 
     Examples
@@ -200,7 +200,7 @@ def mcnemar(correct_a: ArrayLike, correct_b: ArrayLike) -> McNemarResult:
     """McNemar's test of two accuracies on the same items, two-sided.
 
     Only items that one of the two has right and the other wrong say anything. With fewer than 25 of them the p-value is exact, from
-    the binomial distribution; else it is that of (|only_a − only_b| − 1)² / (only_a + only_b) under χ² with one degree of
+    the binomial distribution; else it is that of ``(|only_a − only_b| − 1)² / (only_a + only_b)`` under χ² with one degree of
     freedom (with Edwards' correction).
 
     Parameters

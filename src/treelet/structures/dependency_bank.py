@@ -25,7 +25,7 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
     Parameters
     ----------
     parses : iterable of Dependencies or None
-        Or of parsed ``Doc``s and ``Span``s of spaCy, sentences of stanza, ``TokenList``s of conllu, with their UPOS tags: for
+        Or of parsed documents and spans of spaCy, sentences of stanza, token lists of conllu, with their UPOS tags: for
         others, `Dependencies.from_spacy` and its like. None is a missing parse.
 
     Examples

@@ -1,0 +1,189 @@
+"""The reference of the Python names, one page a name: from the packages' own lists, so that none is forgotten."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import treelet
+from _frame.docstrings import literal_blocks
+
+PACKAGES = {  # in the order of the road that data takes
+    "formats": "File formats",
+    "structures": "Structures",
+    "cuts": "Cuts",
+    "parsing": "Parsing",
+    "kernels": "Kernels",
+    "gram": "Matrices and neighbours",
+    "learn": "Learning",
+    "explain": "Explaining",
+    "metrics": "Metrics",
+    "tasks": "Whole tasks",
+    "datasets": "Data",
+    "testing": "Checks for code of one's own",
+    "errors": "Errors",
+}
+BESIDE = {"testing": ["strategies"]}  # modules that their package does not import itself
+VALUES = {  # what has no docstring of its own
+    "treelet.formats.FORMATS": "Every format that is known, by its name: `register` adds to it.",
+    "treelet.metrics.PLAIN": "Every constituent counts, with its label as it is.",
+    "treelet.metrics.PARSEVAL": "The usual way of counting: no punctuation, no empty elements, function tags removed.",
+}
+
+
+def package(name: str) -> ModuleType:
+    """A package or module of treelet; `treelet.gram` as an attribute would be the function."""
+    return import_module(f"treelet.{name}")
+
+
+def names_of(name: str) -> list[str]:
+    module = package(name)
+    names = getattr(module, "__all__", None) or [
+        key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
+    ]
+    return sorted(set(names) | set(BESIDE.get(name, [])), key=lambda one: (one.lower(), one))
+
+
+def full_name(of: str, name: str) -> str:
+    """The shortest way to a name: from the top of the package where that has it."""
+    home = package(of)
+    short = name in treelet.__all__ and getattr(treelet, name) is getattr(home, name, None)
+    return f"treelet.{name}" if short else f"treelet.{of}.{name}"
+
+
+def value_of(of: str, name: str) -> Any:
+    if name in BESIDE.get(of, []):
+        return package(f"{of}.{name}")
+    return getattr(package(of), name)
+
+
+def kind_of(value: Any) -> str:
+    if isinstance(value, ModuleType):
+        return "module"
+    if inspect.isclass(value):
+        return "exception" if issubclass(value, BaseException) else "class"
+    return "function" if callable(value) and inspect.isroutine(value) else "data"
+
+
+HEADINGS = {
+    "class": "Classes",
+    "function": "Functions",
+    "exception": "Errors and warnings",
+    "data": "Values",
+    "module": "Modules",
+}
+
+
+def summary(value: Any, kind: str, full: str = "") -> str:
+    """The first paragraph of a docstring."""
+    if kind == "data":
+        return VALUES.get(full, "")
+    lines = (inspect.getdoc(value) or "").split("\n\n", 1)[0]
+    return " ".join(lines.split())
+
+
+def pages() -> dict[str, str]:
+    """All pages in reStructuredText, by their names without an end."""
+    made = {"index": _index()}
+    for of, title in PACKAGES.items():
+        made[of] = _package(of, title)
+        for name in names_of(of):
+            made[full_name(of, name)] = _name(of, name)
+    return made
+
+
+def known_names() -> dict[str, str]:
+    """What docstrings may call a name, and its full name; what the top of the package has comes before the rest."""
+    found: dict[str, str] = {}
+    for of in PACKAGES:
+        for name in names_of(of):
+            full = full_name(of, name)
+            for short in (full, f"treelet.{of}.{name}", full.replace("treelet.", "tl.", 1)):
+                found[short] = full
+            if name not in found or full.count(".") < found[name].count("."):
+                found[name] = full
+    return found
+
+
+def _heading(text: str, line: str = "=") -> list[str]:
+    return [text, line * len(text), ""]
+
+
+def _table(rows: list[tuple[str, str]]) -> list[str]:
+    lines = [".. list-table::", "   :widths: 30 70", "   :class: names", ""]
+    for name, text in rows:
+        lines += [f"   * - {name}", f"     - {text}"]
+    return [*lines, ""]
+
+
+def _toctree(entries: list[str]) -> list[str]:
+    return [".. toctree::", "   :hidden:", "", *(f"   {entry}" for entry in entries), ""]
+
+
+def _reference(full: str, kind: str, text: str) -> str:
+    return f":py:{'mod' if kind == 'module' else 'obj'}:`{text} <{full}>`"
+
+
+def _index() -> str:
+    lines = [
+        *_heading("The API"),
+        "Every public name, from its docstring. ``import treelet as tl`` has the names of the first table; what is rarer is in its",
+        "package: ``from treelet.structures import TaggedBank``.",
+        "",
+        *_heading("Packages", "-"),
+        *_table(
+            [
+                (f":doc:`treelet.{of} <{of}>`", f"{title}. {summary(package(of), 'module')}")
+                for of, title in PACKAGES.items()
+            ]
+        ),
+        *_heading("At the top", "-"),
+    ]
+    for of, title in PACKAGES.items():
+        short = [name for name in names_of(of) if full_name(of, name) == f"treelet.{name}"]
+        if short:
+            lines += [f".. rubric:: {title}", "", *_rows(of, short)]
+    return "\n".join(lines + _toctree([f"treelet.{of} <{of}>" for of in PACKAGES])) + "\n"
+
+
+def _rows(of: str, names: list[str]) -> list[str]:
+    rows = []
+    for name in names:
+        value = value_of(of, name)
+        kind = kind_of(value)
+        full = full_name(of, name)
+        rows.append(
+            (
+                _reference(full, kind, full.removeprefix(f"treelet.{of}.").replace("treelet.", "tl.")),
+                summary(value, kind, full),
+            )
+        )
+    return _table(rows)
+
+
+def _package(of: str, title: str) -> str:
+    module = package(of)
+    names = names_of(of)
+    lines = [*_heading(f"{title}: treelet.{of}"), *literal_blocks((inspect.getdoc(module) or "").splitlines()), ""]
+    for kind, heading in HEADINGS.items():
+        some = [name for name in names if kind_of(value_of(of, name)) == kind]
+        if some:
+            lines += [*_heading(heading, "-"), *_rows(of, some)]
+    return "\n".join(lines + _toctree([f"{name} <{full_name(of, name)}>" for name in names])) + "\n"
+
+
+def _name(of: str, name: str) -> str:
+    full = full_name(of, name)
+    kind = kind_of(value_of(of, name))
+    lines = _heading(full)
+    if kind == "module":
+        return "\n".join([*lines, f".. automodule:: {full}", "   :members:", ""])
+    lines += [f".. py:currentmodule:: {full.rpartition('.')[0]}", ""]
+    if kind == "data":
+        return "\n".join([*lines, f".. py:data:: {name}", "", f"   {VALUES[full]}", ""])
+    lines += [f".. auto{kind}:: {name}"]
+    if kind in ("class", "exception"):
+        lines += ["   :members:", "   :inherited-members:", "   :show-inheritance:"]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,94 @@
+"""The order of the site's pages: what a section's page lists, in plain Markdown, is its part of the sidebar.
+
+So pages read on a code host as they do in the site, and a page that no list names is an error of the build and of the tests.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+SECTIONS = {
+    "start": "Start",
+    "how-to": "How to",
+    "kernels": "Kernels",
+    "gallery": "Gallery",
+    "results": "Results",
+    "reference": "Reference",
+    "about": "About",
+}
+FOLDERS = {"decisions/README"}  # these list all that is beside them
+MADE = {"reference": ["api/index", "api/commands"]}  # by docstrings and commands, as Sphinx starts
+
+HEADING = re.compile(r"^## +(.+?) *$")
+LINK = r"\[([^\]]+)\]\(([^)#:]+)\.(?:md|ipynb)\)"
+ITEM = re.compile(rf"^(?:[-*] +{LINK}|\|.*\| *{LINK} *\|$)")  # a list's item begins with it, a table's row ends with it
+FENCED = re.compile(r"^ *(```+|~~~+).*?^ *\1 *$", re.MULTILINE | re.DOTALL)
+
+
+def listed(text: str) -> dict[str, list[tuple[str, str]]]:
+    """The pages that a section's lists and tables name, under their headings: titles, and pages without their ends."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    heading = ""
+    for line in FENCED.sub("", text).splitlines():
+        if match := HEADING.match(line):
+            heading = match[1]
+        elif match := ITEM.match(line):
+            title, page = match[1] or match[3], match[2] or match[4]
+            found.setdefault(heading, []).append((title.replace("`", ""), page))
+    return found
+
+
+def is_section(page: str, text: str) -> bool:
+    return page in SECTIONS or page in FOLDERS or "<!-- section -->" in text
+
+
+def table_of_contents(page: str, text: str) -> str:
+    """What is added to a section's page when Sphinx reads it."""
+    if page == "index":
+        return _toctree("", list(SECTIONS.items()), swap=True)
+    if page in FOLDERS:
+        return "\n```{toctree}\n:glob:\n\n*\n```\n"
+    if not is_section(page, text):
+        return ""
+    trees = [_toctree(heading, items) for heading, items in listed(text).items()]
+    if page in MADE:
+        trees.append("\n```{toctree}\n:caption: From the code\n\n" + "\n".join(MADE[page]) + "\n```\n")
+    return "".join(trees)
+
+
+def _toctree(caption: str, items: list[tuple[str, str]], *, swap: bool = False) -> str:
+    lines = [f"{title} <{page}>" for title, page in ([(b, a) for a, b in items] if swap else items)]
+    heading = f":caption: {caption}\n" if caption else ""
+    return f"\n```{{toctree}}\n:hidden:\n{heading}\n" + "\n".join(lines) + "\n```\n"
+
+
+def pages_in(docs: Path) -> list[Path]:
+    """The pages that are written by hand: not what `staging` puts beside them."""
+    made = {
+        line.strip("/")
+        for line in (docs / ".gitignore").read_text(encoding="utf-8").splitlines()
+        if line.startswith("/")
+    }
+    return sorted(page for page in docs.rglob("*.md") if page.relative_to(docs).parts[0] not in made)
+
+
+def reachable(docs: Path) -> list[str]:
+    """The pages that the sidebar names, in its order; the first is the front page."""
+    order, waiting = [], ["index"]
+    while waiting:
+        page = waiting.pop(0)
+        file = docs / f"{page}.md"
+        if page in order or not file.is_file():
+            continue
+        order.append(page)
+        text = file.read_text(encoding="utf-8")
+        folder = Path(page).parent
+        if page == "index":
+            waiting = [*SECTIONS, *waiting]
+        elif page in FOLDERS:
+            waiting += [(folder / one.stem).as_posix() for one in sorted(file.parent.glob("*.md"))]
+        elif is_section(page, text):
+            items = [one for some in listed(text).values() for _, one in some]
+            waiting = [(folder / one).as_posix() for one in items] + waiting
+    return order

@@ -1,0 +1,35 @@
+"""Docstrings as reStructuredText: what is set off by indenting, a formula or some lines of a file, is shown as it stands."""
+
+from __future__ import annotations
+
+import re
+
+MARKED = re.compile(r"\s*(\.\. |[-*] |\d+\. |>>> |:)")
+
+
+def literal_blocks(lines: list[str]) -> list[str]:
+    """The same lines, with ``::`` before each block that is indented more deeply than the paragraph before it."""
+    made: list[str] = []
+    before, inside = "", -1  # the last line that is not blank; the indent around the block we are in
+    for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if line.strip():
+            around = len(before) - len(before.lstrip())
+            if inside >= 0 and indent <= inside:
+                inside = -1
+            after_blank = number > 0 and not lines[number - 1].strip()
+            if (
+                inside < 0
+                and before
+                and after_blank
+                and indent > around
+                and not before.endswith("::")
+                and not MARKED.match(before)
+            ):
+                made += [" " * around + "::", ""]
+                inside = around
+            elif inside < 0 and before.endswith("::") and after_blank and indent > around:
+                inside = around
+            before = line
+        made.append(line)
+    return made

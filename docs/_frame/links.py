@@ -1,0 +1,62 @@
+"""Links of a checkout, made links of the site: what the site has is linked there, any other file where its sources are."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+REPOSITORY = "https://github.com/treelet/treelet"
+FENCED = re.compile(r"(^ *(?:```+|~~~+).*?^ *(?:```+|~~~+) *$)", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+STAGED = {
+    "CHANGELOG.md": "docs/project/changes.md",
+    "CONTRIBUTING.md": "docs/project/contributing.md",
+    "README.md": "docs/index.md",
+}
+NOTEBOOKS = "docs/gallery"
+
+
+def place_in_site(path: str) -> str:
+    """Where the site has a file of the repository, both as paths from the repository's root."""
+    if path.startswith("examples/") and path.endswith(".ipynb"):
+        return f"{NOTEBOOKS}/{PurePosixPath(path).name}"
+    return STAGED.get(path, path)
+
+
+def for_site(text: str, page: str, root: Path) -> str:
+    """A page's Markdown with its links as the site needs them.
+
+    `page` is the page's path from `root`, the repository's. A link to what is not there stays, for Sphinx to complain of.
+    """
+    here = os.path.dirname(place_in_site(page))
+
+    def replaced(match: re.Match[str]) -> str:
+        target, anchor = match[1], match[2] or ""
+        path = os.path.normpath(os.path.join(os.path.dirname(page), target))
+        if path.startswith("..") or not (root / path).exists():
+            return match[0]
+        if (root / path).is_dir() and (root / path / "README.md").is_file() and path.startswith("docs"):
+            path += "/README.md"
+        there = place_in_site(path)
+        if there.startswith("docs/") and (root / path).is_file():
+            return f"]({os.path.relpath(there, here)}{anchor})"
+        kind = "tree" if (root / path).is_dir() else "blob"
+        return f"]({REPOSITORY}/{kind}/main/{path}{anchor})"
+
+    return outside_fences(text, lambda part: LINK.sub(replaced, part))
+
+
+def outside_fences(text: str, change: Callable[[str], str]) -> str:
+    parts = FENCED.split(text)
+    return "".join(part if number % 2 else change(part) for number, part in enumerate(parts))
+
+
+def notebook_for_site(text: str, page: str, root: Path) -> str:
+    notebook = json.loads(text)
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = for_site("".join(cell["source"]), page, root)
+    return json.dumps(notebook, indent=1, ensure_ascii=False)

@@ -1,0 +1,127 @@
+"""The documentation's site: `make docs` builds it into ``build/site``."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+sys.path.insert(0, str(DOCS))
+
+import treelet  # noqa: E402
+from _frame import maths, names  # noqa: E402
+from _frame.contents import table_of_contents  # noqa: E402
+from _frame.docstrings import literal_blocks  # noqa: E402
+from _frame.links import REPOSITORY, for_site  # noqa: E402
+from _frame.staging import stage  # noqa: E402
+
+project = "treelet"
+author = "the treelet developers"
+copyright = author
+version = release = treelet.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "myst_nb",
+]
+exclude_patterns = ["_frame", "**/.ipynb_checkpoints"]
+root_doc = "index"
+default_role = "known"  # in docstrings
+add_module_names = False
+python_maximum_signature_line_length = 88
+
+autodoc_typehints = "none"  # the parameters' lists say it in words
+autodoc_member_order = "bysource"
+autodoc_inherit_docstrings = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+myst_enable_extensions = ["colon_fence", "dollarmath", "attrs_inline"]
+myst_heading_anchors = 4
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+
+def _code() -> str:
+    """Notebooks are run again when the code is another one."""
+    found = hashlib.sha256()
+    for file in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "native").iterdir()]):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(ROOT / "build" / "notebooks" / _code())
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # it would come from another server
+
+html_theme = "pydata_sphinx_theme"
+html_title = "treelet"
+html_static_path = ["_static"]
+html_css_files = ["treelet.css"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "treelet"},
+    "icon_links": [{"name": "Sources", "url": REPOSITORY, "icon": "fa-brands fa-github"}],
+    "header_links_before_dropdown": 7,
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "back_to_top_button": True,
+}
+html_sidebars = {"index": []}
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_here_doc_delimiter = "END"
+linkcheck_timeout = 20
+
+
+def _read(app: Sphinx, page: str, source: list[str]) -> None:
+    file = DOCS / f"{page}.md"
+    if file.is_file() and not page.startswith(("api/", "project/")):
+        path = file.relative_to(ROOT).as_posix()
+        text = for_site(source[0], path, ROOT)
+        source[0] = text + table_of_contents(page, text)
+
+
+def _docstring(app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
+    lines[:] = literal_blocks(lines)
+
+
+def _skip(app: Sphinx, what: str, name: str, member: object, skip: bool, options: object) -> bool | None:
+    """Of inherited methods only ours are shown."""
+    home = getattr(getattr(member, "fget", member), "__module__", "treelet") or "treelet"
+    return True if not str(home).startswith("treelet") else None
+
+
+def _finished(app: Sphinx, error: Exception | None) -> None:
+    """A page whose writing fails in a process of its own is lost without a word."""
+    if error is None and app.builder.name == "html":
+        missing = [page for page in app.env.found_docs if not Path(app.builder.get_outfilename(page)).is_file()]
+        if missing:
+            raise ExtensionError(f"not written (make docs JOBS=1 says why): {', '.join(sorted(missing))}")
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    stage(ROOT)
+    maths.setup(app)
+    names.setup(app)
+    app.connect("source-read", _read)
+    app.connect("build-finished", _finished)
+    app.connect("autodoc-process-docstring", _docstring, priority=100)  # before napoleon
+    app.connect("autodoc-skip-member", _skip)

@@ -1,0 +1,120 @@
+"""What a matrix will cost, known before it is computed: pairs of parts, and bytes; and the refusal of what costs too much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treelet.checks import is_number, wrong
+from treelet.errors import CostError
+from treelet.gram.plan import DEFAULT_MEMORY, parse_memory
+from treelet.work import count_threads
+
+if TYPE_CHECKING:
+    from treelet.kernels.base import Pairwise
+
+Limit = int | float | str | Mapping[str, int | float | str]
+"""Pairs; bytes as a text, ``"2GiB"``; or both by their names."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a matrix of kernel values will cost.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of parts that match.
+    bytes : int
+        What the work takes at most, besides the examples and the result.
+    result : int
+        Bytes of the result, in float64.
+    shape : tuple of int
+        Of the matrix.
+    """
+
+    pairs: int
+    bytes: int
+    result: int
+    shape: tuple[int, int]
+
+    def __str__(self) -> str:
+        rows, columns = self.shape
+        return (
+            f"{rows:,} x {columns:,} values from {self.pairs:,} pairs of parts; {in_bytes(self.bytes)} at most, besides "
+            f"{in_bytes(self.result)} of the result"
+        )
+
+
+def in_bytes(number: float) -> str:
+    """So many bytes, in words.
+
+    >>> in_bytes(0), in_bytes(2048), in_bytes(3.4 * 2**30)
+    ('0 bytes', '2.0 KiB', '3.4 GiB')
+    """
+    for size, unit in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if number >= size:
+            return f"{number / size:,.1f} {unit}"
+    return f"{int(number)} bytes"
+
+
+def cost_of(
+    kernel: Pairwise, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, memory: int | float | str | None = None
+) -> Cost:
+    """`Kernel.cost`, of examples in any form."""
+    X = kernel.coerce(X)
+    Y = None if Y is None else kernel.coerce(Y)
+    threads, budget = count_threads(n_jobs), parse_memory(memory) or DEFAULT_MEMORY
+    shape = len(X), len(X if Y is None else Y)
+    if not all(shape):
+        return Cost(0, 0, 0, shape)
+    pairs = float(kernel.row_pairs(X, Y).sum())
+    return Cost(round(pairs), _bytes(kernel, X, Y, threads, budget), 8 * shape[0] * shape[1], shape)
+
+
+def _bytes(kernel: Pairwise, X: Any, Y: Any | None, threads: int, budget: int) -> int:
+    """Of the index that is there at a time, of what threads take, and of their strips."""
+    from treelet.gram.tiles import plan_matrix
+
+    columns = X if Y is None else Y
+    needs = kernel.needs(columns)
+    options: dict[str, Any] = {"n_jobs": threads, "memory": budget, "dtype": np.dtype(np.float64), "needs": needs}
+    plan = plan_matrix(kernel, X, Y, **options)
+    index = needs.index + threads * needs.thread
+    if len(plan.blocks) > 1:  # no block is smaller than the largest of the examples
+        largest = int(kernel.self_pairs(columns).argmax())
+        one = kernel.needs(columns[largest : largest + 1])
+        index = max(index // len(plan.blocks), one.index + threads * one.thread)
+    strip = max((tile.shape[0] * tile.shape[1] for tile in plan.tiles), default=0)
+    return index + threads * 8 * strip * needs.scratch
+
+
+def check_limit(limit: Limit, kernel: Pairwise, X: Any, Y: Any | None, **options: Any) -> None:
+    """Raise `CostError` if the matrix costs more."""
+    most = limits(limit)
+    cost = cost_of(kernel, X, Y, **options)
+    for name, value in most.items():
+        needed = getattr(cost, name)
+        if needed > value:
+            shown = in_bytes if name == "bytes" else lambda number: f"{number:,.0f} pairs of parts"
+            matrix = f"the matrix of {cost.shape[0]:,} x {cost.shape[1]:,} values of {kernel!r}"
+            raise CostError(
+                f"{matrix} takes about {shown(needed)}, more than the {shown(value)} of limit=: take fewer or smaller examples, or "
+                "a larger limit",
+                cost,
+            )
+
+
+def limits(limit: Any) -> dict[str, float]:
+    """What a limit says, by names: pairs, bytes, or both."""
+    if isinstance(limit, Mapping) and limit and set(limit) <= {"pairs", "bytes"}:
+        pairs, size = limit.get("pairs"), limit.get("bytes")
+    else:
+        pairs, size = (None, limit) if isinstance(limit, str) else (limit, None)
+    if (pairs is None and size is None) or (pairs is not None and not is_number(pairs, 0)):
+        raise wrong("limit", "a number of pairs, a text like '2GiB', or a dict with 'pairs', 'bytes' or both", limit)
+    found = {} if pairs is None else {"pairs": float(pairs)}
+    return found if size is None else {**found, "bytes": float(parse_memory(size, "limit") or 0)}

@@ -1,0 +1,191 @@
+"""tree-view.js in a browser: every kind of picture, by hand and by keyboard, large and hostile ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import treelet as tl
+from treelet.explain import web
+from treelet.explain.web.pictures import picture
+
+HOSTILE = "<img src=x onerror=alert`1`></script><script>window.hurt=1</script>\"'&"
+SENTENCE = tl.Tree.parse("(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))")
+FOREST = tl.Forest.from_trees([("(S (A x) (B y))", 0.6), ("(S (A x) (C y))", 0.4)])
+PARSE = tl.Dependencies.from_heads(["the", "cat", "runs"], ["DT", "NN", "VBZ"], [2, 3, 0], ["det", "nsubj", "root"])
+TAGGED = tl.Tagged(["time", "flies"], ["N", "V"])
+PAGE = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="tree-view.css"><div id="here"></div>
+<script type="module">import {treeView} from "./tree-view.js"; window.treeView = treeView; window.events = [];
+const here = document.getElementById("here");
+for (const name of ["node", "hover"]) here.addEventListener(`treelet:${name}`, (e) => window.events.push([name, e.detail.number]));
+window.draw = (picture, options) => { window.view?.destroy(); window.view = treeView(here, picture, options); };
+window.ready = true;</script>"""
+
+Draw = Callable[..., Any]
+
+
+@pytest.fixture
+def draw(page: Any, serve: Callable[[dict[str, str]], str]) -> Draw:
+    """Draws a thing; gives the seconds that it took."""
+    page.goto(serve({"index.html": PAGE, **{name: web.text(name) for name in web.FILES}}))
+    page.wait_for_function("window.ready")
+
+    def drawn(thing: Any, options: dict[str, Any] | None = None, **more: Any) -> float:
+        made = json.dumps(picture(thing, **more))
+        return page.evaluate(
+            "([text, options]) => { const begin = performance.now(); draw(JSON.parse(text), options);"
+            " return (performance.now() - begin) / 1000; }",
+            [made, options or {}],
+        )
+
+    return drawn
+
+
+def texts(page: Any) -> list[str]:
+    return page.evaluate("[...document.querySelectorAll('#here svg text')].map((one) => one.textContent)")
+
+
+def focused(page: Any) -> int | None:
+    return page.evaluate(
+        "() => { const n = document.activeElement?.dataset?.number; return n === undefined ? null : +n; }"
+    )
+
+
+def test_every_kind_is_drawn_with_all_its_texts(page: Any, draw: Draw) -> None:
+    draw(SENTENCE)
+    assert sorted(texts(page)) == sorted(node.label for node in SENTENCE.nodes())
+    assert page.locator("#here svg").get_attribute("role") == "tree"
+    assert "the cat saw a dog" in page.locator("#here svg").get_attribute("aria-label")
+    draw(FOREST)
+    assert {"S", "A", "B", "C", "x", "y", "0.60", "0.40"} <= set(texts(page))
+    draw(PARSE)
+    assert {"the", "cat", "runs", "DT", "det", "nsubj", "root"} <= set(texts(page))
+    draw(TAGGED)
+    assert sorted(texts(page)) == ["N", "V", "flies", "time"]
+
+
+def test_boxes_do_not_overlap(page: Any, draw: Draw, wsj: tl.Treebank) -> None:
+    for tree in [wsj[k] for k in (0, 7, 40)]:
+        for words in ("bottom", "hang"):
+            draw(tree, {"words": words, "limit": 5000, "levels": 500})
+            boxes = page.evaluate(
+                "[...document.querySelectorAll('.treelet-box')].map((b) => ['x', 'y', 'width', 'height'].map((a) => +b.getAttribute(a)))"
+            )
+            assert len(boxes) == sum(1 for _ in tree.nodes())
+            rows: dict[float, list[tuple[float, float]]] = {}
+            for x, y, width, _ in boxes:
+                rows.setdefault(y, []).append((x, x + width))
+            for row in rows.values():
+                row.sort()
+                assert all(one[1] < other[0] for one, other in pairwise(row))
+            leaves = page.evaluate(
+                "[...document.querySelectorAll('.treelet-word > text')].map((one) => one.textContent)"
+            )
+            if words == "bottom":
+                assert leaves == tree.words()
+
+
+def test_heat_has_colour_sign_and_a_legend(page: Any, draw: Draw) -> None:
+    draw(SENTENCE, heat=[0.5, -0.25] + [0.0] * 12)
+    assert page.locator(".treelet-plus").count() == 1
+    assert page.locator(".treelet-minus").count() == 1
+    assert {"+0.50", "−0.25"} <= set(texts(page))
+    assert page.locator(".treelet-legend").inner_text().split()[:2] == ["−0.50", "+0.50"]
+
+
+def test_marks_are_outlined_and_light_up(page: Any, draw: Draw) -> None:
+    draw(SENTENCE, marks=[[0, 1, 6]])
+    assert page.locator("rect.treelet-mark").count() == 3
+    assert page.locator("path.treelet-mark").count() == 2
+    page.evaluate("view.mark([6, 7])")
+    assert page.evaluate("[...document.querySelectorAll('g.treelet-lit')].map((one) => +one.dataset.number)") == [6, 7]
+    assert page.locator("path.treelet-lit").count() == 1
+    page.evaluate("view.mark(null)")
+    assert page.locator(".treelet-lit").count() == 0
+
+
+def test_clicks_and_the_keyboard(page: Any, draw: Draw) -> None:
+    draw(SENTENCE)
+    page.locator("g[data-number='6']").click()
+    assert ["node", 6] in page.evaluate("events")
+    assert ["hover", 6] in page.evaluate("events")
+    assert focused(page) == 6
+    walk = {"ArrowDown": 7, "ArrowRight": 9, "ArrowLeft": 7, "ArrowUp": 6, "Home": 0}
+    for key, number in walk.items():
+        page.keyboard.press(key)
+        assert focused(page) == number
+    page.keyboard.press("Space")  # folds
+    assert page.locator("g[data-number]").count() == 2
+    page.keyboard.press("ArrowDown")  # opens again
+    assert (page.locator("g[data-number]").count(), focused(page)) == (14, 1)
+    page.keyboard.press("Enter")
+    assert page.evaluate("events.filter(([name]) => name === 'node').at(-1)") == ["node", 1]
+    page.keyboard.press("+")
+    near = page.locator("#here svg").get_attribute("viewBox")
+    page.keyboard.press("0")
+    assert page.locator("#here svg").get_attribute("viewBox") != near
+
+
+def test_update_keeps_what_is_open(page: Any, draw: Draw) -> None:
+    draw(SENTENCE)
+    page.locator("g[data-number='1']").click()
+    page.keyboard.press("Space")
+    page.evaluate("p => view.update(p)", picture(SENTENCE, heat=[1.0] * 14))
+    assert page.locator("g[data-number='2']").count() == 0
+    page.evaluate("p => view.update(p)", picture("(S a b)"))
+    assert sorted(texts(page)) == ["S", "a", "b"]
+    page.evaluate("view.destroy()")
+    assert page.locator("#here *").count() == 0
+
+
+def test_large_trees_are_folded_and_say_so(page: Any, draw: Draw) -> None:
+    deep = tl.Tree("x")
+    for _ in range(10_000):
+        deep = tl.Tree("A", [deep])
+    assert draw(deep) < 2
+    assert "of 10,001 nodes" in page.locator(".treelet-note").inner_text()
+    before = page.locator("g[data-number]").count()
+    page.locator("g[data-more]").click()
+    assert page.locator("g[data-number]").count() > before
+    page.evaluate("view.mark([9000])")  # what is lit is opened, unless that is too much
+    assert page.locator("g[data-number]").count() < 1000
+
+    wide = tl.Tree("W", [tl.Tree("a", [f"x{k}"]) for k in range(90_000)])  # a megabyte of brackets
+    assert len(str(wide)) > 900_000
+    assert draw(wide) < 4
+    assert page.locator("g[data-number]").count() < 400
+    page.evaluate("view.select(2000)")
+    assert draw(tl.Tagged(["w"] * 20_000, ["T"] * 20_000)) < 4
+
+
+def test_labels_are_only_text(page: Any, draw: Draw) -> None:
+    said = HOSTILE.replace(" ", "_")
+    draw(tl.Tree(said, [tl.Tree("__proto__"), tl.Tree(said)]))
+    draw(tl.Dependencies.from_heads([said], [said], [0], [said]))
+    draw(tl.Tagged([said], [said.replace("/", "")]))
+    draw(
+        tl.Forest.from_trees(
+            [(tl.Tree(said, [tl.Tree("A", [said])]), 0.5), (tl.Tree(said, [tl.Tree("B", [said])]), 0.5)]
+        )
+    )
+    assert page.evaluate("window.hurt") is None
+    assert page.locator("#here img, #here script").count() == 0
+    assert any(text.startswith("<img") for text in texts(page))
+
+
+def test_one_text_does_the_same(page: Any, serve: Callable[[dict[str, str]], str]) -> None:
+    content = PAGE.replace('"./tree-view.js"', '"./one.js"')
+    page.goto(serve({"index.html": content, "one.js": web.script(), "tree-view.css": web.style()}))
+    page.wait_for_function("window.ready")
+    page.evaluate("p => draw(p)", picture(SENTENCE))
+    assert sorted(texts(page)) == sorted(node.label for node in SENTENCE.nodes())
+
+
+def test_an_image_needs_no_keys(page: Any, draw: Draw) -> None:
+    draw(SENTENCE, {"interactive": False})
+    assert page.locator("#here svg").get_attribute("role") == "img"
+    assert page.locator("[tabindex], button").count() == 0

@@ -1,0 +1,357 @@
+"""Pictures of the fragments that kernels count, for docs/kernels.
+
+    python tools/kernel_pictures.py [FOLDER]
+
+Trees are drawn by treelet.explain, and the fragments are those that `shared_fragments` finds: nothing is listed by hand. Without a folder
+docs/images/kernels is written.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
+from pathlib import Path
+from typing import NamedTuple
+
+import treelet as tl
+from treelet.explain import draw, shared_fragments
+from treelet.explain.layout import width_of
+from treelet.explain.svg import escaped
+from treelet.kernels import Kernel
+
+FOLDER = Path(__file__).parents[1] / "docs" / "images" / "kernels"
+WIDTH, MARGIN, GAP = 880.0, 14.0, 14.0
+FONT, SMALL, HEADING = 13.0, 12.0, 14.0
+BELOW = 14.0  # of a drawing, that nothing is in
+INK, GREY, BLUE, PALE = "#1b1b1b", "#667077", "#0072b2", "#e8f1f9"
+
+BROUGHT = "(VP (V brought) (NP (D a) (N cat)))"
+CAT, BIG_CAT, DOG = "(NP (D the) (N cat))", "(NP (D the) (J big) (N cat))", "(NP (D the) (N dog))"
+
+
+class Part(NamedTuple):
+    """Something on a sheet, its caption below it."""
+
+    svg: str
+    width: float
+    height: float
+    caption: str = ""
+
+    @property
+    def box(self) -> tuple[float, float]:
+        """With the caption."""
+        return max(self.width, width_of(self.caption, SMALL)), self.height + (SMALL + 8 if self.caption else 0)
+
+    def placed(self, x: float, y: float) -> Iterator[str]:
+        wide = self.box[0]
+        inside = f'width="{self.width:.0f}" height="{self.height:.0f}"'
+        yield f'<svg x="{x + (wide - self.width) / 2:.1f}" y="{y:.1f}" {inside}>{self.svg}</svg>'
+        if self.caption:
+            yield text(x + wide / 2, y + self.height + SMALL + 1, self.caption, SMALL, GREY)
+
+
+def text(x: float, y: float, said: str, size: float = FONT, colour: str = INK, anchor: str = "middle") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}" text-anchor="{anchor}">'
+        f"{escaped(said)}</text>"
+    )
+
+
+def drawn(thing: object, caption: str = "", scale: float = 0.75) -> Part:
+    """A tree or a forest, as treelet draws it, smaller."""
+    drawing = draw(thing, caption=False) if isinstance(thing, tl.Forest) else draw(thing)
+    inside = str(drawing).partition("\n")[2].rpartition("</svg>")[0].strip()
+    width, height = scale * drawing.width, scale * (drawing.height - BELOW)
+    style = 'font-family="Helvetica, Arial, sans-serif" text-anchor="middle"'
+    view = f'viewBox="0 0 {drawing.width:.0f} {drawing.height - BELOW:.0f}"'
+    return Part(
+        f'<svg width="{width:.1f}" height="{height:.1f}" {view} {style}>\n{inside}\n</svg>', width, height, caption
+    )
+
+
+def sheet(*groups: tuple[str, list[Part]], width: float = WIDTH) -> str:
+    """Groups below each other, each a heading over rows of parts."""
+    lines: list[str] = []
+    y = MARGIN
+    for heading, parts in groups:
+        lines.append(text(MARGIN, y + HEADING, heading, HEADING, INK, "start"))
+        y += HEADING + 12
+        x = MARGIN
+        below = y
+        for part in parts:
+            wide, high = part.box
+            if x > MARGIN and x + wide > width - MARGIN:
+                x, y = MARGIN, below + GAP
+            lines += part.placed(x, y)
+            x, below = x + wide + GAP, max(below, y + high)
+        y = below + GAP + 4
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{y:.0f}" viewBox="0 0 {width:.0f} {y:.0f}" '
+        'font-family="Helvetica, Arial, sans-serif">'
+    )
+    ground = f'<path d="M0 0H{width:.0f}V{y:.0f}H0z" fill="#ffffff"/>'
+    return "\n".join([head, ground, *lines, "</svg>"]) + "\n"
+
+
+# --- weights --------------------------------------------------------------------------------------------------------
+
+
+def powers(**exponents: int) -> str:
+    """A product of powers: 1 of none."""
+    digits = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    said = [name + (str(power).translate(digits) if power > 1 else "") for name, power in exponents.items() if power]
+    return " · ".join(said) or "1"
+
+
+def weighted(a: str, b: str, kernel: Callable[[float, float], Kernel]) -> list[tuple[tl.Tree, int, int]]:
+    """Shared fragments that occur once on each side, with the exponents of λ and μ: small ones first."""
+    by_lam = shared_fragments(a, b, kernel(0.5, 1.0))
+    by_mu = {str(one.tree): one.contribution for one in shared_fragments(a, b, kernel(1.0, 0.5))}
+    assert by_lam.complete
+    assert all(one.counts == (1, 1) for one in by_lam)
+    found = [(one.tree, -round(math.log2(one.contribution)), -round(math.log2(by_mu[str(one.tree)]))) for one in by_lam]
+    return sorted(found, key=lambda one: (sum(1 for _ in one[0].nodes()), str(one[0])))
+
+
+def fragments(a: str, b: str, kernel: Callable[[float, float], Kernel]) -> list[Part]:
+    return [drawn(tree, powers(λ=lam, μ=mu)) for tree, lam, mu in weighted(a, b, kernel)]
+
+
+def counted(many: list[Part], what: str) -> str:
+    return f"{len(many)} {what}, and what each is worth"
+
+
+# --- trees and forests ----------------------------------------------------------------------------------------------
+
+
+def subtree() -> str:
+    parts = fragments(BROUGHT, BROUGHT, lambda lam, _: tl.Subtree(lam))
+    return sheet(("A tree", [drawn(BROUGHT)]), (counted(parts, "complete subtrees"), parts))
+
+
+def subset_tree() -> str:
+    parts = fragments(BROUGHT, BROUGHT, lambda lam, _: tl.SubsetTree(lam))
+    return sheet(("A tree", [drawn(BROUGHT)]), (counted(parts, "subset trees"), parts))
+
+
+def subset_tree_depth() -> str:
+    groups = []
+    seen: set[str] = set()
+    for depth in (1, 2, 3):
+        found = weighted(BROUGHT, BROUGHT, lambda lam, _, depth=depth: tl.SubsetTree(lam, max_depth=depth))  # type: ignore[misc]
+        new = [drawn(tree, powers(λ=lam)) for tree, lam, _ in found if str(tree) not in seen]
+        seen |= {str(tree) for tree, _, _ in found}
+        groups.append((f"max_depth={depth}" + (" and all above" if depth > 1 else ""), new))
+    return sheet(*groups)
+
+
+def partial_tree() -> str:
+    parts = fragments(CAT, BIG_CAT, tl.PartialTree)
+    return sheet(("Two trees", [drawn(CAT), drawn(BIG_CAT)]), (counted(parts, "partial trees that they share"), parts))
+
+
+def smoothed() -> str:
+    """As partial trees, with one word that stands for both."""
+    both = "cat≈dog"
+    tree = CAT.replace("cat", both)
+    found = weighted(tree, tree, tl.PartialTree)
+    parts = [drawn(tree, powers(λ=lam, μ=mu, σ=int(both in str(tree)))) for tree, lam, mu in found]
+    sigma, lam, mu = 0.8, 0.5, 0.25
+    vectors = {"cat": [1.0, 0.0], "dog": [sigma, math.sqrt(1 - sigma**2)]}
+    value = math.fsum(lam**a * mu**b * sigma ** (both in str(tree)) for tree, a, b in found)
+    assert math.isclose(value, tl.Smoothed(vectors, lam, mu)([CAT], [DOG])[0, 0])
+    heading = counted(parts, "partial trees that they share, σ being how alike cat and dog are")
+    return sheet(("Two trees", [drawn(CAT), drawn(DOG)]), (heading, parts))
+
+
+def forest() -> str:
+    trees = [("(NP (V flying) (N planes))", 0.7), ("(NP (J flying) (N planes))", 0.3)]
+    expected: dict[str, float] = {}
+    for tree, chance in trees:
+        for one in shared_fragments(tree, tree, tl.SubsetTree(1)):
+            expected[str(one.tree)] = expected.get(str(one.tree), 0) + chance
+    order = sorted(expected, key=lambda tree: (len(tree.split()), -expected[tree], tree))
+    parts = [drawn(tree, f"{expected[tree]:.1f}") for tree in order]
+    packed = tl.Forest.from_trees(trees)
+    assert math.isclose(math.fsum(value**2 for value in expected.values()), tl.ForestKernel(1)([packed])[0, 0])
+    heading = f"{len(parts)} subset trees, and how often a tree of the forest is expected to have each"
+    return sheet(("A packed forest of two trees", [drawn(packed, scale=0.8)]), (heading, parts))
+
+
+def overview() -> str:
+    kernels: list[tuple[str, Callable[[float, float], Kernel]]] = [
+        ("complete subtrees (ST)", lambda lam, _: tl.Subtree(lam)),
+        ("more subset trees (SST)", lambda lam, _: tl.SubsetTree(lam)),
+        ("more partial trees (PT)", tl.PartialTree),
+    ]
+    groups, seen = [("A tree", [drawn(CAT)])], set[str]()
+    for name, kernel in kernels:
+        found = [str(tree) for tree, _, _ in weighted(CAT, CAT, kernel)]
+        assert seen <= set(found)
+        parts = [drawn(tree) for tree in found if tree not in seen]
+        groups.append((f"{len(parts)} {name}", parts))
+        seen |= set(found)
+    return sheet(*groups)
+
+
+# --- sequences and vectors ------------------------------------------------------------------------------------------
+
+CELL, HIGH = 30.0, 26.0
+
+
+def box(x: float, y: float, wide: float, said: str, on: bool = True) -> str:
+    fill, line = (PALE, BLUE) if on else ("#ffffff", "#c3cad0")
+    rect = f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{HIGH:g}" rx="5" fill="{fill}" stroke="{line}"/>'
+    return rect + text(x + wide / 2, y + 17.5, said, FONT, INK if on else "#9aa3ad")
+
+
+def row(features: list[str], chosen: set[int], x: float = 1, y: float = 1) -> str:
+    return "".join(box(x + place * (CELL + 4), y, CELL, said, place in chosen) for place, said in enumerate(features))
+
+
+def tagging() -> str:
+    first, second = [("the", "D"), ("dog", "N")], [("a", "D"), ("dog", "N")]
+
+    def pieces(tagged: list[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], ...]]:
+        for begin, end in combinations(range(len(tagged) + 1), 2):
+            yield from product(*[((("", tag)), (word, tag)) for word, tag in tagged[begin:end]])
+
+    def part(piece: tuple[tuple[str, str], ...], on: bool, caption: str) -> Part:
+        wide, drawn_here = 44.0, []
+        for place, (word, tag) in enumerate(piece):
+            x = 1 + place * (wide + 4)
+            drawn_here.append(box(x, 1, wide, tag, on))
+            drawn_here.append(text(x + wide / 2, HIGH + 18, word, FONT, INK if on else "#9aa3ad"))
+        return Part("".join(drawn_here), len(piece) * (wide + 4) - 2, HIGH + 24, caption)
+
+    shared = set(pieces(second))
+    order = sorted(pieces(first), key=lambda piece: (len(piece), sum(bool(word) for word, _ in piece)))
+    parts = [part(piece, piece in shared, powers(λ=len(piece)) if piece in shared else "0") for piece in order]
+    common = sum(piece in shared for piece in order)
+    assert tl.Tagging(1)(["the/D dog/N"], ["a/D dog/N"])[0, 0] == common
+    return sheet(
+        ("Two tagged sequences", [part(tuple(first), True, ""), part(tuple(second), True, "")]),
+        (f"The {len(parts)} features of the first; {common} of them, in blue, are the second's too", parts),
+        width=720,
+    )
+
+
+def subsequence() -> str:
+    one, other, length = list("cat"), list("cart"), 2
+    found = [
+        (left, right, left[-1] - left[0] + 1, right[-1] - right[0] + 1)
+        for left in combinations(range(len(one)), length)
+        for right in combinations(range(len(other)), length)
+        if [one[place] for place in left] == [other[place] for place in right]
+    ]
+    value = math.fsum(0.5 ** (left + right) for _, _, left, right in found)
+    assert math.isclose(value, tl.Subsequence(0.5, length)([one], [other])[0, 0])
+    wide = len(other) * (CELL + 4) - 2
+    parts = [
+        Part(
+            row(one, set(left)) + row(other, set(right), y=HIGH + 9),
+            wide,
+            2 * HIGH + 12,
+            f"λ^({spans} + {others}) = {powers(λ=spans + others)}",
+        )
+        for left, right, spans, others in found
+    ]
+    return sheet((f"{len(parts)} subsequences of two features that “cat” and “cart” share", parts), width=520)
+
+
+def panels(one: list[str], other: list[str], theta: float = 0.5) -> list[Part]:
+    """Each pair of equal features with its windows of three, and what these share."""
+    parts, value = [], 0.0
+    places, low = list(product(range(len(one)), range(len(other)))), 2 * HIGH + 20
+    for i, k in places:
+        if one[i] != other[k]:
+            continue
+        pairs = [(m, n) for m, n in places if one[m] == other[n] and abs(m - i) <= 1 and abs(n - k) <= 1]
+        value += math.prod(1 + math.exp(-(((m - i - n + k) / theta) ** 2)) for m, n in pairs)
+        lines = [
+            f'<path d="M{middle(m):.1f} {HIGH + 4:.1f}L{middle(n):.1f} {low - 2:.1f}" stroke="{BLUE}" stroke-width="2"/>'
+            for m, n in pairs
+        ]
+        shown = [window(i, 4.0, len(one)), window(k, low, len(other)), *lines]
+        shown += [row(one, {m for m, _ in pairs}, 5, 5), row(other, {n for _, n in pairs}, 5, low + 1)]
+        said = ", ".join(f"{one[m]} with d = {(m - i) - (n - k)}" for m, n in pairs)
+        parts.append(
+            Part(
+                "".join(shown), max(map(len, (one, other))) * (CELL + 4) + 8, low + HIGH + 8, f"around {one[i]}: {said}"
+            )
+        )
+    assert math.isclose(value, tl.Locality(window=3, theta=theta)([one], [other])[0, 0])
+    return parts
+
+
+def locality() -> str:
+    return sheet(
+        ("a b c and a b d, windows of three: each pair of equal features sees the other", panels([*"abc"], [*"abd"])),
+        ("a b c and a x b: x is in the way, and each sees only itself", panels([*"abc"], [*"axb"])),
+        width=660,
+    )
+
+
+def middle(place: int) -> float:
+    return 5 + place * (CELL + 4) + CELL / 2
+
+
+def window(place: int, y: float, length: int) -> str:
+    """A frame around a place and its neighbours."""
+    left = middle(max(place - 1, 0)) - CELL / 2 - 4
+    right = middle(min(place + 1, length - 1)) + CELL / 2 + 4
+    return (
+        f'<rect x="{left:.1f}" y="{y - 2.5:.1f}" width="{right - left:.1f}" height="{HIGH + 7:g}" rx="7" fill="none" '
+        f'stroke="{GREY}" stroke-dasharray="4 3"/>'
+    )
+
+
+def vectors() -> str:
+    names = ["x₁", "x₂"]
+    groups = [("Linear(): two features", names)]
+    squares = ["x₁²", "√2 x₁x₂", "x₂²"]
+    groups.append(("Polynomial(degree=2): their products", squares))
+    groups.append(("Polynomial(degree=2, coef0=1): and shorter ones", [*squares, "√2 x₁", "√2 x₂", "1"]))
+    x, y = (0.3, 0.7), (-0.2, 0.5)
+
+    def mapped(v: tuple[float, float]) -> list[float]:
+        two = math.sqrt(2)
+        return [v[0] ** 2, two * v[0] * v[1], v[1] ** 2, two * v[0], two * v[1], 1]
+
+    value = math.fsum(a * b for a, b in zip(mapped(x), mapped(y), strict=True))
+    assert math.isclose(value, tl.Polynomial(degree=2, coef0=1)([x], [y])[0, 0])
+    wide = 76.0
+    return sheet(
+        *(
+            (said, [Part(box(1, 1, wide, name), wide + 2, HIGH + 2) for name in all_names])
+            for said, all_names in groups
+        ),
+        width=600,
+    )
+
+
+SHEETS: dict[str, Callable[[], str]] = {
+    "overview": overview,
+    "subtree": subtree,
+    "subset-tree": subset_tree,
+    "subset-tree-depth": subset_tree_depth,
+    "partial-tree": partial_tree,
+    "smoothed": smoothed,
+    "forest": forest,
+    "tagging": tagging,
+    "subsequence": subsequence,
+    "locality": locality,
+    "vectors": vectors,
+}
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, made in SHEETS.items():
+        (folder / f"{name}.svg").write_text(made(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if sys.argv[1:] else FOLDER)
