@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import warnings
-from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from conftest import binary, fail
 from treelet.cli.explore import desk_of, embedded
 from treelet.cli.reading import Reading
 from treelet.explain.web.pictures import picture
-from treelet.kernels.cost import matched_pairs
 from treelet.parsing.chart import relative_logp
 from treelet.testing import strategies
 
@@ -70,20 +69,6 @@ def refused(what: str, desk: Desk | None = None, **fields: Any) -> QuestionError
     with pytest.raises(QuestionError) as caught:
         answer(what, desk, **fields)
     return caught.value
-
-
-# --- what a value costs ---------------------------------------------------------------------------------------------
-
-
-@given(strategies.trees(), strategies.trees())
-def test_matched_pairs_are_those_of_the_definition(a: tl.Tree, b: tl.Tree) -> None:
-    X, Y = tl.Treebank([a, b, a]), tl.Treebank([b])
-    left, right = [node for tree in (a, b, a) for node in tree.nodes()], list(b.nodes())
-    rules = [Counter((n.label, *(c.label for c in n.children)) for n in side if n.children) for side in (left, right)]
-    assert matched_pairs(tl.SubsetTree(), X, Y) == sum(rules[0][rule] * rules[1][rule] for rule in rules[0])
-    alike = sum(1 + len(m.children) * len(n.children) for m in left for n in right if m.label == n.label)
-    assert matched_pairs(tl.PartialTree(), X, Y) == alike
-    assert matched_pairs(tl.PartialTree(), Y) == matched_pairs(tl.PartialTree(), Y, Y[:])
 
 
 # --- two trees ------------------------------------------------------------------------------------------------------
@@ -451,6 +436,12 @@ def test_an_error_of_our_own_is_one_line_too(client: TestClient, monkeypatch: py
 # --- work -----------------------------------------------------------------------------------------------------------
 
 
+def in_its_own_loop(work: Any) -> Any:
+    """In a thread: this one may have a loop that a browser runs in."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
 async def stays() -> bool:
     return False
 
@@ -482,7 +473,7 @@ def test_work_takes_turns_and_has_limits() -> None:
             await crew.do(lambda: done.append("dropped"), left)
         assert done == []
 
-    asyncio.run(scenario())
+    in_its_own_loop(scenario())
 
 
 def test_a_body_that_dawdles_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -495,7 +486,7 @@ def test_a_body_that_dawdles_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None
 
     scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json")]}
     with pytest.raises(limits.RefusedError, match="did not arrive") as caught:
-        asyncio.run(limits.body_of(Request(scope, never)))
+        in_its_own_loop(limits.body_of(Request(scope, never)))
     assert caught.value.status == 408
 
 
@@ -520,6 +511,7 @@ def test_wrong_usage(tmp_path: Path) -> None:
     assert "--port must be from 0 to 65535" in fail("explore", "--port", "70000", "--no-browser")
     assert "not both" in fail("explore", "--grammar", "a", "--treebank", "b")
     assert "--data are the training trees" in fail("explore", "--data", "a.tsv")
+    assert "--format is for --data and --treebank" in fail("explore", "--format", "tsv")
     assert "no such file" in fail("explore", tmp_path / "none.treelet").lower()
 
 

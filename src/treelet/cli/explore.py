@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treelet.parsing import PCFG
 
 LEARNT = 400  # generated sentences that the embedded ranker learns from: under a second
+UTF8 = "utf-8"
 CANDIDATES = 20  # parses of each
 
 
@@ -69,6 +70,9 @@ def command(
         raise ParameterError("give --grammar or --treebank, not both")
     if data is not None and model is None:
         raise ParameterError("--data are the training trees of a model: name it first")
+    given = reading.given() + ["--encoding"] * (reading.encoding != UTF8)
+    if given and data is None and treebank is None:
+        raise ParameterError(f"{given[0]} is for --data and --treebank, and neither is there")
     try:
         from treelet.explain.explorer import serve
     except ImportError as error:

@@ -14,10 +14,9 @@ from treelet.explain.fragments import shared_fragments
 from treelet.explain.learnt import explain
 from treelet.explain.web.pictures import picture
 from treelet.kernels import Kernel
-from treelet.kernels.cost import matched_pairs
 from treelet.kernels.tree import TreeKernel
 from treelet.learn.model import CompressedModel
-from treelet.structures import Tree, Treebank
+from treelet.structures import Tree
 
 PAIRS = 20e6  # steps of a kernel's value: about a tenth of a second
 CURVE_PAIRS = 2e6  # the same, for a value at every point of a curve
@@ -65,8 +64,7 @@ def curve(question: Question) -> dict[str, Any]:
 
 def _asked(question: Question, most: float = PAIRS) -> tuple[tuple[Tree, Tree], TreeKernel]:
     trees, kernel = (question.tree("a"), question.tree("b")), question.kernel()
-    bank = Treebank(trees)
-    steps = max(matched_pairs(kernel, bank[i : i + 1], bank[j : j + 1]) for i, j in ((0, 0), (0, 1), (1, 1)))
+    steps = kernel.normalized().cost([trees[0]], [trees[1]]).pairs  # and of each with itself
     if steps > most:
         raise QuestionError(
             "kernel",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from treelet.explain.explorer.questions import Question, QuestionError
 from treelet.explain.learnt import explain
 from treelet.explain.web.pictures import picture
 from treelet.kernels.base import Vector
-from treelet.kernels.cost import matched_pairs
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Tree, Treebank
 
@@ -68,7 +68,7 @@ def _check_cost(chosen: Judge, tree: Tree) -> None:
     steps = 0.0
     for term in getattr(chosen.model.model_, "terms", ()):
         if isinstance(term, GraphTerm):
-            steps += matched_pairs(term.part.place.kernel, term.graph, bank)  # type: ignore[arg-type]  # of trees
+            steps += term.part.place.kernel.cost(bank, term.graph).pairs
     if steps > 10 * PAIRS:
         raise QuestionError("tree", f"about {steps:.1g} pairs of nodes would have to be compared: take a smaller tree")
 
@@ -103,7 +103,8 @@ def _near(desk: Desk, chosen: Judge, one: Asked, tree: Tree) -> dict[str, Any] |
     term = one.listed[0]
     near = desk.neighbours(term)
     values, numbers = near.search.kneighbors(Treebank([tree]), min(NEAR, len(near.trees)))
-    labels, weights = near.labels, None
+    labels: Sequence[str | None] | None = near.labels
+    weights = None
     if near.trees is term.graph:
         labels, weights = _support(chosen, term, one.mix)
     found = []
