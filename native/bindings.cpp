@@ -335,6 +335,7 @@ NB_MODULE(_core, m) {
         m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "terminal"_a,
         "similar"_a.none());
     bind_forests(m, weights);
+    bind_fragments(m);
     bind_parsing(m);
     bind_sequences(m);
     bind_sketch(m);

@@ -22,7 +22,7 @@ from treelet.explain.svg import escaped
 from treelet.kernels import Kernel
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images" / "kernels"
-WIDTH, MARGIN, GAP = 880.0, 14.0, 14.0
+WIDTH, MARGIN, GAP = 700.0, 12.0, 10.0
 FONT, SMALL, HEADING = 13.0, 12.0, 14.0
 BELOW = 14.0  # of a drawing, that nothing is in
 INK, GREY, BLUE, PALE = "#1b1b1b", "#667077", "#0072b2", "#e8f1f9"
@@ -234,7 +234,7 @@ def tagging() -> str:
     return sheet(
         ("Two tagged sequences", [part(tuple(first), True, ""), part(tuple(second), True, "")]),
         (f"The {len(parts)} features of the first; {common} of them, in blue, are the second's too", parts),
-        width=720,
+        width=700,
     )
 
 

@@ -370,6 +370,9 @@ class ForestStore:
     @staticmethod
     def of_forests(forests: Sequence[Forest]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
 
+    def nodes_of(self, forest: Forest) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """What each node of a forest is here; -1 if it is not."""
+
     def forest(self, root: int) -> Forest:
         """The forest below a root, its words counted from 0."""
 
@@ -400,6 +403,21 @@ class ForestColumns:
 
     @property
     def bytes(self) -> int: ...
+
+def subset_trees(store: Store, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float, max_depth: int, leaves: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The subset trees of the largest value that all sides have."""
+
+def forest_subset_trees(store: ForestStore, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float, leaves: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The same of forests."""
+
+def tag_runs(store: Store, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The same of runs of tags, each with its word or without."""
+
+def partial_trees(store: Store, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float, mu: float, leaves: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The same of partial trees."""
+
+def subsequences(store: Store, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float, length: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The same of subsequences of one length, with gaps."""
 
 class Grammar:
     """A binarised weighted grammar, ready for charts."""

@@ -2,6 +2,8 @@
 
 from treelet.explain.arcs import arcs_text, dependency_svg
 from treelet.explain.compare import marked, marked_svg
+from treelet.explain.corpora import CorpusDifference, diff
+from treelet.explain.differing import FragmentDifference
 from treelet.explain.drawing import Drawing, draw
 from treelet.explain.explanation import (
     Explanation,
@@ -16,10 +18,13 @@ from treelet.explain.learnt import explain, top_fragments
 from treelet.explain.places import Places, places
 from treelet.explain.svg import forest_svg, tree_svg
 from treelet.explain.tex import latex
+from treelet.explain.variety import vendi_score
 
 __all__ = [
+    "CorpusDifference",
     "Drawing",
     "Explanation",
+    "FragmentDifference",
     "FragmentShare",
     "NodeShare",
     "OtherShare",
@@ -30,6 +35,7 @@ __all__ = [
     "WeightedFragment",
     "arcs_text",
     "dependency_svg",
+    "diff",
     "draw",
     "explain",
     "forest_svg",
@@ -40,4 +46,5 @@ __all__ = [
     "shared_fragments",
     "top_fragments",
     "tree_svg",
+    "vendi_score",
 ]

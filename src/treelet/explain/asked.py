@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from treelet.errors import InputTypeError, ParameterError
-from treelet.explain.sides import FRAGMENTS, has_fragments
+from treelet.explain.sides import LISTED, is_listed
 from treelet.kernels.base import Vector
 from treelet.learn.model import CompressedModel
 from treelet.learn.terms import GraphTerm, Term
@@ -49,7 +49,7 @@ class Asked:
 
 
 def _is_listed(term: Term) -> bool:
-    return isinstance(term, GraphTerm) and has_fragments(term.part.place.kernel)
+    return isinstance(term, GraphTerm) and is_listed(term.part.place.kernel)
 
 
 def asked(model: Any, output: Any, examples: Sequence[Any] = ()) -> Asked:
@@ -60,7 +60,7 @@ def asked(model: Any, output: Any, examples: Sequence[Any] = ()) -> Asked:
     compressed = model if isinstance(model, CompressedModel) else _fitted(model)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
-            f"fragments are listed for models of {FRAGMENTS}, of their sums, multiples and normalised forms, also on columns; "
+            f"fragments are listed for models of {LISTED}, of their sums, multiples and normalised forms, also on columns; "
             f"not for {compressed.kernel!r}"
         )
     if (classes := getattr(model, "classes_", None)) is not None:
