@@ -12,6 +12,7 @@ from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.explain.explanation import Explanation
 from treelet.explain.layout import Graph
 from treelet.explain.places import places
+from treelet.explain.shaded import signed
 from treelet.structures import Dependencies, Forest, Tagged, Tree
 
 TONES = 7
@@ -159,9 +160,15 @@ def explained(explanation: Explanation, *, limit: int = LISTED) -> Picture:
             }
             for one in few
         ],
-        "rest": f"score of {explanation.output}: {explanation.score:.4g}; all else {left:+.4g}, "
-        f"of which intercept {explanation.intercept:+.4g}",
+        "rest": f"{summed(explanation)}: {signed(explanation.score)}; all else {signed(left)}, "
+        f"of which intercept {signed(explanation.intercept)}",
     }
+
+
+def summed(explanation: Explanation) -> str:
+    """What the shares add up to, in words."""
+    of = explanation.output
+    return f"{of[0]} rather than {of[1]}" if isinstance(of, tuple) else f"score of {of}"
 
 
 def heated(explanation: Explanation) -> list[tuple[Tree, Any, list[float]]]:
