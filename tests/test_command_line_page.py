@@ -34,6 +34,7 @@ COMMANDS = commands(PAGE)
 def test_what_is_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process: what is a process's own has tests elsewhere."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)  # would go on until Ctrl-C
     for command in COMMANDS:
         if command.startswith("treelet "):
             assert "treelet: " not in succeed(*shlex.split(command)[1:]).stderr, command
