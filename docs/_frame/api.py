@@ -26,7 +26,7 @@ PACKAGES = {  # in the order of the road that data takes
     "testing": "Checks for code of one's own",
     "errors": "Errors",
 }
-BESIDE = {"testing": ["strategies"]}  # modules that their package does not import itself
+BESIDE = {"explain": ["widget"], "testing": ["strategies"]}  # modules that their package does not import itself
 VALUES = {  # what has no docstring of its own
     "treelet.formats.FORMATS": "Every format that is known, by its name: `register` adds to it.",
     "treelet.metrics.PLAIN": "Every constituent counts, with its label as it is.",
