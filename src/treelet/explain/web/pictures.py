@@ -12,6 +12,7 @@ from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.explain.explanation import Explanation
 from treelet.explain.layout import Graph
 from treelet.explain.places import places
+from treelet.explain.sides import has_fragments
 from treelet.structures import Dependencies, Forest, Tagged, Tree
 
 TONES = 7
@@ -169,6 +170,9 @@ def heated(explanation: Explanation) -> list[tuple[Tree, Any, list[float]]]:
     found, start = [], 0
     while start < len(explanation.heat):
         first = explanation.heat[start]
+        if not isinstance(first.tree, Tree):  # of a forest or a sequence
+            start += 1
+            continue
         end = start + sum(1 for _ in first.tree.nodes())
         found.append((first.tree, first.column, [node.share for node in explanation.heat[start:end]]))
         start = end
@@ -176,5 +180,7 @@ def heated(explanation: Explanation) -> list[tuple[Tree, Any, list[float]]]:
 
 
 def _covered(fragment: Any, tree: Tree) -> list[int]:
+    if not has_fragments(fragment.kernel):
+        return []
     found = places(fragment.tree, tree, fragment.kernel, limit=OCCURRENCES)
     return sorted({node for place in found for node in place})
