@@ -324,6 +324,8 @@ def test_what_is_shown() -> None:
     found = tl.diff(bad, A[:8], permutations=9, searches=1)
     assert "\x1b" not in str(found)
     assert "\\x1b[2J" in str(found)
+    long = tl.diff([f"(A {'x' * 999})", "(B b)"], ["(C c)", "(B b)"], permutations=9)
+    assert max(map(len, str(long).splitlines())) < 300
     html = found._repr_html_()
     assert "<script>" not in html
     assert "MMD²" in html

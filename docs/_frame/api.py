@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -94,6 +95,7 @@ def pages() -> dict[str, str]:
     return made
 
 
+@cache
 def known_names() -> dict[str, str]:
     """What docstrings may call a name, and its full name; what the top of the package has comes before the rest."""
     found: dict[str, str] = {}
@@ -129,22 +131,17 @@ def _reference(full: str, kind: str, text: str) -> str:
 def _index() -> str:
     lines = [
         *_heading("The API"),
-        "Every public name, from its docstring. ``import treelet as tl`` has the names of the first table; what is rarer is in its",
-        "package: ``from treelet.structures import TaggedBank``.",
+        "Every public name, from its docstring. Those of the first tables are there after ``import treelet as tl``; what is rarer is",
+        "in its package: ``from treelet.structures import TaggedBank``.",
         "",
-        *_heading("Packages", "-"),
-        *_table(
-            [
-                (f":doc:`treelet.{of} <{of}>`", f"{title}. {summary(package(of), 'module')}")
-                for of, title in PACKAGES.items()
-            ]
-        ),
         *_heading("At the top", "-"),
     ]
     for of, title in PACKAGES.items():
         short = [name for name in names_of(of) if full_name(of, name) == f"treelet.{name}"]
         if short:
             lines += [f".. rubric:: {title}", "", *_rows(of, short)]
+    packages = [(f":doc:`treelet.{of} <{of}>`", summary(package(of), "module")) for of in PACKAGES]
+    lines += [*_heading("Packages", "-"), *_table(packages)]
     return "\n".join(lines + _toctree([f"treelet.{of} <{of}>" for of in PACKAGES])) + "\n"
 
 
@@ -184,6 +181,19 @@ def _name(of: str, name: str) -> str:
     if kind == "data":
         return "\n".join([*lines, f".. py:data:: {name}", "", f"   {VALUES[full]}", ""])
     lines += [f".. auto{kind}:: {name}"]
-    if kind in ("class", "exception"):
-        lines += ["   :members:", "   :inherited-members:", "   :show-inheritance:"]
+    if kind == "exception":
+        lines += ["   :show-inheritance:"]
+    elif kind == "class":
+        base = public_base(value_of(of, name))
+        lines += ["   :members:", f"   :inherited-members: {base.__name__ if base else ''}".rstrip()]
+        if base:
+            lines += ["", f"It also has all that :py:obj:`{base.__name__} <{known_names()[base.__name__]}>` has."]
     return "\n".join([*lines, ""])
+
+
+def public_base(value: type) -> type | None:
+    """The nearest class that this one derives from and that has a page: what both have stands there."""
+    known = known_names()
+    return next(
+        (base for base in value.__mro__[1:] if base.__name__ in known and base.__module__.startswith("treelet")), None
+    )

@@ -16,6 +16,7 @@ from treelet.explain.explanation import (
 from treelet.explain.fragments import SharedFragment, SharedFragments, shared_fragments
 from treelet.explain.learnt import explain, top_fragments
 from treelet.explain.places import Places, places
+from treelet.explain.shaded import heat_svg
 from treelet.explain.svg import forest_svg, tree_svg
 from treelet.explain.tex import latex
 from treelet.explain.variety import vendi_score
@@ -39,6 +40,7 @@ __all__ = [
     "draw",
     "explain",
     "forest_svg",
+    "heat_svg",
     "latex",
     "marked",
     "marked_svg",

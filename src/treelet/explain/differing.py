@@ -26,6 +26,7 @@ from treelet.work import progress_bar
 
 LOOKED_AT = 2_000  # the heaviest fragments, which are then put in order
 SAME = 0.8  # of the trees with one of two fragments have both: they are one find
+NEARLY = 0.9  # of the largest z among such, for which a larger fragment is shown
 DIGITS = 9  # of a z-value, beyond which it is rounding
 
 
@@ -147,25 +148,26 @@ def _ratio(values: Any, spread: Any) -> Vector:
 
 
 def _without_repeats(found: list[FragmentDifference], held: list[Any], n: int, size: int) -> list[FragmentDifference]:
-    """The n largest, of those that are in nearly the same trees only the first; the larger one where z is the same."""
+    """Of the fragments that are in nearly the same trees one: the largest of those whose z is nearly the largest.
+
+    So long until there are n, and these by their z.
+    """
     extent = [sum(1 for _ in one.tree.nodes()) for one in found]
-    order = sorted(
-        range(len(found)),
-        key=lambda at: (-round(abs(found[at].z), DIGITS), -extent[at], -abs(found[at].weight), str(found[at].tree)),
-    )
-    kept: list[int] = []
-    masks: list[Any] = []
-    for at in order:
-        if len(kept) == n or round(abs(found[at].z), DIGITS) == 0:
-            break
-        rows = held[at]
-        if any(
-            (both := int(mask[rows].sum())) >= SAME * (len(held[one]) + len(rows) - both)
-            for one, mask in zip(kept, masks, strict=True)
-        ):
-            continue
+
+    def by_extent(at: int) -> tuple[Any, ...]:
+        return -extent[at], -round(abs(found[at].z), DIGITS), -abs(found[at].weight), str(found[at].tree)
+
+    left = sorted(range(len(found)), key=lambda at: (-round(abs(found[at].z), DIGITS), *by_extent(at)))
+    left = [at for at in left if round(abs(found[at].z), DIGITS) > 0]
+    kept: list[FragmentDifference] = []
+    while left and len(kept) < n:
         mask = np.zeros(size, bool)
-        mask[rows] = True
-        kept.append(at)
-        masks.append(mask)
-    return [found[at] for at in kept]
+        mask[held[left[0]]] = True
+        both = [int(mask[held[at]].sum()) for at in left]
+        whole = len(held[left[0]])
+        same = [shared >= SAME * (whole + len(held[at]) - shared) for at, shared in zip(left, both, strict=True)]
+        least = NEARLY * abs(found[left[0]].z)
+        group = [at for at, is_same in zip(left, same, strict=True) if is_same and abs(found[at].z) >= least]
+        kept.append(found[min(group, key=by_extent)])
+        left = [at for at, is_same in zip(left, same, strict=True) if not is_same]
+    return sorted(kept, key=lambda one: -round(abs(one.z), DIGITS))

@@ -12,11 +12,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from treelet import _core
 from treelet.checks import check_integer
-from treelet.explain.asked import Asked, asked
+from treelet.explain.asked import Asked, asked, weights_of
 from treelet.explain.explanation import (
     Explanation,
     FragmentShare,
@@ -30,7 +28,7 @@ from treelet.explain.sides import Side
 from treelet.kernels.base import Vector
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots
-from treelet.learn.terms import GraphTerm, node_weights
+from treelet.learn.terms import GraphTerm
 
 
 def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> Explanation:
@@ -45,7 +43,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
         An example, in any form that the model takes. A tuple of two: why the first and not the second; shares are those of the
         difference of their scores, as for two parses of a sentence and a ranker.
     output : object
-        Of a classifier, the class; the one that is predicted, if not given. With ``multi_class="ovo"`` the score of a class is the sum of
+        Of a classifier, the class; the one that is predicted, if not given; a tuple of two classes: why the first and not the second. With ``multi_class="ovo"`` the score of a class is the sum of
         its machines, against each other class. Of a model with several outputs, the number of one.
     limit : int
         Fragments at most: there can be exponentially many.
@@ -86,7 +84,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     complete = exact = True
     for term in one.listed:
         data = term.graph.joined(term.part.place.data(X))[1]
-        logs, weights = roots.logs(term.part.roots), _weights(term, one.mix)
+        logs, weights = roots.logs(term.part.roots), Side.of(weights_of(term, one.mix[None, :]))
         factors, kernel, column = _factors(term, logs, len(X)), term.part.place.kernel, term.part.place.column
         sides = Side.of(data.weights(), signs * factors), weights
         found = fragments(kernel, data.columns.store, sides, limit)
@@ -138,7 +136,7 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     complete = exact = True
     for term in one.listed:
         kernel, column, scale = term.part.place.kernel, term.part.place.column, math.exp(-term.shift)
-        found = fragments(kernel, term.graph.columns.store, (_weights(term, one.mix),), n)
+        found = fragments(kernel, term.graph.columns.store, (Side.of(weights_of(term, one.mix[None, :])),), n)
         heaviest += [WeightedFragment(piece, value * scale, kernel, column) for piece, value, _ in found.fragments]
         complete, exact = complete and found.complete, exact and found.exact
     heaviest.sort(key=lambda fragment: -abs(fragment.weight))
@@ -149,15 +147,6 @@ def _scores(one: Asked, terms: Any, X: Any) -> Vector:
     part = CompressedModel(one.model.kernel, one.model.outputs, terms, support=0, nodes=0, loose_bytes=0)
     scores: Vector = part.score(X) @ one.mix
     return scores
-
-
-def _weights(term: GraphTerm, mix: Vector) -> Side:
-    """The weights of distinct parts for a sum of outputs; without those that are 0."""
-    roots = term.at_roots
-    rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
-    mixed = sp.csr_array(sp.csr_array(mix[None, :]) @ rows)
-    mixed.eliminate_zeros()
-    return Side.of(_core.NodeWeights.spread(*term.graph.columns, node_weights(mixed)))
 
 
 def _factors(term: GraphTerm, logs: Vector | None, n: int) -> Vector:
