@@ -69,6 +69,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treelet"
 html_static_path = ["_static"]
 html_css_files = ["treelet.css"]
+html_js_files = [("views.js", {"type": "module"})]
 html_favicon = "_static/logo.svg"
 html_context = {"default_mode": "auto"}
 toc_object_entries_show_parents = "hide"

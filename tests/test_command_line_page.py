@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from _frame.contents import pages_in
 from conftest import ROOT, succeed
 from treelet.cli import main
 
@@ -106,3 +107,19 @@ def test_every_exit_code_is_told() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)}
     codes = (main.FAILED, main.INTERNAL, main.INTERRUPTED, main.PIPE_CLOSED, main.TERMINATED)
     assert told == {0, 1, *codes}
+
+
+def test_options_that_pages_name_exist() -> None:
+    known = get_command(main.app).commands  # type: ignore[attr-defined]
+    options = {
+        name: {"--help"} | {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+        for name, command in known.items()
+    }
+    named = 0
+    for page in [ROOT / "README.md", *pages_in(ROOT / "docs")]:
+        for name, rest in re.findall(r"(?:[`$] ?|&& )treelet ([a-z]+)( [^`\n|]*)?", page.read_text(encoding="utf-8")):
+            assert name in options, f"{page.name}: there is no command {name}"
+            wrong = set(re.findall(r"(?<!\S)--[\w-]+", rest)) - options[name]
+            assert not wrong, f"{page.name}: {name} has no {wrong}"
+            named += 1
+    assert named > 50

@@ -184,11 +184,29 @@ def _name(of: str, name: str) -> str:
     if kind == "exception":
         lines += ["   :show-inheritance:"]
     elif kind == "class":
-        base = public_base(value_of(of, name))
-        lines += ["   :members:", f"   :inherited-members: {base.__name__ if base else ''}".rstrip()]
+        value = value_of(of, name)
+        base = public_base(value)
+        if shown := members(value, base):
+            lines += [f"   :members: {', '.join(shown)}"]
         if base:
             lines += ["", f"It also has all that :py:obj:`{base.__name__} <{known_names()[base.__name__]}>` has."]
     return "\n".join([*lines, ""])
+
+
+def members(value: type, base: type | None) -> list[str]:
+    """What is shown of a class: what has a docstring and is ours; where it derives from a class with a page, only its own."""
+    found = {}
+    for one in reversed([value] if base else value.__mro__):
+        if one.__module__.startswith("treelet"):
+            found |= vars(one)
+    return [name for name, member in found.items() if _is_told(name, member)]
+
+
+def _is_told(name: str, member: Any) -> bool:
+    public = name == "__call__" or not name.startswith("_")
+    public &= not (name.startswith("set_") and name.endswith("_request"))  # scikit-learn's
+    field = type(member).__name__ == "_tuplegetter"  # has a docstring that says nothing
+    return public and hasattr(member, "__get__") and not field and bool(member.__doc__)
 
 
 def public_base(value: type) -> type | None:

@@ -25,6 +25,7 @@ from treelet.structures.bank import Bank
 from treelet.work import progress_bar
 
 EXAMPLES = 2  # sentences of a fragment
+LOOKED_AT = 100  # trees for sentences that differ
 SHARES = 30  # fragments of an explanation
 
 
@@ -307,9 +308,11 @@ class _Finder:
     def _some(self, fragment: WeightedFragment, bank: Any, rows: list[int], name: str) -> list[Occurrence]:
         if (labels := self.labels) is not None:
             rows = sorted(rows, key=lambda number: labels[number] != name)
-        found = []
-        for number in rows[:EXAMPLES]:
+        found: list[Occurrence] = []
+        for number in rows[:LOOKED_AT]:
             tree = bank[number]
+            if len(found) == EXAMPLES or tree.words() in [one.words for one in found]:
+                continue
             for place in places(fragment.tree, tree, fragment.kernel, limit=1):
                 nodes, covered = TreeIndex(tree), set(place)
                 inside = {k for k, leaf in enumerate(nodes.leaves) if leaf in covered}
