@@ -10,6 +10,7 @@ from typing import Any
 
 import treelet
 from _frame.docstrings import literal_blocks
+from treelet.lazy import names_in_stub
 
 PACKAGES = {  # in the order of the road that data takes
     "formats": "File formats",
@@ -26,7 +27,13 @@ PACKAGES = {  # in the order of the road that data takes
     "testing": "Checks for code of one's own",
     "errors": "Errors",
 }
-BESIDE = {"testing": ["strategies"]}  # modules that their package does not import itself
+BESIDE = {  # modules that pages name and their packages do not import themselves
+    "explain": ["report", "report_page", "web.pictures", "widget"],
+    "learn": ["selection"],
+    "tasks": ["role_kernels"],
+    "testing": ["strategies"],
+}
+AT_THE_TOP = names_in_stub(treelet.__file__)
 VALUES = {  # what has no docstring of its own
     "treelet.formats.FORMATS": "Every format that is known, by its name: `register` adds to it.",
     "treelet.metrics.PLAIN": "Every constituent counts, with its label as it is.",
@@ -40,24 +47,25 @@ def package(name: str) -> ModuleType:
 
 
 def names_of(name: str) -> list[str]:
+    """What a package has: what it lists, what the top of treelet takes from its modules, modules of its own."""
     module = package(name)
     names = getattr(module, "__all__", None) or [
         key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
     ]
-    return sorted(set(names) | set(BESIDE.get(name, [])), key=lambda one: (one.lower(), one))
+    top = [one for one, home in AT_THE_TOP.items() if home.startswith(f"treelet.{name}.")]
+    return sorted({*names, *top, *BESIDE.get(name, [])}, key=lambda one: (one.lower(), one))
 
 
 def full_name(of: str, name: str) -> str:
     """The shortest way to a name: from the top of the package where that has it."""
-    home = package(of)
-    short = name in treelet.__all__ and getattr(treelet, name) is getattr(home, name, None)
-    return f"treelet.{name}" if short else f"treelet.{of}.{name}"
+    home = AT_THE_TOP.get(name, "")
+    return f"treelet.{name}" if f"{home}.".startswith(f"treelet.{of}.") else f"treelet.{of}.{name}"
 
 
 def value_of(of: str, name: str) -> Any:
     if name in BESIDE.get(of, []):
         return package(f"{of}.{name}")
-    return getattr(package(of), name)
+    return getattr(treelet, name) if full_name(of, name) == f"treelet.{name}" else getattr(package(of), name)
 
 
 def kind_of(value: Any) -> str:

@@ -8,7 +8,7 @@ export function scene(picture, folds, options) {
   const kinds = {tree, forest, arcs: parse, tagged};
   if (!Object.hasOwn(kinds, picture?.kind)) throw new TypeError(`tree-view: no such kind of picture: ${picture?.kind}`);
   const hot = (picture.heat ?? []).map((value) => (Number.isFinite(value) ? value : 0));
-  const hottest = hot.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const hottest = hot.reduce((most, value) => Math.max(most, Math.abs(value)), hot.length && picture.scale > 0 ? picture.scale : 0);
   const heat = (number) => hot[number] ?? 0;
   const small = (number) => (Math.abs(heat(number)) >= hottest / 50 && heat(number) ? signed(heat(number)) : "");
   return {hottest, ...kinds[picture.kind](picture, {heat, small}, folds, options)};
