@@ -139,7 +139,7 @@ def report(
     Examples
     --------
     >>> import treelet as tl
-    >>> from treelet.explain.report import report
+    >>> from treelet.explain import report
     >>> trees = ["(S (W who) (V ran))", "(S (W where) (V ran))", "(S (W who) (V sat))", "(S (W where) (V sat))"]
     >>> model = tl.KernelSVC(tl.SubsetTree()).fit(trees, ["human", "place"] * 2)
     >>> found = report(model, trees, ["human", "place", "human", "human"], top=1)
