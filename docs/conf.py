@@ -40,7 +40,7 @@ python_maximum_signature_line_length = 88
 
 autodoc_typehints = "none"  # the parameters' lists say it in words
 autodoc_member_order = "bysource"
-autodoc_inherit_docstrings = True
+autodoc_inherit_docstrings = False  # what a class does as its base says is said there
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
@@ -69,11 +69,15 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treelet"
 html_static_path = ["_static"]
 html_css_files = ["treelet.css"]
+html_js_files = [("views.js", {"type": "module"})]
+html_favicon = "_static/logo.svg"
+html_context = {"default_mode": "auto"}
+toc_object_entries_show_parents = "hide"
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "logo": {"text": "treelet"},
+    "logo": {"text": "treelet", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "icon_links": [{"name": "Sources", "url": REPOSITORY, "icon": "fa-brands fa-github"}],
     "header_links_before_dropdown": 7,
     "navbar_align": "left",

@@ -105,6 +105,16 @@ def test_every_public_name_has_one_page() -> None:
     assert packages <= set(api.PACKAGES)
 
 
+def test_modules_that_pages_name_are_in_the_reference() -> None:
+    known = set(api.pages())
+    text = "".join(page.read_text(encoding="utf-8") for page in pages_in(DOCS))
+    named = set(re.findall(r"from treelet\.(\w+\.[\w.]+) import", text))
+    assert len(named) > 3
+    public = {name for of in api.PACKAGES for name in api.names_of(of)}
+    for module, names in re.findall(r"from treelet\.(\w+\.[\w.]+) import ([\w, ]+)", text):
+        assert f"treelet.{module}" in known or {one.strip() for one in names.split(",")} <= public, module
+
+
 def test_every_public_name_says_what_it_is() -> None:
     for of in api.PACKAGES:
         for name in api.names_of(of):

@@ -180,6 +180,18 @@ def forest() -> str:
     return sheet(("A packed forest of two trees", [drawn(packed, scale=0.8)]), (heading, parts))
 
 
+def front() -> str:
+    """For those who see it for the first time: no weights."""
+    rome = "(SBARQ (WHADVP (WRB where)) (SQ (VBZ is) (NP (NNP Rome))))"
+    mozart = "(SBARQ (WHADVP (WRB where)) (SQ (VBD was) (NP (NNP Mozart)) (VP (VBN born))))"
+    shared = [tree for tree, _, _ in weighted(rome, mozart, lambda lam, _: tl.SubsetTree(lam))]
+    return sheet(
+        ("Two questions", [drawn(tree) for tree in (rome, mozart)]),
+        (f"The {len(shared)} pieces that they share", [drawn(tree) for tree in shared]),
+        width=720,
+    )
+
+
 def overview() -> str:
     kernels: list[tuple[str, Callable[[float, float], Kernel]]] = [
         ("complete subtrees (ST)", lambda lam, _: tl.Subtree(lam)),
@@ -333,6 +345,7 @@ def vectors() -> str:
 
 
 SHEETS: dict[str, Callable[[], str]] = {
+    "front": front,
     "overview": overview,
     "subtree": subtree,
     "subset-tree": subset_tree,

@@ -66,7 +66,7 @@ def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:
 def asked(model: Any, output: Any, examples: Sequence[Any] = ()) -> Asked:
     """The function of `output`: of a class, or the number of one of several outputs.
 
-    Without `output`, the class that is predicted for the first example; of two classes, the second, if there is no example.
+    Of two classes, in a tuple, the difference. Without `output`, the class that is predicted for the first example; of two classes, the second, if there is no example.
     """
     compressed = model if isinstance(model, CompressedModel) else _fitted(model)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
@@ -76,8 +76,10 @@ def asked(model: Any, output: Any, examples: Sequence[Any] = ()) -> Asked:
         )
     if (classes := getattr(model, "classes_", None)) is not None:
         names = classes.tolist()
-        label = _label(model, names, output, examples)
-        mix = _mix(names.index(label), len(names), model.multi_class_)
+        pair = isinstance(output, tuple) and len(output) == 2 and output not in names
+        labels = [_label(model, names, one, examples) for one in (output if pair else [output])]
+        mixes = [_mix(names.index(label), len(names), model.multi_class_) for label in labels]
+        label, mix = (tuple(labels), mixes[0] - mixes[1]) if pair else (labels[0], mixes[0])
     else:
         label = _number(compressed.outputs, output)
         mix = np.eye(compressed.outputs)[label]

@@ -43,7 +43,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
         An example, in any form that the model takes. A tuple of two: why the first and not the second; shares are those of the
         difference of their scores, as for two parses of a sentence and a ranker.
     output : object
-        Of a classifier, the class; the one that is predicted, if not given. With ``multi_class="ovo"`` the score of a class is the sum of
+        Of a classifier, the class; the one that is predicted, if not given; a tuple of two classes: why the first and not the second. With ``multi_class="ovo"`` the score of a class is the sum of
         its machines, against each other class. Of a model with several outputs, the number of one.
     limit : int
         Fragments at most: there can be exponentially many.
