@@ -53,7 +53,7 @@ def test_classifying_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> Non
     for command in commands(page):
         assert "treelet: " not in succeed(*shlex.split(command)[1:]).stderr, command
     assert Path("labels.txt").read_text() == "question-word\n"
-    assert {"confusion.svg", "m.treelet", "sure.treelet"} <= set(os.listdir())
+    assert {"confusion.svg", "m.treelet", "sure.treelet", "report.html"} <= set(os.listdir())
 
 
 def in_order(page: str) -> list[tuple[str, str]]:

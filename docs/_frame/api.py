@@ -28,7 +28,7 @@ PACKAGES = {  # in the order of the road that data takes
     "errors": "Errors",
 }
 BESIDE = {  # modules that pages name and their packages do not import themselves
-    "explain": ["report", "report_page", "web.pictures", "widget"],
+    "explain": ["web.pictures", "widget"],
     "learn": ["selection"],
     "tasks": ["role_kernels"],
     "testing": ["strategies"],

@@ -32,6 +32,7 @@ STYLE = """
 .below { text-decoration: underline; text-decoration-color: var(--line); text-underline-offset: .2em; } .aside { color: var(--faint); }
 .case { margin-bottom: 2rem; } .case svg { max-width: 100%; height: auto; } .case > figure { margin: .6rem 0; }
 .verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; }
+@media print { .case { break-inside: avoid; } }
 @media screen and (max-width: 36rem) { .fragments svg { display: none; } th, td { padding-left: .35rem; padding-right: .35rem; } .fragments .aside { white-space: normal; }
   .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
 """

@@ -15,6 +15,7 @@ from treelet.explain.layout import Graph
 from treelet.explain.pieces import Run, Word
 from treelet.explain.places import places
 from treelet.explain.shaded import signed
+from treelet.explain.sides import has_fragments
 from treelet.structures import Dependencies, Forest, Tagged, Tree
 from treelet.structures.forest import ForestNode
 
@@ -259,7 +260,7 @@ def _begins(heat: Sequence[NodeShare], forest: Forest) -> bool:
 
 def _covered(fragment: Any, thing: Any) -> list[int]:
     """The numbers of the nodes or words that a fragment covers, wherever it is; of some kinds it is not known."""
-    if isinstance(fragment.tree, Tree) and isinstance(thing, Tree):
+    if has_fragments(fragment.kernel) and isinstance(thing, Tree):
         found = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
         return sorted({node for place in found for node in place})
     if isinstance(fragment.tree, Run) and isinstance(thing, Tagged):
