@@ -92,6 +92,7 @@ copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_here_doc_delimiter = "END"
 linkcheck_timeout = 20
+linkcheck_ignore = [REPOSITORY]  # files of a checkout, which were found in it
 
 
 def _read(app: Sphinx, page: str, source: list[str]) -> None:
