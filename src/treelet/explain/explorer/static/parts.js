@@ -94,14 +94,13 @@ export class Brackets {
     this.complaint.hush();
   }
 
-  // Puts the cursor where the error is. Columns are counted in bytes of UTF-8.
+  // Puts the cursor where the error is. Columns are counted in characters, JavaScript counts in halves of some.
   show() {
     const {line, column} = this.error ?? {};
     if (!column) return;
     const lines = this.area.value.split("\n");
     const before = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
-    const bytes = new TextEncoder().encode(lines[line - 1] ?? "");
-    const at = before + new TextDecoder().decode(bytes.slice(0, column - 1)).length;
+    const at = before + [...(lines[line - 1] ?? "")].slice(0, column - 1).join("").length;
     this.area.focus();
     this.area.setSelectionRange(at, Math.min(at + 1, this.area.value.length));
   }
