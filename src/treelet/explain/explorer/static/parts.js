@@ -1,6 +1,7 @@
 // Small parts that all views are made of. Texts are only ever set as text.
 
 import {html} from "./drawing.js";
+import {treeView} from "./tree-view.js";
 
 export {el, html} from "./drawing.js";
 
@@ -16,6 +17,14 @@ export function make(name, properties = {}, ...children) {
   for (const [event, act] of Object.entries(on)) made.addEventListener(event, act);
   made.append(...children.filter((child) => child !== null));
   return made;
+}
+
+// Draws a picture in the place of the one before. The stage learns its own width, so that narrow screens need not shrink it too far.
+export function drawn(stage, view, picture) {
+  if (view) view.update(picture);
+  else view = treeView(stage, picture);
+  stage.style.setProperty("--natural", `${stage.querySelector("svg").getAttribute("width")}px`);
+  return view;
 }
 
 // Four figures, whatever the size.
