@@ -130,6 +130,7 @@ class ChartGraph {
         }
     }
     const std::vector<ChartEdge> &edges_of(std::size_t cell) {
+        if (!outside_.kept(cell).empty()) return outside_.kept(cell);
         const auto [at, fresh] = edges_.try_emplace(cell);
         if (fresh) outside_.list(cell, at->second);
         return at->second;
@@ -155,7 +156,7 @@ class ChartGraph {
     std::vector<Tails> tail_;
     std::vector<Id> node_of_top_, node_of_base_, label_here_;
     ChartOutside &outside_;
-    std::unordered_map<std::size_t, std::vector<ChartEdge>> edges_; // of the cells that were asked for
+    std::unordered_map<std::size_t, std::vector<ChartEdge>> edges_; // of other cells that were asked for
     std::deque<Chains> chains_;
     std::map<std::pair<Id, Id>, Id> chain_node_;
     Value kids_;

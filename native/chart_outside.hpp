@@ -6,23 +6,26 @@ namespace treelet {
 
 class ChartOutside {
   public:
-    using Edges = std::vector<std::vector<ChartEdge>>; // per cell, grouped by head
     double least;
     std::vector<double> out; // per item
 
-    // Without `kept` no edges are: there are as many as the cube of the words, and most who ask need few. Of those that are
-    // kept there may be so many.
-    ChartOutside(const Chart &c, double threshold, Edges *kept = nullptr,
-                 std::size_t most = std::numeric_limits<std::size_t>::max())
-        : ChartOutside(c, threshold, c.roots(), c.best(), kept, most) {}
+    // How many edges are kept: none, for those who need the scores; some, for those who need few of them; or all, up to a bound.
+    // There are as many as the cube of the words.
+    struct Keeping {
+        std::size_t most;
+        bool all;
+    };
+    static constexpr Keeping nothing{0, false}, some{std::size_t{1} << 18, false};
+
+    ChartOutside(const Chart &c, double threshold, Keeping keeping) : ChartOutside(c, threshold, c.roots(), c.best(), keeping) {}
     // Of the trees below some items, each with a log probability of its own.
     ChartOutside(const Chart &c, double threshold, const std::vector<std::pair<std::int64_t, double>> &roots, double best,
-                 Edges *kept = nullptr, std::size_t most = std::numeric_limits<std::size_t>::max())
+                 Keeping keeping)
         : least(best - threshold - 1e-9 * (1 + std::fabs(best))), out(c.items(), impossible), c_(c), listed_(c) {
         const std::size_t n = c.size();
         for (const auto &[item, logp] : roots) out[item] = std::max(out[item], logp);
-        if (kept) kept->assign(c.cell_count(), {});
-        std::vector<ChartEdge> edges;
+        if (keeping.most > 0) kept_.resize(c.cell_count());
+        std::vector<ChartEdge> passing;
         std::size_t count = 0;
         for (std::size_t length = n; length > 0; --length)
             for (std::size_t i = 0; i + length <= n; ++i) {
@@ -42,6 +45,7 @@ class ChartOutside {
                             need_[k - a] = std::max(need_[k - a], out[head] + u->logp);
                 }
                 std::copy(need_.begin(), need_.end(), out.begin() + a);
+                std::vector<ChartEdge> &edges = count < keeping.most ? kept_[here] : passing;
                 list(here, edges);
                 for (const ChartEdge &e : edges) {
                     if (e.left == none) continue;
@@ -49,15 +53,15 @@ class ChartOutside {
                     out[e.left] = std::max(out[e.left], around + c.item(e.right).top);
                     out[e.right] = std::max(out[e.right], around + c.item(e.left).top);
                 }
-                if (!kept) continue;
-                if ((count += edges.size()) > most)
-                    throw std::length_error("the forest has more than " + std::to_string(most) +
+                if ((count += edges.size()) > keeping.most && keeping.all)
+                    throw std::length_error("the forest has more than " + std::to_string(keeping.most) +
                                             " hyper-edges: prune it (prune=8.0), or use a smaller grammar");
-                (*kept)[here].assign(edges.begin(), edges.end());
             }
     }
 
-    // The edges of a cell, grouped by head; the larger cells must be done.
+    // The edges of a cell that are kept, if they are.
+    const std::vector<ChartEdge> &kept(std::size_t cell) const { return kept_[cell]; }
+    // All of them, grouped by head.
     void list(std::size_t cell, std::vector<ChartEdge> &edges) {
         const std::int64_t a = c_.first(cell), b = c_.last(cell);
         need_.resize(static_cast<std::size_t>(b - a));
@@ -74,6 +78,7 @@ class ChartOutside {
     ChartEdges listed_;
     Pulse pulse_{c_.check};
     std::vector<double> need_;
+    std::vector<std::vector<ChartEdge>> kept_; // per cell
 };
 
 } // namespace treelet

@@ -11,7 +11,7 @@ inline void kbest(const Chart &c, std::size_t k, Store &store, std::vector<Id> &
     if (c.best() == impossible) return;
     // All parses within a threshold of the best are made of edges within it: when k of them are, they are the k best.
     for (double threshold = 10;; threshold = threshold < 50 ? 2 * threshold : std::numeric_limits<double>::infinity()) {
-        ChartOutside outside(c, threshold);
+        ChartOutside outside(c, threshold, ChartOutside::some);
         ChartGraph graph(c, store, outside);
         LazyKBest<ChartGraph> search(graph, c.check);
         std::set<Id> seen;
@@ -50,7 +50,7 @@ inline void mask(const Chart &c, double threshold, const std::vector<Id> &number
         out.allowed.assign(c.cell_count() * width, 1);
         return;
     }
-    const ChartOutside outside(c, threshold);
+    const ChartOutside outside(c, threshold, ChartOutside::nothing);
     for (std::size_t cell = 0; cell < c.cell_count(); ++cell)
         for (std::int64_t i = c.first(cell); i < c.last(cell); ++i)
             if (number[c.item(i).symbol] != none && outside.out[i] + c.item(i).top >= outside.least)
@@ -89,7 +89,7 @@ inline std::vector<Id> pieces(const Chart &c, Store &store) {
             out.push_back(store.add_node(store.add_label(c.sentence().words[j - 1]), nullptr, 0));
             continue;
         }
-        ChartOutside outside(c, 0, {{best[j].item, 0.0}}, c.item(best[j].item).top);
+        ChartOutside outside(c, 0, {{best[j].item, 0.0}}, c.item(best[j].item).top, ChartOutside::some);
         ChartGraph graph(c, store, outside);
         LazyKBest<ChartGraph> search(graph, c.check);
         const Id node = graph.top(best[j].item, Chart::cell(best[j].from, j));
