@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -39,7 +40,7 @@ python_maximum_signature_line_length = 88
 
 autodoc_typehints = "none"  # the parameters' lists say it in words
 autodoc_member_order = "bysource"
-autodoc_inherit_docstrings = True
+autodoc_inherit_docstrings = False  # what a class does as its base says is said there
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
@@ -68,11 +69,15 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treelet"
 html_static_path = ["_static"]
 html_css_files = ["treelet.css"]
+html_js_files = [("views.js", {"type": "module"})]
+html_favicon = "_static/logo.svg"
+html_context = {"default_mode": "auto"}
+toc_object_entries_show_parents = "hide"
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
-    "logo": {"text": "treelet"},
+    "logo": {"text": "treelet", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "icon_links": [{"name": "Sources", "url": REPOSITORY, "icon": "fa-brands fa-github"}],
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
@@ -107,11 +112,20 @@ def _skip(app: Sphinx, what: str, name: str, member: object, skip: bool, options
     return True if not str(home).startswith("treelet") else None
 
 
+def _finished(app: Sphinx, error: Exception | None) -> None:
+    """A page whose writing fails in a process of its own is lost without a word."""
+    if error is None and app.builder.name == "html":
+        missing = [page for page in app.env.found_docs if not Path(app.builder.get_outfilename(page)).is_file()]
+        if missing:
+            raise ExtensionError(f"not written (make docs JOBS=1 says why): {', '.join(sorted(missing))}")
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     stage(ROOT)
     maths.setup(app)
     names.setup(app)
     app.connect("source-read", _read)
+    app.connect("build-finished", _finished)
     app.connect("autodoc-process-docstring", _docstring, priority=100)  # before napoleon
     app.connect("autodoc-skip-member", _skip)

@@ -70,6 +70,11 @@ class Busy {
     std::atomic<bool> taken_ = false;
 };
 
+inline void check_weights(const Store &store, const NodeWeights &trees) {
+    for (Id node : trees.node)
+        if (static_cast<std::size_t>(node) >= store.size()) refuse("trees do not belong to this store");
+}
+
 // Set from any thread to end what the threads that watch it are doing. The flag is no Python object: a thread may let go of
 // it when the interpreter is gone.
 struct Stop {
@@ -84,7 +89,9 @@ inline void check_signals() {
 }
 
 void bind_parsing(nb::module_ &m);
+void bind_features(nb::module_ &m);
 void bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weights);
+void bind_fragments(nb::module_ &m);
 void bind_sequences(nb::module_ &m);
 void bind_sketch(nb::module_ &m);
 

@@ -193,6 +193,16 @@ void treelet::python::bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weig
             },
             "forests"_a.noconvert())
         .def(
+            "nodes_of",
+            [](std::shared_ptr<const ForestStore> self, const Forest &forest) {
+                ForestStore store = self->size() > 0 ? ForestStore(self) : ForestStore();
+                std::vector<Id> here = store.take_nodes(forest);
+                for (Id &v : here)
+                    if (v >= static_cast<Id>(self->size())) v = none;
+                return to_numpy(std::move(here));
+            },
+            "forest"_a, "What each node of a forest is here; -1 if it is not.")
+        .def(
             "forest",
             [](const ForestStore &self, Id root) {
                 if (root < none || root >= static_cast<Id>(self.size())) refuse("root out of range");

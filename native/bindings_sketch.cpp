@@ -9,11 +9,6 @@ using FloatMatrix = MatrixOf<float>;
 
 namespace {
 
-void check_weights(const Store &store, const NodeWeights &trees) {
-    for (Id node : trees.node)
-        if (static_cast<std::size_t>(node) >= store.size()) refuse("trees do not belong to this store");
-}
-
 KnownParts known_parts(const KeyArray &key, const IdArray &coordinate) {
     if (key.shape(0) != coordinate.shape(0)) refuse("keys and coordinates must be of one length");
     check_ids(coordinate, key.shape(0), "coordinate", none);

@@ -104,7 +104,12 @@ class ForestStore {
 
     // Takes in a forest; returns its root, none if it holds no tree. Edges get their probability given their head.
     Id take(const Forest &forest) {
-        if (forest.root == none) return none;
+        const std::vector<Id> here = take_nodes(forest);
+        return forest.root == none ? none : here[forest.root];
+    }
+    // The same; returns what becomes of each of its nodes, none if no tree has it.
+    std::vector<Id> take_nodes(const Forest &forest) {
+        if (forest.root == none) return std::vector<Id>(forest.nodes(), none);
         const std::vector<double> in = forest.inside(false), out = forest.outside(in, false);
         std::vector<Id> here(forest.nodes(), none), label_here(forest.labels.size(), none);
         std::vector<Edge> edges;
@@ -124,7 +129,7 @@ class ForestStore {
             }
             here[v] = add_node(own, edges);
         }
-        return here[forest.root];
+        return here;
     }
 
     // Takes in the nodes of `other`, of trees or of forests, below `roots`, as `Store::absorb` does; returns the roots' ids here.

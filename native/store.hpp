@@ -169,7 +169,7 @@ class Store {
     // --- labels -------------------------------------------------------------------------------------------
     Id add_label(std::string_view text) {
         const std::uint64_t hash = hash_text(text);
-        Id id = labels_.find(hash, [&](Id other) { return label_text(other) == text; });
+        Id id = find_label(text, hash);
         if (id != none) return id;
         id = next_id(label_end_.size());
         label_bytes_.append(text.begin(), text.end());
@@ -177,6 +177,8 @@ class Store {
         labels_.insert(hash, id);
         return id;
     }
+    // none: there is no such label.
+    Id find_label(std::string_view text) const { return find_label(text, hash_text(text)); }
     void append_label(std::string_view text) { // that is not there yet
         labels_.insert(hash_text(text), next_id(label_end_.size()));
         label_bytes_.append(text.begin(), text.end());
@@ -230,6 +232,16 @@ class Store {
     bool flat(Id node) const { return flat_[node]; }
 
     std::size_t production_count() const { return production_node_.size(); }
+    // none: there is no such production.
+    Id find_production(Id label, const Id *kids, std::size_t n) const {
+        return productions_.find(hash_node(label, kids, n), [&](Id other) {
+            const Id twin = production_node_[other];
+            if (label_[twin] != label || arity(twin) != n) return false;
+            for (std::size_t i = 0; i < n; ++i)
+                if (label_[children(twin)[i]] != kids[i]) return false;
+            return true;
+        });
+    }
 
     static constexpr bool hidden(Id) { return false; } // see forest_store.hpp
 
@@ -268,6 +280,9 @@ class Store {
     std::vector<double> size_column() const { return size_.all(); }
 
   private:
+    Id find_label(std::string_view text, std::uint64_t hash) const {
+        return labels_.find(hash, [&](Id other) { return label_text(other) == text; });
+    }
     static std::uint64_t hash_node(Id label, const Id *kids, std::size_t n) {
         std::uint64_t hash = mix(static_cast<std::uint64_t>(label), n);
         for (std::size_t i = 0; i < n; ++i) hash = mix(hash, static_cast<std::uint64_t>(kids[i]));

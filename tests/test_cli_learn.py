@@ -23,6 +23,7 @@ from conftest import fail, run, run_python
 from treelet.cli import evaluate, grid
 from treelet.learn import matrices
 from treelet.learn.persist import load_predictor
+from treelet.metrics import predictions
 
 FRAGMENTS = {
     "place": ["(WH (W where))", "(WH (P in) (WH (W what) (N city)))"],
@@ -492,7 +493,7 @@ def test_the_numbers_are_scikit_learns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("right", "n"), [(90, 100), (1, 3), (453, 500), (0, 10), (10, 10)])
 def test_wilson_interval(right: int, n: int) -> None:
     # Its ends are those p from which the share lies 1.96 standard deviations of p away.
-    low, high = evaluate.wilson(right, n)
+    low, high = predictions.wilson(right, n)
     assert 0 <= low < high <= 1
     for p in (low, high):
         if 1e-12 < p < 1 - 1e-12:
@@ -504,7 +505,7 @@ def test_wilson_interval(right: int, n: int) -> None:
 def test_many_classes_list_confusions_instead_of_a_table() -> None:
     truth = [f"a-rather-long-label-{k % 12}" for k in range(48)]
     guessed = ["a-rather-long-label-0"] * 48
-    result = evaluate.compared(truth, guessed, sorted(set(truth)))
+    result = predictions.class_figures(truth, guessed, sorted(set(truth)))
     text = evaluate._text(result)
     assert "confusions (true -> predicted)" in text
     assert "       4  a-rather-long-label-1 -> a-rather-long-label-0" in text
@@ -528,7 +529,7 @@ def test_what_the_picture_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     drawn = []
     monkeypatch.setattr(figure_module.Figure, "savefig", lambda self, *_, **__: drawn.append(self))
     truth, guessed = ["a"] * 4 + ["b"] * 6, ["a"] * 3 + ["b"] * 7
-    evaluate.draw(evaluate.compared(truth, guessed, ["a", "b"]), "png", tmp_path / "x.png")
+    evaluate.draw(predictions.class_figures(truth, guessed, ["a", "b"]), "png", tmp_path / "x.png")
     axes, bar = drawn[0].axes
     assert axes.get_title() == "Accuracy 90.0 %"
     texts = {text.get_text() for text in axes.texts}

@@ -15,8 +15,9 @@ import pytest
 import treelet as tl
 from conftest import fail, run
 from treelet.cli.grid import Row, Search
-from treelet.cli.learning import METRICS, order_figures, value_figures
+from treelet.cli.learning import METRICS
 from treelet.learn import matrices
+from treelet.metrics.predictions import order_figures, value_figures
 
 
 def trees(n: int, seed: int = 0) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""The page on the command line: what it shows is run, and it shows every command."""
+"""The pages with commands: what they show is run; and the page on the command line shows every command."""
 
 from __future__ import annotations
 
@@ -7,21 +7,35 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
 
+from _frame.contents import pages_in
 from conftest import ROOT, succeed
 from treelet.cli import main
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```console\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
-COMMANDS = [command for block in BLOCKS for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def commands(page: str) -> list[str]:
+    return [
+        command for block in blocks(page, "console") for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    ]
+
+
+COMMANDS = commands(PAGE)
 
 
 def test_what_is_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process: what is a process's own has tests elsewhere."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)  # would go on until Ctrl-C
     for command in COMMANDS:
         if command.startswith("treelet "):
             assert "treelet: " not in succeed(*shlex.split(command)[1:]).stderr, command
@@ -30,12 +44,82 @@ def test_what_is_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert {"K.npy", "m.treelet", "labels.txt", "train.klp"} <= set(os.listdir(tmp_path))
 
 
+def test_classifying_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first Python block makes the files."""
+    page = (ROOT / "docs" / "classifying.md").read_text(encoding="utf-8")
+    made: dict[str, Any] = {}
+    exec(blocks(page, "python")[0], made)
+    monkeypatch.chdir(made["folder"])
+    for command in commands(page):
+        assert "treelet: " not in succeed(*shlex.split(command)[1:]).stderr, command
+    assert Path("labels.txt").read_text() == "question-word\n"
+    assert {"confusion.svg", "m.treelet", "sure.treelet", "report.html"} <= set(os.listdir())
+
+
+def in_order(page: str) -> list[tuple[str, str]]:
+    return re.findall(r"^```(\w+)\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+
+
+def shows(said: str, shown: str) -> bool:
+    """Whether the lines that are shown were said; a line of dots stands for any number of lines."""
+    parts = [re.escape(part.strip("\n")) for part in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE)]
+    return re.fullmatch(".*".join(parts), said.strip("\n"), flags=re.DOTALL) is not None
+
+
+def test_the_first_five_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every command and every block, in the order of the page; and it prints what the page says."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    said = ""
+    compared = 0
+    steps = in_order((ROOT / "docs" / "start.md").read_text(encoding="utf-8"))
+    assert steps[0] == (
+        "console",
+        "$ git clone https://github.com/treelet/treelet && cd treelet\n$ make setup\n$ source .venv/bin/activate\n",
+    )
+    for language, block in steps[1:]:
+        if language == "text":
+            assert shows(said, block), f"{block}\nis shown, and this was said:\n{said}"
+            compared += 1
+            continue
+        said = ""
+        if language == "python":
+            exec(block, names)
+            said = capsys.readouterr().out
+        for command in commands(f"```{language}\n{block}```") if language == "console" else []:
+            if command.startswith("treelet "):
+                said += succeed(*shlex.split(command)[1:]).stdout
+            else:
+                subprocess.run(["bash", "-e", "-c", command], check=True)
+    assert compared >= 6
+    assert not shows("a\nb\nc\n", "a\nc\n")
+    assert shows("a\nb\nc\n", "a\n...\nc\n")
+
+
 def test_every_command_is_shown() -> None:
-    commands = get_command(main.app).commands  # type: ignore[attr-defined]
-    assert {command.split()[1] for command in COMMANDS if command.startswith("treelet ")} == set(commands)
+    known = get_command(main.app).commands  # type: ignore[attr-defined]
+    assert {command.split()[1] for command in COMMANDS if command.startswith("treelet ")} == set(known)
 
 
 def test_every_exit_code_is_told() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)}
     codes = (main.FAILED, main.INTERNAL, main.INTERRUPTED, main.PIPE_CLOSED, main.TERMINATED)
     assert told == {0, 1, *codes}
+
+
+def test_options_that_pages_name_exist() -> None:
+    known = get_command(main.app).commands  # type: ignore[attr-defined]
+    options = {
+        name: {"--help"} | {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+        for name, command in known.items()
+    }
+    named = 0
+    for page in [ROOT / "README.md", *pages_in(ROOT / "docs")]:
+        for name, rest in re.findall(r"(?:[`$] ?|&& )treelet ([a-z]+)( [^`\n|]*)?", page.read_text(encoding="utf-8")):
+            assert name in options, f"{page.name}: there is no command {name}"
+            wrong = set(re.findall(r"(?<!\S)--[\w-]+", rest)) - options[name]
+            assert not wrong, f"{page.name}: {name} has no {wrong}"
+            named += 1
+    assert named > 50

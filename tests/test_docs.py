@@ -17,6 +17,7 @@ from _frame.contents import pages_in
 from conftest import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *pages_in(ROOT / "docs")]
+WITH_COMMANDS = [ROOT / "docs" / "start.md"]  # its commands make files for its blocks: test_command_line_page runs both
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^ *(```+|~~~+) *(\S*)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
@@ -61,6 +62,8 @@ def test_python_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     fences = [match[2] for match in FENCE.finditer(page.read_text(encoding="utf-8"))]
     assert len(fences) % 2 == 0, "a block is not closed"
+    if page in WITH_COMMANDS:
+        return
     assert run_blocks(page) == sum(language in ("python", "py", "python3") for language in fences), (
         "a python block was not recognised: write ```python at the start of a line"
     )
@@ -71,6 +74,25 @@ def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     missing = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
     assert not missing
+
+
+ANCHOR = re.compile(r"\]\(([^)#:]*)#([^)]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which headings are linked to."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_headings(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    found = [(page.parent / name if name else page, anchor) for name, anchor in ANCHOR.findall(text)]
+    assert [
+        (target.name, name) for target, name in found if target.suffix == ".md" and name not in anchors(target)
+    ] == []
 
 
 PATH = re.compile(r"`([\w./-]+(?:/|\.(?:py|pyi|hpp|cpp|md)))`")
@@ -94,6 +116,28 @@ def test_paths_that_are_named_exist(name: str) -> None:
     assert [path for path in found if not is_there(path)] == []
     assert not is_there("src/treelet/nowhere.py")
     assert not is_there("nowhere.py")
+
+
+FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def strange_figures(row: str) -> list[str]:
+    """The figures of a table's row that are not in the page that the row links to."""
+    page = LINK.findall(row)[-1]
+    known = set(FIGURE.findall((ROOT / page).read_text(encoding="utf-8")))
+    return [figure for figure in FIGURE.findall(row.rpartition("](")[0]) if figure not in known]
+
+
+def test_figures_of_the_readme_are_those_of_the_pages() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "](docs/" in line]
+    assert len(rows) >= 6
+    assert {row: strange for row in rows if (strange := strange_figures(row))} == {}
+    assert strange_figures(rows[0].replace("75.8", "75.9")) == ["75.9"]
+    claims = re.search(r"Of (\d+) claims, (\d+) hold here, (\d+) hold in part and (\d+) do not", text)
+    index = (ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8")
+    assert claims
+    assert "Of {} claims: {} holds, {} partly, {} not.".format(*claims.groups()) in index
 
 
 def test_readme_and_kernels_have_examples() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
 from itertools import pairwise
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from treelet.datasets import flights
 from treelet.explain import growing, shared_fragments
+from treelet.explain.sides import Found, Grown
 from treelet.testing import reference
 from treelet.testing.strategies import trees
 
@@ -165,13 +167,14 @@ def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "power", lambda base, exponent: 1e308)
+    huge = Found([Grown(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
+    monkeypatch.setattr(import_module("treelet.explain.fragments"), "fragments", lambda *given: huge)
     with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
         shared_fragments("(S (A a) (A a))", "(S (A a) (A a))", tl.SubsetTree(lam=1))
 
 
 def test_refuses_what_has_no_fragments() -> None:
-    with pytest.raises(tl.errors.InputTypeError, match="Subtree, SubsetTree and PartialTree"):
+    with pytest.raises(tl.errors.InputTypeError, match="Subtree, SubsetTree, PartialTree, ForestKernel"):
         shared_fragments("(A a)", "(A a)", tl.SubsetTree() + 1)
     with pytest.raises(tl.errors.InputTypeError, match="not for Smoothed"):  # words that are alike are no fragments
         shared_fragments("(N cat)", "(N dog)", tl.Smoothed({"cat": [1, 0], "dog": [0.9, 0.1]}))

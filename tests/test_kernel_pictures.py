@@ -32,7 +32,11 @@ def test_pictures_are_current(name: str) -> None:
 
 def test_every_picture_is_drawn_and_shown() -> None:
     assert sorted(file.stem for file in FOLDER.iterdir()) == sorted(TOOL.SHEETS)
-    pages = [ROOT / "docs" / "kernels.md", *sorted((ROOT / "docs" / "kernels").glob("*.md"))]
+    pages = [
+        ROOT / "docs" / "index.md",
+        ROOT / "docs" / "kernels.md",
+        *sorted((ROOT / "docs" / "kernels").glob("*.md")),
+    ]
     shown = "".join(page.read_text(encoding="utf-8") for page in pages)
     assert [name for name in TOOL.SHEETS if f"images/kernels/{name}.svg" not in shown] == []
 

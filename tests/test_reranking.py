@@ -14,10 +14,11 @@ from conftest import nbest_lines
 from treelet.datasets import flights
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.learn import RankSVM, VotedPerceptron
+from treelet.parsing.chart import NO_PARSE
 from treelet.tasks import CandidateParses, Reranker
 from treelet.tasks.rerank_job import Setting, grid, parts_of_lists, parts_of_treebank, rerank
 from treelet.tasks.rerank_parts import part_sizes, without_twins
-from treelet.tasks.reranking import NO_PARSE, random_split, reranking_kernel
+from treelet.tasks.reranking import random_split, reranking_kernel
 
 GOLD = ["(S (A (B x)) (C y))", "(S (B u) (C v))"]
 TREES = ["(S (B x) (C y))", GOLD[0], "(S (A (B x) (C y)))", "(S (A (B u)) (C v))", GOLD[1]]

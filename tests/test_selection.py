@@ -446,3 +446,10 @@ def test_no_module_imports_private_names_of_another() -> None:
                     if name.name[:1] == "_" and name.name not in ("_core", "__version__")
                 ]
                 assert not private, f"{file} imports {private} of {node.module}"
+
+
+def test_a_trial_is_shown_in_a_line() -> None:
+    found = select([tl.SubsetTree(0.3)], BANK, LABELS, grid={"C": [2.0]}, cv=2)
+    shown = repr(found.best)
+    assert shown.startswith("Trial(kernel=SubsetTree(lam=0.3), parameters={'C': 2.0}, by_fold=(")
+    assert "array" not in shown

@@ -50,8 +50,8 @@ def test_a_page_that_no_list_names_is_found(tmp_path: Path) -> None:
 
 
 def test_lists_become_the_sidebar_under_their_headings() -> None:
-    text = "# How to\n\n- [`a` first](a.md)\n\n## More\n\n- [B](b.md): text\n- text [C](c.md)\n"
-    assert listed(text) == {"": [("a first", "a")], "More": [("B", "b")]}
+    text = "# How to\n\n- [`a` first](a.md)\n\n## More\n\n- [B](b.md): text\n- text [C](c.md)\n\n| x | [d](k/d.md) |\n| [e](e.md) | x |\n"
+    assert listed(text) == {"": [("a first", "a")], "More": [("B", "b"), ("d", "k/d")]}
     made = table_of_contents("how-to", text)
     assert ":caption: More\n\nB <b>\n" in made
     assert "C <c>" not in made
@@ -103,6 +103,16 @@ def test_every_public_name_has_one_page() -> None:
     folder = Path(treelet.__file__).parent
     packages = {one.parent.name for one in folder.glob("*/__init__.py")} - {"cli", "device"}
     assert packages <= set(api.PACKAGES)
+
+
+def test_modules_that_pages_name_are_in_the_reference() -> None:
+    known = set(api.pages())
+    text = "".join(page.read_text(encoding="utf-8") for page in pages_in(DOCS))
+    named = set(re.findall(r"from treelet\.(\w+\.[\w.]+) import", text))
+    assert len(named) > 3
+    public = {name for of in api.PACKAGES for name in api.names_of(of)}
+    for module, names in re.findall(r"from treelet\.(\w+\.[\w.]+) import ([\w, ]+)", text):
+        assert f"treelet.{module}" in known or {one.strip() for one in names.split(",")} <= public, module
 
 
 def test_every_public_name_says_what_it_is() -> None:

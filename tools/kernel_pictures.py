@@ -22,7 +22,7 @@ from treelet.explain.svg import escaped
 from treelet.kernels import Kernel
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images" / "kernels"
-WIDTH, MARGIN, GAP = 880.0, 14.0, 14.0
+WIDTH, MARGIN, GAP = 700.0, 12.0, 10.0
 FONT, SMALL, HEADING = 13.0, 12.0, 14.0
 BELOW = 14.0  # of a drawing, that nothing is in
 INK, GREY, BLUE, PALE = "#1b1b1b", "#667077", "#0072b2", "#e8f1f9"
@@ -180,6 +180,18 @@ def forest() -> str:
     return sheet(("A packed forest of two trees", [drawn(packed, scale=0.8)]), (heading, parts))
 
 
+def front() -> str:
+    """For those who see it for the first time: no weights."""
+    rome = "(SBARQ (WHADVP (WRB where)) (SQ (VBZ is) (NP (NNP Rome))))"
+    mozart = "(SBARQ (WHADVP (WRB where)) (SQ (VBD was) (NP (NNP Mozart)) (VP (VBN born))))"
+    shared = [tree for tree, _, _ in weighted(rome, mozart, lambda lam, _: tl.SubsetTree(lam))]
+    return sheet(
+        ("Two questions", [drawn(tree) for tree in (rome, mozart)]),
+        (f"The {len(shared)} pieces that they share", [drawn(tree) for tree in shared]),
+        width=720,
+    )
+
+
 def overview() -> str:
     kernels: list[tuple[str, Callable[[float, float], Kernel]]] = [
         ("complete subtrees (ST)", lambda lam, _: tl.Subtree(lam)),
@@ -234,7 +246,7 @@ def tagging() -> str:
     return sheet(
         ("Two tagged sequences", [part(tuple(first), True, ""), part(tuple(second), True, "")]),
         (f"The {len(parts)} features of the first; {common} of them, in blue, are the second's too", parts),
-        width=720,
+        width=700,
     )
 
 
@@ -333,6 +345,7 @@ def vectors() -> str:
 
 
 SHEETS: dict[str, Callable[[], str]] = {
+    "front": front,
     "overview": overview,
     "subtree": subtree,
     "subset-tree": subset_tree,

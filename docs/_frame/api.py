@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import treelet
 from _frame.docstrings import literal_blocks
+from treelet.lazy import names_in_stub
 
 PACKAGES = {  # in the order of the road that data takes
     "formats": "File formats",
@@ -25,7 +27,13 @@ PACKAGES = {  # in the order of the road that data takes
     "testing": "Checks for code of one's own",
     "errors": "Errors",
 }
-BESIDE = {"testing": ["strategies"]}  # modules that their package does not import itself
+BESIDE = {  # modules that pages name and their packages do not import themselves
+    "explain": ["web.pictures", "widget"],
+    "learn": ["selection"],
+    "tasks": ["role_kernels"],
+    "testing": ["strategies"],
+}
+AT_THE_TOP = names_in_stub(treelet.__file__)
 VALUES = {  # what has no docstring of its own
     "treelet.formats.FORMATS": "Every format that is known, by its name: `register` adds to it.",
     "treelet.metrics.PLAIN": "Every constituent counts, with its label as it is.",
@@ -39,24 +47,25 @@ def package(name: str) -> ModuleType:
 
 
 def names_of(name: str) -> list[str]:
+    """What a package has: what it lists, what the top of treelet takes from its modules, modules of its own."""
     module = package(name)
     names = getattr(module, "__all__", None) or [
         key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
     ]
-    return sorted(set(names) | set(BESIDE.get(name, [])), key=lambda one: (one.lower(), one))
+    top = [one for one, home in AT_THE_TOP.items() if home.startswith(f"treelet.{name}.")]
+    return sorted({*names, *top, *BESIDE.get(name, [])}, key=lambda one: (one.lower(), one))
 
 
 def full_name(of: str, name: str) -> str:
     """The shortest way to a name: from the top of the package where that has it."""
-    home = package(of)
-    short = name in treelet.__all__ and getattr(treelet, name) is getattr(home, name, None)
-    return f"treelet.{name}" if short else f"treelet.{of}.{name}"
+    home = AT_THE_TOP.get(name, "")
+    return f"treelet.{name}" if f"{home}.".startswith(f"treelet.{of}.") else f"treelet.{of}.{name}"
 
 
 def value_of(of: str, name: str) -> Any:
     if name in BESIDE.get(of, []):
         return package(f"{of}.{name}")
-    return getattr(package(of), name)
+    return getattr(treelet, name) if full_name(of, name) == f"treelet.{name}" else getattr(package(of), name)
 
 
 def kind_of(value: Any) -> str:
@@ -94,6 +103,7 @@ def pages() -> dict[str, str]:
     return made
 
 
+@cache
 def known_names() -> dict[str, str]:
     """What docstrings may call a name, and its full name; what the top of the package has comes before the rest."""
     found: dict[str, str] = {}
@@ -129,22 +139,17 @@ def _reference(full: str, kind: str, text: str) -> str:
 def _index() -> str:
     lines = [
         *_heading("The API"),
-        "Every public name, from its docstring. ``import treelet as tl`` has the names of the first table; what is rarer is in its",
-        "package: ``from treelet.structures import TaggedBank``.",
+        "Every public name, from its docstring. Those of the first tables are there after ``import treelet as tl``; what is rarer is",
+        "in its package: ``from treelet.structures import TaggedBank``.",
         "",
-        *_heading("Packages", "-"),
-        *_table(
-            [
-                (f":doc:`treelet.{of} <{of}>`", f"{title}. {summary(package(of), 'module')}")
-                for of, title in PACKAGES.items()
-            ]
-        ),
         *_heading("At the top", "-"),
     ]
     for of, title in PACKAGES.items():
         short = [name for name in names_of(of) if full_name(of, name) == f"treelet.{name}"]
         if short:
             lines += [f".. rubric:: {title}", "", *_rows(of, short)]
+    packages = [(f":doc:`treelet.{of} <{of}>`", summary(package(of), "module")) for of in PACKAGES]
+    lines += [*_heading("Packages", "-"), *_table(packages)]
     return "\n".join(lines + _toctree([f"treelet.{of} <{of}>" for of in PACKAGES])) + "\n"
 
 
@@ -184,6 +189,37 @@ def _name(of: str, name: str) -> str:
     if kind == "data":
         return "\n".join([*lines, f".. py:data:: {name}", "", f"   {VALUES[full]}", ""])
     lines += [f".. auto{kind}:: {name}"]
-    if kind in ("class", "exception"):
-        lines += ["   :members:", "   :inherited-members:", "   :show-inheritance:"]
+    if kind == "exception":
+        lines += ["   :show-inheritance:"]
+    elif kind == "class":
+        value = value_of(of, name)
+        base = public_base(value)
+        if shown := members(value, base):
+            lines += [f"   :members: {', '.join(shown)}"]
+        if base:
+            lines += ["", f"It also has all that :py:obj:`{base.__name__} <{known_names()[base.__name__]}>` has."]
     return "\n".join([*lines, ""])
+
+
+def members(value: type, base: type | None) -> list[str]:
+    """What is shown of a class: what has a docstring and is ours; where it derives from a class with a page, only its own."""
+    found = {}
+    for one in reversed([value] if base else value.__mro__):
+        if one.__module__.startswith("treelet"):
+            found |= vars(one)
+    return [name for name, member in found.items() if _is_told(name, member)]
+
+
+def _is_told(name: str, member: Any) -> bool:
+    public = name == "__call__" or not name.startswith("_")
+    public &= not (name.startswith("set_") and name.endswith("_request"))  # scikit-learn's
+    field = type(member).__name__ == "_tuplegetter"  # has a docstring that says nothing
+    return public and hasattr(member, "__get__") and not field and bool(member.__doc__)
+
+
+def public_base(value: type) -> type | None:
+    """The nearest class that this one derives from and that has a page: what both have stands there."""
+    known = known_names()
+    return next(
+        (base for base in value.__mro__[1:] if base.__name__ in known and base.__module__.startswith("treelet")), None
+    )

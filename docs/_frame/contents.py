@@ -21,19 +21,21 @@ FOLDERS = {"decisions/README"}  # these list all that is beside them
 MADE = {"reference": ["api/index", "api/commands"]}  # by docstrings and commands, as Sphinx starts
 
 HEADING = re.compile(r"^## +(.+?) *$")
-ITEM = re.compile(r"^[-*] +\[([^\]]+)\]\(([^)#:]+)\.(?:md|ipynb)\)")
+LINK = r"\[([^\]]+)\]\(([^)#:]+)\.(?:md|ipynb)\)"
+ITEM = re.compile(rf"^(?:[-*] +{LINK}|\|.*\| *{LINK} *\|$)")  # a list's item begins with it, a table's row ends with it
 FENCED = re.compile(r"^ *(```+|~~~+).*?^ *\1 *$", re.MULTILINE | re.DOTALL)
 
 
 def listed(text: str) -> dict[str, list[tuple[str, str]]]:
-    """A page's list items that begin with a link to a page, under their headings: titles, and pages without their ends."""
+    """The pages that a section's lists and tables name, under their headings: titles, and pages without their ends."""
     found: dict[str, list[tuple[str, str]]] = {}
     heading = ""
     for line in FENCED.sub("", text).splitlines():
         if match := HEADING.match(line):
             heading = match[1]
         elif match := ITEM.match(line):
-            found.setdefault(heading, []).append((match[1].replace("`", ""), match[2]))
+            title, page = match[1] or match[3], match[2] or match[4]
+            found.setdefault(heading, []).append((title.replace("`", ""), page))
     return found
 
 

@@ -5,17 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from docutils import nodes
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
+from sphinx.util import logging
+
+LOGGER = logging.getLogger(__name__)
+
+
+def _mathml(node: Any, *, block: bool) -> str:
+    try:
+        return str(tex2mathml(node.astext(), as_block=block))
+    except MathError as error:
+        LOGGER.warning("this formula cannot be shown: %s", error, location=node)
+        return ""
 
 
 def _inline(self: Any, node: Any) -> None:
-    self.body.append(tex2mathml(node.astext()))
+    self.body.append(_mathml(node, block=False))
     raise nodes.SkipNode
 
 
 def _block(self: Any, node: Any) -> None:
-    self.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    self.body.append(f'<div class="math">{_mathml(node, block=True)}</div>')
     raise nodes.SkipNode
 
 

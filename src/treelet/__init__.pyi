@@ -1,6 +1,6 @@
 """What users type, listed once: type checkers and editors read this file, and so does `__init__.py`.
 
-A name that stands here is loaded from its package when it is first used. At most 47: what is rarer is in its package.
+A name that stands here is loaded from its package when it is first used. At most 49: what is rarer is in its package.
 """
 
 from treelet import (
@@ -17,7 +17,13 @@ from treelet import (
     testing as testing,
 )
 from treelet.errors import TreeletError as TreeletError
-from treelet.explain import explain as explain, shared_fragments as shared_fragments, top_fragments as top_fragments
+from treelet.explain import (
+    diff as diff,
+    explain as explain,
+    shared_fragments as shared_fragments,
+    top_fragments as top_fragments,
+)
+from treelet.explain.features import FragmentFeatures as FragmentFeatures
 from treelet.gram import gram as gram, lazy_gram as lazy_gram, nearest as nearest
 from treelet.kernels import (
     Bag as Bag,

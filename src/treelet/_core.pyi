@@ -259,6 +259,27 @@ class PartialTreeColumns:
     @property
     def bytes(self) -> int: ...
 
+class FragmentMatcher:
+    """Counts given fragments in trees."""
+
+    def __init__(self, patterns: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], kind: str, leaves: bool, lam: float) -> None: ...
+
+    def rows(self, store: Store, trees: NodeWeights, factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, unit: bool = False) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+        """Starts of rows, columns and values."""
+
+class HashedFragments:
+    """All small fragments of trees, as coordinates by a hash."""
+
+    def __init__(self, kind: str, leaves: bool, lam: float, mu: float, size: int, depth: int, columns: int, most: int) -> None: ...
+
+    def rows(self, store: Store, trees: NodeWeights, unit: bool) -> tuple[tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]], int]:
+        """
+        Starts of rows, columns and values; and how many distinct subtrees have too many fragments.
+        """
+
+    def columns(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """The coordinates of fragments."""
+
 class Forest:
     """
     A packed forest: nodes in topological order, hyper-edges grouped by head.
@@ -372,6 +393,9 @@ class ForestStore:
     @staticmethod
     def of_forests(forests: Sequence[Forest]) -> tuple[ForestStore, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
 
+    def nodes_of(self, forest: Forest) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
+        """What each node of a forest is here; -1 if it is not."""
+
     def forest(self, root: int) -> Forest:
         """The forest below a root, its words counted from 0."""
 
@@ -402,6 +426,21 @@ class ForestColumns:
 
     @property
     def bytes(self) -> int: ...
+
+def subset_trees(store: Store, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float, max_depth: int, leaves: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The subset trees of the largest value that all sides have."""
+
+def forest_subset_trees(store: ForestStore, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float, leaves: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The same of forests."""
+
+def tag_runs(store: Store, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The same of runs of tags, each with its word or without."""
+
+def partial_trees(store: Store, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float, mu: float, leaves: bool) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The same of partial trees."""
+
+def subsequences(store: Store, nodes: Sequence[Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]], values: Sequence[Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], limit: int, steps: int, lam: float, length: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], bool, bool]:
+    """The same of subsequences of one length, with gaps."""
 
 class Grammar:
     """A binarised weighted grammar, ready for charts."""

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from treelet.errors import NotEnoughMemoryError
@@ -20,17 +21,11 @@ def available() -> int:
 
     Looked up four times a second at most.
     """
-    global _known
-    now = time.monotonic()
-    if now >= _known[0]:
-        _known = now + 0.25, _looked_up()
-    return _known[1]
+    return _looked_up(int(4 * time.monotonic()))
 
 
-_known = (0.0, 0)
-
-
-def _looked_up() -> int:
+@lru_cache(1)
+def _looked_up(when: int) -> int:
     found = [sys.maxsize]
     with suppress(OSError, ValueError, StopIteration), open("/proc/meminfo", encoding="ascii") as lines:
         found.append(1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")))

@@ -115,6 +115,14 @@ def in_parts(n: int, part: Callable[[int, int], NDArray[np.float64]]) -> NDArray
     return out
 
 
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """In here BLAS starts no threads: ours do the work, and what it sums up is the same to the bit however many they are."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
+    return limits
+
+
 # --- how far it is ------------------------------------------------------------------------------------------------
 
 

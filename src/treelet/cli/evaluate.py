@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json as json_format
-import math
 import shutil
 import time
 import warnings
@@ -24,9 +23,7 @@ from treelet.errors import ParameterError, UnseenLabelWarning
 if TYPE_CHECKING:
     from treelet.learn.deciding import SavedPredictor
 
-Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
 PICTURES = (".png", ".pdf", ".svg")
-FIELDS = ("precision", "recall", "f1")
 CONFUSIONS = 20  # listed where the table is too wide
 
 
@@ -84,13 +81,25 @@ def _measured(predictor: SavedPredictor, found: examples.Examples, query: str) -
     """The figures of a task."""
     if predictor.task == "classify":
         return _classified(predictor, found)
+    from treelet.metrics.predictions import order_figures, value_figures
+
     truth = learning.values_of(found)
     queries = learning.queries_of(found, query) if predictor.task == "rank" else None
     values = predictor.predict(examples.for_model(predictor, found)).tolist()
-    return learning.value_figures(truth, values) if queries is None else learning.order_figures(truth, values, queries)
+    return value_figures(truth, values) if queries is None else order_figures(truth, values, queries)
 
 
 def _classified(classifier: Any, found: examples.Examples) -> dict[str, Any]:
+    from treelet.formats import label_text
+    from treelet.metrics.predictions import class_figures
+
+    truth, known = checked_labels(classifier, found)
+    guessed = [label_text(name) for name in scored(classifier, examples.for_model(classifier, found))[0]]
+    return class_figures(truth, guessed, known)
+
+
+def checked_labels(classifier: Any, found: examples.Examples) -> tuple[list[str], list[str]]:
+    """The labels of a file, and those that a classifier knows; an error if it knows none of these, a warning if not all."""
     from treelet.formats import label_text
     from treelet.learn.deciding import Unseen
 
@@ -98,14 +107,12 @@ def _classified(classifier: Any, found: examples.Examples) -> dict[str, Any]:
     truth = found.needed_labels()
     if found.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
         raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
-    data = examples.for_model(classifier, found)
     unseen = Unseen.of(truth, known)
     if unseen.all:
         raise ParameterError(f"{found.file}: {unseen}; is it the right file, and are these its labels?")
     if unseen.counts:
         warnings.warn(f"{found.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
-    guessed = [label_text(name) for name in scored(classifier, data)[0]]
-    return compared(truth, guessed, known)
+    return truth, known
 
 
 def _check_picture(picture: str) -> None:
@@ -113,55 +120,6 @@ def _check_picture(picture: str) -> None:
         raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg")
     if importlib.util.find_spec("matplotlib") is None:
         raise ParameterError("--picture needs matplotlib, which is not installed: pip install 'treelet[viz]'")
-
-
-# --- numbers ------------------------------------------------------------------------------------------------------
-
-
-def wilson(right: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a proportion by E. B. Wilson (1927), which also holds near 0 and 1."""
-    share, wide = right / n, Z * Z / n
-    middle = (share + wide / 2) / (1 + wide)
-    half = Z / (1 + wide) * math.sqrt(share * (1 - share) / n + wide / (4 * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def compared(truth: list[str], guessed: list[str], known: list[str]) -> dict[str, Any]:
-    """Accuracy, figures by class, averages and confusions.
-
-    Classes are those that occur, in the file or among the guesses; a label that the model does not know counts as any
-    other, and is never guessed.
-    """
-    import numpy as np
-
-    from treelet.learn.deciding import Unseen
-
-    occurring = set(truth) | set(guessed)
-    names = [name for name in known if name in occurring] + sorted(set(truth) - set(known))
-    place = {name: number for number, name in enumerate(names)}
-    matrix = np.zeros((len(names), len(names)), np.int64)
-    np.add.at(matrix, ([place[label] for label in truth], [place[label] for label in guessed]), 1)
-    counts = zip(np.diag(matrix).tolist(), matrix.sum(axis=0).tolist(), matrix.sum(axis=1).tolist(), strict=True)
-    by_class = {name: {**_figures(*count), "support": count[2]} for name, count in zip(names, counts, strict=True)}
-    right = int(np.trace(matrix))
-    return {
-        "examples": len(truth),
-        "correct": right,
-        "accuracy": right / len(truth),
-        "interval": wilson(right, len(truth)),
-        "classes": by_class,
-        "macro": {field: float(np.mean([figures[field] for figures in by_class.values()])) for field in FIELDS},
-        "micro": _figures(right, len(truth), len(truth)),
-        "unknown": Unseen.of(truth, known).counts,
-        "confusion": {"labels": names, "matrix": matrix.tolist()},
-    }
-
-
-def _figures(right: int, guessed: int, true: int) -> dict[str, float]:
-    from treelet.metrics.relations import Score
-
-    score = Score(right, guessed, true)
-    return {field: getattr(score, field) / 100 for field in FIELDS}
 
 
 # --- in the terminal ----------------------------------------------------------------------------------------------

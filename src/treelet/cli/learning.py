@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ def _macro_f1() -> Any:
 
 
 def _correlation() -> Any:
+    from treelet.metrics.predictions import pearson
+
     return lambda estimator, X, y: pearson(y, estimator.predict(X))
 
 
@@ -102,52 +104,3 @@ def queries_of(found: Examples, name: str) -> list[str]:
             f"another; SVM-Light-TK has qid:N, KeLP |BS:{name}|, for tables there is --option query_column=); {there}"
         )
     return found.strings[name]
-
-
-# --- how good it is -----------------------------------------------------------------------------------------------
-
-
-def pearson(first: Any, second: Any) -> float:
-    """The correlation of two lists of numbers; 0 where one of them does not vary."""
-    import numpy as np
-
-    a, b = np.asarray(first, float) - np.mean(first), np.asarray(second, float) - np.mean(second)
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / size if size > 0 else 0.0
-
-
-def value_figures(truth: Sequence[float], guessed: Sequence[float]) -> dict[str, Any]:
-    """How near predicted values are."""
-    import numpy as np
-
-    wrong = np.asarray(guessed) - np.asarray(truth)
-    spread = float(np.var(truth))
-    return {
-        "examples": len(truth),
-        "rmse": float(np.sqrt(np.mean(wrong**2))),
-        "mean_absolute_error": float(np.mean(np.abs(wrong))),
-        "correlation": pearson(truth, guessed),
-        "r2": 1 - float(np.mean(wrong**2)) / spread if spread > 0 else None,
-    }
-
-
-def order_figures(truth: Sequence[float], scores: Sequence[float], queries: Sequence[str]) -> dict[str, Any]:
-    """How well scores order the candidates of each query."""
-    import numpy as np
-
-    from treelet.metrics import mean_kendall_tau
-
-    rows: dict[str, list[int]] = {}
-    for row, query in enumerate(queries):
-        rows.setdefault(query, []).append(row)
-    good, given = np.asarray(truth), np.asarray(scores)
-    numbers = np.empty(len(queries), np.intp)
-    for number, members in enumerate(rows.values()):
-        numbers[members] = number
-    tops = [good[members][given[members].argmax()] == good[members].max() for members in rows.values()]
-    return {
-        "examples": len(truth),
-        "queries": len(rows),
-        "tau": float(mean_kendall_tau(given, good, numbers)),
-        "best_first": float(np.mean(tops)),
-    }

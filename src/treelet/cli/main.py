@@ -15,7 +15,21 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import treelet
-from treelet.cli import compare, convert, doctor, evaluate, gram, nearest, parse, predict, rerank, train
+from treelet.cli import (
+    compare,
+    convert,
+    diff,
+    doctor,
+    evaluate,
+    explain,
+    explore,
+    gram,
+    nearest,
+    parse,
+    predict,
+    rerank,
+    train,
+)
 from treelet.cli.overwriting import check_files
 from treelet.cli.wording import in_command_words, way_out
 from treelet.errors import TreeletError
@@ -122,7 +136,21 @@ def _root(
     """Compare trees by the pieces they share."""
 
 
-for module in (gram, train, predict, evaluate, compare, nearest, parse, rerank, convert, doctor):
+for module in (
+    gram,
+    train,
+    predict,
+    evaluate,
+    explain,
+    compare,
+    diff,
+    nearest,
+    parse,
+    rerank,
+    explore,
+    convert,
+    doctor,
+):
     app.command(module.__name__.rpartition(".")[2], cls=Command)(module.command)
 
 

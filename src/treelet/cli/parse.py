@@ -156,7 +156,7 @@ def command(
         stream = stack.enter_context(open_target(output)) if parsing else sys.stdout
         drawing = stack.enter_context(files.whole_file(Path(picture))) if picture is not None else None
         if grammar is not None:
-            chosen = _load(grammar)
+            chosen = load_grammar(grammar)
         else:
             from treelet.parsing import PCFG
             from treelet.structures import read_trees
@@ -237,7 +237,8 @@ def _is_json(file: str) -> bool:
     return unpacked_name(file).suffix.lower() == ".json"
 
 
-def _load(file: str) -> PCFG:
+def load_grammar(file: str) -> PCFG:
+    """A grammar from a file, JSON or text; what is odd about it is noted on the standard error."""
     from treelet.parsing import PCFG
 
     with warnings.catch_warnings(record=True) as noted:

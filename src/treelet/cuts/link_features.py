@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from itertools import combinations
 
@@ -79,6 +80,26 @@ def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
         "link_length_type": [(right - left, kind) for left, right, kind in links],
         "link_bigram": [(one, other) for ends in own for (_, one), (_, other) in combinations(ends, 2)],
     }
+
+
+def feature_words(parse: Dependencies) -> dict[str, list[tuple[int, ...]]]:
+    """Which words each feature of `feature_sequences` is about, by number: those of its link, or the one that it is of.
+
+    >>> from treelet import Dependencies
+    >>> parse = Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (1, 2, "MVa")])
+    >>> feature_words(parse)["link_type"], feature_words(parse)["link_bigram"]
+    ([(0, 1), (1, 2)], [(1,)])
+    """
+    ends: list[tuple[int, ...]] = [(left, right) for left, right, _ in parse.links]
+    links = Counter(word for pair in ends for word in pair)
+    one: dict[str, list[tuple[int, ...]]] = {
+        "word_tag": [(word,) for word in range(len(parse.words))],
+        "word_link_type": [(word,) for word in range(len(parse.words)) for _ in range(links[word])],
+        "link_bigram": [
+            (word,) for word in range(len(parse.words)) for _ in range(links[word] * (links[word] - 1) // 2)
+        ],
+    }
+    return {name: one.get(name, ends) for name in FEATURES}
 
 
 def as_sequencebank(examples: object) -> SequenceBank:

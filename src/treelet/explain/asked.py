@@ -8,12 +8,14 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from treelet import _core
 from treelet.errors import InputTypeError, ParameterError
-from treelet.explain.sides import FRAGMENTS, has_fragments
-from treelet.kernels.base import Vector
+from treelet.explain.sides import LISTED, is_listed
+from treelet.kernels.base import Matrix, Vector
 from treelet.learn.model import CompressedModel
-from treelet.learn.terms import GraphTerm, Term
+from treelet.learn.terms import GraphTerm, Term, node_weights
 
 SHOWN = 10  # classes, in a message
 
@@ -49,24 +51,35 @@ class Asked:
 
 
 def _is_listed(term: Term) -> bool:
-    return isinstance(term, GraphTerm) and has_fragments(term.part.place.kernel)
+    return isinstance(term, GraphTerm) and is_listed(term.part.place.kernel)
+
+
+def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:
+    """The weights of distinct subtrees for some sums of outputs, a row each."""
+    roots = term.at_roots
+    rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
+    mixed = sp.csr_array(sp.csr_array(mixes) @ rows)
+    mixed.eliminate_zeros()
+    return _core.NodeWeights.spread(*term.graph.columns, node_weights(mixed))
 
 
 def asked(model: Any, output: Any, examples: Sequence[Any] = ()) -> Asked:
     """The function of `output`: of a class, or the number of one of several outputs.
 
-    Without `output`, the class that is predicted for the first example; of two classes, the second, if there is no example.
+    Of two classes, in a tuple, the difference. Without `output`, the class that is predicted for the first example; of two classes, the second, if there is no example.
     """
     compressed = model if isinstance(model, CompressedModel) else _fitted(model)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
-            f"fragments are listed for models of {FRAGMENTS}, of their sums, multiples and normalised forms, also on columns; "
+            f"fragments are listed for models of {LISTED}, of their sums, multiples and normalised forms, also on columns; "
             f"not for {compressed.kernel!r}"
         )
     if (classes := getattr(model, "classes_", None)) is not None:
         names = classes.tolist()
-        label = _label(model, names, output, examples)
-        mix = _mix(names.index(label), len(names), model.multi_class_)
+        pair = isinstance(output, tuple) and len(output) == 2 and output not in names
+        labels = [_label(model, names, one, examples) for one in (output if pair else [output])]
+        mixes = [_mix(names.index(label), len(names), model.multi_class_) for label in labels]
+        label, mix = (tuple(labels), mixes[0] - mixes[1]) if pair else (labels[0], mixes[0])
     else:
         label = _number(compressed.outputs, output)
         mix = np.eye(compressed.outputs)[label]

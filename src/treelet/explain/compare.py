@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from treelet.errors import InputTypeError, TreeError
 from treelet.explain.drawing import Drawing
-from treelet.explain.layout import Graph
-from treelet.explain.svg import Picture
-from treelet.structures import Forest, Tree
+from treelet.explain.shaded import Shade, ShadedPicture
+from treelet.structures import Tree
 
 WRONG, NEW = "*", "+"
 COLOURS = {WRONG: "\x1b[1;31m", NEW: "\x1b[1;32m"}
@@ -127,30 +126,11 @@ def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = 
     1
     """
     parse, marks, _ = _compared(tree, gold, other, new)
-    shades: dict[Span, list[str]] = {}
-    for place, mark in zip(_places(parse), marks, strict=True):
-        if place.node.children:
-            shades.setdefault(place.span, []).append(mark)
-    return Drawing(_MarkedPicture(Graph(Forest.from_tree(parse)), shades).svg())
-
-
-class _MarkedPicture(Picture):
-    def __init__(self, graph: Graph, shades: dict[Span, list[str]]) -> None:
-        super().__init__(graph, "")
-        self.marks: dict[int, str] = {}
-        for node in reversed(range(len(graph.nodes))):  # heads come after their tails
-            label, begin, end = graph.nodes[node]
-            if node in graph.own and (left := shades.get((label, begin, end))):
-                self.marks[node] = left.pop(0)
-
-    def _node(self, node: int) -> list[str]:
-        lines = super()._node(node)
-        if node in self.marks:
-            fill, line = SHADES[self.marks[node]]
-            shape = next(k for k, text in enumerate(lines) if text.startswith("<rect "))
-            head = lines[shape].partition(' fill="')[0]
-            lines[shape] = f'{head} fill="{fill}" stroke="{line}" stroke-width="2.2"/>'
-        return lines
+    shades = [
+        Shade(*SHADES[mark], wide=2.2) if place.node.children else None
+        for place, mark in zip(_places(parse), marks, strict=True)
+    ]
+    return Drawing(ShadedPicture(parse, shades).svg())
 
 
 # --- what is compared ---------------------------------------------------------------------------------------------

@@ -8,45 +8,48 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from treelet.kernels import Kernel
-from treelet.structures import Tree
 
 LINES = 10  # of an explanation that is printed
 
 
 class FragmentShare(NamedTuple):
-    """A fragment of a tree, and its share of the score.
+    """A fragment of an example, and its share of the score.
 
     Attributes
     ----------
-    tree : Tree
-        The fragment. A node without children is a word, or a node that the fragment does not expand.
+    tree : Tree, Run, Spaced or Window
+        The fragment. Of trees and forests, a tree: a node without children is a word, or a node that the fragment does not expand.
+        Of `Tagging` a run of tags, of `Subsequence` features with others between them, of `Locality` what is equal in a window: these
+        are small values that print as one would write them.
     share : float
         What it adds to the score.
     kernel : Kernel
         The summand of the model's kernel that sees it.
     column : str, int, tuple or None
-        The column that it is in, where examples have several; None where they are trees.
+        The column that it is in, where examples have several; None where they have none.
     """
 
-    tree: Tree
+    tree: Any
     share: float
     kernel: Kernel
     column: Any = None
 
 
 class NodeShare(NamedTuple):
-    """A node of a tree, and its share of the score: that of all fragments rooted there.
+    """A place of an example, and its share of the score: that of all fragments rooted there.
 
     Attributes
     ----------
-    tree : Tree
-        The node, with what is below it.
+    tree : Tree, ForestNode, Word or Feature
+        Of a tree, the node with what is below it. Of a forest, the node. Of a tagged sequence, the word: its runs are those that begin
+        with it. Of sequences of features, the feature: its window, or the subsequences that begin with it. Of a dependency parse,
+        the word, with what its features come to: those of a link belong to both its words, half to each.
     share : float
     column : str, int, tuple or None
         As for `FragmentShare`.
     """
 
-    tree: Tree
+    tree: Any
     share: float
     column: Any = None
 
@@ -77,8 +80,9 @@ class Explanation:
     others : list of OtherShare
         The shares of summands without fragments.
     heat : list of NodeShare
-        Every node's share, in pre-order; of a pair, the nodes of the first tree and then those of the second. The score is their sum, the
-        intercept and `others`. Trees with more than 5,000 distinct subtrees are left out.
+        Every node's share, in pre-order; of forests, in their own order, of sequences from the first place to the last. Of a pair, those
+        of the first example and then those of the second. The score is their sum, the intercept and `others`. Examples with more than 5,000 distinct parts
+        (sequences of features: 1,000) are left out.
     complete : bool
         No fragment is missing: the rest is the intercept and `others`.
     exact : bool
@@ -121,7 +125,8 @@ class WeightedFragment(NamedTuple):
 
     Attributes
     ----------
-    tree : Tree
+    tree : Tree, Run, Spaced or Window
+        As for `FragmentShare`; a window is whole.
     weight : float
         Its coordinate of the model's weight vector, in the space of all fragments: see `top_fragments`.
     kernel : Kernel
@@ -130,7 +135,7 @@ class WeightedFragment(NamedTuple):
         As for `FragmentShare`.
     """
 
-    tree: Tree
+    tree: Any
     weight: float
     kernel: Kernel
     column: Any = None

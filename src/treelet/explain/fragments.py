@@ -1,35 +1,37 @@
-"""The fragments that two trees share, and what each of them adds to a kernel's value."""
+"""The fragments that two examples share, and what each of them adds to a kernel's value."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from treelet.checks import check_integer
 from treelet.explain.growing import fragments
-from treelet.explain.sides import check_has_fragments
-from treelet.kernels import Kernel
+from treelet.explain.sides import Side, check_is_listed
+from treelet.kernels import ForestKernel, Kernel
 from treelet.kernels.base import overflow
 from treelet.kernels.wrapped import Normalized
-from treelet.structures import Tree, Treebank
 
 
 class SharedFragment(NamedTuple):
-    """A fragment that two trees share.
+    """A fragment that two examples share.
 
     Attributes
     ----------
-    tree : Tree
-        The fragment. A node without children is a word, or a node that the fragment does not expand.
+    tree : Tree, Run, Spaced or Window
+        The fragment, as for `FragmentShare`.
     counts : (int, int)
-        How often it occurs in each of the two trees.
+        How often it occurs in each of the two examples; in forests, how often it is expected to, which is no whole number. Of a
+        window, how many in each take part.
     contribution : float
         What it adds to the kernel's value.
     """
 
-    tree: Tree
-    counts: tuple[int, int]
+    tree: Any
+    counts: tuple[float, float]
     contribution: float
 
 
@@ -57,13 +59,13 @@ class SharedFragments(list[SharedFragment]):
 
 
 def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -> SharedFragments:
-    """The fragments that two trees share, the largest contribution to ``kernel([a], [b])`` first.
+    """The fragments that two examples share, the largest contribution to ``kernel([a], [b])`` first.
 
     Parameters
     ----------
-    a, b : Tree, str, ...
-        Two trees, in any form that a Treebank takes.
-    kernel : Subtree, SubsetTree or PartialTree
+    a, b : Tree, str, Forest, ...
+        Two trees, forests, tagged sequences, sequences of features or dependency parses, in any form that the kernel takes.
+    kernel : Subtree, SubsetTree, PartialTree, ForestKernel, Tagging, Subsequence or Locality
         Which fragments, and what they are worth; normalised or not.
     limit : int
         How many at most: there can be exponentially many.
@@ -75,9 +77,8 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
 
     Notes
     -----
-    For ST and SST a fragment never contributes more than the smaller ones it contains, so these are the `limit` largest. A
-    partial tree may: if PT's list is not complete, it is the largest of those that were found. On large trees the search
-    ends after a second or two of work, with fewer than `limit`.
+    These are the `limit` largest. On large trees the search may end after a second or two of work, with the largest of those that were
+    found.
 
     With ``SubsetTree(leaves=True)`` a word may be expanded or not; one that is has the child "\u2022", as in ``(N (apple \u2022))``.
 
@@ -95,18 +96,21 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     """
     check_integer("limit", limit)
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    check_has_fragments(inner)
-    bank = Treebank([a, b])
+    check_is_listed(inner)
+    bank = inner.coerce([a, b])
     weights = bank.weights()
-    items = list(zip(weights.node.tolist(), map(int, weights.weight.tolist()), strict=True))
-    split = int(weights.start[1])
-    found = fragments(inner, bank.columns.store, (dict(items[:split]), dict(items[split:])), limit)
+    sides = Side.of(weights.take(np.array([0]))), Side.of(weights.take(np.array([1])))
+    found = fragments(inner, bank.columns.store, sides, limit)
     if any(math.isinf(fragment.value) for fragment in found.fragments):
         raise overflow(kernel, 0, 1)
     scale = 1.0
     if inner is not kernel and found.fragments:  # then no self-value is 0
         scale = math.exp(-0.5 * float(inner.self_values(bank, logs=True).sum()))
+    number = float if isinstance(inner, ForestKernel) else int
     return SharedFragments(
-        (SharedFragment(tree, (int(sums[0]), int(sums[1])), value * scale) for tree, value, sums in found.fragments),
+        (
+            SharedFragment(tree, (number(sums[0]), number(sums[1])), value * scale)
+            for tree, value, sums in found.fragments
+        ),
         found.complete,
     )

@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -120,11 +121,11 @@ def spread(items: list[_Item], wanted: dict[int, float]) -> None:
 
 
 class Layout:
-    """Places of nodes, dots and passing lines."""
+    """Places of nodes, dots and passing lines; some nodes may need so much room."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, least: Mapping[int, float] | None = None) -> None:
         self.graph = graph
-        self.box = [self._box(node) for node in range(len(graph.nodes))]
+        self.box = [max(self._box(node), (least or {}).get(node, 0.0)) for node in range(len(graph.nodes))]
         self.layers: list[list[_Item]] = [[] for _ in range(max(graph.layer) + 1)]
         self.at: dict[tuple[int, int], _Item] = {}  # by node and layer
         highest = list(graph.layer)

@@ -12,30 +12,23 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from treelet import _core
 from treelet.checks import check_integer
-from treelet.explain.asked import Asked, asked
+from treelet.explain.asked import Asked, asked, weights_of
 from treelet.explain.explanation import (
     Explanation,
     FragmentShare,
-    NodeShare,
     OtherShare,
     TopFragments,
     WeightedFragment,
 )
 from treelet.explain.growing import fragments
-from treelet.explain.sides import Found
-from treelet.formats.base import Columns
-from treelet.kernels import PartialTree
-from treelet.kernels.base import Matrix, Vector
-from treelet.learn.model import ROOT_LARGE, CompressedModel
+from treelet.explain.heat import Heat, Heated
+from treelet.explain.sides import Side
+from treelet.kernels.base import Vector
+from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots
-from treelet.learn.terms import GraphTerm, node_weights
-from treelet.structures import Tree
-
-HEATED = 5_000  # distinct subtrees of a tree: beyond, each with all that is below it is too much to look at
+from treelet.learn.terms import GraphTerm
 
 
 def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> Explanation:
@@ -44,13 +37,13 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     Parameters
     ----------
     model : fitted estimator or CompressedModel
-        A classifier, regressor or ranker whose kernel is `Subtree`, `SubsetTree` or `PartialTree`, or made of these by sums,
-        multiples, `On` and ``.normalized()``. The shares of other summands are told apart from the fragments.
-    tree : Tree, str, ...
+        A classifier, regressor or ranker whose kernel is `Subtree`, `SubsetTree`, `PartialTree`, `ForestKernel`, `Tagging`, `Subsequence` or `Locality`, or made
+        of these by sums, multiples, `On` and ``.normalized()``. The shares of other summands are told apart from the fragments.
+    tree : Tree, Forest, Tagged, Dependencies, str, ...
         An example, in any form that the model takes. A tuple of two: why the first and not the second; shares are those of the
         difference of their scores, as for two parses of a sentence and a ranker.
     output : object
-        Of a classifier, the class; the one that is predicted, if not given. With ``multi_class="ovo"`` the score of a class is the sum of
+        Of a classifier, the class; the one that is predicted, if not given; a tuple of two classes: why the first and not the second. With ``multi_class="ovo"`` the score of a class is the sum of
         its machines, against each other class. Of a model with several outputs, the number of one.
     limit : int
         Fragments at most: there can be exponentially many.
@@ -62,9 +55,10 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     Notes
     -----
     The share of a fragment :math:`f` under SST is :math:`\lambda^{\mathrm{size}(f)} h_f(T) w(f)`, with :math:`w(f) = \sum_k \alpha_k h_f(T_k)` over
-    the support trees; where the kernel is normalised, each of these trees is divided by its norm. For ST and SST the shares are the
-    largest ones; PT's are the largest of those that were looked at, unless all were. On large trees the search ends after a second or
-    two of work. The result says what holds.
+    the support trees; where the kernel is normalised, each of these trees is divided by its norm. In forests, :math:`h_f` is an expected count; runs
+    of tags and subsequences are counted likewise, with their kernels' decays. The windows of `Locality` are compared pair by pair: the fragment is what is equal in a pair, seen from the example, and
+    its share that of all pairs in which it is. The shares that are listed are the largest ones, unless the search was ended after about a second of work, as on trees of many thousands of nodes;
+    ``exact`` says so.
 
     Examples
     --------
@@ -86,20 +80,21 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     score = float(signs @ _scores(one, one.model.terms, X)) + intercept
     roots = Roots(X)
     shares: list[FragmentShare] = []
-    nodes = _Nodes(signs, one.mix)
+    heat = Heat(examples, signs, one.mix)
     complete = exact = True
     for term in one.listed:
         data = term.graph.joined(term.part.place.data(X))[1]
-        logs = roots.logs(term.part.roots)
-        found = _shares(term, one.mix, data, signs * _factors(term, logs, len(X)), limit)
-        kernel, column = term.part.place.kernel, _column(term)
-        shares += [FragmentShare(fragment, share, kernel, column) for fragment, share, _ in found.fragments]
+        logs, weights = roots.logs(term.part.roots), Side.of(weights_of(term, one.mix[None, :]))
+        factors, kernel, column = _factors(term, logs, len(X)), term.part.place.kernel, term.part.place.column
+        sides = Side.of(data.weights(), signs * factors), weights
+        found = fragments(kernel, data.columns.store, sides, limit)
+        shares += [FragmentShare(piece, share, kernel, column) for piece, share, _ in found.fragments]
         complete, exact = complete and found.complete, exact and found.exact
-        nodes.add(term, data, logs)
+        heat.add(Heated(term, data, logs, factors, weights, column))
     shares.sort(key=lambda share: -abs(share.share))
     others = [OtherShare(term.part.place.kernel, float(signs @ _scores(one, [term], X))) for term in one.others]
     complete = complete and len(shares) <= limit
-    return Explanation(one.output, score, shares[:limit], intercept, others, nodes.listed(), complete, exact)
+    return Explanation(one.output, score, shares[:limit], intercept, others, heat.listed(), complete, exact)
 
 
 def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
@@ -123,8 +118,8 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     A kernel is a product of two vectors with an entry a fragment; SST's vector of a tree has :math:`\lambda^{\mathrm{size}(f)/2} h_f(T)`, and the model is the vector
     :math:`\sum_k \alpha_k \phi(T_k)`. The weight of a fragment is its entry there, :math:`\lambda^{\mathrm{size}(f)/2} \sum_k \alpha_k h_f(T_k)`; for ST the same, for PT with
     :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`, and skipped children discounted in each tree. Where the kernel is normalised, the support trees' vectors have
-    the length 1. The heaviest are those of the largest absolute weight: exactly for ST and SST, unless there is too much to look at
-    (about a second of work); for PT the heaviest of those that were looked at. ``exact`` says what holds.
+    the length 1. The heaviest are those of the largest absolute weight, unless there is too much to look at (about a second of work): ``exact`` says what holds. `Locality` has no such
+    entries: its windows are those of the model, and a weight is what one such window adds to a score.
 
     Examples
     --------
@@ -140,11 +135,9 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     heaviest: list[WeightedFragment] = []
     complete = exact = True
     for term in one.listed:
-        weights = _weights(term, one.mix)
-        there = dict(zip(weights.node.tolist(), weights.weight.tolist(), strict=True))
-        kernel, column, scale = term.part.place.kernel, _column(term), math.exp(-term.shift)
-        found = fragments(kernel, term.graph.columns.store, (there,), n)
-        heaviest += [WeightedFragment(tree, value * scale, kernel, column) for tree, value, _ in found.fragments]
+        kernel, column, scale = term.part.place.kernel, term.part.place.column, math.exp(-term.shift)
+        found = fragments(kernel, term.graph.columns.store, (Side.of(weights_of(term, one.mix[None, :])),), n)
+        heaviest += [WeightedFragment(piece, value * scale, kernel, column) for piece, value, _ in found.fragments]
         complete, exact = complete and found.complete, exact and found.exact
     heaviest.sort(key=lambda fragment: -abs(fragment.weight))
     return TopFragments(heaviest[:n], one.output, complete and len(heaviest) <= n, exact)
@@ -156,93 +149,8 @@ def _scores(one: Asked, terms: Any, X: Any) -> Vector:
     return scores
 
 
-def _column(term: GraphTerm) -> Any:
-    path = term.part.place.path
-    return None if not path else path[0] if len(path) == 1 else path
-
-
-def _weights(term: GraphTerm, mix: Vector) -> _core.NodeWeights:
-    """The weights of distinct subtrees for a sum of outputs, one row; without those that are 0."""
-    roots = term.at_roots
-    rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
-    mixed = sp.csr_array(sp.csr_array(mix[None, :]) @ rows)
-    mixed.eliminate_zeros()
-    return _core.NodeWeights.spread(*term.graph.columns, node_weights(mixed))
-
-
 def _factors(term: GraphTerm, logs: Vector | None, n: int) -> Vector:
     """What a term's values of each example are multiplied by; 0 where a self-value is."""
     if logs is None:
         return np.ones(n)
     return np.exp(np.where(np.isfinite(logs), -logs - term.shift, -np.inf))
-
-
-def _shares(term: GraphTerm, mix: Vector, data: Any, factors: Vector, limit: int) -> Found:
-    """The largest shares of the examples' fragments, the examples taken together with some factors."""
-    counts, weights, store = data.weights(), _weights(term, mix), data.columns.store
-    kernel = term.part.place.kernel
-    numbers: dict[int, float] = {}
-    factor = np.repeat(factors, np.diff(counts.start))
-    for node, number in zip(counts.node.tolist(), (factor * counts.weight).tolist(), strict=True):
-        numbers[node] = numbers.get(node, 0.0) + number
-    label, production = store.label, store.production  # what a place must have in common with another one
-    alike = label if isinstance(kernel, PartialTree) else np.where(production >= 0, production, -1 - label)
-    met = np.isin(alike[weights.node], alike[list(numbers)])
-    model = dict(zip(weights.node[met].tolist(), weights.weight[met].tolist(), strict=True))
-    return fragments(kernel, store, (numbers, model), limit)
-
-
-class _Nodes:
-    """The shares of the nodes of trees, added up over the terms that see them."""
-
-    def __init__(self, signs: Vector, mix: Vector) -> None:
-        self.signs, self.mix = signs, mix
-        self._found: dict[tuple[int, tuple[Any, ...]], tuple[Any, list[Tree], Vector]] = {}
-
-    def add(self, term: GraphTerm, data: Any, logs: Vector | None) -> None:
-        store, roots = data.columns
-        for row, root in enumerate(roots.tolist()):
-            if root >= 0:
-                order = _pre_order(store, root)
-                distinct, which = np.unique(order, return_inverse=True)
-                if len(distinct) > HEATED:
-                    continue
-                values = _node_values(term, data, distinct, None if logs is None else float(logs[row])) @ self.mix
-                key = row, term.part.place.path
-                if key not in self._found:
-                    self._found[key] = _column(term), list(data[row].nodes()), np.zeros(len(order))
-                self._found[key][2][:] += self.signs[row] * values[which]
-
-    def listed(self) -> list[NodeShare]:
-        return [
-            NodeShare(node, share, column)
-            for _, (column, nodes, shares) in sorted(self._found.items(), key=lambda item: item[0][0])
-            for node, share in zip(nodes, shares.tolist(), strict=True)
-        ]
-
-
-def _pre_order(store: Any, root: int) -> list[int]:
-    start, child = store.child_start, store.child
-    order, stack = [], [root]
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        stack.extend(child[start[node] : start[node + 1]].tolist()[::-1])
-    return order
-
-
-def _node_values(term: GraphTerm, data: Any, nodes: Any, log_root: float | None) -> Matrix:
-    """What each node alone adds to a tree's score, nodes x outputs."""
-    out = np.zeros((len(nodes), term.outputs))
-    if log_root is not None and not math.isfinite(log_root):
-        return out
-    store, nodes = data.columns.store, nodes.astype(np.int32)
-    below = _core.NodeWeights.count(store, nodes)
-    itself = below.node == np.repeat(nodes, np.diff(below.start))
-    alone = _core.NodeWeights.of(below.start, below.node, itself.astype(float))
-    rows = type(data)._of(Columns(store, nodes), None, alone)
-    if log_root is not None and (term.needs_scaling or log_root > ROOT_LARGE):
-        term.scaled(rows, np.full(len(nodes), log_root + term.shift), out)
-        return out
-    term.plain(rows, out)
-    return out if log_root is None else out * math.exp(-log_root)

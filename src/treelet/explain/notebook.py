@@ -161,14 +161,14 @@ def _opening(text: str, drawing: Drawing | None) -> str:
 def fragment_table(fragments: Any) -> str:
     """Shared fragments, each with its picture; the largest contributions."""
     rows = [
-        [f"{one.contribution:.4g}", f"{one.counts[0]:,}, {one.counts[1]:,}", *_drawn(one.tree)]
+        [f"{one.contribution:.4g}", ", ".join(map(_count, one.counts)), *_drawn(one.tree)]
         for one in fragments[:FRAGMENTS]
     ]
     count = f"{len(fragments):,} shared fragment{'s' * (len(fragments) != 1)}"
     said = f"{count}, together {fragments.total():.6g}" if fragments.complete else f"more than {count}"
     if len(fragments) > FRAGMENTS:
         said += f"; the {FRAGMENTS} that contribute most"
-    return _table(said, ["contribution", "in each tree", "fragment", ""], rows)
+    return _table(said, ["contribution", "in each", "fragment", ""], rows)
 
 
 def explanation_table(explanation: Any) -> str:
@@ -188,7 +188,29 @@ def weight_table(fragments: Any) -> str:
     return _table(said, ["weight", "fragment", ""], rows)
 
 
-def _drawn(fragment: Tree) -> list[str]:
+def difference_table(difference: Any) -> str:
+    """How two corpora differ: the figures, and the fragments that one has more of."""
+    few = difference.fragments[:FRAGMENTS]
+    tested = any(one.p_value is not None for one in few)
+    rows = []
+    for one in few:
+        p = [f"{one.p_value:.4f}"] if tested else []
+        rates = [f"{rate:.1f}" for rate in one.per_thousand]
+        rows.append([f"{one.z:+.2f}", f"{one.weight:+.2g}", *rates, *p, *_drawn(one.tree)])
+    head = ["z", "weight", "of 1,000 in A", "in B", *(["p"] if tested else []), "fragment", ""]
+    said = "<br>".join(map(_text, difference.summary()))
+    if len(difference.fragments) > len(few):
+        said += f"<br>The first {len(few)} of {len(difference.fragments):,} fragments"
+    return _table(said, head, rows, html=True)
+
+
+def _count(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
+
+
+def _drawn(fragment: Any) -> list[str]:
+    if not isinstance(fragment, Tree):
+        return ["", f"<code>{_text(str(fragment), LETTERS)}</code>"]
     return [image(picture(fragment), SCALE), f"<code>{_text(str(excerpt(fragment).tree), LETTERS)}</code>"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from html import escape
 
 from treelet.checks import check_integer
@@ -115,9 +116,9 @@ def _check_limit(limit: object) -> None:
 
 
 class Picture:
-    def __init__(self, graph: Graph, caption: str) -> None:
+    def __init__(self, graph: Graph, caption: str, room: Mapping[int, float] | None = None) -> None:
         self.graph, self.caption = graph, caption
-        self.layout = Layout(graph)
+        self.layout = Layout(graph, room)
 
     def svg(self) -> str:
         layout = self.layout

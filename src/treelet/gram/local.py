@@ -166,7 +166,7 @@ def gram(
     if limit is not None:
         check_limit(limit, kernel, X, Y, n_jobs=n_jobs, memory=memory)
     if resume or extend is not None:
-        X, Y = _ordered(X), _ordered(Y)
+        X, Y = ordered(X), ordered(Y)
     job = Job(kernel, X, Y, numbers, threads, budget or DEFAULT_MEMORY, progress, crew=crew)
     with _extending(job, extend) as job:
         if is_file(out):
@@ -204,7 +204,7 @@ def host_gram(
     return gram(kernel, X, Y, out=out, device=device, device_memory=device_memory, **options)
 
 
-def _ordered(X: Any) -> Any:
+def ordered(X: Any) -> Any:
     """So that equal examples give equal bits, however their bank was made."""
     return X.ordered() if isinstance(X, Bank) else X
 

@@ -155,8 +155,8 @@ class PartialTree(TreeKernel):
     Fragments are any connected pieces: a node may keep some of its children, in order.
 
     .. math::
-        \Delta(n_1, n_2) = \mu \Big(\lambda^2 + \sum_{J_1, J_2} \lambda^{g(J_1) + g(J_2)}
-        \prod_i \Delta(c_1[J_{1i}], c_2[J_{2i}])\Big)
+        \Delta(n_1, n_2) = \mu \Bigl(\lambda^2 + \sum_{J_1, J_2} \lambda^{g(J_1) + g(J_2)}
+        \prod_i \Delta(c_1[J_{1i}], c_2[J_{2i}])\Bigr)
 
     for nodes with one label, over equally long subsequences of their children, with `g` the children skipped inside
     a subsequence; K sums it over all pairs of nodes, words included. (The paper's eq. 3 would also charge adjacent

@@ -20,7 +20,7 @@ from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_
 class RankRLS(Ranker, LeastSquares):
     r"""Learns to order the candidates of each group, by least squares on the differences between any two of them.
 
-    .. math:: \min_f \; \sum_q w_q \sum_{i < j \in q} \big((y_i - y_j) - (f(x_i) - f(x_j))\big)^2 + \lambda \|f\|^2
+    .. math:: \min_f \; \sum_q w_q \sum_{i < j \in q} \bigl((y_i - y_j) - (f(x_i) - f(x_j))\bigr)^2 + \lambda \|f\|^2
 
     that is :math:`(L K + \lambda I) a = L y`, with :math:`w_q (|q| I - 1 1^T)` the block of :math:`L` for group q.
 

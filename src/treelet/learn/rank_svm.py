@@ -28,7 +28,7 @@ SETTLED = 0.1  # the share of the gap that is allowed which groups that are skip
 class RankSVM(Ranker, KernelLearner):
     r"""Learns to rank the candidates of each group, with the largest margin between pairs.
 
-    .. math:: \min_w \; \tfrac12 \|w\|^2 + C \sum_{(a, b)} \max\big(0,\; 1 - w \cdot (h(x_a) - h(x_b))\big)
+    .. math:: \min_w \; \tfrac12 \|w\|^2 + C \sum_{(a, b)} \max\bigl(0,\; 1 - w \cdot (h(x_a) - h(x_b))\bigr)
 
     over pairs of candidates of one group of which `a` is the better one: the ranking form of the support vector
     machine (Collins & Duffy 2001, section 3; Joachims 2002).

@@ -48,8 +48,8 @@ class Trial:
     kernel: Kernel
     parameters: dict[str, Any]
     by_fold: tuple[float, ...]
-    folds: list[Fold]
-    predicted: tuple[NDArray[Any], ...]
+    folds: list[Fold] = field(repr=False)
+    predicted: tuple[NDArray[Any], ...] = field(repr=False)
 
     @property
     def score(self) -> float:

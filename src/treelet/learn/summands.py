@@ -30,6 +30,11 @@ class Place:
     kernel: Kernel
     path: Path = ()
 
+    @property
+    def column(self) -> Any:
+        """The name of the column, those of several as a tuple; None where there are none."""
+        return None if not self.path else self.path[0] if len(self.path) == 1 else self.path
+
     def data(self, X: Any) -> Any:
         """The data in the form that the kernel works on; a Table keeps it, so that it is made once."""
         if not self.path:

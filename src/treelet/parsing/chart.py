@@ -33,6 +33,7 @@ FALLBACK = "FALLBACK"
 MAX_EDGES = 20_000_000
 LONGEST = 5000  # words
 CHAIN = 96  # bytes that a pair of symbols with a unary chain between them takes, at most, while a grammar is made ready
+NO_PARSE = -1000.0  # log probability that stands for none
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,19 @@ class Candidates(NamedTuple):
     trees: Treebank
     logp: NDArray[np.float64]
     qid: NDArray[np.int64]
+
+
+def relative_logp(logp: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Log probabilities of parses, less that of the best one of the same sentence; a fallback, which has none, counts as far below.
+
+    >>> relative_logp(np.array([-2.0, -5.0, -np.inf, -7.0]), np.array([0, 0, 0, 1])).tolist()
+    [0.0, -3.0, -998.0, 0.0]
+    """
+    known = np.where(np.isfinite(logp), logp, NO_PARSE)
+    most = np.full(int(qid.max(initial=-1)) + 1, -math.inf)
+    np.maximum.at(most, qid, known)
+    relative: NDArray[np.float64] = known - most[qid]
+    return relative
 
 
 class Charts:

@@ -78,7 +78,7 @@ class SequenceBank(TreeFormBank[Sequences | None]):
         leaves = store.label[child[height[child] == 0]]
         try:
             for number in np.unique(leaves).tolist():
-                _feature(texts[number])
+                feature_of(texts[number])
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise TreeError("a feature of these sequences is none: they were not made by a SequenceBank") from None
 
@@ -93,7 +93,7 @@ class SequenceBank(TreeFormBank[Sequences | None]):
             leaves = [label[leaf] for leaf in child[start[node] : start[node + 1]]]
             for leaf in leaves:
                 if leaf not in made:
-                    made[leaf] = _feature(texts[leaf])
+                    made[leaf] = feature_of(texts[leaf])
             return tuple(made[leaf] for leaf in leaves)
 
         found: list[Sequences | None] = []
@@ -191,7 +191,8 @@ def _plain(feature: object, depth: int) -> object:
     )
 
 
-def _feature(text: str) -> Hashable:
+def feature_of(text: str) -> Hashable:
+    """The feature that is written so in a store."""
     if not text.startswith("="):
         return text
     if text in ("=inf", "=-inf"):

@@ -7,36 +7,12 @@ from html import escape
 
 from treelet.explain.compare import marked, marked_svg
 from treelet.explain.drawing import Drawing
+from treelet.explain.page import page, paragraphs, table
 from treelet.tasks.rerank_job import Mended, Outcome, Scores
 
 WIDTH = 100
 BESIDE = 640  # pixels: pictures up to this width may stand side by side
 HEADER = ("", "parse score", "labelled F1", "wholly right")
-STYLE = """
-body { font: 16px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; color: #1f2328; background: #ffffff;
-  max-width: 62rem; margin: 2rem auto 4rem; padding: 0 1.25rem; }
-h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3rem; }
-h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; border-bottom: 1px solid #e1e4e8; padding-bottom: .25rem; }
-p { max-width: 46rem; margin: .6rem 0; }
-.source { color: #57606a; margin-top: 0; }
-table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .9rem; text-align: right; border-bottom: 1px solid #e1e4e8; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; }
-th { font-weight: 600; color: #57606a; }
-tr.chosen td { font-weight: 600; background: #eef5fc; }
-.bars { width: 100%; max-width: 46rem; height: auto; display: block; margin: 1rem 0; }
-.sentence { font-size: 1.05rem; font-style: italic; margin-bottom: .2rem; }
-.beside figure { flex-basis: 24rem; }
-.pair { display: flex; flex-wrap: wrap; gap: 1rem; margin: .8rem 0 1.8rem; }
-figure { flex: 1 1 100%; min-width: 0; margin: 0; padding: .6rem .8rem .8rem; border: 1px solid #e1e4e8; border-radius: 8px;
-  overflow-x: auto; }
-figure svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
-figcaption { color: #57606a; font-size: .9rem; margin-bottom: .4rem; }
-.key { display: inline-block; padding: 0 .4rem; border-radius: 4px; border: 1.5px solid; }
-.wrong { background: #fbdcd6; border-color: #c0341d; }
-.new { background: #d8f0dc; border-color: #1d7a3a; }
-code { font-size: .92em; }
-"""
 
 
 # --- words that all three share -----------------------------------------------------------------------------------
@@ -249,25 +225,12 @@ def pictures(mended: list[Mended]) -> dict[str, Drawing]:
 
 def html(outcome: Outcome, mended: list[Mended], title: str, source: str, command: str) -> str:
     """The report as one HTML page that needs nothing else."""
-
-    def paragraphs(*given: str) -> str:
-        return "\n".join(f"<p>{escape(text)}</p>" for text in given)
-
-    head = "".join(f"<th>{name}</th>" for name in HEADER)
-    body = "\n".join(
-        f"<tr{' class=chosen' * (name == 'reranked')}><td>{escape(name)}</td>"
-        + "".join(f"<td>{cell}</td>" for cell in _cells(scores))
-        + "</tr>"
-        for name, scores in rows(outcome)
-    )
-    out = [
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
+    cells = [(name, *_cells(scores)) for name, scores in rows(outcome)]
+    out: list[str] = [
         f'<h1>{escape(title)}</h1>\n<p class="source">{escape(source)}</p>',
         paragraphs(sizes(outcome), proposals(outcome), learning(outcome)),
         _bars(outcome),
-        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>",
+        table(HEADER, cells, chosen=[number for number, (name, *_) in enumerate(cells) if name == "reranked"]),
         paragraphs(verdict(outcome), MEASURES),
     ]
     drawn = pictures(mended)
@@ -287,16 +250,11 @@ def html(outcome: Outcome, mended: list[Mended], title: str, source: str, comman
         out.append("</div>")
     out.append(f"<h2>Settings</h2>\n{paragraphs(settings(outcome))}")
     if outcome.tried:
-        tried = "\n".join(
-            f"<tr{' class=chosen' * (setting == outcome.setting)}><td>{setting}</td><td>{score:.2f}</td></tr>"
-            for setting, score in outcome.tried
-        )
-        out.append(
-            "<table>\n<thead><tr><th>setting</th><th>parse score, development</th></tr></thead>\n"
-            f"<tbody>\n{tried}\n</tbody>\n</table>"
-        )
-    out.append(f"<p>{escape(phases(outcome))}</p>\n<p>Made by <code>{escape(command)}</code>.</p>\n</body>\n</html>\n")
-    return "\n".join(out)
+        chosen = [number for number, (setting, _) in enumerate(outcome.tried) if setting == outcome.setting]
+        tried = [(setting, f"{score:.2f}") for setting, score in outcome.tried]
+        out.append(table(("setting", "parse score, development"), tried, chosen=chosen))
+    out.append(f"<p>{escape(phases(outcome))}</p>\n<p>Made by <code>{escape(command)}</code>.</p>")
+    return page(title, out)
 
 
 def _bars(outcome: Outcome) -> str:

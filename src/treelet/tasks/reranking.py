@@ -19,12 +19,12 @@ from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankRLS, RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
 from treelet.parsing import PCFG
+from treelet.parsing.chart import relative_logp
 from treelet.structures import Table, Tree, Treebank
 from treelet.work import generator, progress_bar
 
 Rows = NDArray[np.int64]
 LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # of each bracket that ends in a word
-NO_PARSE = -1000.0  # log probability that stands for none
 
 Ranker = VotedPerceptron | RankSVM | RankRLS
 
@@ -233,11 +233,7 @@ class CandidateParses:
 
     def relative_logp(self) -> NDArray[np.float64]:
         """Log probability of each candidate, less the best one's of the sentence; a fallback, which has none, counts as far below."""
-        logp = np.where(np.isfinite(self.logp), self.logp, NO_PARSE)
-        most = np.full(len(self), -math.inf)
-        np.maximum.at(most, self.qid, logp)
-        relative: NDArray[np.float64] = logp - most[self.qid]
-        return relative
+        return relative_logp(self.logp, self.qid)
 
     # --- scores -------------------------------------------------------------------------------------------------
 

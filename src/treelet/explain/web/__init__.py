@@ -1,7 +1,7 @@
 """Pictures for browsers: what is drawn, as JSON (`pictures`), and what draws it, in plain ES modules without dependencies.
 
 A page that is served takes the files as they are (``import {treeView} from "./tree-view.js"``); a page that is one file takes them as one
-text (`script`). Colours are in `STYLE`.
+text (`script`). Colours are in ``tree-view.css``.
 """
 
 from __future__ import annotations
@@ -9,27 +9,36 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-MODULES = ("layouts.js", "scenes.js", "drawing.js", "tree-view.js")  # each imports from those before it
 STYLE = "tree-view.css"
-FILES = (*MODULES, STYLE)
+FILES = ("layouts.js", "scenes.js", "drawing.js", "tree-view.js", "explained.js", STYLE)
+"""What a served page needs."""
 
-_IMPORT = re.compile(r"^import\b[^;]*;\n", re.MULTILINE)
+_IMPORT = re.compile(r'^import\b[^;]*?from "\./([\w-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|function|class) )", re.MULTILINE)
 
 
 def text(name: str) -> str:
-    """One of `FILES`."""
+    """A file of this folder."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def script() -> str:
-    """All modules as one, which exports `treeView`.
+def script(module: str = "tree-view.js") -> str:
+    """A module and all it imports, as one that imports nothing and exports the same.
 
-    >>> script().count("export ")
-    1
+    >>> script().count("export "), script("widget.js").count("export ")
+    (1, 1)
     """
-    plain = "\n".join(_EXPORT.sub("", _IMPORT.sub("", text(name))) for name in MODULES)
-    return plain.replace("function treeView(", "export function treeView(")
+    parts: dict[str, str] = {}
+    stack = [module]
+    while stack:
+        content = text(stack[-1])
+        if waiting := [name for name in _IMPORT.findall(content) if name not in parts]:
+            stack += waiting
+            continue
+        name = stack.pop()
+        plain = _IMPORT.sub("", content)
+        parts.setdefault(name, plain if name == module else _EXPORT.sub("", plain))
+    return "\n".join(parts.values())
 
 
 def style() -> str:

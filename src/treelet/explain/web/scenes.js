@@ -8,7 +8,7 @@ export function scene(picture, folds, options) {
   const kinds = {tree, forest, arcs: parse, tagged};
   if (!Object.hasOwn(kinds, picture?.kind)) throw new TypeError(`tree-view: no such kind of picture: ${picture?.kind}`);
   const hot = (picture.heat ?? []).map((value) => (Number.isFinite(value) ? value : 0));
-  const hottest = hot.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const hottest = hot.reduce((most, value) => Math.max(most, Math.abs(value)), hot.length && picture.scale > 0 ? picture.scale : 0);
   const heat = (number) => hot[number] ?? 0;
   const small = (number) => (Math.abs(heat(number)) >= hottest / 50 && heat(number) ? signed(heat(number)) : "");
   return {hottest, ...kinds[picture.kind](picture, {heat, small}, folds, options)};
@@ -19,7 +19,7 @@ const nothing = (said) => ({boxes: [], lines: [], dots: [], width: 0, height: 0,
 // A number in few digits, with its sign.
 export function signed(value) {
   const size = Math.abs(value);
-  const digits = size === 0 ? "0" : size >= 1000 || size < 0.001 ? size.toExponential(1) : String(+size.toPrecision(2));
+  const digits = size === 0 ? "0" : size >= 1e4 || size < 0.001 ? size.toExponential(1) : size < 99.5 ? size.toPrecision(2) : size.toFixed(0);
   return (value < 0 ? "−" : value > 0 ? "+" : "") + digits;
 }
 
@@ -69,22 +69,24 @@ export class Folds {
     }
   }
 
-  // Open all that leads to these nodes, as far as they are not too many.
+  // Open what leads to each of these nodes, unless that is too much.
   reveal(nodes) {
     let room = this.limit, changed = false;
     for (const node of nodes) {
-      const path = [];
-      for (let up = node; up > 0; up = this.parents[up]) path.push(up);
-      for (const step of path.reverse()) {
-        const parent = this.parents[step];
+      const steps = [];
+      let more = 0;
+      for (let step = node; step > 0 && more <= room; step = this.parents[step]) {
+        const parent = this.parents[step], open = this.open.get(parent) ?? 0;
         let place = 1;
         for (let kid = this.first[parent]; kid !== step; kid = this.next[kid]) place += 1;
-        const more = place - (this.open.get(parent) ?? 0);
-        if (more <= 0) continue;
-        if ((room -= more) < 0) return changed;
-        this.open.set(parent, place);
-        changed = true;
+        if (place <= open) continue;
+        steps.push([parent, place]);
+        more += place - open;
       }
+      if (!steps.length || more > room) continue;
+      for (const [parent, place] of steps) this.open.set(parent, place);
+      room -= more;
+      changed = true;
     }
     return changed;
   }

@@ -1,0 +1,226 @@
+"""``treelet explain``: why a model says what it says, tree by tree, or as a report of a whole file."""
+
+from __future__ import annotations
+
+import json as json_format
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treelet.cli import examples, learning
+from treelet.cli.compare import read_argument
+from treelet.cli.evaluate import checked_labels
+from treelet.cli.options import DeviceMemoryOption, DeviceOption, JobsOption, JsonOption, ProgressOption
+from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.predict import class_names
+from treelet.cli.reading import Reading, reads, warn_if_empty
+from treelet.cli.wording import harmless
+from treelet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from treelet.explain.report import Report
+    from treelet.learn.deciding import SavedPredictor
+
+WIDTH = 100  # letters of a tree's words that are shown
+
+
+@reads
+def command(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
+    ],
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="TREES", help="A tree in brackets, or a file, with labels or not; - is the standard input."
+        ),
+        READ,
+    ],
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="Write a report of the file, to a name ending in .html."),
+        WRITTEN,
+    ] = None,
+    class_name: Annotated[
+        str | None,
+        typer.Option("--class", metavar="NAME", help="Why this class, or why not; by default that which is predicted."),
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", help="Fragments of each tree; in a report, of each class.")] = 10,
+    errors: Annotated[int, typer.Option(metavar="N", help="In a report: how many errors are explained.")] = 10,
+    qid: Annotated[
+        str, typer.Option("--query", metavar="NAME", help="Of a model that ranks: the column of queries.")
+    ] = "qid",
+    n_jobs: JobsOption = 1,
+    device: DeviceOption = "cpu",
+    device_memory: DeviceMemoryOption = None,
+    reading: Reading,
+    progress: ProgressOption = True,
+    json: JsonOption = False,
+) -> None:
+    """Show which fragments of a tree a model's score comes from; of a file with labels, where and why the model errs.
+
+    A report has scores, confusions, the heaviest fragments with examples, and the worst errors explained; it is one page that needs
+    nothing else, and can be printed. Example: treelet explain m.treelet test.tsv -o report.html
+    """
+    for name, value in (("--top", top), ("--errors", errors)):
+        if value < 0:
+            raise ParameterError(f"{name} must be at least 0, got {value}")
+    if output is not None:
+        _check_report(output, data, class_name)
+    from treelet.gram.on_device import crew_on
+    from treelet.learn.persist import load_predictor
+
+    means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
+    crew_on(device, device_memory)  # complains before anything is read
+    begin = time.perf_counter()
+    if output is not None:
+        from treelet.formats.files import open_target
+
+        with open_target(output) as stream:
+            predictor = load_predictor(model, progress=progress, **means)
+            found, page = _report(predictor, model, data, reading, qid, top, errors, progress)
+            stream.write(page)
+        result = _summary(found) | {"model": model, "file": data, "output": output}
+        result["seconds"] = time.perf_counter() - begin
+        print(json_format.dumps(result) if json else _said(result))
+        return
+    predictor = load_predictor(model, progress=progress, **means)
+    told = _explained(predictor, _read(data, reading), class_name, top, progress)
+    if json:
+        print(json_format.dumps({"model": model, "task": predictor.task, "examples": told}))
+    else:
+        print("\n\n".join(map(_text, told)))
+
+
+def _check_report(output: str, data: str, class_name: str | None) -> None:
+    if output == "-" or Path(output).suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"{output}: the name of a report must end in .html")
+    if class_name is not None:
+        raise ParameterError("--class is for trees one by one; a report is of all classes")
+    if data.lstrip().startswith("("):
+        raise ParameterError("a report is of a file of trees; a single tree is explained without --output")
+
+
+def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Examples:
+    if not data.lstrip().startswith("("):
+        found = examples.read(data, reading, labels=labels)
+        warn_if_empty(data, len(found))
+        return found
+    from treelet.structures import Treebank
+
+    bank = Treebank([read_argument(data, "TREES", reading)])
+    return examples.Examples("TREES", "brackets", {"tree": bank}, {}, {}, None, 1)
+
+
+# --- tree by tree ---------------------------------------------------------------------------------------------------
+
+
+def _explained(
+    predictor: SavedPredictor, found: examples.Examples, class_name: str | None, top: int, progress: bool
+) -> list[dict[str, Any]]:
+    """Each example with what the model says, and why."""
+    from treelet.explain import explain
+    from treelet.explain.report import words_of
+    from treelet.work import progress_bar
+
+    output = _class(predictor, class_name)
+    data = predictor.model_.kernel.coerce(examples.for_model(predictor, found))
+    said = predictor.predict(data).tolist() if len(data) else []
+    told = []
+    with progress_bar(progress, "explaining", len(data)) as advance:
+        for number, value in enumerate(said):
+            why = explain(predictor, data[number], output, limit=max(1, top))
+            few = why.fragments[:top]
+            told.append(
+                {
+                    "number": number + 1,
+                    "words": " ".join(words_of(data[number])),
+                    "predicted": value if isinstance(value, float | int) else str(value),
+                    "output": str(why.output) if predictor.task == "classify" else None,
+                    "score": why.score,
+                    "fragments": [{"fragment": str(one.tree), "share": one.share} for one in few],
+                    "rest": why.score - sum(one.share for one in few),
+                    "intercept": why.intercept,
+                }
+            )
+            advance(1)
+    return told
+
+
+def _class(predictor: Any, name: str | None) -> Any:
+    if name is None:
+        return None
+    if predictor.task != "classify":
+        raise ParameterError("--class is for classifiers; this model says a number")
+    by_name = dict(zip(class_names(predictor), predictor.classes_.tolist(), strict=True))
+    if name not in by_name:
+        from treelet.checks import in_words
+
+        raise ParameterError(f"--class must be {in_words(list(by_name)[:10])}. Got {name!r} instead.")
+    return by_name[name]
+
+
+def _text(one: dict[str, Any]) -> str:
+    words = one["words"] if len(one["words"]) <= WIDTH else f"{one['words'][: WIDTH - 4]} ..."
+    what = f"score of {one['output']!r}" if one["output"] is not None else "score"
+    also = f", {one['predicted']!r} is predicted" if one["output"] not in (None, one["predicted"]) else ""
+    lines = [f"{one['number']}. {words}", f"   {one['score']:+.4f}  {what}{also}"]
+    lines += [f"   {part['share']:+.4f}  {part['fragment']}" for part in one["fragments"]]
+    lines.append(f"   {one['rest']:+.4f}  all else, intercept {one['intercept']:+.4f}")
+    return "\n".join(map(harmless, lines))
+
+
+# --- a report -------------------------------------------------------------------------------------------------------
+
+
+def _report(
+    predictor: SavedPredictor,
+    model: str,
+    file: str,
+    reading: Reading,
+    query: str,
+    top: int,
+    errors: int,
+    progress: bool,
+) -> tuple[Report, str]:
+    from treelet.explain.report import report
+    from treelet.explain.report_page import report_page
+    from treelet.learn.persist import card
+
+    found = _read(file, reading, labels=True)
+    labels: list[Any] | None = None
+    queries = None
+    if found.labels is not None and any(found.labels):
+        if predictor.task == "classify":
+            labels = checked_labels(predictor, found)[0]
+        else:
+            labels = learning.values_of(found)
+            queries = learning.queries_of(found, query) if predictor.task == "rank" else None
+    data = examples.for_model(predictor, found)
+    made = report(predictor, data, labels, queries=queries, top=top, errors=errors, progress=progress)
+    about = card(model)
+    source = f"{Path(model).name}, looked at with {len(data):,} examples of {Path(found.file).name}"
+    command = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["explain"] else ""
+    title = f"What {Path(model).stem} has learnt"
+    return made, report_page(made, title=title, source=source, card=about, command=command)
+
+
+def _summary(found: Report) -> dict[str, Any]:
+    return {"task": found.task, "examples": found.examples, "figures": found.figures, "errors": found.wrong}
+
+
+def _said(result: dict[str, Any]) -> str:
+    figures = result["figures"] or {}
+    what = f"{result['examples']:,} examples"
+    if "accuracy" in figures:
+        what += f", {100 * figures['accuracy']:.2f} % right"
+    elif "tau" in figures:
+        what += f", tau {figures['tau']:.4f}"
+    elif "rmse" in figures:
+        what += f", RMSE {figures['rmse']:.6g}"
+    return f"{result['output']}: {what}, {result['seconds']:.1f} s"

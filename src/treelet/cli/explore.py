@@ -1,0 +1,147 @@
+"""``treelet explore``: trees, parses and a model in the browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treelet.cli import examples
+from treelet.cli.overwriting import READ
+from treelet.cli.parse import load_grammar
+from treelet.cli.reading import Reading, reads
+from treelet.errors import ParameterError, TreeletError
+
+if TYPE_CHECKING:
+    from treelet.explain.explorer.desk import Desk, Judge, Parsing
+    from treelet.parsing import PCFG
+
+LEARNT = 400  # generated sentences that the embedded ranker learns from: under a second
+UTF8 = "utf-8"
+CANDIDATES = 20  # parses of each
+
+
+@reads
+def command(
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="[MODEL]", help="A model of trees, by treelet train, treelet rerank or treelet.save."),
+        READ,
+    ] = None,
+    *,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The model's training trees: the nearest ones are shown, with their labels."),
+        READ,
+    ] = None,
+    grammar: Annotated[
+        str | None,
+        typer.Option("--grammar", "-g", metavar="FILE", help="Parse by this grammar, JSON or text, as treelet parse."),
+        READ,
+    ] = None,
+    treebank: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Or by one learnt from these trees, by relative frequencies."),
+        READ,
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="N", help="By default 8377, or the next one that is free; 0: any.")
+    ] = None,
+    browser: Annotated[
+        bool,
+        typer.Option(
+            "--browser/--no-browser",
+            help="Open the page in the web browser, if there is a screen.  [default: --browser]",
+            show_default=False,
+        ),
+    ] = True,
+    reading: Reading,
+) -> None:
+    """Look at trees, parses and a model in the browser, on this machine alone, until Ctrl-C.
+
+    Without a grammar, sentences are parsed by one of generated travel questions, and a small ranker puts the parses in order.
+    Example: treelet explore m.treelet --data train.tsv
+    """
+    if grammar is not None and treebank is not None:
+        raise ParameterError("give --grammar or --treebank, not both")
+    if data is not None and model is None:
+        raise ParameterError("--data are the training trees of a model: name it first")
+    given = reading.given() + ["--encoding"] * (reading.encoding != UTF8)
+    if given and data is None and treebank is None:
+        raise ParameterError(f"{given[0]} is for --data and --treebank, and neither is there")
+    try:
+        from treelet.explain.explorer import serve
+    except ImportError as error:
+        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
+            raise
+        raise TreeletError(f"treelet explore needs the package {error.name}: pip install 'treelet[web]'") from None
+    serve(desk_of(model, data, grammar, treebank, reading), port, lambda link: _ready(link, browser))
+    print("stopped", file=sys.stderr)
+
+
+def desk_of(model: str | None, data: str | None, grammar: str | None, treebank: str | None, reading: Reading) -> Desk:
+    """What is explored. What is named is read now, so that errors are told now; what is embedded is made when it is needed."""
+    from treelet.explain.explorer.desk import Desk
+
+    judge = None if model is None else _judge(model)
+    trees = labels = None
+    if data is not None and judge is not None:
+        found = examples.read(data, reading)
+        taken: Any = examples.for_model(judge.model, found)
+        trees = taken if judge.column is None else taken[judge.column]
+        labels = None if found.labels is None else list(map(str, found.labels))
+    return Desk(_parsing(grammar, treebank, reading), judge, trees, labels)
+
+
+def _judge(file: str) -> Judge:
+    from treelet.explain.explorer.desk import Judge
+    from treelet.learn import load
+
+    return Judge(load(file), Path(file).name)
+
+
+def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Parsing:
+    from treelet.explain.explorer.desk import Parsing
+
+    if grammar is None and treebank is None:
+        return embedded()
+    made: PCFG
+    if grammar is not None:
+        made = load_grammar(grammar)
+    else:
+        from treelet.parsing import PCFG
+        from treelet.structures import read_trees
+
+        made = PCFG.from_treebank(read_trees(str(treebank), **reading.arguments()))
+    return Parsing(Path(str(grammar or treebank)).name, lambda: made)
+
+
+def embedded() -> Parsing:
+    """The grammar of generated sentences, and a perceptron that has learnt to choose among its parses."""
+    from treelet.explain.explorer.desk import Judge, Later, Parsing
+
+    def learnt() -> PCFG:
+        from treelet.datasets import flights_split
+        from treelet.parsing import PCFG
+
+        return PCFG.from_treebank(flights_split().train)
+
+    def trained() -> Judge:
+        from treelet.datasets import flights_split
+        from treelet.tasks import CandidateParses, Reranker
+
+        parses = CandidateParses.jackknifed(flights_split().train[:LEARNT], CANDIDATES, folds=5)
+        return Judge(Reranker().fit(parses).ranker, f"a perceptron of {LEARNT} generated travel questions")
+
+    return Parsing("generated travel questions", Later(learnt), Later(trained))
+
+
+def _ready(link: str, browser: bool) -> None:
+    print(f"treelet explorer: {link} (Ctrl-C stops it)", file=sys.stderr, flush=True)
+    screen = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if browser and screen:  # else a browser for terminals might take this one
+        webbrowser.open(link)

@@ -1,0 +1,53 @@
+"""What is lit up in a picture: the nodes that fragments cover, and the nodes' shares; as far as that is quickly found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from treelet.explain.places import places
+from treelet.kernels import Kernel
+from treelet.structures import Tree
+
+OCCURRENCES = 20  # of a fragment in a tree that are lit up
+PAIRS = 100_000  # of a node of a fragment and one of a tree with the same label, in all: about a tenth of a second
+HEATED = 200_000  # nodes, counted once for each node above them: beyond, no heat
+
+
+class Lights:
+    """Where fragments are in some trees. Those that come after too much work stay dark."""
+
+    def __init__(self, trees: Iterable[Tree]) -> None:
+        self.trees = list(trees)
+        self._labels = [Counter(node.label for node in tree.nodes()) for tree in self.trees]
+        self._left = PAIRS
+
+    def of(self, fragment: Tree, kernel: Kernel) -> list[list[int]]:
+        """For each tree the nodes that a fragment covers, wherever it occurs."""
+        own = Counter(node.label for node in fragment.nodes())
+        found: list[list[int]] = []
+        for tree, labels in zip(self.trees, self._labels, strict=True):
+            pairs = sum(count * labels[label] for label, count in own.items())
+            if pairs > self._left:
+                found.append([])
+                continue
+            self._left -= pairs
+            found.append(sorted({node for place in places(fragment, tree, kernel, OCCURRENCES) for node in place}))
+        return found
+
+
+def heat_of(shares: Iterable[Any]) -> list[float] | None:
+    """The nodes' shares, if there are any."""
+    return [one.share for one in shares] or None
+
+
+def can_be_heated(tree: Tree) -> bool:
+    """Whether the shares of the nodes are quickly found: that takes each node with all that is below it."""
+    below = 0
+    stack = [(tree, 1)]
+    while stack and below <= HEATED:
+        node, depth = stack.pop()
+        below += depth
+        stack.extend((child, depth + 1) for child in node.children)
+    return below <= HEATED

@@ -1,0 +1,75 @@
+"""The explorer's server, from the first free port to Ctrl-C."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import warnings
+from collections.abc import Callable
+
+import uvicorn
+
+from treelet.errors import ParameterError, TreeletError, TreeletWarning
+from treelet.explain.explorer.app import application
+from treelet.explain.explorer.desk import Desk
+
+HOST = "127.0.0.1"  # this machine alone
+PORT = 8377
+TRIED = 20  # ports, where none is asked for
+CONNECTIONS = 64
+
+
+def serve(desk: Desk, port: int | None = None, ready: Callable[[str], None] = lambda link: None) -> None:
+    """Serve the explorer on 127.0.0.1 until it is interrupted.
+
+    Parameters
+    ----------
+    desk : Desk
+        What can be asked about.
+    port : int, optional
+        By default 8377, or the next one that is free.
+    ready : callable
+        Is told the link, when there is somebody to answer it.
+    """
+    listening = listen(port)
+    number = listening.getsockname()[1]
+    config = uvicorn.Config(
+        application(desk, number),
+        log_level="warning",
+        access_log=False,
+        ws="none",
+        lifespan="off",
+        server_header=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=2,
+    )
+    warnings.filterwarnings("ignore", category=TreeletWarning)  # the page says what there is to say
+    ready(f"http://{HOST}:{number}/")
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:  # it has stopped by now, and only passes the signal on
+        pass
+    finally:
+        listening.close()
+
+
+def listen(port: int | None = None) -> socket.socket:
+    """A socket that listens at a port, or at the first free one of some."""
+    if port is not None and not 0 <= port <= 65535:
+        raise ParameterError(f"--port must be from 0 to 65535, got {port}")
+    ports = range(PORT, PORT + TRIED) if port is None else [port]
+    for number in ports:
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((HOST, number))
+            made.listen()
+        except OSError as error:
+            made.close()
+            if error.errno == errno.EADDRINUSE and port is None:
+                continue
+            why = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
+            raise TreeletError(f"port {number} cannot be listened at ({why}): choose another one with --port") from None
+        return made
+    raise TreeletError(f"all ports from {PORT} to {ports[-1]} are in use: choose one with --port")

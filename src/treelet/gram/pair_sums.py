@@ -1,0 +1,117 @@
+"""Sums of a kernel's values over the pairs within groups of examples, for very many groupings at once, without the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.gram.plan import DEFAULT_MEMORY, Plan, Tile, parse_memory
+from treelet.gram.reduce import FLOAT, check_pairwise
+from treelet.gram.tiles import compute, plan_matrix
+from treelet.kernels.base import Matrix, Pairwise, Vector
+from treelet.work import count_threads, one_blas_thread, progress_bar
+
+PLANNED = 8  # tiles at once, however many threads there are: the sums then are the same to the bit
+ROWS = 256  # of a tile: fewer, and making numbers of the groups takes longer than multiplying
+GROUPINGS = 256  # that a tile is multiplied by at a time
+
+
+def pair_sums(
+    kernel: Pairwise,
+    X: Any,
+    groups: NDArray[np.int8],
+    *,
+    n_jobs: int | None = 1,
+    memory: int | float | str | None = None,
+    progress: bool = False,
+) -> tuple[Vector, Vector, float]:
+    r"""Sums of a kernel's values over pairs of two different examples.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : collection
+        n examples.
+    groups : array of int8 of shape (n, groupings)
+        A grouping a column: 1 where an example is in its group, else 0.
+    n_jobs : int
+        Threads, at most 8. The sums do not depend on it.
+    memory : int or str, optional
+        How much the work may take besides the examples, the groups and 2 KB an example and thread, such as ``"1GiB"`` (the default).
+    progress : bool
+
+    Returns
+    -------
+    within : ndarray of shape (groupings,)
+        :math:`\sum_{i \ne j} z_i z_j K(x_i, x_j)` for each grouping z.
+    touching : ndarray of shape (groupings,)
+        :math:`\sum_{i \ne j} z_i K(x_i, x_j)`.
+    total : float
+        :math:`\sum_{i \ne j} K(x_i, x_j)`.
+
+    Notes
+    -----
+    Each value is computed once, and multiplied once by each grouping: n²/2 · groupings multiplications by BLAS.
+
+    Examples
+    --------
+    >>> import numpy as np, treelet as tl
+    >>> trees = ["(D a)", "(D a)", "(D the)"]
+    >>> pair_sums(tl.SubsetTree(lam=1), trees, np.array([[1, 1], [1, 0], [0, 1]], np.int8))
+    (array([2., 0.]), array([2., 1.]), 2.0)
+    """
+    check_pairwise(kernel, "pair_sums")
+    X, threads = kernel.coerce(X), min(PLANNED, count_threads(n_jobs))
+    budget = parse_memory(memory) or DEFAULT_MEMORY
+    plan = plan_matrix(
+        kernel, X, None, n_jobs=PLANNED, memory=budget, dtype=FLOAT, buffers=1, strips=-(-len(X) // ROWS)
+    )
+    sums = _PairSums(plan, groups)
+    with one_blas_thread(), progress_bar(progress, "kernel values", plan.cells) as advance:
+        compute(kernel, X, None, plan.blocks, sums, threads, advance)
+    return 2 * sums.within, groups.T @ sums.rows, float(sums.rows.sum())
+
+
+class _PairSums:
+    """Tiles that are summed up at once; the sums are added in the order of the tiles, whichever is ready first."""
+
+    def __init__(self, plan: Plan, groups: NDArray[np.int8]) -> None:
+        self._groups, self.within, self.rows = groups, np.zeros(groups.shape[1]), np.zeros(len(groups))
+        self._places = {tile: place for place, tile in enumerate(plan.tiles)}
+        self._lock, self._next = Lock(), 0
+        self._ready: dict[int, tuple[Tile, Vector, Vector, Vector]] = {}
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Matrix]:
+        values = np.empty(tile.shape)
+        yield values
+        self._cut(tile, values)
+        rows, columns = self._groups[tile.rows.slice], self._groups[tile.columns.slice]
+        within = np.empty(self._groups.shape[1])
+        for begin in range(0, len(within), GROUPINGS):
+            some = slice(begin, begin + GROUPINGS)
+            product = values @ columns[:, some].astype(np.float64)
+            within[some] = np.einsum("ij,ij->j", product, rows[:, some].astype(np.float64))
+        found = tile, within, values.sum(axis=1), values.sum(axis=0)
+        with self._lock:
+            self._ready[self._places[tile]] = found
+            while self._next in self._ready:
+                self._add(*self._ready.pop(self._next))
+                self._next += 1
+
+    @staticmethod
+    def _cut(tile: Tile, values: Matrix) -> None:
+        """Leave the pairs whose column comes before the row: each pair once, and no example with itself."""
+        before = tile.rows.begin - tile.columns.begin
+        square = values[:, before:]
+        square[...] = np.tril(square, -1)
+
+    def _add(self, tile: Tile, within: Vector, by_row: Vector, by_column: Vector) -> None:
+        self.within += within
+        self.rows[tile.rows.slice] += by_row
+        self.rows[tile.columns.slice] += by_column

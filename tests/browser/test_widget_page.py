@@ -1,0 +1,41 @@
+"""The notebook's widget in a page, with a model of its own in place of a notebook's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import treelet as tl
+from treelet.explain import web
+from treelet.explain.web.pictures import explained, picture
+
+PAGE = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="tree-view.css"><div id="here"></div>
+<script type="module">import widget from "./widget.js";
+const values = {}, heard = {};
+window.model = {get: (name) => values[name], set: (name, value) => { values[name] = value; heard[`change:${name}`]?.(); },
+  save_changes: () => (window.saved = values.selected), on: (name, f) => (heard[name] = f), off: (name) => delete heard[name]};
+window.start = (content) => { Object.assign(values, {content, options: {}, selected: null});
+  window.stop = widget.render({model, el: document.getElementById("here")}); };
+window.ready = true;</script>"""
+
+
+def test_a_fragment_lights_up_and_a_click_is_told(page: Any, serve: Callable[[dict[str, str]], str]) -> None:
+    trees = ["(S (A a) (B b))", "(S (A a) (C c))", "(S (D d) (B b))", "(S (D d) (C c))"]
+    model = tl.RLS(tl.SubsetTree(lam=0.5)).fit(trees, [1, 1, -1, -1])
+    page.goto(serve({"index.html": PAGE, "widget.js": web.script("widget.js"), "tree-view.css": web.style()}))
+    page.wait_for_function("window.ready")
+    page.evaluate("told => start(told)", explained(tl.explain(model, trees[0])))
+    page.locator(".treelet-fragment").first.hover()
+    lit = "[...document.querySelectorAll('g.treelet-lit')].map((one) => +one.dataset.number)"
+    assert page.evaluate(lit) == [1, 2]
+    page.locator("g[data-number='3']").click()
+    assert page.evaluate("saved") == 3
+    assert page.evaluate(lit) == []
+    assert page.locator(".treelet-has").count() > 0
+    page.evaluate("model.set('selected', 1)")
+    assert page.locator(".treelet-selected").get_attribute("data-number") == "1"
+    other = {"trees": [{"title": "", "picture": picture("(X y)")}], "fragments": []}
+    page.evaluate("told => model.set('content', told)", other)
+    assert page.locator("#here svg").count() == 1
+    page.evaluate("stop()")
+    assert page.locator("#here *").count() == 0
