@@ -109,6 +109,12 @@ def sketch() -> Callable[[], Any]:
     return lambda: made.rows(store, bank.weights(), roots, logs, 0, len(bank), out)
 
 
+def hashed() -> Callable[[], Any]:
+    bank = tl.datasets.flights(3000)
+    made = _core.HashedFragments("subset", False, 0.4, 0.4, 9, 0, 1 << 20, 10**6)
+    return lambda: made.rows(bank.columns.store, bank.weights(), False)
+
+
 def sampler() -> Callable[[], Any]:
     labels = ["S", "a"]
     starts, tails = np.array([0, 2]), np.array([0, 1, 3])
@@ -134,6 +140,7 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "Forest.sample": lambda: partial(forest()._native.sample, 10**8, 0),
     "Sampler.sample": sampler,
     "TreeSketch.rows": sketch,
+    "HashedFragments.rows": hashed,
 }  # type: ignore[misc]
 """What can take longer than its input lets one expect: begun, and interrupted."""
 
@@ -147,7 +154,7 @@ LINEAR = {
     "Chart.best mask pieces": "what the chart has, each once or twice",
     "Forest.__init__ begin count edge_start end inside label labels logp outside pruned root tail tail_start": "nodes and edges",
     "ForestStore.__init__ __len__ child child_count child_start edge_start forest from_columns grown height joined label labels "
-    "of_forests ordered p production texts": "nodes and edges",
+    "nodes_of of_forests ordered p production texts": "nodes and edges",
     "Store.__init__ __len__ as_it_was child child_count child_start from_columns grown height joined label labels ordered "
     "production productions_below texts": "nodes",
     "NodeWeights.__init__ __len__ count entries node of spread start take weight": "entries",
@@ -160,6 +167,9 @@ LINEAR = {
     "Mask.__init__": "nothing",
     "InputError": "nothing",
     "build children_first forest post_order mirror watch": "nodes, or cells",
+    "FragmentMatcher.__init__ rows": "nodes of the fragments, of the trees; polled",
+    "HashedFragments.__init__ columns": "nodes of the fragments",
+    "subset_trees forest_subset_trees tag_runs partial_trees subsequences": "the steps that they are given, and polled",
     **{f"{name}.__init__ add bytes estimate": "parts of the columns" for name in ALGORITHMS},
 }
 """What takes one step, or a few, for each of these: a second is a hundred million of them, and most are polled in any case."""
