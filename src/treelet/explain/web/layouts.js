@@ -199,8 +199,8 @@ function slots(items) {
 
 // --- arcs ----------------------------------------------------------------------------------------------------------
 
-// Arcs over words: shorter ones below longer ones, and the words as far apart as the labels need.
-export function arcs(words, tags, links) {
+// Arcs over words: shorter ones below longer ones, and the words as far apart as the labels need; each at least so wide.
+export function arcs(words, tags, links, least) {
   const between = words.map(() => 0); // the highest level between a word and the next
   const drawn = [];
   const high = (a, b) => {
@@ -235,7 +235,7 @@ export function arcs(words, tags, links) {
     here.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     here.forEach(([, , end], k) => (end.aside = (k - (here.length - 1) / 2) * END));
     const texts = [widthOf(shown(words[place]), WORD), tags ? widthOf(shown(tags[place]), TAG) : 0];
-    return Math.max(...texts, (here.length + 1) * END);
+    return Math.max(...texts, (here.length + 1) * END, least[place]);
   });
   const apart = widths.slice(1).map((width, k) => Math.ceil((widths[k] + width) / 2 + APART));
   const crossing = (arc) => drawn.filter((other) => other.level > arc.level)
