@@ -14,7 +14,7 @@ ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 
 import treelet  # noqa: E402
-from _frame import maths, names  # noqa: E402
+from _frame import maths, names, thumbnails  # noqa: E402
 from _frame.contents import table_of_contents  # noqa: E402
 from _frame.docstrings import literal_blocks  # noqa: E402
 from _frame.links import REPOSITORY, for_site  # noqa: E402
@@ -125,6 +125,7 @@ def setup(app: Sphinx) -> None:
     stage(ROOT)
     maths.setup(app)
     names.setup(app)
+    thumbnails.setup(app)
     app.connect("source-read", _read)
     app.connect("build-finished", _finished)
     app.connect("autodoc-process-docstring", _docstring, priority=100)  # before napoleon

@@ -75,10 +75,7 @@ def test_the_first_five_minutes(
     said = ""
     compared = 0
     steps = in_order((ROOT / "docs" / "start.md").read_text(encoding="utf-8"))
-    assert steps[0] == (
-        "console",
-        "$ git clone https://github.com/treelet/treelet && cd treelet\n$ make setup\n$ source .venv/bin/activate\n",
-    )
+    assert "$ make setup\n$ source .venv/bin/activate\n" in steps[0][1]
     for language, block in steps[1:]:
         if language == "text":
             assert shows(said, block), f"{block}\nis shown, and this was said:\n{said}"

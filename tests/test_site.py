@@ -130,6 +130,10 @@ def test_functions_that_are_packages_too_are_functions_in_the_reference() -> Non
     assert known["gram"] == known["tl.gram"] == "treelet.gram"
     assert known["treelet.kernels.SubsetTree"] == known["SubsetTree"] == "treelet.SubsetTree"
     assert known["TaggedBank"] == "treelet.structures.TaggedBank"
+    assert api.place_of("PartialTree.normalized") == "treelet.kernels.Kernel.normalized"
+    assert api.place_of("tl.Tree.parse") == "treelet.Tree.parse"
+    assert api.place_of("Explanation.heat") == "treelet.explain.Explanation"  # an attribute
+    assert api.place_of("n_jobs") is api.place_of("np.array") is None
 
 
 def test_the_help_of_every_command_is_a_page() -> None:

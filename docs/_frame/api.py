@@ -46,6 +46,7 @@ def package(name: str) -> ModuleType:
     return import_module(f"treelet.{name}")
 
 
+@cache
 def names_of(name: str) -> list[str]:
     """What a package has: what it lists, what the top of treelet takes from its modules, modules of its own."""
     module = package(name)
@@ -66,6 +67,10 @@ def value_of(of: str, name: str) -> Any:
     if name in BESIDE.get(of, []):
         return package(f"{of}.{name}")
     return getattr(treelet, name) if full_name(of, name) == f"treelet.{name}" else getattr(package(of), name)
+
+
+def value_at(full: str) -> Any:
+    return next((value_of(of, name) for of in PACKAGES for name in names_of(of) if full_name(of, name) == full), None)
 
 
 def kind_of(value: Any) -> str:
@@ -208,6 +213,24 @@ def members(value: type, base: type | None) -> list[str]:
         if one.__module__.startswith("treelet"):
             found |= vars(one)
     return [name for name, member in found.items() if _is_told(name, member)]
+
+
+@cache
+def place_of(name: str) -> str | None:
+    """Where the reference tells of what a docstring calls so: a name, or a member of a class; None for what is not ours."""
+    known = known_names()
+    if name in known:
+        return known[name]
+    owner, _, member = name.rpartition(".")
+    if owner not in known:
+        return None
+    value = value_at(known[owner])
+    while inspect.isclass(value):
+        base = public_base(value)
+        if member in members(value, base):
+            return f"{known[value.__name__]}.{member}"
+        value = base
+    return known[owner]  # its own page says it, in a list of attributes
 
 
 def _is_told(name: str, member: Any) -> bool:

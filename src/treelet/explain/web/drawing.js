@@ -108,6 +108,7 @@ function node(box, scene) {
   const write = (down, size, text, style = "") => group.append(el("text", {x, y: y + down, "font-size": size, class: style}, shown(text)));
   if (!box.root) write(box.size ? 18 : small ? 14 : box.leaf ? 21 : 19.5, box.size ?? (box.leaf ? FONT + 1 : FONT), box.text);
   if (small) write(25.5, SMALL, box.small, "treelet-small");
+  else if (box.small) write(h - 4, SMALL, box.small, "treelet-small");
   if (box.tag) write(35, TAG, box.tag, "treelet-small");
   if (box.below !== undefined) write(h + 20, FONT + 1, box.below, "treelet-under");
   return group;

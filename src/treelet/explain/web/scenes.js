@@ -261,9 +261,10 @@ function some(picture, limit) {
 function parse(picture, {heat, small}, folds, options) {
   const {words, tags, note} = some(picture, Math.min(options.limit, 60));
   const links = picture.links.filter((link) => link.from < words.length && link.to < words.length);
-  const {x, widths, drawn, floor, width, height} = arcs(words, tags, links);
+  const least = words.map((_, number) => (small(number) ? widthOf(small(number), SMALL) + 8 : 0)), more = Math.max(0, ...least) ? 13 : 0;
+  const {x, widths, drawn, floor, width, height} = arcs(words, tags, links, least);
   const boxes = words.map((word, number) => ({
-    number, text: word, leaf: true, x: x[number], y: floor, w: widths[number], h: tags ? 41 : 24, size: WORD, level: 1, up: -1,
+    number, text: word, leaf: true, x: x[number], y: floor, w: widths[number], h: (tags ? 41 : 24) + more, size: WORD, level: 1, up: -1,
     tag: tags ? tags[number] : "", heat: heat(number), small: small(number),
   }));
   const lines = drawn.map((arc) => {
@@ -277,7 +278,7 @@ function parse(picture, {heat, small}, folds, options) {
     };
   });
   lines.reverse();
-  return {boxes, lines, dots: [], width, height, role: "group", note, said: `Dependency parse: ${words.join(" ")}`};
+  return {boxes, lines, dots: [], width, height: height + more, role: "group", note, said: `Dependency parse: ${words.join(" ")}`};
 }
 
 function tagged(picture, {heat, small}, folds, options) {
