@@ -14,7 +14,7 @@ ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 
 import treelet  # noqa: E402
-from _frame import maths, names  # noqa: E402
+from _frame import maths, names, thumbnails  # noqa: E402
 from _frame.contents import table_of_contents  # noqa: E402
 from _frame.docstrings import literal_blocks  # noqa: E402
 from _frame.links import REPOSITORY, for_site  # noqa: E402
@@ -69,6 +69,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treelet"
 html_static_path = ["_static"]
 html_css_files = ["treelet.css"]
+html_js_files = [("views.js", {"type": "module"})]
 html_favicon = "_static/logo.svg"
 html_context = {"default_mode": "auto"}
 toc_object_entries_show_parents = "hide"
@@ -124,6 +125,7 @@ def setup(app: Sphinx) -> None:
     stage(ROOT)
     maths.setup(app)
     names.setup(app)
+    thumbnails.setup(app)
     app.connect("source-read", _read)
     app.connect("build-finished", _finished)
     app.connect("autodoc-process-docstring", _docstring, priority=100)  # before napoleon

@@ -118,6 +118,28 @@ def test_paths_that_are_named_exist(name: str) -> None:
     assert not is_there("nowhere.py")
 
 
+FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def strange_figures(row: str) -> list[str]:
+    """The figures of a table's row that are not in the page that the row links to."""
+    page = LINK.findall(row)[-1]
+    known = set(FIGURE.findall((ROOT / page).read_text(encoding="utf-8")))
+    return [figure for figure in FIGURE.findall(row.rpartition("](")[0]) if figure not in known]
+
+
+def test_figures_of_the_readme_are_those_of_the_pages() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "](docs/" in line]
+    assert len(rows) >= 6
+    assert {row: strange for row in rows if (strange := strange_figures(row))} == {}
+    assert strange_figures(rows[0].replace("75.8", "75.9")) == ["75.9"]
+    claims = re.search(r"Of (\d+) claims, (\d+) hold here, (\d+) hold in part and (\d+) do not", text)
+    index = (ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8")
+    assert claims
+    assert "Of {} claims: {} holds, {} partly, {} not.".format(*claims.groups()) in index
+
+
 def test_readme_and_kernels_have_examples() -> None:
     for name in ("README.md", "docs/kernels.md"):
         assert blocks((ROOT / name).read_text(encoding="utf-8")), f"{name} shows nothing that runs"

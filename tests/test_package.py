@@ -23,13 +23,16 @@ def metadata(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_links_of_the_readme_work_elsewhere(metadata: str) -> None:
-    links = re.findall(r"\]\(([^)]+)\)", metadata)
-    here = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    link_or_picture = re.compile(r"(!?)\[[^\]]*\]\(([^)]+)\)")
+    links = link_or_picture.findall(metadata)
+    here = link_or_picture.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     assert len(links) == len(here) > 20
+    assert any(mark for mark, _ in here), "no picture"
     home = re.search(r"^Project-URL: Homepage, (\S+)$", metadata, re.MULTILINE)
     assert home is not None
-    for link, path in zip(links, here, strict=True):
-        assert link == (path if ":" in path else f"{home[1]}/blob/main/{path}")
+    for (_, link), (mark, path) in zip(links, here, strict=True):
+        form = "raw" if mark else "blob"
+        assert link == (path if ":" in path else f"{home[1]}/{form}/main/{path}")
         assert ":" in path or Path(ROOT, path.split("#")[0]).exists()
 
 

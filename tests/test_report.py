@@ -87,9 +87,11 @@ def test_the_worst_errors_of_a_classifier() -> None:
     margins = [case.why.score for case in found.cases]
     assert margins == sorted(margins, reverse=True)
     for learnt in found.learnt:
-        for one, examples in zip(learnt.top, learnt.examples, strict=True):
-            assert examples
-            for example in examples:
+        for one, seen in zip(learnt.top, learnt.seen, strict=True):
+            assert seen is not None
+            assert seen.trees == sum(bool(places(one.tree, tree, one.kernel)) for tree in TREES)
+            assert len(seen.examples) == min(2, seen.trees)
+            for example in seen.examples:
                 tree = tl.Tree.parse(TREES[example.number])
                 assert places(one.tree, tree, one.kernel)
                 words = [tree.words()[k] for k in sorted(example.inside)]
@@ -150,7 +152,32 @@ def test_columns() -> None:
 def test_partial_trees_have_examples() -> None:
     model = tl.KernelSVC(tl.PartialTree()).fit(TREES, LABELS)
     found = report(model, TREES, LABELS, top=5)
-    assert all(examples for learnt in found.learnt for examples in learnt.examples)
+    assert all(seen and seen.examples for learnt in found.learnt for seen in learnt.seen)
+
+
+def test_forests_tags_and_parses() -> None:
+    forests = [tl.Forest.from_trees([(tree, 0.7), (tree.replace("(N ", "(M "), 0.3)]) for tree in TREES[:24]]
+    model = tl.KernelSVC(tl.ForestKernel()).fit(forests, LABELS[:24])
+    found = report(model, forests, ["place", *LABELS[1:24]])
+    text, page = made(found)
+    assert found.cases[0].words == "who saw it"
+    assert "figure" in [tag for tag, _ in page.tags]
+    assert '"kind": "forest"' in text
+
+    tagged = [tl.Tagged([word, "it", EVIL], ["W", "P", tag]) for word in ("who", "where") for tag in "XYZ"]
+    model = tl.KernelSVC(tl.Tagging()).fit(tagged, ["human"] * 3 + ["place"] * 3)
+    found = report(model, tagged, ["place"] + ["human"] * 2 + ["place"] * 3)
+    text, page = made(found)
+    told = json.loads(re.search(r'id="told">(.*?)</script>', text, flags=re.DOTALL)[1])[0]  # type: ignore[index]
+    assert told["trees"][0]["picture"]["words"] == ["who", "it", EVIL]
+    places_of = {one["text"]: one["places"] for one in told["fragments"]}
+    assert places_of["who/W"] == [[0]]
+    assert EVIL in page.text
+
+    parses = [tl.Dependencies([word, "it"], ["W", "V"], [(0, 1, "obj")]) for word in ("who", "where")]
+    ranker = tl.RLS(tl.Locality()).fit(parses, [1, -1])
+    text, _ = made(report(ranker, parses, [1, 5]))
+    assert '"kind": "arcs"' in text
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_an_explanation_is_told_with_its_places() -> None:
 def test_large_trees_are_refused_in_words() -> None:
     explanation = tl.explain(MODEL, "(S (A a) (B b))")
     empty = type(explanation)(**{**vars(explanation), "heat": []})
-    with pytest.raises(tl.TreeletError, match="no tree of bearable size"):
+    with pytest.raises(tl.TreeletError, match="no picture of this explanation"):
         explained(empty)
 
 

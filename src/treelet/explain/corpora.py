@@ -9,7 +9,8 @@ import numpy as np
 
 from treelet.checks import check_boolean, check_integer
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
-from treelet.explain.differing import FragmentDifference, differing, is_listed
+from treelet.explain.choosing import listed_parts
+from treelet.explain.differing import FragmentDifference, differing
 from treelet.explain.two_samples import discrepancy, relabelled
 from treelet.explain.variety import vendi_score
 from treelet.gram.fingerprint import fingerprint
@@ -23,6 +24,7 @@ from treelet.work import count_threads, seed_of
 VARIETY = 2_000  # examples whose Vendi score is computed
 ALPHA = 0.05
 LEAST = 2
+LETTERS = 200  # of a fragment, in a line
 DRAWS = ("sample", "labels", "variety", "searches")
 """What is random: each has numbers of its own, so that asking for more of the one leaves the others as they are."""
 
@@ -92,7 +94,7 @@ class CorpusDifference:
         lines = [*self.summary(), ""]
         if not self.fragments:
             none = "no fragment was asked for, or there is none that one has more of than the other"
-            why = none if is_listed(self.kernel) else "the fragments of this kernel cannot be listed"
+            why = none if listed_parts(self.kernel) else "the fragments of this kernel cannot be listed"
             return "\n".join([*lines, why])
         tested = any(one.p_value is not None for one in self.fragments)
         lines.append(
@@ -101,7 +103,7 @@ class CorpusDifference:
         for one in self.fragments:
             p = "" if one.p_value is None else f"{one.p_value:.4f} "
             a, b = one.per_thousand
-            lines.append(f"{one.z:>+7.2f}  {one.weight:>+9.2g}  {a:>13.1f}  {b:>6.1f}  {p}{printable(str(one.tree))}")
+            lines.append(f"{one.z:>+7.2f}  {one.weight:>+9.2g}  {a:>13.1f}  {b:>6.1f}  {p}{_line(str(one.tree))}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -146,6 +148,11 @@ def printable(text: str) -> str:
     '(N a\\x1b[2J)'
     """
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def _line(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 4]} ..."
 
 
 def diff(
@@ -208,8 +215,8 @@ def diff(
     :math:`w(f) = \lambda^{\mathrm{size}(f)/2} (\frac{1}{|A|} \sum_{T \in A} \frac{h_f(T)}{\lVert T \rVert} - \frac{1}{|B|} \sum_{T \in B} \frac{h_f(T)}{\lVert T \rVert})`,
     with :math:`h_f(T)` how often T has it. The squared weights add up to the biased MMD². Common fragments weigh more
     than rare ones also by chance alone. So the 2,000 heaviest are ordered by z, the weight over its standard deviation if labels are dealt out by lot. Of
-    fragments in nearly the same trees (at least 80 % of those that have either) only the first is listed, the larger one where z is the same: a construction is one
-    line, not all its parts. For `PartialTree`, z is of the number of nodes at which a fragment begins.
+    fragments in nearly the same trees (at least 80 % of those that have either) one is listed, the largest with at least 90 % of the best z: a construction is one
+    line, not all its parts.
 
     Between two halves of one corpus the largest of so many z is often above 3. `searches` says how far above chance a fragment is: its `p_value` is that of the largest z
     of a whole search, so it holds for all fragments together.
@@ -258,7 +265,7 @@ def diff(
     result = discrepancy(kernel, some, labels, **how)
     fragments: list[FragmentDifference] = []
     looked_at = 0
-    if n and is_listed(kernel):
+    if n and listed_parts(kernel):
         dealt = relabelled(*sizes, searches, rngs["searches"], paired=paired)
         fragments, looked_at = differing(kernel, X, dealt, n, paired=paired, progress=progress)
     vendi, vendi_size = _variety(kernel, X, own, sizes, rngs["variety"], n_jobs)

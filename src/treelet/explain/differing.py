@@ -13,19 +13,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from treelet.explain.asked import asked
+from treelet.explain.counting import FragmentCounter
 from treelet.explain.learnt import top_fragments
-from treelet.explain.occurring import roots_in
 from treelet.explain.sides import has_fragments
 from treelet.explain.two_samples import Labels, p_value
 from treelet.kernels import Kernel
 from treelet.kernels.base import Vector
 from treelet.learn.model import CompressedModel
-from treelet.learn.summands import Roots, linear_parts
-from treelet.structures import Tree
+from treelet.learn.summands import Roots
+from treelet.structures import Tree, Treebank
 from treelet.work import progress_bar
 
 LOOKED_AT = 2_000  # the heaviest fragments, which are then put in order
 SAME = 0.8  # of the trees with one of two fragments have both: they are one find
+NEARLY = 0.9  # of the largest z among such, for which a larger fragment is shown
 DIGITS = 9  # of a z-value, beyond which it is rounding
 
 
@@ -64,11 +65,6 @@ class FragmentDifference(NamedTuple):
     column: Any = None
 
 
-def is_listed(kernel: Kernel) -> bool:
-    """Whether some of a kernel's fragments can be listed."""
-    return any(has_fragments(part.place.kernel) for part in linear_parts(kernel))
-
-
 def differing(
     kernel: Kernel, X: Any, labels: Labels, n: int, *, paired: bool = False, progress: bool = False
 ) -> tuple[list[FragmentDifference], int]:
@@ -105,11 +101,14 @@ class _Finds:
         sizes = int((signs > 0).sum()), int((signs < 0).sum())
         for term in one.listed:
             place = term.part.place
+            if not has_fragments(place.kernel):  # those of sequences and forests are found, but not counted in examples
+                continue
             some = [entry for entry in heaviest if entry.kernel is place.kernel and entry.column == place.column]
-            rooted = roots_in([entry.tree for entry in some], place.kernel, place.data(self.X))
+            counter = FragmentCounter(place.kernel, Treebank([entry.tree for entry in some]))
+            values = sp.csr_array(counter.rows(place.data(self.X), None))
             logs = self.roots.logs(term.part.roots)
-            z = self._standardised(rooted if logs is None else sp.diags_array(_inverse(logs)) @ rooted, signs)
-            held = sp.csc_array(rooted > 0)
+            z = self._standardised(values if logs is None else sp.diags_array(_inverse(logs)) @ values, signs)
+            held = sp.csc_array(values > 0)
             there = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]
             for at, entry in enumerate(some):
                 counts = int(there[0][at]), int(there[1][at])
@@ -147,25 +146,26 @@ def _ratio(values: Any, spread: Any) -> Vector:
 
 
 def _without_repeats(found: list[FragmentDifference], held: list[Any], n: int, size: int) -> list[FragmentDifference]:
-    """The n largest, of those that are in nearly the same trees only the first; the larger one where z is the same."""
+    """Of the fragments that are in nearly the same trees one: the largest of those whose z is nearly the largest.
+
+    So long until there are n, and these by their z.
+    """
     extent = [sum(1 for _ in one.tree.nodes()) for one in found]
-    order = sorted(
-        range(len(found)),
-        key=lambda at: (-round(abs(found[at].z), DIGITS), -extent[at], -abs(found[at].weight), str(found[at].tree)),
-    )
-    kept: list[int] = []
-    masks: list[Any] = []
-    for at in order:
-        if len(kept) == n or round(abs(found[at].z), DIGITS) == 0:
-            break
-        rows = held[at]
-        if any(
-            (both := int(mask[rows].sum())) >= SAME * (len(held[one]) + len(rows) - both)
-            for one, mask in zip(kept, masks, strict=True)
-        ):
-            continue
+
+    def by_extent(at: int) -> tuple[Any, ...]:
+        return -extent[at], -round(abs(found[at].z), DIGITS), -abs(found[at].weight), str(found[at].tree)
+
+    left = sorted(range(len(found)), key=lambda at: (-round(abs(found[at].z), DIGITS), *by_extent(at)))
+    left = [at for at in left if round(abs(found[at].z), DIGITS) > 0]
+    kept: list[FragmentDifference] = []
+    while left and len(kept) < n:
         mask = np.zeros(size, bool)
-        mask[rows] = True
-        kept.append(at)
-        masks.append(mask)
-    return [found[at] for at in kept]
+        mask[held[left[0]]] = True
+        both = [int(mask[held[at]].sum()) for at in left]
+        whole = len(held[left[0]])
+        same = [shared >= SAME * (whole + len(held[at]) - shared) for at, shared in zip(left, both, strict=True)]
+        least = NEARLY * abs(found[left[0]].z)
+        group = [at for at, is_same in zip(left, same, strict=True) if is_same and abs(found[at].z) >= least]
+        kept.append(found[min(group, key=by_extent)])
+        left = [at for at, is_same in zip(left, same, strict=True) if not is_same]
+    return sorted(kept, key=lambda one: -round(abs(one.z), DIGITS))

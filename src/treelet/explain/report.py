@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from treelet.checks import check_integer
 from treelet.cuts import TreeIndex
 from treelet.errors import ParameterError
+from treelet.explain.counting import FragmentCounter
 from treelet.explain.explanation import Explanation, TopFragments, WeightedFragment
 from treelet.explain.learnt import explain, top_fragments
 from treelet.explain.places import places
 from treelet.formats import label_text
-from treelet.kernels import PartialTree
 from treelet.learn.deciding import TASKS
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.predictions import class_figures, order_figures, value_figures
 from treelet.structures import Table, Tree, Treebank
+from treelet.structures.bank import Bank
 from treelet.work import progress_bar
 
 EXAMPLES = 2  # sentences of a fragment
-LOOKED_AT = 400  # trees that may have it
+LOOKED_AT = 100  # trees for sentences that differ
 SHARES = 30  # fragments of an explanation
 
 
@@ -37,12 +39,19 @@ class Occurrence(NamedTuple):
     label: str | None
 
 
+class Seen(NamedTuple):
+    """How many trees have a fragment, and some of them."""
+
+    trees: int
+    examples: list[Occurrence]
+
+
 class Learnt(NamedTuple):
-    """The heaviest fragments of an output, each with some trees that have it; None where not all were looked at."""
+    """The heaviest fragments of an output, each with the trees that have it; None for what is no fragment of trees."""
 
     name: str
     top: TopFragments
-    examples: list[list[Occurrence] | None]
+    seen: list[Seen | None]
 
 
 class Case(NamedTuple):
@@ -56,12 +65,15 @@ class Case(NamedTuple):
     facts : dict
         What was said of it, and what is true.
     why : Explanation
+    example : object
+        What is explained.
     """
 
     numbers: tuple[int, ...]
     words: str
     facts: dict[str, Any]
     why: Explanation
+    example: Any = None
 
 
 @dataclass
@@ -127,7 +139,7 @@ def report(
     Examples
     --------
     >>> import treelet as tl
-    >>> from treelet.explain.report import report
+    >>> from treelet.explain import report
     >>> trees = ["(S (W who) (V ran))", "(S (W where) (V ran))", "(S (W who) (V sat))", "(S (W where) (V sat))"]
     >>> model = tl.KernelSVC(tl.SubsetTree()).fit(trees, ["human", "place"] * 2)
     >>> found = report(model, trees, ["human", "place", "human", "human"], top=1)
@@ -149,17 +161,20 @@ def report(
     asked: list[Any] = model.classes_.tolist() if task == "classify" else [None]
     asked = asked[1:] if len(asked) == 2 else asked  # the other one's weights are these, negated
     names = [label_text(str(name)) for name in asked] if task == "classify" else [""]
+    # what was given says more than what a kernel sees
+    whole: Any = data if isinstance(data, list | tuple | Bank | Table) else X
     finder = _Finder(X, None if task != "classify" else truth)
     with progress_bar(progress, "looking at the model", len(names) * (top > 0) + min(errors, len(picked))) as advance:
         for name, output in zip(names, asked, strict=True) if top else ():
-            heaviest = top_fragments(model, top, output)
-            found.learnt.append(Learnt(name, heaviest, [finder.examples(one, name) for one in heaviest]))
+            found.learnt.append(finder.learnt(name, top_fragments(model, top, output)))
             advance(1)
         for pick in picked[:errors]:
             numbers, facts, output = pick()
-            rows = [X[number] for number in numbers]
-            why = explain(model, rows[0] if len(rows) == 1 else tuple(rows), output, limit=SHARES)
-            found.cases.append(Case(numbers, " ".join(words_of(rows[0])), facts, why))
+            rows = [whole[number] for number in numbers]
+            example = rows[0] if len(rows) == 1 else tuple(rows)
+            why = explain(model, example, output, limit=SHARES)
+            words = words_of(rows[0]) or words_of(X[numbers[0]])
+            found.cases.append(Case(numbers, " ".join(words), facts, why, example))
             advance(1)
     return found
 
@@ -268,60 +283,53 @@ def _ranked(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[
 
 
 class _Finder:
-    """Trees that have a fragment, by an index of productions, or of labels."""
+    """Trees that have fragments."""
 
     def __init__(self, X: Any, labels: list[Any] | None) -> None:
         self.X = X
         self.labels = None if labels is None else [label_text(str(label)) for label in labels]
-        self._indexes: dict[tuple[Any, bool], dict[Any, set[int]]] = {}
 
-    def examples(self, fragment: WeightedFragment, name: str) -> list[Occurrence] | None:
-        """Some trees with the fragment, those of its class first; None where it cannot be said that there are none."""
-        column = self._column(fragment.column)
-        if column is None or not isinstance(fragment.tree, Tree):
-            return None
-        partial = isinstance(fragment.kernel, PartialTree)
-        index = self._index(fragment.column, column, partial or bool(getattr(fragment.kernel, "leaves", False)))
-        wanted = set(_keys(fragment.tree, labels=not any(isinstance(key, tuple) for key in index)))
-        held = [index.get(key, set()) for key in wanted if key != "\u2022"]
-        there = sorted(set.intersection(*held)) if held else []
-        if self.labels is not None:
-            mine = self.labels
-            there.sort(key=lambda number: mine[number] != name)
-        found = []
-        for number in there[:LOOKED_AT]:
-            tree = column[number]
-            if tree is not None and (place := next(iter(places(fragment.tree, tree, fragment.kernel, limit=1)), None)):
-                nodes = TreeIndex(tree)
-                inside = {k for k, leaf in enumerate(nodes.leaves) if leaf in set(place)}
+    def learnt(self, name: str, top: TopFragments) -> Learnt:
+        """The fragments, each with how many trees have it, and some of them: those of its class first."""
+        found: list[Seen | None] = [None] * len(top)
+        kinds: dict[tuple[Any, str], list[int]] = {}  # of one column and one kernel
+        for number, one in enumerate(top):
+            if isinstance(one.tree, Tree) and isinstance(self._column(one.column), Treebank):
+                kinds.setdefault((one.column, repr(one.kernel)), []).append(number)
+        for numbers in kinds.values():
+            kernel, bank = top[numbers[0]].kernel, self._column(top[numbers[0]].column)
+            counter = FragmentCounter(kernel, Treebank([top[number].tree for number in numbers]))
+            there = sp.csc_array(counter.rows(bank, None))
+            there.eliminate_zeros()
+            for place, number in enumerate(numbers):
+                rows = np.sort(there.indices[there.indptr[place] : there.indptr[place + 1]]).tolist()
+                found[number] = Seen(len(rows), self._some(top[number], bank, rows, name))
+        return Learnt(name, top, found)
+
+    def _some(self, fragment: WeightedFragment, bank: Any, rows: list[int], name: str) -> list[Occurrence]:
+        if (labels := self.labels) is not None:
+            rows = sorted(rows, key=lambda number: labels[number] != name)
+        found: list[Occurrence] = []
+        for number in rows[:LOOKED_AT]:
+            tree = bank[number]
+            if len(found) == EXAMPLES or tree.words() in [one.words for one in found]:
+                continue
+            for place in places(fragment.tree, tree, fragment.kernel, limit=1):
+                nodes, covered = TreeIndex(tree), set(place)
+                inside = {k for k, leaf in enumerate(nodes.leaves) if leaf in covered}
                 span = (nodes.start[place[0]], nodes.end[place[0]])
-                label = None if self.labels is None else self.labels[number]
-                found.append(Occurrence(number, tree.words(), inside, span, label))
-                if len(found) == EXAMPLES:
-                    break
-        return found if found or len(there) <= LOOKED_AT else None
+                found.append(Occurrence(number, tree.words(), inside, span, None if labels is None else labels[number]))
+        return found
 
-    def _column(self, name: Any) -> Treebank | None:
-        data = self.X if name is None else self.X[name] if isinstance(self.X, Table) else None
-        return data if isinstance(data, Treebank) else None
-
-    def _index(self, name: Any, bank: Treebank, labels: bool) -> dict[Any, set[int]]:
-        if (name, labels) not in self._indexes:
-            made: dict[Any, set[int]] = {}
-            for number, tree in enumerate(bank):
-                for key in _keys(tree, labels=labels) if tree is not None else ():
-                    made.setdefault(key, set()).add(number)
-            self._indexes[name, labels] = made
-        return self._indexes[name, labels]
-
-
-def _keys(tree: Tree, *, labels: bool) -> Iterator[Any]:
-    return (node.label for node in tree.nodes()) if labels else iter(tree.productions())
+    def _column(self, name: Any) -> Any:
+        return self.X if name is None else self.X[name] if isinstance(self.X, Table) else None
 
 
 def words_of(row: Any) -> list[str]:
     """What an example says: the words of its first tree."""
     for part in row.values() if isinstance(row, dict) else [row]:
+        if isinstance(part, str):
+            continue
         words = getattr(part, "words", None)
         if words is not None:
             return list(words() if callable(words) else words)

@@ -8,12 +8,13 @@ from typing import Any
 from treelet.explain import web
 from treelet.explain.excerpts import excerpt
 from treelet.explain.layout import width_of
+from treelet.explain.notebook import picture
 from treelet.explain.page import Html, data_block, page, paragraphs, said, table
 from treelet.explain.report import Case, Learnt, Occurrence, Report
-from treelet.explain.shaded import heat_svg, signed
+from treelet.explain.shaded import heat_svg, signed, tint
 from treelet.explain.svg import captioned_svg
-from treelet.explain.web.pictures import explained, heated
-from treelet.structures import Tree
+from treelet.explain.web.pictures import Shown, explained, heated, hottest
+from treelet.structures import Forest, Tree
 
 SHOWN = 10  # fragments of a case
 CELLS = 30  # classes of a matrix that is drawn
@@ -26,11 +27,14 @@ STYLE = """
 .confusion text { fill: var(--ink); } .confusion .light { fill: #ffffff; } .confusion rect { stroke: var(--line); }
 .fragments td, .fragments th { vertical-align: middle; text-align: left; padding-top: .15rem; padding-bottom: .15rem; } .fragments td:first-child { text-align: right; white-space: nowrap; }
 .fragments svg { display: block; border-radius: 6px; } .fragments ul { margin: 0; padding-left: 1.1rem; font-size: .92rem; }
-.fragments code { display: block; font-size: .84rem; }
+.fragments code { font-size: .84rem; margin-right: .8rem; } .fragments .aside { font-size: .84rem; white-space: nowrap; }
 .plus { color: var(--for); font-weight: 600; } .minus { color: var(--against); font-weight: 600; }
 .below { text-decoration: underline; text-decoration-color: var(--line); text-underline-offset: .2em; } .aside { color: var(--faint); }
 .case { margin-bottom: 2rem; } .case svg { max-width: 100%; height: auto; } .case > figure { margin: .6rem 0; }
-.verdict b { white-space: nowrap; } .card td { text-align: left; overflow-wrap: anywhere; } .figures td:first-child { white-space: nowrap; }
+.verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; }
+@media print { .case { break-inside: avoid; } }
+@media screen and (max-width: 36rem) { .fragments svg { display: none; } th, td { padding-left: .35rem; padding-right: .35rem; } .fragments .aside { white-space: normal; }
+  .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
 """
 
 TITLES = {"classify": "The worst errors", "regress": "The largest residuals", "rank": "The worst first choices"}
@@ -172,7 +176,7 @@ def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
                 )
             out.append("</g>")
         out.append(f'<text x="{left + cell * len(row) + 8}" y="{y + cell / 2 + 4:.0f}">{total:,}</text>')
-    said_of = "Rows are the true classes, columns what the model says; blue is right, orange wrong, darker where it is more of the row."
+    said_of = "Rows are the true classes, columns what the model says; blue is right, orange wrong, stronger where it is more of the row."
     return Html("\n".join([*out, "</svg>"]) + paragraphs(said_of))
 
 
@@ -192,12 +196,13 @@ def _learnt(learnt: Learnt, report: Report) -> Iterator[str]:
     if learnt.name:
         yield f"<h3>{said(learnt.name)}</h3>"
     rows = []
-    for one, examples in zip(learnt.top, learnt.examples, strict=True):
-        listed = "".join(f"<li>{_sentence(example)}</li>" for example in examples or ())
-        nowhere = '<span class="aside">in none of these trees</span>' if examples == [] else ""
-        seen = f"<ul>{listed}</ul>" if listed else nowhere
-        text = Html(f"<code>{said(_cut(one.tree))}</code>")
-        rows.append((_coloured(one.weight), _fragment(one.tree), Html(text + seen)))
+    for one, seen in zip(learnt.top, learnt.seen, strict=True):
+        text = f"<code>{said(_cut(one.tree))}</code>"
+        if seen is not None:
+            where = f"in {seen.trees:,} of {report.examples:,} trees" if seen.trees else "in none of these trees"
+            listed = "".join(f"<li>{_sentence(example)}</li>" for example in seen.examples)
+            text += f'<span class="aside">{where}</span>' + (f"<ul>{listed}</ul>" if listed else "")
+        rows.append((_coloured(one.weight), _fragment(one.tree), Html(text)))
     if rows:
         yield table(("weight", "", "fragment, and examples"), rows, kind="fragments")
     else:
@@ -272,16 +277,15 @@ def _case(case: Case, task: str, told: list[Any]) -> str:
     number = ", ".join(f"{number + 1:,}" for number in case.numbers)
     lines = [f'<section class="case"><h3>{said(words or "(no words)")}</h3>', f'<p class="verdict">{_verdict(case, task)} '
              f'<span class="aside">Example {number}.</span></p>']  # fmt: skip
-    trees = heated(case.why)
+    trees = heated(case.why, case.example)
     if trees:
-        told.append(explained(case.why, limit=SHOWN))
+        told.append(explained(case.why, case.example, limit=SHOWN))
         lines.append(f'<div data-told="{len(told) - 1}">')
         names = ["first choice", "best"] if len(trees) == 2 and len(case.numbers) == 2 else [""] * len(trees)
         if len(case.numbers) == 2:
             for one, name in zip(told[-1]["trees"], names, strict=True):
                 one["title"] = name or one["title"]
-        for name, (tree, column, heat) in zip(names, trees, strict=True):
-            lines.append(f"<figure>{heat_svg(tree, heat, caption=name or str(column or ''))}</figure>")
+        lines += [_figure(one, name, hottest(trees)) for name, one in zip(names, trees, strict=True)]
     rows = [(_coloured(one.share), Html(f"<code>{said(_cut(one.tree))}</code>")) for one in case.why.fragments[:SHOWN]]
     lines.append(table(("share", "fragment"), rows, kind="fragments"))
     left = case.why.score - sum(one.share for one in case.why.fragments[:SHOWN])
@@ -293,6 +297,22 @@ def _case(case: Case, task: str, told: list[Any]) -> str:
     if trees:
         lines.append("</div>")
     return "\n".join([*lines, "</section>"])
+
+
+def _figure(one: Shown, name: str, scale: float) -> str:
+    """The picture for paper: a tree with its colours, or words with theirs."""
+    caption = name or ("" if one.column is None else str(one.column))
+    if isinstance(one.thing, Tree):
+        return f"<figure>{heat_svg(one.thing, one.heat, caption=caption, scale=scale)}</figure>"
+    head = f"<figcaption>{said(caption)}</figcaption>" if caption else ""
+    if isinstance(one.thing, Forest):
+        drawing = picture(one.thing)
+        return f"<figure>{head}{drawing or ''}</figure>"
+    words = " ".join(
+        f'<span style="background:{tint(share / (scale or 1.0))};color:#1b1b1b" title="{signed(share)}">{said(word)}</span>'
+        for word, share in zip(one.thing.words, one.heat, strict=True)
+    )
+    return f"<figure>{head}<p>{words}</p></figure>"
 
 
 def _cut(tree: Any) -> str:

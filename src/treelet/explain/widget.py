@@ -34,6 +34,8 @@ class TreeView(anywidget.AnyWidget):
         A number for each node (or word), for blue or orange: see `treelet.explain.web.pictures.picture`. An explanation has its own.
     marks : iterable of iterables of int, optional
         Fragments to outline, each by the numbers of its nodes. An explanation has its own.
+    example : object, optional
+        What was explained, where that is a forest or a dependency parse: an explanation does not hold these.
     words : {"bottom", "hang"}
         Words all in one row, or each below its parent.
     limit : int
@@ -65,24 +67,32 @@ class TreeView(anywidget.AnyWidget):
         *,
         heat: Iterable[float] | None = None,
         marks: Iterable[Any] | None = None,
+        example: Any = None,
         words: str = "bottom",
         limit: int = 300,
     ) -> None:
         check_integer("limit", limit, of="TreeView")
         check_one_of("words", words, WORDS, of="TreeView")
-        super().__init__(content=_content(thing, heat, marks), options={"words": words, "limit": limit})
+        super().__init__(content=_content(thing, heat, marks, example), options={"words": words, "limit": limit})
 
-    def show(self, thing: Any, *, heat: Iterable[float] | None = None, marks: Iterable[Any] | None = None) -> None:
+    def show(
+        self,
+        thing: Any,
+        *,
+        heat: Iterable[float] | None = None,
+        marks: Iterable[Any] | None = None,
+        example: Any = None,
+    ) -> None:
         """Show something else in the same place; nothing is selected then."""
-        content = _content(thing, heat, marks)
+        content = _content(thing, heat, marks, example)
         with self.hold_sync():
             self.selected = None
             self.content = content
 
 
-def _content(thing: Any, heat: Any, marks: Any) -> Picture:
+def _content(thing: Any, heat: Any, marks: Any, example: Any) -> Picture:
     if isinstance(thing, Explanation):
         if heat is not None or marks is not None:
             raise wrong("thing", "a structure where heat or marks are given", thing, of="TreeView")
-        return explained(thing)
+        return explained(thing, example)
     return {"trees": [{"title": "", "picture": picture(thing, heat, marks)}], "fragments": []}

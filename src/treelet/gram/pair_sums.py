@@ -17,6 +17,7 @@ from treelet.kernels.base import Matrix, Pairwise, Vector
 from treelet.work import count_threads, one_blas_thread, progress_bar
 
 PLANNED = 8  # tiles at once, however many threads there are: the sums then are the same to the bit
+ROWS = 256  # of a tile: fewer, and making numbers of the groups takes longer than multiplying
 GROUPINGS = 256  # that a tile is multiplied by at a time
 
 
@@ -67,7 +68,9 @@ def pair_sums(
     check_pairwise(kernel, "pair_sums")
     X, threads = kernel.coerce(X), min(PLANNED, count_threads(n_jobs))
     budget = parse_memory(memory) or DEFAULT_MEMORY
-    plan = plan_matrix(kernel, X, None, n_jobs=PLANNED, memory=budget, dtype=FLOAT, buffers=1)
+    plan = plan_matrix(
+        kernel, X, None, n_jobs=PLANNED, memory=budget, dtype=FLOAT, buffers=1, strips=-(-len(X) // ROWS)
+    )
     sums = _PairSums(plan, groups)
     with one_blas_thread(), progress_bar(progress, "kernel values", plan.cells) as advance:
         compute(kernel, X, None, plan.blocks, sums, threads, advance)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatch
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 from treelet.cuts import TreeIndex
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.explain.explanation import Explanation
+from treelet.explain.explanation import Explanation, NodeShare
 from treelet.explain.layout import Graph
+from treelet.explain.pieces import Run, Word
 from treelet.explain.places import places
 from treelet.explain.shaded import signed
+from treelet.explain.sides import has_fragments
 from treelet.structures import Dependencies, Forest, Tagged, Tree
+from treelet.structures.forest import ForestNode
 
 TONES = 7
 LISTED = 12  # fragments of an explanation
@@ -130,58 +134,146 @@ def _mark(mark: Any, number: int, size: int) -> Picture:
 # --- explanations ---------------------------------------------------------------------------------------------------
 
 
-def explained(explanation: Explanation, *, limit: int = LISTED) -> Picture:
+class Shown(NamedTuple):
+    """Something that an explanation is of, with its column, and the shares of its nodes or words."""
+
+    thing: Tree | Forest | Dependencies | Tagged
+    column: Any
+    heat: list[float]
+
+
+def explained(explanation: Explanation, example: Any = None, *, limit: int = LISTED) -> Picture:
     """An explanation as explained.js takes it: its trees with heat, and where in them each fragment is.
 
+    Parameters
+    ----------
+    explanation : Explanation
+    example : object, optional
+        What was explained; of trees and tagged words the explanation itself knows enough, of forests and dependency parses it does not.
+    limit : int
+        Fragments at most.
+
+    Examples
+    --------
     >>> import treelet as tl
     >>> model = tl.RLS(tl.SubsetTree()).fit(["(A (B b))", "(A (C c))"], [1, -1])
     >>> told = explained(tl.explain(model, "(A (B b))"))
     >>> told["trees"][0]["picture"]["labels"], told["fragments"][0]["text"], told["fragments"][0]["places"]
     (['A', 'B', 'b'], '(B b)', [[1, 2]])
     """
-    trees = heated(explanation)
-    if not trees:
-        raise TreeError("the explanation has no tree of bearable size to show: print it")
-    names = [f"{column}" if column is not None else "" for _, column, _ in trees]
-    if len(trees) == 2 and names[0] == names[1]:
+    shown = heated(explanation, example)
+    if not shown:
+        raise TreeError(
+            "there is no picture of this explanation: its example is too large, or has to be given as well; print it"
+        )
+    names = [str(one.column) if one.column is not None else "" for one in shown]
+    if pair := len(shown) == 2 and names[0] == names[1]:
         names = ["the first", "the second"]
-    shown = [
-        {"title": name, "picture": picture(tree, heat=heat)} for name, (tree, _, heat) in zip(names, trees, strict=True)
-    ]
+    scale = hottest(shown)
     few = explanation.fragments[:limit]
     left = explanation.score - math.fsum(one.share for one in few)
     return {
-        "trees": shown,
+        "trees": [
+            {"title": name, "picture": {**picture(one.thing, heat=one.heat), "scale": scale}}
+            for name, one in zip(names, shown, strict=True)
+        ],
         "fragments": [
             {
                 "text": str(one.tree),
                 "share": one.share,
-                "places": [_covered(one, tree) if column == one.column else [] for tree, column, _ in trees],
+                "places": [_covered(one, other.thing) if other.column == one.column else [] for other in shown],
             }
             for one in few
         ],
-        "rest": f"{summed(explanation)}: {signed(explanation.score)}; all else {signed(left)}, "
+        "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}; all else {signed(left)}, "
         f"of which intercept {signed(explanation.intercept)}",
     }
 
 
-def summed(explanation: Explanation) -> str:
+def hottest(shown: Iterable[Shown]) -> float:
+    """The largest share of a node: several pictures have one scale."""
+    return max((abs(share) for one in shown for share in one.heat), default=0.0)
+
+
+def summed(explanation: Explanation, pair: bool = False) -> str:
     """What the shares add up to, in words."""
     of = explanation.output
-    return f"{of[0]} rather than {of[1]}" if isinstance(of, tuple) else f"score of {of}"
+    if isinstance(of, tuple):
+        return f"{of[0]} rather than {of[1]}"
+    what = "difference of the scores" if pair else "score"
+    return what if isinstance(of, int) else f"{what} of {of}"
 
 
-def heated(explanation: Explanation) -> list[tuple[Tree, Any, list[float]]]:
-    """The trees of an explanation, each with its column and the shares of its nodes."""
-    found, start = [], 0
+def heated(explanation: Explanation, example: Any = None) -> list[Shown]:
+    """What an explanation is of and can be drawn; features of sequences cannot."""
+    given = list(_parts(example))
+    found: list[Shown] = []
+    start = 0
     while start < len(explanation.heat):
-        first = explanation.heat[start]
-        end = start + sum(1 for _ in first.tree.nodes())
-        found.append((first.tree, first.column, [node.share for node in explanation.heat[start:end]]))
-        start = end
+        size, thing = _whole(explanation.heat[start:], given)
+        if thing is not None:
+            found.append(
+                Shown(
+                    thing, explanation.heat[start].column, [one.share for one in explanation.heat[start : start + size]]
+                )
+            )
+        start += size
     return found
 
 
-def _covered(fragment: Any, tree: Tree) -> list[int]:
-    found = places(fragment.tree, tree, fragment.kernel, limit=OCCURRENCES)
-    return sorted({node for place in found for node in place})
+def _parts(example: Any) -> Iterator[Any]:
+    """The forests and parses of an example, or of a pair, in the order of their shares."""
+    for one in example if isinstance(example, tuple) and len(example) == 2 else (example,):
+        for part in one.values() if isinstance(one, Mapping) else (one,):
+            if isinstance(part, Forest | Dependencies):
+                yield part
+
+
+def _whole(heat: Sequence[NodeShare], given: list[Any]) -> tuple[int, Any]:
+    """How many of these shares belong together, and what they are of; None where that cannot be drawn."""
+    first = heat[0].tree
+    if isinstance(first, Tree):
+        return sum(1 for _ in first.nodes()), first
+    alike = sum(1 for _ in takewhile(lambda one: type(one.tree) is type(first), heat))
+    if isinstance(first, ForestNode):
+        fits = [forest for forest in given if isinstance(forest, Forest) and _begins(heat, forest)]
+        if not fits:
+            return alike, None
+        given.remove(fits[0])
+        return len(fits[0].nodes), fits[0]
+    if not isinstance(first, Word):
+        return alike, None
+    words = [
+        first,
+        *(one.tree for one in takewhile(lambda one: isinstance(one.tree, Word) and one.tree.place, heat[1:])),
+    ]
+    texts, tags = [word.word for word in words], [word.tag for word in words]
+    for parse in given:
+        if isinstance(parse, Dependencies) and list(parse.words) == texts:
+            return len(words), parse
+    return len(words), Tagged(texts, tags)
+
+
+def _begins(heat: Sequence[NodeShare], forest: Forest) -> bool:
+    return [one.tree for one in heat[: len(forest.nodes)]] == list(forest.nodes)
+
+
+def _covered(fragment: Any, thing: Any) -> list[int]:
+    """The numbers of the nodes or words that a fragment covers, wherever it is; of some kinds it is not known."""
+    if has_fragments(fragment.kernel) and isinstance(thing, Tree):
+        found = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
+        return sorted({node for place in found for node in place})
+    if isinstance(fragment.tree, Run) and isinstance(thing, Tagged):
+        pairs, run = list(thing), list(zip(fragment.tree.words, fragment.tree.tags, strict=True))
+        return sorted(
+            {
+                begin + k
+                for begin in range(len(pairs) - len(run) + 1)
+                if all(
+                    tag == there[1] and word in (None, there[0])
+                    for (word, tag), there in zip(run, pairs[begin:], strict=False)
+                )
+                for k in range(len(run))
+            }
+        )
+    return []
