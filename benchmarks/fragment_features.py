@@ -210,7 +210,7 @@ def page(results: dict[str, Any]) -> str:
             f"All 5,952 questions at once, {N:,} fragments, rows of length 1: {best['all_kernel_ms']:.0f} ms and {best['all_l2_ms']:.1f} ms. The more trees, the more subtrees they share, and a distinct subtree is looked at once; "
             "of few trees, counting nodes, looking up labels and scikit-learn's own checks are a large part. Where rows are divided by the kernel's norm, the exact self-values take most of the time; from text, reading does.",
             "## Which to take",
-            f"Other ways to choose {N:,} of the {COLUMNS[-1]:,} columns above, looked at on the test questions after the default had been settled on a part of the training questions.",
+            f"Other ways to choose {N:,} of the {COLUMNS[-1]:,} columns above, looked at on the test questions as well, so that the differences say nothing about new questions.",
             report.table(
                 ("by", "of which", "own weights", "trained"),
                 [(r["by"], r["how"], f"{100 * r['own']:.1f}", f"{100 * r['trained']:.1f}") for r in asked["choices"]],
