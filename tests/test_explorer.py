@@ -525,8 +525,8 @@ def test_it_serves_until_ctrl_c(tmp_path: Path) -> None:
         assert f"http://127.0.0.1:{port}/" in process.stderr.readline()
         with socket.create_connection(("127.0.0.1", port), 10) as slow:
             slow.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
-            slow.settimeout(20)
+            slow.settimeout(60)
             assert slow.recv(15) == b"HTTP/1.1 200 OK"
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert process.stderr.read() == "stopped\n"
