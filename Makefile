@@ -74,6 +74,7 @@ bench: setup
 	$(BIN)/python -m benchmarks.stored
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.sketch
+	$(BIN)/python -m benchmarks.fragment_features
 	$(BIN)/python -m benchmarks.diff
 
 # The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions OPTIONS=--quick runs one.

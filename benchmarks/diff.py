@@ -27,8 +27,8 @@ from benchmarks.corpora import staged
 from experiments import report
 from treelet import Tree
 from treelet.errors import TreeletWarning
+from treelet.explain.counting import FragmentCounter
 from treelet.explain.differing import differing
-from treelet.explain.occurring import roots_in
 from treelet.explain.two_samples import relabelled
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
@@ -103,7 +103,7 @@ def planted(*names: str) -> list[dict[str, Any]]:
         bank = corpora()[name]
         trees = list(bank)
         for number, (what, (says, fragment, plant)) in enumerate(PLANTED.items()):
-            base = 0 if "..." in fragment else int((roots_in([Tree.parse(fragment)], SST, bank) > 0).sum())
+            base = 0 if "..." in fragment else len(trees_with(Tree.parse(fragment), bank))
             found = [trial(trees, plant, 100 * number + seed) for seed in range(TRIALS)]
             rows.append(
                 {
@@ -151,10 +151,15 @@ def trial(trees: list[Any], plant: Callable[[Tree], Tree | None], seed: int) -> 
     }  # fmt: skip
 
 
+def trees_with(fragment: Tree, bank: tl.Treebank) -> list[int]:
+    found: list[int] = FragmentCounter(SST, tl.Treebank([fragment])).rows(bank, None).nonzero()[0].tolist()
+    return found
+
+
 def is_planted(one: Any, mixed: tl.Treebank, changed: dict[int, Tree], new: set[Any]) -> bool:
     """Whether a fragment has a production that planting brought, and is (nearly) only where it was planted."""
-    rows = np.flatnonzero(roots_in([one.tree], SST, mixed).toarray()[:, 0])
-    own = sum(row in changed for row in rows.tolist())
+    rows = trees_with(one.tree, mixed)
+    own = sum(row in changed for row in rows)
     return one.z < 0 and not new.isdisjoint(one.tree.productions()) and own >= OWN * len(rows)
 
 

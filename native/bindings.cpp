@@ -39,11 +39,13 @@ std::pair<StorePtr, std::vector<Id>> build(const std::vector<std::string> &label
     auto store = std::make_shared<Store>();
     std::vector<Id> here(labels.size(), none), stack, roots, built;
     std::size_t i = 0;
+    Pulse pulse;
     for (std::size_t t = 0; t < ends.shape(0); ++t) {
         const std::int64_t end = ends.data()[t];
         if (end < 0 || static_cast<std::size_t>(end) > label.shape(0)) refuse("ends out of range");
         for (; i < static_cast<std::size_t>(end); ++i) {
             const Id n = arity.data()[i];
+            pulse.add(32);
             if (n < 0) {
                 if (static_cast<std::size_t>(-(n + 1)) >= built.size())
                     refuse("node " + std::to_string(i) + " repeats one that is not there");
@@ -107,7 +109,9 @@ StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, Lon
     auto store = std::make_shared<Store>();
     for (std::size_t i = 0; i < labels.size(); ++i)
         if (store->add_label(labels[i]) != static_cast<Id>(i)) refuse("label " + std::to_string(i) + " occurs twice");
+    Pulse pulse;
     for (std::size_t i = 0; i < n; ++i) {
+        pulse.add(32);
         const std::int64_t a = child_start.data()[i], b = child_start.data()[i + 1];
         if (a < 0 || b < a || b > static_cast<std::int64_t>(child.shape(0)))
             refuse("child_start of node " + std::to_string(i) + " is out of order");
@@ -143,7 +147,9 @@ StorePtr as_it_was(ByteArray texts, LongArray text_end, IdArray label, LongArray
     }
     std::vector<std::uint64_t> hashes;
     hashes.reserve(n);
+    Pulse pulse;
     for (std::size_t i = 0; i < n; ++i) {
+        pulse.add(16);
         const Id *kids = child.data() + child_start.data()[i], *end = child.data() + child_start.data()[i + 1];
         const bool before = std::all_of(kids, end, [&](Id kid) { return kid >= 0 && kid < static_cast<Id>(i); });
         if (!before ||
@@ -158,11 +164,13 @@ StorePtr as_it_was(ByteArray texts, LongArray text_end, IdArray label, LongArray
 template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
     const std::size_t n = out.shape(0), tile = 8;
     if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
-    if (out.shape(1) != n || (out.stride(1) != 1 && n > 1)) refuse("out must be square, with contiguous rows");
+    if (out.shape(1) != n) refuse("out must be square");
+    check_place(out);
     nb::gil_scoped_release free;
     const std::int64_t stride = out.stride(0);
     Number *a = out.data();
-    for (std::size_t j0 = first; j0 < last; j0 += tile) // what is read lies side by side
+    Pulse pulse;
+    for (std::size_t j0 = first; j0 < last; pulse.add(tile * (end - begin)), j0 += tile) // what is read lies side by side
         for (std::size_t i0 = begin; i0 < std::min(end, j0 + tile); i0 += tile)
             for (std::size_t i = i0; i < std::min(end, i0 + tile); ++i)
                 for (std::size_t j = std::max(j0, i + 1); j < std::min(last, j0 + tile); ++j)
@@ -170,9 +178,23 @@ template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std
                         a[static_cast<std::int64_t>(j) * stride + static_cast<std::int64_t>(i)];
 }
 
+struct SharedReader {
+    BracketReader reader;
+    Busy busy;
+    explicit SharedReader(BracketOptions options) : reader(std::move(options)) {}
+    Busy::Guard alone() { return Busy::Guard(busy, "this reader"); }
+};
+
+// The error of ours that says so.
+void raise_memory(const char *what) {
+    const nb::object error = nb::module_::import_("treelet.errors").attr("NotEnoughMemoryError");
+    PyErr_SetString(error.ptr(), what);
+}
+
 } // namespace
 
 NB_MODULE(_core, m) {
+    listen = check_signals;
     m.doc() = "treelet's native core: hash-consed trees and the loops over their nodes.";
     nb::set_leak_warnings(false);
 
@@ -181,6 +203,10 @@ NB_MODULE(_core, m) {
     nb::register_exception_translator([](const std::exception_ptr &p, void *) {
         try {
             std::rethrow_exception(p);
+        } catch (const TooMuchMemory &e) {
+            raise_memory(e.what());
+        } catch (const std::bad_alloc &) {
+            raise_memory("there is not enough memory for this: take fewer or smaller examples");
         } catch (const InputError &e) {
             PyErr_SetObject(input_error.ptr(), nb::make_tuple(e.line, e.column, nb::str(e.what())).ptr());
         }
@@ -249,28 +275,55 @@ NB_MODULE(_core, m) {
         },
         "labels"_a, "label"_a, "arity"_a, "ends"_a);
 
-    nb::class_<BracketReader>(m, "BracketReader", "Reads bracketed trees from chunks of bytes.")
+    nb::class_<SharedReader>(m, "BracketReader",
+                             "Reads bracketed trees from chunks of bytes. For one thread at a time; others are refused.")
         .def(
             "__init__",
-            [](BracketReader *self, bool drop_empty, bool drop_function_tags, const std::string &root) {
-                new (self) BracketReader(BracketOptions{drop_empty, drop_function_tags, root});
+            [](SharedReader *self, bool drop_empty, bool drop_function_tags, const std::string &root) {
+                new (self) SharedReader(BracketOptions{drop_empty, drop_function_tags, root});
             },
             "drop_empty"_a = false, "drop_function_tags"_a = false, "root"_a = "")
         .def(
             "feed",
-            [](BracketReader &self, nb::bytes bytes, std::optional<std::size_t> most) {
+            [](SharedReader &self, nb::bytes bytes, std::optional<std::size_t> most) {
+                const Busy::Guard guard = self.alone();
                 const std::string_view view(bytes.c_str(), bytes.size());
                 nb::gil_scoped_release free;
-                return most ? self.feed(view, *most) : self.feed(view);
+                return most ? self.reader.feed(view, *most) : self.reader.feed(view);
             },
             "bytes"_a, "most"_a = nb::none(), "Takes bytes until there are so many trees, and says how many it took.")
-        .def("move_to", &BracketReader::move_to, "line"_a, "column"_a)
-        .def("abandon", &BracketReader::abandon, "trees"_a)
-        .def_prop_ro("open_at", &BracketReader::open_at)
-        .def("finish", &BracketReader::finish)
-        .def_prop_ro("trees", [](const BracketReader &self) { return self.roots().size(); })
-        .def("result", [](BracketReader &self) {
-            auto [store, roots] = self.take();
+        .def(
+            "move_to",
+            [](SharedReader &self, std::int64_t line, std::int64_t column) {
+                const Busy::Guard guard = self.alone();
+                self.reader.move_to(line, column);
+            },
+            "line"_a, "column"_a)
+        .def(
+            "abandon",
+            [](SharedReader &self, std::size_t trees) {
+                const Busy::Guard guard = self.alone();
+                self.reader.abandon(trees);
+            },
+            "trees"_a)
+        .def_prop_ro("open_at",
+                     [](SharedReader &self) {
+                         const Busy::Guard guard = self.alone();
+                         return self.reader.open_at();
+                     })
+        .def("finish",
+             [](SharedReader &self) {
+                 const Busy::Guard guard = self.alone();
+                 self.reader.finish();
+             })
+        .def_prop_ro("trees",
+                     [](SharedReader &self) {
+                         const Busy::Guard guard = self.alone();
+                         return self.reader.roots().size();
+                     })
+        .def("result", [](SharedReader &self) {
+            const Busy::Guard guard = self.alone();
+            auto [store, roots] = self.reader.take();
             return std::make_pair(std::make_shared<Store>(std::move(store)), to_numpy(std::move(roots)));
         });
 

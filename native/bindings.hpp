@@ -41,6 +41,35 @@ inline void check_ids(const IdArray &ids, std::size_t size, const char *what, Id
                    std::to_string(size));
 }
 
+// Numbers are written at such places only as numbers may stand at, and no row over another.
+template <class Number> void check_place(const MatrixOf<Number> &out) {
+    const std::size_t rows = out.shape(0), columns = out.shape(1);
+    if (rows == 0 || columns == 0) return;
+    if (columns > 1 && out.stride(1) != 1) refuse("out must have contiguous rows");
+    if (rows > 1 && static_cast<std::size_t>(std::abs(out.stride(0))) < columns) refuse("the rows of out overlap");
+    if (reinterpret_cast<std::uintptr_t>(out.data()) % alignof(Number) != 0) refuse("out is not aligned");
+}
+
+// Whether some thread is at work in an object. One that changes is for one thread at a time: others are refused.
+class Busy {
+  public:
+    class Guard {
+      public:
+        Guard(Busy &busy, const char *what) : busy_(busy) {
+            if (busy_.taken_.exchange(true)) refuse(std::string(what) + " is in use by another thread: give each thread its own");
+        }
+        ~Guard() { busy_.taken_ = false; }
+        Guard(const Guard &) = delete;
+        Guard &operator=(const Guard &) = delete;
+
+      private:
+        Busy &busy_;
+    };
+
+  private:
+    std::atomic<bool> taken_ = false;
+};
+
 inline void check_weights(const Store &store, const NodeWeights &trees) {
     for (Id node : trees.node)
         if (static_cast<std::size_t>(node) >= store.size()) refuse("trees do not belong to this store");

@@ -52,13 +52,14 @@ template <template <class> class Algorithm> class Columns {
                                                                                       MatrixOf<Number> out) {
         if (begin > end || end > trees.rows()) refuse("rows out of range");
         const std::size_t columns = limit ? end : size_;
-        if (out.shape(0) != end - begin || out.shape(1) != columns || columns > size_ || (out.stride(1) != 1 && columns > 1))
-            refuse("out has the wrong shape or layout");
+        if (out.shape(0) != end - begin || out.shape(1) != columns || columns > size_) refuse("out has the wrong shape");
+        check_place(out);
         if (limit && (limit->shape(0) != trees.rows() || !std::is_sorted(limit->data(), limit->data() + limit->shape(0))))
             refuse("limit must be ascending, one a row");
         for (std::int64_t i = trees.start[begin]; i < trees.start[end]; ++i)
             if (static_cast<std::size_t>(trees.node[i]) >= store->size()) refuse("trees do not belong to this store");
         Rows rows{store.get(), &trees, limit ? limit->data() : nullptr, begin, end, nullptr, out.stride(0)};
+        const Reading reading(readers_);
         if constexpr (std::is_same_v<Number, double>)
             rows.out = out.data();
         else
@@ -76,6 +77,7 @@ template <template <class> class Algorithm> class Columns {
 
     // The only target's weights grow by scale times a row of `trees`; not while other threads ask for rows.
     void add(const NodeWeights &trees, std::size_t row, double scale) {
+        if (readers_ > 0) refuse("these columns are in use by another thread: they cannot grow now");
         if (!plain_ || size_ != 1) refuse("only a single target in plain numbers can grow");
         if (row >= trees.rows()) refuse("row out of range");
         const auto first = static_cast<std::size_t>(trees.start[row]), last = static_cast<std::size_t>(trees.start[row + 1]);
@@ -101,9 +103,10 @@ template <template <class> class Algorithm> class Columns {
                 double value = 0;
                 Rows rows{&small, &weights, nullptr, 0, 1, &value, 1};
                 make<double>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
+                const bool fits = rows.overflow_row == none && value >= least_exact;
                 if (logs) value = std::log(value);
                 if (rows.overflow_row != none && !logs) value = std::numeric_limits<double>::infinity();
-                if (rows.overflow_row != none && logs)
+                if (!fits && logs) // too large, or so small that digits are lost
                     make<Scaled>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
                 values[t] = value;
             }
@@ -148,14 +151,23 @@ template <template <class> class Algorithm> class Columns {
     }
 
   private:
+    static constexpr double least_exact = 1e-280;
+
     template <class Num, class... Parameters> static auto make(Targets targets, Parameters... parameters) {
         return std::apply([&](auto... taken) { return std::make_unique<Algorithm<Num>>(targets, std::move(taken)...); },
                           ParametersOf<Algorithm>::template of<Num>(parameters...));
     }
 
+    struct Reading { // while it is there, rows are being computed
+        std::atomic<int> &readers;
+        explicit Reading(std::atomic<int> &all) : readers(all) { ++readers; }
+        ~Reading() { --readers; }
+    };
+
     StorePtr store_;
     std::size_t size_;
-    std::vector<char> held_; // by a single target
+    std::atomic<int> readers_ = 0; // it grows, and rows begin, under the GIL only
+    std::vector<char> held_;       // by a single target
     std::unique_ptr<Algorithm<double>> plain_;
     std::unique_ptr<Algorithm<Scaled>> scaled_;
 };

@@ -16,7 +16,7 @@ void check_probabilities(const DoubleArray &logp) {
 
 std::shared_ptr<Grammar> make_grammar(std::vector<std::string> labels, Id first_word, IdArray left, IdArray right, IdArray head,
                                       DoubleArray logp, IdArray unary_child, IdArray unary_head, DoubleArray unary_logp,
-                                      IdArray start, DoubleArray start_logp) {
+                                      IdArray start, DoubleArray start_logp, std::size_t most_chains) {
     const std::size_t n = labels.size();
     if (left.shape(0) != right.shape(0) || left.shape(0) != head.shape(0) || left.shape(0) != logp.shape(0) ||
         unary_child.shape(0) != unary_head.shape(0) || unary_child.shape(0) != unary_logp.shape(0) ||
@@ -44,7 +44,8 @@ std::shared_ptr<Grammar> make_grammar(std::vector<std::string> labels, Id first_
         if (g->hidden(start.data()[i])) refuse("a hidden symbol cannot be the start");
         g->start.push_back({start.data()[i], start_logp.data()[i]});
     }
-    g->build(std::move(binary), unary);
+    nb::gil_scoped_release free;
+    g->build(std::move(binary), unary, most_chains);
     return g;
 }
 
@@ -110,7 +111,7 @@ using Trees =
 void treelet::python::bind_parsing(nb::module_ &m) {
     nb::class_<Grammar>(m, "Grammar", "A binarised weighted grammar, ready for charts.").def("__len__", &Grammar::size);
     m.def("grammar", &make_grammar, "labels"_a, "first_word"_a, "left"_a, "right"_a, "head"_a, "logp"_a, "unary_child"_a,
-          "unary_head"_a, "unary_logp"_a, "start"_a, "start_logp"_a);
+          "unary_head"_a, "unary_logp"_a, "start"_a, "start_logp"_a, "most_chains"_a = std::numeric_limits<std::size_t>::max());
 
     nb::class_<Sampler>(m, "Sampler", "A grammar from which trees are drawn.")
         .def_static("of", &make_sampler, "labels"_a, "first_word"_a, "rule_start"_a, "tail_start"_a, "tail"_a, "weight"_a,
@@ -130,11 +131,13 @@ void treelet::python::bind_parsing(nb::module_ &m) {
 
     nb::class_<Mask>(m, "Mask", "Which symbols may stand over which span.");
 
-    nb::class_<Chart>(m, "Chart", "The best log probability of every symbol over every span of a sentence.")
+    nb::class_<Chart>(
+        m, "Chart",
+        "The best log probability of every symbol over every span of a sentence. It does not change: threads may share it.")
         .def(
             "__init__",
             [](Chart *self, std::shared_ptr<Grammar> g, std::vector<std::string> words, LongArray start, IdArray symbol,
-               DoubleArray logp, double beam, DoubleArray prior, const Mask *mask) {
+               DoubleArray logp, double beam, DoubleArray prior, const Mask *mask, std::size_t most_bytes) {
                 Sentence sentence = make_sentence(*g, std::move(words), start, symbol, logp);
                 if (!(beam > 0)) refuse("beam must be positive");
                 if (!std::isinf(beam) && prior.shape(0) != g->size()) refuse("one prior a symbol");
@@ -143,9 +146,10 @@ void treelet::python::bind_parsing(nb::module_ &m) {
                     refuse("the mask is of another sentence or grammar");
                 const std::vector<double> priors(prior.data(), prior.data() + prior.shape(0));
                 nb::gil_scoped_release free;
-                new (self) Chart(std::move(g), std::move(sentence), beam, priors, mask, check_signals);
+                new (self) Chart(std::move(g), std::move(sentence), beam, priors, mask, check_signals, most_bytes);
             },
-            "grammar"_a, "words"_a, "start"_a, "symbol"_a, "logp"_a, "beam"_a, "prior"_a, "mask"_a.none())
+            "grammar"_a, "words"_a, "start"_a, "symbol"_a, "logp"_a, "beam"_a, "prior"_a, "mask"_a.none(),
+            "most_bytes"_a = std::numeric_limits<std::size_t>::max())
         .def_prop_ro("best", &Chart::best)
         .def(
             "kbest",

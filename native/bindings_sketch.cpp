@@ -5,7 +5,7 @@
 namespace treelet::python {
 
 using KeyArray = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::device::cpu>;
+using FloatMatrix = MatrixOf<float>;
 
 namespace {
 
@@ -21,40 +21,68 @@ std::optional<Id> rows(const TreeSketch &self, std::shared_ptr<const Store> stor
     check_ids(roots, store->size(), "root", none);
     if (roots.shape(0) != trees.rows() || logs.shape(0) != trees.rows() || begin > end || end > trees.rows())
         refuse("rows out of range");
-    if (out.shape(0) != end - begin || out.shape(1) != self.width() || out.stride(1) != 1)
-        refuse("out has the wrong shape or layout");
+    if (out.shape(0) != end - begin || out.shape(1) != self.width()) refuse("out has the wrong shape");
+    check_place(out);
     nb::gil_scoped_release free;
     const Id large = self.rows(*store, trees, roots.data(), logs.data(), begin, end, out.data(), out.stride(0), check_signals);
     return large == none ? std::nullopt : std::optional(large);
 }
 
+struct SharedCounts : PartCounts {
+    using PartCounts::PartCounts;
+    Busy busy;
+};
+
 } // namespace
 
 void bind_sketch(nb::module_ &m) {
-    nb::class_<PartCounts>(m, "PartCounts",
-                           "In how many trees each node on its own, or with one child, is, and how much it weighs.")
+    nb::class_<SharedCounts>(m, "PartCounts",
+                             "In how many trees each node on its own, or with one child, is, and how much it weighs. "
+                             "For one thread at a time; others are refused.")
         .def(
             "__init__",
-            [](PartCounts *self, bool partial, bool leaves, bool pairs) {
-                new (self) PartCounts(PartKeys{!partial, leaves}, leaves, pairs);
+            [](SharedCounts *self, bool partial, bool leaves, bool pairs) {
+                new (self) SharedCounts(PartKeys{!partial, leaves}, leaves, pairs);
             },
             "partial"_a, "leaves"_a, "pairs"_a)
         .def(
             "add",
-            [](PartCounts &self, std::shared_ptr<const Store> store, const NodeWeights &trees, DoubleArray share) {
+            [](SharedCounts &self, std::shared_ptr<const Store> store, const NodeWeights &trees, DoubleArray share) {
                 check_weights(*store, trees);
                 if (share.shape(0) != trees.rows()) refuse("a share a tree is needed");
+                const Busy::Guard guard(self.busy, "this count of parts");
                 nb::gil_scoped_release free;
                 self.add(*store, trees, share.data());
             },
             "store"_a, "trees"_a, "share"_a)
         .def_prop_ro(
-            "key", [](const PartCounts &self) { return to_numpy(self.key); }, nb::rv_policy::automatic)
+            "key",
+            [](SharedCounts &self) {
+                const Busy::Guard guard(self.busy, "this count of parts");
+                return to_numpy(self.key);
+            },
+            nb::rv_policy::automatic)
         .def_prop_ro(
-            "trees", [](const PartCounts &self) { return to_numpy(self.trees()); }, nb::rv_policy::automatic)
+            "trees",
+            [](SharedCounts &self) {
+                const Busy::Guard guard(self.busy, "this count of parts");
+                return to_numpy(self.trees());
+            },
+            nb::rv_policy::automatic)
         .def_prop_ro(
-            "mass", [](const PartCounts &self) { return to_numpy(self.mass()); }, nb::rv_policy::automatic)
-        .def_prop_ro("pair", [](const PartCounts &self) { return to_numpy(self.pair()); }, nb::rv_policy::automatic);
+            "mass",
+            [](SharedCounts &self) {
+                const Busy::Guard guard(self.busy, "this count of parts");
+                return to_numpy(self.mass());
+            },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "pair",
+            [](SharedCounts &self) {
+                const Busy::Guard guard(self.busy, "this count of parts");
+                return to_numpy(self.pair());
+            },
+            nb::rv_policy::automatic);
 
     nb::class_<TreeSketch>(m, "TreeSketch", "Random features of trees.")
         .def(

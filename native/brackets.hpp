@@ -1,6 +1,7 @@
 // A streaming, iterative reader of bracketed trees: "(S (NP (D the) (N cat)) (VP (V sat)))".
 // Bytes come in chunks of any size; finished trees go straight into a Store. Depth costs heap, never stack.
 #pragma once
+#include "pulse.hpp"
 #include "store.hpp"
 #include <algorithm>
 #include <utility>
@@ -26,6 +27,7 @@ class BracketReader {
     // Takes bytes until there are `most` trees; how many it took.
     std::size_t feed(std::string_view bytes, std::size_t most = std::numeric_limits<std::size_t>::max()) {
         const char *p = bytes.data(), *end = p + bytes.size();
+        Pulse pulse;
         while (p < end && roots_.size() < most) {
             const char c = *p;
             if (is_token(c)) {
@@ -51,6 +53,7 @@ class BracketReader {
                 frames_.push_back({none, kids_.size(), {line_, column_}, false, false});
             } else if (c == ')') {
                 close();
+                pulse.add(64);
             }
             if (c == '\n') {
                 ++line_;

@@ -33,8 +33,9 @@ class Chart {
     void (*const check)(); // called now and then
 
     Chart(std::shared_ptr<const Grammar> grammar, Sentence sentence, double beam, const std::vector<double> &prior,
-          const Mask *mask, void (*check_)())
-        : check(check_), owner_(std::move(grammar)), g_(*owner_), sentence_(std::move(sentence)) {
+          const Mask *mask, void (*check_)(), std::size_t most_bytes = std::numeric_limits<std::size_t>::max())
+        : check(check_), most_bytes_(most_bytes), pulse_(check_), owner_(std::move(grammar)), g_(*owner_),
+          sentence_(std::move(sentence)) {
         fill(beam, prior, mask);
     }
 
@@ -80,7 +81,7 @@ class Chart {
         first_.assign(cell_count(), 0), last_.assign(cell_count(), 0), most_.assign(cell_count(), impossible);
         std::vector<double> right(n * R, impossible), base(S, impossible), top(S, impossible);
         std::vector<Id> touched;
-        Pulse pulse(check);
+        Pulse &pulse = pulse_;
         for (std::size_t j = 1; j <= n; ++j) {
             std::fill_n(right.begin(), j * R, impossible);
             for (std::size_t i = j; i-- > 0;) {
@@ -94,13 +95,14 @@ class Chart {
                 if (j == i + 1)
                     for (std::int64_t k = sentence_.start[i]; k < sentence_.start[i + 1]; ++k)
                         offer(sentence_.symbol[k], sentence_.logp[k]);
+                pulse.add(8 * (j - i));
                 for (std::size_t k = i + 1; k < j; ++k) {
                     const double *const with = right.data() + k * R;
                     const std::size_t left = cell(i, k);
                     for (std::int64_t l = first_[left]; l < last_[left]; ++l) {
                         const Item &item = items_[l];
                         const Grammar::Binary *r = g_.by_left.begin(item.symbol), *end = g_.by_left.end(item.symbol);
-                        pulse.add(static_cast<std::size_t>(end - r));
+                        pulse.add(8 + static_cast<std::size_t>(end - r));
                         for (; r < end; ++r) {
                             const double score = item.top + with[r->right] + r->logp;
                             if (score > base[r->head]) {
@@ -142,6 +144,7 @@ class Chart {
         for (std::size_t t = 0; t < own; ++t) {
             const Id s = touched[t];
             if (base[s] == impossible) continue;
+            pulse_.add(static_cast<std::size_t>(g_.by_child.end(s) - g_.by_child.begin(s)));
             for (const Grammar::Unary *u = g_.by_child.begin(s); u < g_.by_child.end(s); ++u) {
                 const double score = base[s] + u->logp;
                 if (!(score > top[u->symbol])) continue;
@@ -152,6 +155,9 @@ class Chart {
         std::sort(touched.begin(), touched.end());
         touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
         first_[here] = static_cast<std::int64_t>(items_.size());
+        if ((items_.size() + touched.size()) * sizeof(Item) > most_bytes_)
+            throw TooMuchMemory("the chart of " + std::to_string(size()) +
+                                " words takes more memory than there is: cut it (beam=, coarse=), or take shorter sentences");
         for (Id s : touched) {
             // A hidden symbol needs a right sibling, and there is none behind the last word.
             if (top[s] != impossible && !(at_end && g_.hidden(s))) items_.push_back({s, static_cast<Id>(here), top[s], base[s]});
@@ -163,6 +169,8 @@ class Chart {
             if (g_.right_number[items_[k].symbol] != none) most_[here] = std::max(most_[here], items_[k].top);
     }
 
+    std::size_t most_bytes_; // of items
+    Pulse pulse_;
     std::shared_ptr<const Grammar> owner_;
     const Grammar &g_;
     Sentence sentence_;

@@ -29,6 +29,7 @@ class ChartEdges {
         out.clear();
         const std::size_t c = c_.cell(i, j);
         if (c_.first(c) == c_.last(c)) return;
+        pulse_.add(16 * (j - i));
         for (std::int64_t k = c_.first(c); k < c_.last(c); ++k)
             if (c_.item(k).base >= least[k - c_.first(c)]) where_[c_.item(k).symbol] = k;
         if (j == i + 1)
@@ -65,6 +66,7 @@ class ChartEdges {
                 const Id left = c_.item(l).symbol;
                 const Grammar::Binary *r = g_.by_left.begin(left), *end = r + g_.finishing[left].count;
                 if (!scattered) scatter(rc), scattered = true;
+                pulse_.add(static_cast<std::size_t>(end - r));
                 for (; r < end; ++r) {
                     const Id with = right_here_[r->right];
                     if (with == none) continue;
@@ -104,6 +106,7 @@ class ChartEdges {
 
     const Chart &c_;
     const Grammar &g_;
+    Pulse pulse_{c_.check};
     std::vector<std::int64_t> where_;      // symbol -> the item of the cell that is wanted
     std::vector<Id> right_here_;           // right symbol -> its place in the cell
     std::vector<double> bound_, farthest_; // of each item; of each cell

@@ -10,7 +10,7 @@ namespace treelet {
 class ChartForest {
   public:
     ChartForest(const Chart &chart, double threshold, std::size_t max_edges, Forest::Parts &parts)
-        : c_(chart), outside_(chart, threshold), max_edges_(max_edges), parts_(parts) {
+        : c_(chart), outside_(chart, threshold, {max_edges, true}), max_edges_(max_edges), parts_(parts) {
         const std::size_t n = c_.size();
         word_.assign(n, none), label_of_.assign(c_.grammar().size(), none);
         states_.resize(c_.cell_count());
@@ -89,9 +89,9 @@ class ChartForest {
                 add_edge(s.node, &node, 1, u->logp);
             }
             if (c_.item(s.item).base == impossible) continue;
-            const auto [first, last] = of_head(outside_.edges[here], symbol);
+            const auto [first, last] = of_head(outside_.kept(here), symbol);
             for (std::size_t k = first; k < last; ++k) {
-                const ChartEdge &edge = outside_.edges[here][k];
+                const ChartEdge &edge = outside_.kept(here)[k];
                 if (s.out + edge.score < outside_.least) continue;
                 if (edge.left == none) {
                     const Id leaf = word(i);
@@ -118,9 +118,9 @@ class ChartForest {
             const Chart::Item &left = c_.item(p.left);
             if (g().hidden(left.symbol)) {
                 const std::size_t lc = c_.cell_of(p.left);
-                const auto [first, last] = of_head(outside_.edges[lc], left.symbol);
+                const auto [first, last] = of_head(outside_.kept(lc), left.symbol);
                 for (std::size_t k = last; k-- > first;) {
-                    const ChartEdge &inner = outside_.edges[lc][k];
+                    const ChartEdge &inner = outside_.kept(lc)[k];
                     const double score = p.score - left.top + inner.score;
                     if (s.out + score < outside_.least) continue;
                     Partial next{inner.left, p.logp + inner.logp, score, p.rest};

@@ -1,6 +1,7 @@
 // The chart as a hypergraph for the k-best search, made as far as it is asked for.
 #pragma once
-#include "chart_edges.hpp"
+#include "chart_outside.hpp"
+#include <unordered_map>
 
 namespace treelet {
 
@@ -10,8 +11,7 @@ class ChartGraph {
     using Value = std::vector<Id>; // a tree; the children of a hidden symbol; the symbols of a chain
     Id root;
 
-    ChartGraph(const Chart &chart, Store &store, const std::vector<std::vector<ChartEdge>> &edges)
-        : c_(chart), store_(store), edges_(edges) {
+    ChartGraph(const Chart &chart, Store &store, ChartOutside &outside) : c_(chart), store_(store), outside_(outside) {
         nodes_.push_back({root_kind, none, 0, false, 0, 0, 0});
         root = 0;
         node_of_top_.assign(c_.items(), none);
@@ -108,8 +108,9 @@ class ChartGraph {
                 if (const std::int64_t k = c_.find(whole, symbol); k != none) add(logp, {top(k, whole)});
         } else if (node.kind == top_kind) {
             const Id symbol = c_.item(node.item).symbol;
+            const std::vector<ChartEdge> &all = edges_of(node.cell);
             for (std::int64_t k = c_.first(node.cell); k < c_.last(node.cell); ++k) {
-                const auto [first, last] = of_head(edges_[node.cell], c_.item(k).symbol);
+                const auto [first, last] = of_head(all, c_.item(k).symbol);
                 if (first == last) continue; // it has no base, or none that is wanted
                 if (k == node.item)
                     add(0, {base(k, node.cell)});
@@ -117,7 +118,7 @@ class ChartGraph {
                     add(0, {chains(symbol, c_.item(k).symbol, chain), base(k, node.cell)});
             }
         } else {
-            const std::vector<ChartEdge> &all = edges_[node.cell];
+            const std::vector<ChartEdge> &all = edges_of(node.cell);
             const auto [first, last] = of_head(all, c_.item(node.item).symbol);
             for (std::size_t k = first; k < last; ++k) {
                 const ChartEdge &edge = all[k];
@@ -127,6 +128,12 @@ class ChartGraph {
                     add(edge.logp, {top(edge.left, c_.cell_of(edge.left)), top(edge.right, c_.cell_of(edge.right))});
             }
         }
+    }
+    const std::vector<ChartEdge> &edges_of(std::size_t cell) {
+        if (!outside_.kept(cell).empty()) return outside_.kept(cell);
+        const auto [at, fresh] = edges_.try_emplace(cell);
+        if (fresh) outside_.list(cell, at->second);
+        return at->second;
     }
     Id chains(Id head, Id child, double best) {
         const auto [at, fresh] = chain_node_.emplace(std::make_pair(head, child), static_cast<Id>(nodes_.size()));
@@ -148,7 +155,8 @@ class ChartGraph {
     std::vector<double> weight_;
     std::vector<Tails> tail_;
     std::vector<Id> node_of_top_, node_of_base_, label_here_;
-    const std::vector<std::vector<ChartEdge>> &edges_; // per cell
+    ChartOutside &outside_;
+    std::unordered_map<std::size_t, std::vector<ChartEdge>> edges_; // of other cells that were asked for
     std::deque<Chains> chains_;
     std::map<std::pair<Id, Id>, Id> chain_node_;
     Value kids_;

@@ -204,7 +204,7 @@ template <class Num> class ChildSequences {
                         s.still_active.push_back(b);
                     before = b;
                 }
-                pulse.add(s.still_active.size());
+                pulse.add(4 * (s.still_active.size() + s.meeting.size()));
                 s.active.swap(s.still_active);
             }
             s.total[r] = total;

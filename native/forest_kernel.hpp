@@ -231,7 +231,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
                 const auto [production, probability] = s.production[at];
                 const std::span<const Child> found = children_.find({p, static_cast<Id>(k - first), production});
                 const Num part = lam_ * Num(probability);
-                b.pulse.add(found.size());
+                b.pulse.add(16 * found.size());
                 for (const Child *x = found.data(), *last = x + found.size(); x < last && x->rank < ranks; ++x) {
                     Num &factor = s.factor[x->rank];
                     if (factor == 0) {

@@ -113,7 +113,9 @@ class ForestStore {
         const std::vector<double> in = forest.inside(false), out = forest.outside(in, false);
         std::vector<Id> here(forest.nodes(), none), label_here(forest.labels.size(), none);
         std::vector<Edge> edges;
+        Pulse pulse;
         for (Id v = 0; v < static_cast<Id>(forest.nodes()); ++v) {
+            pulse.add(64);
             if (out[v] == impossible || in[v] == impossible) continue;
             Id &own = label_here[forest.label[v]];
             if (own == none) own = add_label(forest.labels[forest.label[v]]);
@@ -137,7 +139,9 @@ class ForestStore {
         Marks label_here(other.label_count());
         std::vector<Id> here(nodes.size()), out(n, none);
         std::vector<Edge> edges;
+        Pulse pulse;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
+            pulse.add(64);
             const Id theirs = label_of(other, nodes[i]);
             if (!label_here.has(theirs)) label_here.set(theirs, add_label(other.label_text(theirs)));
             edges.clear();
@@ -252,7 +256,9 @@ inline Forest ForestStore::forest(Id root) const {
     };
     if (root != none) parts.root = meet(root, 0);
     std::vector<Id> tails;
+    Pulse pulse;
     while (!open.empty()) {
+        pulse.add(64);
         const auto [v, begin] = open.back();
         open.pop_back();
         const Id head = known.at({v, begin});

@@ -65,21 +65,22 @@ template <class Graph> class FragmentSearch {
                 side.open.push_back(node), side.number.push_back(number), side.weight.push_back(number);
             });
         grow(everywhere, 0);
-        steps_done_ = 0;
+        steps_left_ = most_steps_;
         bool finished = true;
-        while (!waiting_.empty() && !(more() && waiting_.top().bound <= least_)) {
-            if (steps_done_ > most_steps_) {
-                finished = false;
-                break;
+        try {
+            while (!waiting_.empty() && !(more() && waiting_.top().bound <= least_)) {
+                const std::shared_ptr<State> state = waiting_.top().state;
+                waiting_.pop();
+                for (std::size_t at = 0; at < state->slots.size(); ++at) grow(*state, at);
             }
-            const std::shared_ptr<State> state = waiting_.top().state;
-            waiting_.pop();
-            for (std::size_t at = 0; at < state->slots.size(); ++at) grow(*state, at);
+        } catch (const Enough &) {
+            finished = false;
         }
         return told(finished);
     }
 
   private:
+    struct Enough {};
     struct Slot { // an open node of a fragment
         Id number, level, kind;
     };
@@ -118,7 +119,10 @@ template <class Graph> class FragmentSearch {
     };
 
     bool more() const { return seen_ > limit_ || left_out_; }
-    void work(std::size_t steps) { steps_done_ += static_cast<std::int64_t>(steps), pulse_.add(steps); }
+    void work(std::size_t steps) {
+        pulse_.add(steps);
+        if ((steps_left_ -= static_cast<std::int64_t>(steps)) < 0) throw Enough();
+    }
     double most_of(const State &state, const Id *open, std::size_t from) const {
         double product = 1;
         for (std::size_t c = from; c < state.slots.size(); ++c) product *= graph_.most(state.slots[c].kind, open[c]);
@@ -315,7 +319,7 @@ template <class Graph> class FragmentSearch {
 
     const Graph &graph_;
     std::size_t sides_, limit_;
-    std::int64_t most_steps_, steps_done_ = 0, count_ = 0;
+    std::int64_t most_steps_, steps_left_ = std::numeric_limits<std::int64_t>::max(), count_ = 0;
     Pulse pulse_;
     std::size_t seen_ = 0;
     double least_ = -1;     // the value that further fragments must exceed

@@ -5,6 +5,7 @@
 // its children are spliced into its parent's. Symbols from `first_word` on are words.
 #pragma once
 #include "forest.hpp"
+#include "pulse.hpp"
 #include <mutex>
 #include <queue>
 
@@ -50,7 +51,8 @@ struct Grammar {
     std::size_t size() const { return labels.size(); }
     bool hidden(Id s) const { return labels[s].empty(); }
 
-    void build(std::vector<Rule> binary, const std::vector<Rule> &unary) { // unary: a is the child
+    // unary: a is the child; of pairs of symbols with a unary chain between them there may be so many.
+    void build(std::vector<Rule> binary, const std::vector<Rule> &unary, std::size_t most_chains) {
         const std::size_t n = size();
         right_number.assign(n, none);
         for (const Rule &r : binary)
@@ -79,10 +81,16 @@ struct Grammar {
             if (r.a != r.head) down[r.head].push_back({r.a, r.logp}); // a node over itself is never of use
         fill(by_head, down);
         find_components();
-        for (Id s = 0; s < static_cast<Id>(n); ++s) best_chains(s, down[s]);
+        std::size_t chains = 0;
+        std::vector<char> done(n, 0);
+        Pulse pulse;
+        for (Id s = 0; s < static_cast<Id>(n); ++s) {
+            best_chains(s, down[s], most_chains - chains, done, pulse);
+            chains += down[s].size();
+        }
         fill(below, down);
         for (Id s = 0; s < static_cast<Id>(n); ++s)
-            for (const Unary &u : down[s]) up[u.symbol].push_back({s, u.logp});
+            for (const Unary *u = below.begin(s); u < below.end(s); ++u) up[u->symbol].push_back({s, u->logp});
         fill(by_child, up);
     }
 
@@ -95,30 +103,43 @@ struct Grammar {
     }
 
   private:
-    template <class T> static void fill(Rows<T> &rows, const std::vector<std::vector<T>> &lists) {
+    // The lists are emptied on the way.
+    template <class T> static void fill(Rows<T> &rows, std::vector<std::vector<T>> &lists) {
+        std::size_t all = 0;
+        for (const auto &list : lists) all += list.size();
+        rows.item.reserve(all);
         rows.start.assign(1, 0);
-        for (const auto &list : lists) {
+        for (auto &list : lists) {
             rows.item.insert(rows.item.end(), list.begin(), list.end());
             rows.start.push_back(static_cast<std::int64_t>(rows.item.size()));
+            std::vector<T>().swap(list);
         }
     }
 
-    // Dijkstra from one head over the single rules; `found` receives the best chain to each symbol below it.
-    void best_chains(Id head, std::vector<Unary> &found) const {
+    // Dijkstra from one head over the single rules; `found` receives the best chain to each symbol below it. `done` marks symbols,
+    // and is all 0 before and after.
+    void best_chains(Id head, std::vector<Unary> &found, std::size_t most, std::vector<char> &done, Pulse &pulse) const {
         found.clear();
         if (by_head.begin(head) == by_head.end(head)) return;
-        std::map<Id, double> best;
         std::priority_queue<std::pair<double, Id>> queue;
         queue.push({0, head});
         while (!queue.empty()) {
             const auto [score, s] = queue.top();
             queue.pop();
-            if (!best.emplace(s, score).second) continue;
-            for (const Unary *u = by_head.begin(s); u < by_head.end(s); ++u)
-                if (!best.count(u->symbol)) queue.push({score + u->logp, u->symbol});
-        }
-        for (const auto &[s, score] : best)
+            pulse.add(16);
+            if (done[s]) continue;
+            done[s] = 1;
             if (s != head) found.push_back({s, score});
+            if (found.size() > most)
+                throw TooMuchMemory("the unary rules of this grammar make too many chains: more pairs of symbols stand above each "
+                                    "other than there is memory for. Take out unary rules, or use a smaller grammar");
+            for (const Unary *u = by_head.begin(s); u < by_head.end(s); ++u)
+                if (!done[u->symbol]) queue.push({score + u->logp, u->symbol});
+        }
+        done[head] = 0;
+        for (const Unary &u : found) done[u.symbol] = 0;
+        std::sort(found.begin(), found.end(), [](const Unary &x, const Unary &y) { return x.symbol < y.symbol; });
+        found.shrink_to_fit();
     }
 
     // Tarjan's algorithm without recursion: components come out children first.

@@ -52,6 +52,11 @@ template <std::size_t n, class Entry> class Groups {
         std::size_t i = 0;
         each([&](const Key &, const Entry &entry) { entry_[static_cast<std::size_t>(next[number[i++]]++)] = entry; });
     }
+    // The entries of each key in another order.
+    template <class Before> void sort(Before before) {
+        for (std::size_t key = 0; key < keys_.size(); ++key)
+            std::stable_sort(entry_.begin() + start_[key], entry_.begin() + start_[key + 1], before);
+    }
     std::span<const Entry> find(const Key &key) const {
         const Id number = keys_.find(key);
         if (number == none) return {};

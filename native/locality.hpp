@@ -190,11 +190,19 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         for (const SequenceType &type : types_) labels = std::max(labels, type.label + 1), reach = std::max(reach, type.reach);
         type_of_.assign(static_cast<std::size_t>(labels), none);
         for (std::size_t i = 0; i < types_.size(); ++i) type_of_[types_[i].label] = static_cast<Id>(i);
-        for (Id d = 0; d <= 2 * std::min(reach, Id{64}); ++d) near_.push_back(nearness(d, theta_));
+        Id longest = 64;
         for (Id node : targets.weights.node)
-            if (const Id type = type_of(store_, node); type != none)
+            if (const Id type = type_of(store_, node); type != none) {
+                longest = std::max(longest, static_cast<Id>(store_.arity(node)));
                 for (std::size_t i = 0; i < store_.arity(node); ++i)
                     middle_keys_.add({type, store_.label(store_.children(node)[i])});
+            }
+        for (Id d = 0; d <= 2 * std::min(reach, longest); ++d) near_.push_back(nearness(d, theta_));
+        if (match_ == Match::exact) farthest_ = 0;
+        if (match_ == Match::position) // beyond, nothing is added
+            for (farthest_ = static_cast<Id>(near_.size()) - 1; farthest_ > 0 && near_[farthest_] == 0;) --farthest_;
+        by_place_ = std::min(reach, longest) > farthest_ + 8;
+        if (match_ == Match::position && !(near_.back() == 0)) farthest_ = std::numeric_limits<Id>::max();
     }
 
     struct Place { // a window that holds a feature, and where: 0 is its middle
@@ -220,10 +228,12 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         if (type == none || types_[type].weight == 0) return;
         const Id *feature = store.children(node);
         const Id length = static_cast<Id>(store.arity(node)), reach = types_[type].reach;
+        Pulse pulse;
         for (Id i = 0; i < length; ++i) {
             const Id middle = middle_keys_.find({type, store.label(feature[i])});
             if (middle == none) continue;
             const Id begin = i > reach ? i - reach : 0, end = length - i > reach ? i + reach + 1 : length;
+            pulse.add(static_cast<std::size_t>(end - begin));
             window.assign({middle, i - begin});
             for (Id m = begin; m < end; ++m) window.push_back(store.label(feature[m]));
             f(type, middle, types_[type].weight);
@@ -259,6 +269,7 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
                     if (place != 0) add({windows_.middle(v), feature[place]}, Place{v, place});
             }
         });
+        if (by_place_) places_.sort([](const Place &x, const Place &y) { return x.place < y.place; });
     }
 
     // What the pairs of features beside the two middles add, for each column window with the same middle that has such a pair:
@@ -269,11 +280,16 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         const Id middle = found.middle(u), left = found.left(u), length = found.length(u);
         const Id *const feature = found.features(u) + left; // of place 0
         for (Id place = -left; place < length - left; ++place) {
-            const std::span<const Place> places = places_.find({middle, feature[place]});
-            b.pulse.add(places.size());
+            std::span<const Place> places = places_.find({middle, feature[place]});
+            if (by_place_) {
+                const auto before = [](const Place &x, std::int64_t wanted) { return x.place < wanted; };
+                const auto from = std::lower_bound(places.begin(), places.end(), std::int64_t{place} - farthest_, before);
+                places = {from, std::lower_bound(from, places.end(), std::int64_t{place} + farthest_ + 1, before)};
+            }
+            b.pulse.add(8 + 4 * places.size());
             for (const Place &other : places) meet(other.window, place - other.place, s);
-            if (place == 0 || feature[place] != feature[0] || match_ == Match::exact) continue;
-            b.pulse.add(static_cast<std::size_t>(member_start_[middle + 1] - member_start_[middle])); // meets every middle
+            if (place == 0 || feature[place] != feature[0] || std::abs(place) > farthest_) continue;
+            b.pulse.add(4 * static_cast<std::size_t>(member_start_[middle + 1] - member_start_[middle])); // meets every middle
             for (std::int64_t m = member_start_[middle]; m < member_start_[middle + 1]; ++m)
                 meet(member_[static_cast<std::size_t>(m)], place, s);
         }
@@ -295,10 +311,12 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
     std::vector<SequenceType> types_;
     Match match_;
     double theta_;
-    Num alone_;                 // kappa of two middles with nothing in common beside them
-    std::vector<Id> type_of_;   // label -> number of the type
-    std::vector<Num> near_;     // by distance
-    KeyNumbers<2> middle_keys_; // (type, feature)
+    Num alone_;                                    // kappa of two middles with nothing in common beside them
+    std::vector<Id> type_of_;                      // label -> number of the type
+    std::vector<Num> near_;                        // by distance
+    Id farthest_ = std::numeric_limits<Id>::max(); // distance at which a pair still counts
+    bool by_place_ = false;                        // places_ are ordered so, since most are farther apart
+    KeyNumbers<2> middle_keys_;                    // (type, feature)
     Windows windows_;
     CountProduct middles_;
     Postings postings_; // of windows

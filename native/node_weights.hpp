@@ -1,5 +1,6 @@
 // Which distinct subtrees a tree holds and how often: the sparse matrix F of tree x subtree counts.
 #pragma once
+#include "pulse.hpp"
 #include "store.hpp"
 
 namespace treelet {
@@ -30,9 +31,11 @@ template <class Store> NodeWeights count_nodes(const Store &store, const Id *roo
     Marks place(store.size());
     std::vector<double> count;
     std::vector<Id> nodes;
+    Pulse pulse;
     for (std::size_t t = 0; t < n; ++t) {
         place.clear();
         below(store, roots + t, 1, place, nodes);
+        pulse.add(16 * nodes.size());
         count.assign(nodes.size(), 0);
         if (!nodes.empty()) count.back() = 1; // the root comes last
         for (std::size_t i = nodes.size(); i-- > 0;)
@@ -58,11 +61,13 @@ template <class Store> NodeWeights spread(const Store &store, const Id *roots, c
     Marks place(store.size());
     std::vector<double> sum;
     std::vector<Id> tops;
+    Pulse pulse;
     for (std::size_t row = 0; row < at_roots.rows(); ++row) {
         tops.clear();
         for (std::int64_t i = at_roots.start[row]; i < at_roots.start[row + 1]; ++i) tops.push_back(roots[at_roots.node[i]]);
         place.clear();
         const std::vector<Id> nodes = below(store, tops.data(), tops.size(), place);
+        pulse.add(16 * nodes.size());
         sum.assign(nodes.size(), 0);
         for (std::int64_t i = at_roots.start[row]; i < at_roots.start[row + 1]; ++i)
             sum[place[tops[i - at_roots.start[row]]]] += at_roots.weight[i];

@@ -11,8 +11,8 @@ inline void kbest(const Chart &c, std::size_t k, Store &store, std::vector<Id> &
     if (c.best() == impossible) return;
     // All parses within a threshold of the best are made of edges within it: when k of them are, they are the k best.
     for (double threshold = 10;; threshold = threshold < 50 ? 2 * threshold : std::numeric_limits<double>::infinity()) {
-        const ChartOutside outside(c, threshold);
-        ChartGraph graph(c, store, outside.edges);
+        ChartOutside outside(c, threshold, ChartOutside::some);
+        ChartGraph graph(c, store, outside);
         LazyKBest<ChartGraph> search(graph, c.check);
         std::set<Id> seen;
         double score;
@@ -50,7 +50,7 @@ inline void mask(const Chart &c, double threshold, const std::vector<Id> &number
         out.allowed.assign(c.cell_count() * width, 1);
         return;
     }
-    ChartOutside outside(c, threshold);
+    const ChartOutside outside(c, threshold, ChartOutside::nothing);
     for (std::size_t cell = 0; cell < c.cell_count(); ++cell)
         for (std::int64_t i = c.first(cell); i < c.last(cell); ++i)
             if (number[c.item(i).symbol] != none && outside.out[i] + c.item(i).top >= outside.least)
@@ -69,8 +69,10 @@ inline std::vector<Id> pieces(const Chart &c, Store &store) {
     };
     std::vector<Cover> best(n + 1, {std::numeric_limits<std::size_t>::max(), impossible, 0, none});
     best[0] = {0, 0, 0, none};
+    Pulse pulse(c.check);
     for (std::size_t j = 1; j <= n; ++j)
         for (std::size_t i = 0; i < j; ++i) {
+            pulse.add(16);
             Cover here{best[i].count + 1, impossible, i, none};
             const std::size_t cell = Chart::cell(i, j);
             for (std::int64_t k = c.first(cell); k < c.last(cell); ++k)
@@ -87,8 +89,8 @@ inline std::vector<Id> pieces(const Chart &c, Store &store) {
             out.push_back(store.add_node(store.add_label(c.sentence().words[j - 1]), nullptr, 0));
             continue;
         }
-        const ChartOutside outside(c, 0, {{best[j].item, 0.0}}, c.item(best[j].item).top);
-        ChartGraph graph(c, store, outside.edges);
+        ChartOutside outside(c, 0, {{best[j].item, 0.0}}, c.item(best[j].item).top, ChartOutside::some);
+        ChartGraph graph(c, store, outside);
         LazyKBest<ChartGraph> search(graph, c.check);
         const Id node = graph.top(best[j].item, Chart::cell(best[j].from, j));
         double score;

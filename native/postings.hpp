@@ -26,9 +26,13 @@ struct Postings {
     template <class Each> void build(std::size_t targets, Each each, std::size_t keys = 0) {
         std::vector<Seen> seen(keys);
         std::vector<Note> notes;
+        std::int64_t before = 0;
         if constexpr (requires { each.nodes(); }) notes.reserve(each.nodes()); // what is not used is never touched
+        Pulse pulse;
         for (std::size_t t = 0; t < targets; ++t) {
             const auto first = static_cast<std::int64_t>(notes.size());
+            if (t > 0) pulse.add(4 * static_cast<std::size_t>(first - before));
+            before = first;
             each(t, [&](Id key, double more) {
                 if (static_cast<std::size_t>(key) >= seen.size()) seen.resize(static_cast<std::size_t>(key) + 1);
                 Seen &at = seen[key];

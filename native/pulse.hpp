@@ -1,13 +1,18 @@
-// How long loops let a user interrupt them.
+// How long loops let a user interrupt them, and how they refuse to take more memory than they may.
 #pragma once
 #include <cstddef>
+#include <stdexcept>
+#include <string>
 
 namespace treelet {
 
-// Called now and then from long loops, so that a user can interrupt them.
+// What pulses call that were given nothing else; the bindings put their check of signals here.
+inline void (*listen)() = [] {};
+
+// Called now and then from long loops, so that a user can interrupt them. A step of work is a few nanoseconds.
 class Pulse {
   public:
-    explicit Pulse(void (*check)()) : check_(check) {}
+    explicit Pulse(void (*check)() = listen) : check_(check) {}
     void add(std::size_t work) {
         work_ += work;
         if (work_ > (std::size_t{1} << 26)) {
@@ -19,6 +24,11 @@ class Pulse {
   private:
     void (*check_)();
     std::size_t work_ = 0;
+};
+
+// More memory would be needed than may be taken: what for, and what to do.
+struct TooMuchMemory : std::runtime_error {
+    using std::runtime_error::runtime_error;
 };
 
 } // namespace treelet

@@ -1,5 +1,6 @@
 // What lies below some nodes of a store, at the price of just those nodes, however large the store is.
 #pragma once
+#include "pulse.hpp"
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -112,10 +113,12 @@ template <class Store> std::vector<Id> below(const Store &store, const Id *roots
 // right. It depends on what the nodes are, not on their numbers.
 template <class Store> std::vector<Id> completed(const Store &store, const Id *roots, std::size_t n, Marks &marks) {
     std::vector<Id> found, open, kids;
+    Pulse pulse;
     for (std::size_t i = 0; i < n; ++i) {
         if (roots[i] != none) open.push_back(roots[i]);
         while (!open.empty()) {
             const Id node = open.back();
+            pulse.add(8);
             if (marks.has(node)) { // complete, or all its children are
                 open.pop_back();
                 if (marks[node] == none - 1) marks.set(node, static_cast<Id>(found.size())), found.push_back(node);

@@ -258,7 +258,9 @@ class Store {
         const std::vector<Id> nodes = by_number ? below(other, roots, n, place) : completed(other, roots, n, place);
         Marks label_here(other.label_count());
         std::vector<Id> here(nodes.size()), kids, out(n, none);
+        Pulse pulse;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
+            pulse.add(32);
             const Id theirs = other.label(nodes[i]);
             if (!label_here.has(theirs)) label_here.set(theirs, add_label(other.label_text(theirs)));
             kids.clear();

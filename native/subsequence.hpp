@@ -15,7 +15,7 @@ struct NoValues {
     static constexpr bool memory() { return false; }
 };
 template <class Num> struct SubsequenceScratch : NodeScratch<Num, NoValues> {
-    std::vector<Num> shorter, longer;
+    std::vector<Num> upto;      // a row a size of subsequence
     std::vector<Id> common;     // per column: how many places hold a feature of the row's sequence
     std::vector<Id> met;        // columns
     std::vector<Id> one, other; // features of two sequences
@@ -58,8 +58,7 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
             const bool enough = common[v] >= length_;
             common[v] = 0;
             if (!enough) continue;
-            const Num value = compare(b.store, u, column_[v], b.s);
-            b.pulse.add(b.store.arity(u) * store_.arity(column_[v]) * static_cast<std::size_t>(length_));
+            const Num value = compare(b.store, u, column_[v], b.s, b.pulse);
             for (const RowBlock::Occurrence &o : b.s.nodes.held(i)) postings_.add(v, value * Num(o.count), b.last, b.sums(o.row));
         }
         met.clear();
@@ -71,22 +70,24 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
             if (const Id local = local_[node[i]]; local != none) postings_.grow(local, scale * weight[i]);
     }
 
-    static Memory estimate(Targets targets, Num, Id) {
+    static Memory estimate(Targets targets, Num, Id length) {
         const Store &store = *targets.store;
         std::vector<char> column(store.size(), 0);
         KeyNumbers<2> features;
-        std::size_t columns = 0, entries = 0, places = 0;
+        std::size_t columns = 0, entries = 0, places = 0, longest = 0;
         for (Id node : targets.weights.node) {
             if (!is_sequence(store, node)) continue;
             ++entries;
             if (column[node]) continue;
-            column[node] = 1, ++columns, places += store.arity(node);
+            column[node] = 1, ++columns, places += store.arity(node), longest = std::max(longest, store.arity(node));
             each_feature(store, node, [&](Id type, Id feature) { features.add({type, feature}); });
         }
         Memory out = Postings::estimate(columns, entries);
         const Memory holders = Postings::estimate(features.size(), places);
         out.index += holders.index + features.bytes() + store.size() * sizeof(Id) + bytes_grown<Id>(columns);
-        out.working = std::max({out.working, holders.working, Loop::working(targets.size(), store.size()) + columns * sizeof(Id)});
+        const std::size_t rows = std::min(static_cast<std::size_t>(length), longest) * (longest + 1) * sizeof(Num);
+        out.working =
+            std::max({out.working, holders.working, Loop::working(targets.size(), store.size()) + columns * sizeof(Id) + rows});
         return out;
     }
     std::size_t bytes() const {
@@ -99,34 +100,35 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
         for (std::size_t i = 0; i < store.arity(node); ++i) f(store.label(node), store.label(kids[i]));
     }
 
-    // shorter[i][k]: subsequences of the first i and k places, of one feature less, weighted as if they went on to the end
-    // of these places; at first the empty one.
-    Num compare(const Store &store, Id u, Id v, Scratch &s) const {
+    // upto[size][k], at place i of the one: subsequences of `size` features in its first i places and the first k of the other,
+    // weighted as if they went on to the end of these places; the empty one is at all of them. Only the row of i is there.
+    Num compare(const Store &store, Id u, Id v, Scratch &s, Pulse &pulse) const {
         const std::size_t rows = store.arity(u), columns = store_.arity(v), width = columns + 1;
+        const auto sizes = static_cast<std::size_t>(length_); // 0 .. length - 1
         s.one.clear(), s.other.clear();
         each_feature(store, u, [&](Id, Id feature) { s.one.push_back(feature); });
         each_feature(store_, v, [&](Id, Id feature) { s.other.push_back(feature); });
         const Id *const one = s.one.data(), *const other = s.other.data();
         const Num lam = lam_, square = lam_ * lam_;
-        s.shorter.assign((rows + 1) * width, Num(1));
-        for (Id size = 1; size < length_; ++size) {
-            s.longer.assign((rows + 1) * width, Num(0));
-            for (std::size_t i = 1; i <= rows; ++i) {
-                const Num *const shorter = s.shorter.data() + (i - 1) * width;
-                Num *const longer = s.longer.data() + i * width;
+        s.upto.assign(sizes * width, Num(0));
+        std::fill_n(s.upto.begin(), width, Num(1));
+        Num total(0);
+        for (std::size_t i = 1; i <= rows; ++i) {
+            pulse.add(columns * (std::min(sizes, i) + 1));
+            const Num *const last = s.upto.data() + (sizes - 1) * width;
+            for (std::size_t k = 1; k <= columns; ++k)
+                if (one[i - 1] == other[k - 1]) total += square * last[k - 1];
+            for (std::size_t size = std::min(sizes - 1, i); size > 0; --size) { // the longest first: the shorter are those of i - 1
+                const Num *const shorter = s.upto.data() + (size - 1) * width;
+                Num *const longer = s.upto.data() + size * width;
                 Num ends_here(0); // those whose last feature in `one` is at i
                 for (std::size_t k = 1; k <= columns; ++k) {
                     ends_here *= lam;
                     if (one[i - 1] == other[k - 1]) ends_here += square * shorter[k - 1];
-                    longer[k] = lam * (longer - width)[k] + ends_here;
+                    longer[k] = lam * longer[k] + ends_here;
                 }
             }
-            std::swap(s.shorter, s.longer);
         }
-        Num total(0);
-        for (std::size_t i = 1; i <= rows; ++i)
-            for (std::size_t k = 1; k <= columns; ++k)
-                if (one[i - 1] == other[k - 1]) total += square * s.shorter[(i - 1) * width + k - 1];
         return total;
     }
 

@@ -40,9 +40,6 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
             index_.build(targets.weights, productions, productions_.size(), [&](Id key) { return productions_.local(key); });
         widest_ = static_cast<std::size_t>(index_.most_shapes());
         longest_ = static_cast<std::size_t>(index_.most_columns());
-        if (static_cast<double>(index_.columns() * levels_) > 5e8)
-            throw std::length_error("max_depth=" + std::to_string(max_depth) +
-                                    " needs too much memory on trees this deep: leave it None, or make it smaller");
     }
 
     void prepare(const Store &, Scratch &s) const {
@@ -92,6 +89,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (kept) kept->levels = std::min(at.levels, kept_levels_), kept->first_shape = at.shapes > 0 ? index_.first_shape(p) : 0;
         at.all ? finish_all_shapes(b, at, kept) : finish_shapes(b, at, kept);
         finish_others(b, at, kept);
+        b.pulse.add(at.levels);
         for (std::size_t l = 0; l < at.levels; ++l)
             if (at.all)
                 std::fill_n(product(b, l), at.shapes, Num(0));
@@ -115,7 +113,9 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         std::size_t working = Loop::working(targets.size(), targets.store->size());
         if (max_depth != 1) {
             const auto [index, columns] = SubsetTreeIndex::estimate(targets.weights, productions);
-            const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(max_depth) : 1;
+            Id height = 0;
+            for (Id node : targets.weights.node) height = std::max(height, targets.store->height(node));
+            const std::size_t levels = max_depth > 0 ? static_cast<std::size_t>(std::min(max_depth, height + leaves)) : 1;
             out.index += index.index, out.working = std::max(out.working, index.working);
             working += (7 * columns * levels + most_rows(columns) * columns) * sizeof(Num);
         }
@@ -176,6 +176,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     template <class Block> Num *child_rest(Block &b) const { return b.s.child_rest.data() + 1; } // that of none is 0
     template <class Block, class F> void with_child(Block &b, const Values &known, F f) const {
         if (known.levels == 0) return f();
+        b.pulse.add(2 * (known.shapes.value.size() + known.rest.value.size()));
         scatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
         scatter(known.rest, known.levels, child_rest(b), index_.columns() + 1);
         f();
@@ -212,9 +213,9 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
             const std::size_t n = multiply(edges, at.columns, exact(b, l), b.s.other.data(), before, l == 0, factor);
             if (l == 0) at.others = n;
         };
-        b.pulse.add(edges.size());
         with_child(b, known, [&] {
             for (std::size_t l = 0; l < at.levels; ++l) {
+                b.pulse.add(edges.size());
                 const Below child = below(b, known, l);
                 if (child.shapes)
                     by(l, [&](Id column) { return factor(child, column); });
@@ -286,6 +287,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         const std::size_t n = at.touched;
         if (n == 0) return;
         if (kept) kept->shapes.column.assign(touched, touched + n), kept->shapes.value.resize(n * kept->levels);
+        b.pulse.add(n * at.levels);
         for (std::size_t l = 0; l < at.levels; ++l) {
             Num *const values = product(b, l);
             for (std::size_t t = 0; t < n; ++t) values[touched[t]] = lam_ * (values[touched[t]] - Num(1));
@@ -308,6 +310,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     template <class Block> void finish_all_shapes(Block &b, const Node &at, Values *kept) const {
         const auto n = static_cast<std::size_t>(at.shapes);
         if (kept) kept->shapes.value.resize(n * kept->levels);
+        b.pulse.add(n * at.levels);
         for (std::size_t l = 0; l < at.levels; ++l) {
             Num *const values = product(b, l);
             shift_scale(values, lam_, Num(0) - lam_, n);
@@ -343,6 +346,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (n == 0) return;
         const Id first = index_.first_column(at.p), first_shape = at.shapes > 0 ? index_.first_shape(at.p) : 0;
         const bool shaped = at.all || at.touched > 0;
+        b.pulse.add(n * at.levels);
         for (std::size_t l = 0; l < at.levels; ++l) {
             Num *const from = exact(b, l), *const rest = b.s.rest.data() + l * n;
             const Num *const shapes = product(b, l);

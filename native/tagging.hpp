@@ -67,7 +67,7 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
         const Bucket &bucket = bucket_[p];
         const Id size = grown_ ? bucket.size() : up_to(b.limit, bucket.node.data(), bucket.size());
         if (size == 0) return;
-        b.pulse.add(static_cast<std::size_t>(size));
+        b.pulse.add(4 * static_cast<std::size_t>(size));
         const Values &known = b.s.kept[static_cast<std::size_t>(b.s.index[at.next])];
         Values &row = b.s.kept.make(i);
         row.bucket = p;

@@ -215,7 +215,7 @@ def test_a_limit_refuses_before_any_work() -> None:
 
 @given(st.integers(0, 2**50))
 def test_sizes_in_words(number: int) -> None:
-    from treelet.gram.cost import in_bytes
+    from treelet.memory import in_bytes
 
     value, unit = in_bytes(number).split()
     scale = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit]

@@ -17,7 +17,6 @@ from conftest import fail, succeed
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.explain import differing, places, variety, vendi_score
-from treelet.explain.occurring import roots_in
 from treelet.explain.two_samples import discrepancy, p_value, relabelled
 from treelet.gram.pair_sums import pair_sums
 from treelet.testing.strategies import banks
@@ -131,19 +130,22 @@ def test_pairs_are_changed_with_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "kernel", [tl.Subtree(), tl.SubsetTree(), tl.SubsetTree(leaves=True), tl.PartialTree()], ids=repr
+    "kernel", [tl.Subtree(), tl.SubsetTree(leaves=True), tl.PartialTree(0.3, 0.6).normalized()], ids=repr
 )
-def test_fragments_are_counted_where_they_are(kernel: Any) -> None:
-    few = CORPUS[:25]
-    from treelet.learn.model import CompressedModel
+def test_trees_with_a_fragment_are_those_where_it_is(kernel: Any) -> None:
+    found = tl.diff(A[:25], B[:25], kernel, permutations=9, n=30)
+    assert found.fragments
+    for one in found.fragments:
+        there = [sum(bool(places(one.tree, tree, one.kernel)) for tree in bank[:25]) for bank in (A, B)]
+        assert one.counts == tuple(there), str(one.tree)
 
-    model = CompressedModel.of(kernel, few, np.ones((1, len(few))))
-    fragments = [one.tree for one in tl.top_fragments(model, 60)]
-    counts = roots_in(fragments, kernel, few).toarray()
-    for number, fragment in enumerate(fragments):
-        for row, tree in enumerate(few):
-            found = places(fragment, tree, kernel)
-            assert counts[row, number] == len({place[0] for place in found}), (str(fragment), str(tree))
+
+def test_parts_that_are_no_trees_are_left_out_of_the_list() -> None:
+    tags = ["the/D cat/N", "a/D dog/N", "the/D dog/N"]
+    rows = [{"tree": tree, "tags": tags[number % 3]} for number, tree in enumerate([*A[:20], *B[:20]])]
+    kernel = tl.On("tree", tl.SubsetTree()) + tl.On("tags", tl.Tagging())
+    found = tl.diff(rows[:20], rows[20:], kernel, permutations=9, n=5)
+    assert {one.column for one in found.fragments} == {"tree"}
 
 
 def test_weights_and_z_are_as_defined() -> None:

@@ -11,7 +11,7 @@ import pytest
 import treelet
 from _frame import api, commands
 from _frame.contents import listed, pages_in, reachable, table_of_contents
-from _frame.docstrings import literal_blocks
+from _frame.docstrings import linked_pages, literal_blocks
 from _frame.links import REPOSITORY, for_site, notebook_for_site
 from _frame.staging import stage
 from conftest import ROOT
@@ -105,6 +105,16 @@ def test_every_public_name_has_one_page() -> None:
     assert packages <= set(api.PACKAGES)
 
 
+def test_modules_that_pages_name_are_in_the_reference() -> None:
+    known = set(api.pages())
+    text = "".join(page.read_text(encoding="utf-8") for page in pages_in(DOCS))
+    named = set(re.findall(r"from treelet\.(\w+\.[\w.]+) import", text))
+    assert len(named) > 3
+    public = {name for of in api.PACKAGES for name in api.names_of(of)}
+    for module, names in re.findall(r"from treelet\.(\w+\.[\w.]+) import ([\w, ]+)", text):
+        assert f"treelet.{module}" in known or {one.strip() for one in names.split(",")} <= public, module
+
+
 def test_every_public_name_says_what_it_is() -> None:
     for of in api.PACKAGES:
         for name in api.names_of(of):
@@ -120,6 +130,10 @@ def test_functions_that_are_packages_too_are_functions_in_the_reference() -> Non
     assert known["gram"] == known["tl.gram"] == "treelet.gram"
     assert known["treelet.kernels.SubsetTree"] == known["SubsetTree"] == "treelet.SubsetTree"
     assert known["TaggedBank"] == "treelet.structures.TaggedBank"
+    assert api.place_of("PartialTree.normalized") == "treelet.kernels.Kernel.normalized"
+    assert api.place_of("tl.Tree.parse") == "treelet.Tree.parse"
+    assert api.place_of("Explanation.heat") == "treelet.explain.Explanation"  # an attribute
+    assert api.place_of("n_jobs") is api.place_of("np.array") is None
 
 
 def test_the_help_of_every_command_is_a_page() -> None:
@@ -158,6 +172,11 @@ def test_what_is_indented_is_shown_as_it_stands() -> None:
         ["a", "    b"],
     ):
         assert literal_blocks(same) == same
+
+
+def test_pages_that_docstrings_name_are_links() -> None:
+    said = ["See docs/gpu.md, and ``docs/results/scale.md``."]
+    assert linked_pages(said) == ["See :doc:`/gpu`, and :doc:`/results/scale`."]
 
 
 def test_what_is_made_is_made_anew_only_where_it_differs(tmp_path: Path) -> None:

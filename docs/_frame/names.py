@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from _frame.api import known_names
+from _frame.api import known_names, place_of
 
 
 def setup(app: Sphinx) -> None:
@@ -17,9 +17,7 @@ def setup(app: Sphinx) -> None:
 
     def role(kind: str, raw: str, text: str, line: int, inliner: Any, *rest: Any) -> Any:
         code = nodes.literal(raw, text, classes=["py", "name"])
-        bare = text.removesuffix("()")
-        owner, _, member = bare.rpartition(".")
-        full = known.get(bare) or (f"{known[owner]}.{member}" if owner in known else None)
+        full = place_of(text.removesuffix("()"))
         if full is None:
             return [code], []
         place = addnodes.pending_xref(

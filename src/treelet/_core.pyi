@@ -103,7 +103,9 @@ def children_first(arity: Annotated[NDArray[numpy.int32], dict(shape=(None,), or
 def build(labels: Sequence[str], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], arity: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Store, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
 
 class BracketReader:
-    """Reads bracketed trees from chunks of bytes."""
+    """
+    Reads bracketed trees from chunks of bytes. For one thread at a time; others are refused.
+    """
 
     def __init__(self, drop_empty: bool = False, drop_function_tags: bool = False, root: str = '') -> None: ...
 
@@ -445,7 +447,7 @@ class Grammar:
 
     def __len__(self) -> int: ...
 
-def grammar(labels: Sequence[str], first_word: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Grammar: ...
+def grammar(labels: Sequence[str], first_word: int, left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_head: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], unary_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], start: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], start_logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most_chains: int = 18446744073709551615) -> Grammar: ...
 
 class Sampler:
     """A grammar from which trees are drawn."""
@@ -460,10 +462,10 @@ class Mask:
 
 class Chart:
     """
-    The best log probability of every symbol over every span of a sentence.
+    The best log probability of every symbol over every span of a sentence. It does not change: threads may share it.
     """
 
-    def __init__(self, grammar: Grammar, words: Sequence[str], start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beam: float, prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mask: Mask | None) -> None: ...
+    def __init__(self, grammar: Grammar, words: Sequence[str], start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], symbol: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], logp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beam: float, prior: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], mask: Mask | None, most_bytes: int = 18446744073709551615) -> None: ...
 
     @property
     def best(self) -> float: ...
@@ -562,7 +564,7 @@ class SubsequenceColumns:
 
 class PartCounts:
     """
-    In how many trees each node on its own, or with one child, is, and how much it weighs.
+    In how many trees each node on its own, or with one child, is, and how much it weighs. For one thread at a time; others are refused.
     """
 
     def __init__(self, partial: bool, leaves: bool, pairs: bool) -> None: ...

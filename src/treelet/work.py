@@ -96,6 +96,11 @@ def sharing(threads: int) -> Iterator[None]:
         _sharing.reset(before)
 
 
+def sharers() -> int:
+    """How many threads share what is computed here."""
+    return _sharing.get()
+
+
 def in_parts(n: int, part: Callable[[int, int], NDArray[np.float64]]) -> NDArray[np.float64]:
     """``part(0, n)``, of which each number depends on its item alone; where threads share the work, from several parts."""
     threads = _sharing.get()

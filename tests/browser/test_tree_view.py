@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -10,7 +12,9 @@ from typing import Any
 import pytest
 
 import treelet as tl
-from treelet.explain import web
+from treelet.datasets import flights
+from treelet.explain import dependency_svg, web
+from treelet.explain.layout import Graph, Layout
 from treelet.explain.web.pictures import picture
 
 HOSTILE = "<img src=x onerror=alert`1`></script><script>window.hurt=1</script>\"'&"
@@ -89,6 +93,82 @@ def test_boxes_do_not_overlap(page: Any, draw: Draw, wsj: tl.Treebank) -> None:
                 assert leaves == tree.words()
 
 
+def placed(parents: list[int], widths: list[float], bottom: bool) -> list[float]:
+    """Where nodes stand, by definition: subtrees side by side, as near as all that is in them allows, a node over the middle of its children."""
+    kids: list[list[int]] = [[k for k, parent in enumerate(parents) if parent == node] for node in range(len(parents))]
+    height = [0] * len(parents)
+    depth = [0] * len(parents)
+    for node in range(len(parents) - 1, 0, -1):
+        height[parents[node]] = max(height[parents[node]], height[node] + 1)
+    for node in range(1, len(parents)):
+        depth[node] = depth[parents[node]] + 1
+    row = [height[0] - high for high in height] if bottom else depth
+
+    def subtree(node: int) -> tuple[dict[int, float], list[tuple[int, float, float]]]:
+        """Places relative to the node, and what takes room: row, left end, right end."""
+        at, room, first = {node: 0.0}, [(row[node], -widths[node] / 2 - 7, widths[node] / 2 + 7)], 0.0
+        placed: list[tuple[dict[int, float], list[tuple[int, float, float]], float]] = []
+        for kid in kids[node]:
+            places, taken = subtree(kid)
+            taken = taken + [(level, -6.0, 6.0) for level in range(row[node] + 1, row[kid])]
+            there = [(level, right + x) for _, other, x in placed for level, _, right in other]
+            x = max((far - left for level, far in there for here, left, _ in taken if here == level), default=0.0)
+            placed.append((places, taken, x))
+        middle = (placed[0][2] + placed[-1][2]) / 2 if placed else first
+        for places, taken, x in placed:
+            at |= {one: place + x - middle for one, place in places.items()}
+            room += [(level, left + x - middle, right + x - middle) for level, left, right in taken]
+        return at, room
+
+    found = subtree(0)[0]
+    left = min(found[node] - widths[node] / 2 for node in found)
+    return [found[node] - left + 16 for node in range(len(parents))]
+
+
+def test_trees_stand_as_near_as_they_can(page: Any, draw: Draw) -> None:
+    chance = random.Random(0)
+    cases = []
+    for _ in range(150):
+        count = chance.randint(1, 14)
+        parents = [-1]
+        while len(parents) < count:  # pre-order: a child of the last node, or of one above it
+            above = [len(parents) - 1]
+            while parents[above[-1]] >= 0:
+                above.append(parents[above[-1]])
+            parents.append(chance.choice(above))
+        cases.append([parents, [float(chance.randint(10, 90)) for _ in parents], chance.random() < 0.5])
+    made = page.evaluate(
+        "async (cases) => { const {tidy} = await import('./layouts.js');"
+        " return cases.map((one) => [...tidy(...one).x]); }",
+        cases,
+    )
+    for case, xs in zip(cases, made, strict=True):
+        assert xs == pytest.approx(placed(*case)), case
+
+
+def test_forests_and_arcs_stand_where_the_other_pictures_have_them(page: Any, draw: Draw) -> None:
+    bank = flights(60)
+    grammar = tl.PCFG.from_treebank(bank)
+    middles = (
+        "[...document.querySelectorAll('g[data-number]')].map((g) => [+g.dataset.number, g.querySelector('text, circle')])"
+        ".map(([n, one]) => [n, +(one.getAttribute('x') ?? one.getAttribute('cx'))])"
+    )
+    for sentence in (bank[0], bank[3], bank[8]):
+        forest = grammar.forest(sentence.words()).prune(3.0)
+        draw(forest, {"limit": 2000})
+        layout = Layout(Graph(forest))
+        found = dict(page.evaluate(middles))
+        expected = {node: layout.at[node, layout.graph.layer[node]].x for node in range(len(forest.nodes))}
+        assert found == pytest.approx(expected)
+    for heads in ([2, 3, 0, 3, 6, 4], [0, 1, 2, 1, 4, 1], [3, 3, 0, 6, 6, 3]):
+        kinds = ["root" if head == 0 else "a-long-relation" if head == 3 else "x" for head in heads]
+        parse = tl.Dependencies.from_heads([f"word{k}" for k in range(6)], list("ABCDEF"), heads, kinds)
+        draw(parse)
+        texts_at = re.findall(r'<text x="([\d.]+)"[^>]*>(\w+)</text>', dependency_svg(parse))
+        expected = {int(word[4:]): float(x) for x, word in texts_at if word.startswith("word")}
+        assert dict(page.evaluate(middles)) == pytest.approx(expected, abs=0.06)
+
+
 def test_heat_has_colour_sign_and_a_legend(page: Any, draw: Draw) -> None:
     draw(SENTENCE, heat=[0.5, -0.25] + [0.0] * 12)
     assert page.locator(".treelet-plus").count() == 1
@@ -151,8 +231,11 @@ def test_large_trees_are_folded_and_say_so(page: Any, draw: Draw) -> None:
     before = page.locator("g[data-number]").count()
     page.locator("g[data-more]").click()
     assert page.locator("g[data-number]").count() > before
+    opened = page.locator("g[data-number]").count()
     page.evaluate("view.mark([9000])")  # what is lit is opened, unless that is too much
-    assert page.locator("g[data-number]").count() < 1000
+    assert page.locator("g[data-number]").count() == opened
+    page.evaluate("view.mark([100])")
+    assert page.evaluate("document.querySelector('g.treelet-lit').dataset.number") == "100"
 
     wide = tl.Tree("W", [tl.Tree("a", [f"x{k}"]) for k in range(90_000)])  # a megabyte of brackets
     assert len(str(wide)) > 900_000

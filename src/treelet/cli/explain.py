@@ -134,7 +134,8 @@ def _explained(
     told = []
     with progress_bar(progress, "explaining", len(data)) as advance:
         for number, value in enumerate(said):
-            why = explain(predictor, data[number], output, limit=max(1, top))
+            asked = value if output is None and predictor.task == "classify" else output
+            why = explain(predictor, data[number], asked, limit=max(1, top))
             few = why.fragments[:top]
             told.append(
                 {
@@ -169,7 +170,7 @@ def _text(one: dict[str, Any]) -> str:
     words = one["words"] if len(one["words"]) <= WIDTH else f"{one['words'][: WIDTH - 4]} ..."
     what = f"score of {one['output']!r}" if one["output"] is not None else "score"
     also = f", {one['predicted']!r} is predicted" if one["output"] not in (None, one["predicted"]) else ""
-    lines = [f"{one['number']}. {words}", f"   {one['score']:+.4f}  {what}{also}"]
+    lines = [f"{one['number']}. {words or '(no words)'}", f"   {one['score']:+.4f}  {what}{also}"]
     lines += [f"   {part['share']:+.4f}  {part['fragment']}" for part in one["fragments"]]
     lines.append(f"   {one['rest']:+.4f}  all else, intercept {one['intercept']:+.4f}")
     return "\n".join(map(harmless, lines))

@@ -16,6 +16,8 @@ from treelet.explain.explanation import (
 from treelet.explain.fragments import SharedFragment, SharedFragments, shared_fragments
 from treelet.explain.learnt import explain, top_fragments
 from treelet.explain.places import Places, places
+from treelet.explain.report import Report, report
+from treelet.explain.report_page import report_page
 from treelet.explain.shaded import heat_svg
 from treelet.explain.svg import forest_svg, tree_svg
 from treelet.explain.tex import latex
@@ -30,6 +32,7 @@ __all__ = [
     "NodeShare",
     "OtherShare",
     "Places",
+    "Report",
     "SharedFragment",
     "SharedFragments",
     "TopFragments",
@@ -45,6 +48,8 @@ __all__ = [
     "marked",
     "marked_svg",
     "places",
+    "report",
+    "report_page",
     "shared_fragments",
     "top_fragments",
     "tree_svg",

@@ -9,7 +9,8 @@ import numpy as np
 
 from treelet.checks import check_boolean, check_integer
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
-from treelet.explain.differing import FragmentDifference, differing, is_listed
+from treelet.explain.choosing import listed_parts
+from treelet.explain.differing import FragmentDifference, differing
 from treelet.explain.two_samples import discrepancy, relabelled
 from treelet.explain.variety import vendi_score
 from treelet.gram.fingerprint import fingerprint
@@ -93,7 +94,7 @@ class CorpusDifference:
         lines = [*self.summary(), ""]
         if not self.fragments:
             none = "no fragment was asked for, or there is none that one has more of than the other"
-            why = none if is_listed(self.kernel) else "the fragments of this kernel cannot be listed"
+            why = none if listed_parts(self.kernel) else "the fragments of this kernel cannot be listed"
             return "\n".join([*lines, why])
         tested = any(one.p_value is not None for one in self.fragments)
         lines.append(
@@ -215,7 +216,7 @@ def diff(
     with :math:`h_f(T)` how often T has it. The squared weights add up to the biased MMD². Common fragments weigh more
     than rare ones also by chance alone. So the 2,000 heaviest are ordered by z, the weight over its standard deviation if labels are dealt out by lot. Of
     fragments in nearly the same trees (at least 80 % of those that have either) one is listed, the largest with at least 90 % of the best z: a construction is one
-    line, not all its parts. For `PartialTree`, z is of the number of nodes at which a fragment begins.
+    line, not all its parts.
 
     Between two halves of one corpus the largest of so many z is often above 3. `searches` says how far above chance a fragment is: its `p_value` is that of the largest z
     of a whole search, so it holds for all fragments together.
@@ -264,7 +265,7 @@ def diff(
     result = discrepancy(kernel, some, labels, **how)
     fragments: list[FragmentDifference] = []
     looked_at = 0
-    if n and is_listed(kernel):
+    if n and listed_parts(kernel):
         dealt = relabelled(*sizes, searches, rngs["searches"], paired=paired)
         fragments, looked_at = differing(kernel, X, dealt, n, paired=paired, progress=progress)
     vendi, vendi_size = _variety(kernel, X, own, sizes, rngs["variety"], n_jobs)

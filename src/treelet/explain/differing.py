@@ -13,15 +13,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from treelet.explain.asked import asked
+from treelet.explain.counting import FragmentCounter
 from treelet.explain.learnt import top_fragments
-from treelet.explain.occurring import roots_in
 from treelet.explain.sides import has_fragments
 from treelet.explain.two_samples import Labels, p_value
 from treelet.kernels import Kernel
 from treelet.kernels.base import Vector
 from treelet.learn.model import CompressedModel
-from treelet.learn.summands import Roots, linear_parts
-from treelet.structures import Tree
+from treelet.learn.summands import Roots
+from treelet.structures import Tree, Treebank
 from treelet.work import progress_bar
 
 LOOKED_AT = 2_000  # the heaviest fragments, which are then put in order
@@ -65,11 +65,6 @@ class FragmentDifference(NamedTuple):
     column: Any = None
 
 
-def is_listed(kernel: Kernel) -> bool:
-    """Whether some of a kernel's fragments can be listed."""
-    return any(has_fragments(part.place.kernel) for part in linear_parts(kernel))
-
-
 def differing(
     kernel: Kernel, X: Any, labels: Labels, n: int, *, paired: bool = False, progress: bool = False
 ) -> tuple[list[FragmentDifference], int]:
@@ -106,11 +101,14 @@ class _Finds:
         sizes = int((signs > 0).sum()), int((signs < 0).sum())
         for term in one.listed:
             place = term.part.place
+            if not has_fragments(place.kernel):  # those of sequences and forests are found, but not counted in examples
+                continue
             some = [entry for entry in heaviest if entry.kernel is place.kernel and entry.column == place.column]
-            rooted = roots_in([entry.tree for entry in some], place.kernel, place.data(self.X))
+            counter = FragmentCounter(place.kernel, Treebank([entry.tree for entry in some]))
+            values = sp.csr_array(counter.rows(place.data(self.X), None))
             logs = self.roots.logs(term.part.roots)
-            z = self._standardised(rooted if logs is None else sp.diags_array(_inverse(logs)) @ rooted, signs)
-            held = sp.csc_array(rooted > 0)
+            z = self._standardised(values if logs is None else sp.diags_array(_inverse(logs)) @ values, signs)
+            held = sp.csc_array(values > 0)
             there = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]
             for at, entry in enumerate(some):
                 counts = int(there[0][at]), int(there[1][at])

@@ -22,7 +22,7 @@ from treelet.kernels import ForestKernel, Kernel, Locality, PartialTree, Subsequ
 from treelet.structures import Tree
 from treelet.structures.sequence_bank import feature_of
 
-MAX_STEPS = 8_000_000  # from place to place, before the search is cut off: about a second
+MAX_STEPS = 16_000_000  # from place to place, before the search is cut off: about a second
 Steps = list[tuple[int, int]]
 """How a fragment was grown: the number of the node that was grown, and an example of what it got."""
 

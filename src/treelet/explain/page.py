@@ -68,15 +68,14 @@ def table(
     head: Sequence[str], rows: Iterable[Sequence[object]], *, chosen: Collection[int] = (), kind: str = ""
 ) -> Html:
     """A table; chosen rows stand out."""
-    top = "".join(f"<th>{said(name)}</th>" for name in head)
+    names = "".join(f"<th>{said(name)}</th>" for name in head)
+    top = f"<thead><tr>{names}</tr></thead>\n" if any(head) else ""
     body = "\n".join(
         f"<tr{' class=chosen' * (number in chosen)}>{''.join(f'<td>{said(cell)}</td>' for cell in row)}</tr>"
         for number, row in enumerate(rows)
     )
     style = f' class="{kind}"' if kind else ""
-    return Html(
-        f'<div class="wide"><table{style}>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>'
-    )
+    return Html(f'<div class="wide"><table{style}>\n{top}<tbody>\n{body}\n</tbody>\n</table></div>')
 
 
 def page(title: str, parts: Iterable[str], *, style: str = "", scripts: Iterable[str] = ()) -> str:

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from treelet.checks import check_integer
 from treelet.cuts import TreeIndex
 from treelet.errors import ParameterError
+from treelet.explain.counting import FragmentCounter
 from treelet.explain.explanation import Explanation, TopFragments, WeightedFragment
 from treelet.explain.learnt import explain, top_fragments
-from treelet.explain.occurring import roots_in
 from treelet.explain.places import places
 from treelet.formats import label_text
 from treelet.learn.deciding import TASKS
@@ -25,6 +25,7 @@ from treelet.structures.bank import Bank
 from treelet.work import progress_bar
 
 EXAMPLES = 2  # sentences of a fragment
+LOOKED_AT = 100  # trees for sentences that differ
 SHARES = 30  # fragments of an explanation
 
 
@@ -138,7 +139,7 @@ def report(
     Examples
     --------
     >>> import treelet as tl
-    >>> from treelet.explain.report import report
+    >>> from treelet.explain import report
     >>> trees = ["(S (W who) (V ran))", "(S (W where) (V ran))", "(S (W who) (V sat))", "(S (W where) (V sat))"]
     >>> model = tl.KernelSVC(tl.SubsetTree()).fit(trees, ["human", "place"] * 2)
     >>> found = report(model, trees, ["human", "place", "human", "human"], top=1)
@@ -297,7 +298,8 @@ class _Finder:
                 kinds.setdefault((one.column, repr(one.kernel)), []).append(number)
         for numbers in kinds.values():
             kernel, bank = top[numbers[0]].kernel, self._column(top[numbers[0]].column)
-            there = sp.csc_array(roots_in([top[number].tree for number in numbers], kernel, bank))
+            counter = FragmentCounter(kernel, Treebank([top[number].tree for number in numbers]))
+            there = sp.csc_array(counter.rows(bank, None))
             there.eliminate_zeros()
             for place, number in enumerate(numbers):
                 rows = np.sort(there.indices[there.indptr[place] : there.indptr[place + 1]]).tolist()
@@ -307,9 +309,11 @@ class _Finder:
     def _some(self, fragment: WeightedFragment, bank: Any, rows: list[int], name: str) -> list[Occurrence]:
         if (labels := self.labels) is not None:
             rows = sorted(rows, key=lambda number: labels[number] != name)
-        found = []
-        for number in rows[:EXAMPLES]:
+        found: list[Occurrence] = []
+        for number in rows[:LOOKED_AT]:
             tree = bank[number]
+            if len(found) == EXAMPLES or tree.words() in [one.words for one in found]:
+                continue
             for place in places(fragment.tree, tree, fragment.kernel, limit=1):
                 nodes, covered = TreeIndex(tree), set(place)
                 inside = {k for k, leaf in enumerate(nodes.leaves) if leaf in covered}

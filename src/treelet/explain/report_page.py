@@ -13,7 +13,7 @@ from treelet.explain.page import Html, data_block, page, paragraphs, said, table
 from treelet.explain.report import Case, Learnt, Occurrence, Report
 from treelet.explain.shaded import heat_svg, signed, tint
 from treelet.explain.svg import captioned_svg
-from treelet.explain.web.pictures import Shown, explained, heated
+from treelet.explain.web.pictures import Shown, explained, heated, hottest
 from treelet.structures import Forest, Tree
 
 SHOWN = 10  # fragments of a case
@@ -31,7 +31,10 @@ STYLE = """
 .plus { color: var(--for); font-weight: 600; } .minus { color: var(--against); font-weight: 600; }
 .below { text-decoration: underline; text-decoration-color: var(--line); text-underline-offset: .2em; } .aside { color: var(--faint); }
 .case { margin-bottom: 2rem; } .case svg { max-width: 100%; height: auto; } .case > figure { margin: .6rem 0; }
-.verdict b { white-space: nowrap; } .card td { text-align: left; overflow-wrap: anywhere; } .figures td:first-child { white-space: nowrap; }
+.verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; }
+@media print { .case { break-inside: avoid; } }
+@media screen and (max-width: 36rem) { .fragments svg { display: none; } th, td { padding-left: .35rem; padding-right: .35rem; } .fragments .aside { white-space: normal; }
+  .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
 """
 
 TITLES = {"classify": "The worst errors", "regress": "The largest residuals", "rank": "The worst first choices"}
@@ -173,7 +176,7 @@ def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
                 )
             out.append("</g>")
         out.append(f'<text x="{left + cell * len(row) + 8}" y="{y + cell / 2 + 4:.0f}">{total:,}</text>')
-    said_of = "Rows are the true classes, columns what the model says; blue is right, orange wrong, darker where it is more of the row."
+    said_of = "Rows are the true classes, columns what the model says; blue is right, orange wrong, stronger where it is more of the row."
     return Html("\n".join([*out, "</svg>"]) + paragraphs(said_of))
 
 
@@ -282,7 +285,7 @@ def _case(case: Case, task: str, told: list[Any]) -> str:
         if len(case.numbers) == 2:
             for one, name in zip(told[-1]["trees"], names, strict=True):
                 one["title"] = name or one["title"]
-        lines += [_figure(one, name) for name, one in zip(names, trees, strict=True)]
+        lines += [_figure(one, name, hottest(trees)) for name, one in zip(names, trees, strict=True)]
     rows = [(_coloured(one.share), Html(f"<code>{said(_cut(one.tree))}</code>")) for one in case.why.fragments[:SHOWN]]
     lines.append(table(("share", "fragment"), rows, kind="fragments"))
     left = case.why.score - sum(one.share for one in case.why.fragments[:SHOWN])
@@ -296,18 +299,17 @@ def _case(case: Case, task: str, told: list[Any]) -> str:
     return "\n".join([*lines, "</section>"])
 
 
-def _figure(one: Shown, name: str) -> str:
+def _figure(one: Shown, name: str, scale: float) -> str:
     """The picture for paper: a tree with its colours, or words with theirs."""
     caption = name or ("" if one.column is None else str(one.column))
     if isinstance(one.thing, Tree):
-        return f"<figure>{heat_svg(one.thing, one.heat, caption=caption)}</figure>"
+        return f"<figure>{heat_svg(one.thing, one.heat, caption=caption, scale=scale)}</figure>"
     head = f"<figcaption>{said(caption)}</figcaption>" if caption else ""
     if isinstance(one.thing, Forest):
         drawing = picture(one.thing)
         return f"<figure>{head}{drawing or ''}</figure>"
-    most = max(map(abs, one.heat), default=0.0) or 1.0
     words = " ".join(
-        f'<span style="background:{tint(share / most)};color:#1b1b1b" title="{signed(share)}">{said(word)}</span>'
+        f'<span style="background:{tint(share / (scale or 1.0))};color:#1b1b1b" title="{signed(share)}">{said(word)}</span>'
         for word, share in zip(one.thing.words, one.heat, strict=True)
     )
     return f"<figure>{head}<p>{words}</p></figure>"

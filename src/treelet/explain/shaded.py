@@ -65,7 +65,7 @@ class ShadedPicture(Picture):
         return lines
 
 
-def heat_svg(tree: Tree, heat: Sequence[float], *, caption: str = "") -> Drawing:
+def heat_svg(tree: Tree, heat: Sequence[float], *, caption: str = "", scale: float = 0.0) -> Drawing:
     """A tree as `tree_svg` draws it, each node in a blue for what is positive, an orange for what is negative.
 
     Parameters
@@ -76,6 +76,8 @@ def heat_svg(tree: Tree, heat: Sequence[float], *, caption: str = "") -> Drawing
         A number for each node, in pre-order, such as the shares of `Explanation.heat`.
     caption : str
         A line of text below.
+    scale : float
+        The number that has the strongest colour; by default the largest of `heat`. For pictures that are to be compared.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def heat_svg(tree: Tree, heat: Sequence[float], *, caption: str = "") -> Drawing
         raise ParameterError(
             f"The 'heat' parameter must be a number for each of {number} nodes. Got {len(heat)} instead."
         )
-    most = max(map(abs, heat), default=0.0)
+    most = max(scale, *map(abs, heat))
     shades = [_shade(value, most, leaf=not node.children) for value, node in zip(heat, tree.nodes(), strict=True)]
     return Drawing(ShadedPicture(tree, shades, caption).svg(), of=tree)
 

@@ -11,6 +11,7 @@ import numpy as np
 from treelet.checks import is_number, wrong
 from treelet.errors import CostError
 from treelet.gram.plan import DEFAULT_MEMORY, parse_memory
+from treelet.memory import in_bytes
 from treelet.work import count_threads
 
 if TYPE_CHECKING:
@@ -47,18 +48,6 @@ class Cost:
             f"{rows:,} x {columns:,} values from {self.pairs:,} pairs of parts; {in_bytes(self.bytes)} at most, besides "
             f"{in_bytes(self.result)} of the result"
         )
-
-
-def in_bytes(number: float) -> str:
-    """So many bytes, in words.
-
-    >>> in_bytes(0), in_bytes(2048), in_bytes(3.4 * 2**30)
-    ('0 bytes', '2.0 KiB', '3.4 GiB')
-    """
-    for size, unit in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if number >= size:
-            return f"{number / size:,.1f} {unit}"
-    return f"{int(number)} bytes"
 
 
 def cost_of(

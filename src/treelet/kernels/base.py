@@ -115,7 +115,8 @@ class Kernel(Tunable, Tabled, Pairwise):
     """A positive semi-definite similarity.
 
     Kernels are called like functions, ``k(X)`` or ``k(X, Y)``, and combined with ``+``, ``*`` and numbers.
-    Parameters follow scikit-learn: ``get_params``, ``set_params``, ``clone``, nested names with ``__``.
+    Parameters follow scikit-learn: ``get_params``, ``set_params``, ``clone``, nested names with ``__``. Threads may share a kernel
+    as long as none of them sets its parameters.
     """
 
     # --- parameters ---------------------------------------------------------------------------------------------

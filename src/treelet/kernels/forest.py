@@ -61,9 +61,6 @@ class ForestKernel(StoreKernel):
         check_tunable(self, "lam", 0, 1)
         check_boolean("leaves", self.leaves, of="ForestKernel")
 
-    def _is_light(self) -> bool:
-        return True
-
     def _native_parameters(self, store: Any) -> tuple[Any, ...]:
         return float(self.lam), bool(self.leaves)
 

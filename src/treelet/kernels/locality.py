@@ -128,9 +128,13 @@ class Locality(SequenceKernel):
             raise wrong("weights", "None or a dict from types to numbers", self.weights, of="Locality")
         return self.weights
 
-    def _is_light(self) -> bool:
+    def _rough_more(self, store: Any) -> int:
         windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
-        return max(windows, default=1) <= 16
+        places: int = store.child_count
+        return 128 * min(max(windows, default=1) // 16 * 16, places) * places
+
+    def _less_memory(self) -> str:
+        return ", a smaller window"
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         labels = np.unique(store.label[store.height == 1]).tolist()
@@ -241,6 +245,13 @@ class Subsequence(SequenceKernel):
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), min(int(self.length), 2**31 - 1)
+
+    def _rough_more(self, store: Any) -> int:
+        places: int = store.child_count
+        return 16 * min(int(self.length), places) * (places + 1)
+
+    def _less_memory(self) -> str:
+        return ", a smaller length"
 
     def _parts(self, store: Any, nodes: Ids) -> Parts:
         """All places of one with all of the other, for each feature of a subsequence."""

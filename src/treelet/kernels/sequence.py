@@ -60,9 +60,6 @@ class Tagging(StoreKernel):
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
 
-    def _is_light(self) -> bool:
-        return True
-
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return (float(self.lam),)
 

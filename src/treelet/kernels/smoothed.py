@@ -89,8 +89,8 @@ class Smoothed(PartialTree):
     def index_key(self, logs: bool) -> None:
         return None  # which words are alike is looked up for those of the rows, too
 
-    def _is_light(self) -> bool:
-        return False  # there may be very many pairs of words that are alike
+    def _rough_more(self, store: Any) -> int:
+        return 64 * len(store.labels) ** 2  # all words may be alike
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         vectors, asked = self._word_vectors(), (store.labels, float(self.threshold))

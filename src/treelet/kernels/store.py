@@ -15,8 +15,9 @@ from treelet import _core
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector, overflow
 from treelet.kernels.parts import Ids, Nodes, Parts, pairs_by_row, pairs_within
+from treelet.memory import SMALL, check_memory
 from treelet.structures.bank import Bank
-from treelet.work import in_parts
+from treelet.work import in_parts, sharers
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -138,6 +139,7 @@ class StoreKernel(Kernel):
 
     def native(self, store: Any, weights: _core.NodeWeights, logs: bool, rows_store: Any = None) -> Any:
         """The native algorithm bound to columns; rows will come from `rows_store`, if not from the same store."""
+        self._check_memory(store, weights, sharers())
         return self._algorithm(store, weights, logs, *self._native_parameters(rows_store or store))
 
     _on_device: ClassVar[str] = ""
@@ -155,6 +157,10 @@ class StoreKernel(Kernel):
 
     def native_self_values(self, store: Any, weights: _core.NodeWeights, logs: bool) -> Vector:
         """K of each row with itself."""
+        if self._rough(store, weights) > SMALL and len(weights):
+            lengths = np.diff(weights.start)
+            largest = weights.take(np.array([lengths.argmax()]))  # each row is alone
+            self._check_memory(store, largest, 1)
         values: Vector = self._algorithm.self_values(store, weights, logs, *self._native_parameters(store))
         return values
 
@@ -195,11 +201,26 @@ class StoreKernel(Kernel):
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         store, weights, _ = StoreRows.of(self.coerce(X))
-        if self._is_light():
-            rough = (1 << 27) + 128 * weights.entries + 1024 * (len(store) + store.child_count) + 2048 * len(weights)
-            if rough < enough:
-                return Needs(rough, 0)
+        rough = self._rough(store, weights)
+        return Needs(rough, 0) if rough < enough else self._estimate(store, weights)
+
+    def _estimate(self, store: Any, weights: _core.NodeWeights) -> Needs:
         return Needs(*self._algorithm.estimate(store, weights, *self._native_parameters(store)))
+
+    def _check_memory(self, store: Any, weights: _core.NodeWeights, threads: int) -> None:
+        """Refuse, before it is taken, more memory than there is."""
+        if self._rough(store, weights) <= SMALL:
+            return
+        needs = self._estimate(store, weights)
+        check_memory(
+            needs.index + threads * needs.thread,
+            repr(self),
+            f"take smaller examples{self._less_memory()}, or fewer threads",
+        )
+
+    def _less_memory(self) -> str:
+        """What else makes it less."""
+        return ""
 
     def _parts(self, store: Any, nodes: Ids) -> Parts:
         """What is compared of some nodes of a store: by default nodes with one label."""
@@ -215,9 +236,14 @@ class StoreKernel(Kernel):
     def self_pairs(self, X: Any) -> Vector:
         return pairs_within(StoreRows.of(self.coerce(X)), self._parts)
 
-    def _is_light(self) -> bool:
-        """Whether an index and a thread's share take less than a KiB a distinct part and child, besides plain vectors."""
-        return False
+    def _rough(self, store: Any, weights: _core.NodeWeights) -> int:
+        """Bytes of an index and the share of two threads, surely no more; known at once."""
+        plain: int = (1 << 27) + 128 * weights.entries + 1024 * (len(store) + store.child_count) + 2048 * len(weights)
+        return plain + self._rough_more(store)
+
+    def _rough_more(self, store: Any) -> int:
+        """What it may take besides a KiB a distinct part and child, and plain vectors."""
+        return 0
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         self.validate()

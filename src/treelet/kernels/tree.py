@@ -20,9 +20,6 @@ class TreeKernel(StoreKernel):
 
     bank = Treebank
 
-    def _is_light(self) -> bool:
-        return getattr(self, "max_depth", None) is None
-
 
 class Subtree(TreeKernel):
     r"""The subtree kernel (ST): complete subtrees in common.
@@ -127,6 +124,12 @@ class SubsetTree(TreeKernel):
     def _native_parameters(self, store: _core.Store) -> tuple[float, int, bool]:
         depth = 0 if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
         return float(self.lam), depth, bool(self.leaves)
+
+    def _rough_more(self, store: Any) -> int:
+        return 0 if self.max_depth is None else 128 * len(store) * min(int(self.max_depth), len(store))
+
+    def _less_memory(self) -> str:
+        return "" if self.max_depth is None else ", a smaller max_depth, or None"
 
     def _parts(self, store: Any, nodes: Ids) -> Parts:
         """Nodes with one production; and of these, children at one place with one production, on each level."""

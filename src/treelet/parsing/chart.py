@@ -16,6 +16,7 @@ from treelet.checks import is_number, wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
+from treelet.memory import available
 from treelet.structures.forest import Forest, check_count
 from treelet.structures.forest_bank import ForestBank
 from treelet.structures.tree import Tree, trees_of
@@ -31,6 +32,7 @@ FALLBACK = "FALLBACK"
 
 MAX_EDGES = 20_000_000
 LONGEST = 5000  # words
+CHAIN = 96  # bytes that a pair of symbols with a unary chain between them takes, at most, while a grammar is made ready
 NO_PARSE = -1000.0  # log probability that stands for none
 
 
@@ -114,6 +116,7 @@ class Charts:
             compiled.unary_logp,
             compiled.start_symbol,
             compiled.start_logp,
+            available() // CHAIN,
         )
         self.prior = _priors(compiled)
 
@@ -121,7 +124,7 @@ class Charts:
         words = checked_sentence(tokens)
         mask = None if pruning.coarse is None else self._mask(words, pruning.coarse, pruning.margin)
         beam = math.inf if pruning.beam is None else float(pruning.beam)
-        return _core.Chart(self.native, words, *self.compiled.entries(words), beam, self.prior, mask)
+        return _core.Chart(self.native, words, *self.compiled.entries(words), beam, self.prior, mask, available() // 3)
 
     def _mask(self, words: list[str], coarse: PCFG, margin: float) -> _core.Mask | None:
         first = coarse.charts()

@@ -146,7 +146,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
     NaN and what pandas has for missing values become None.
 
     Equal parts are stored once; slices share the store and cost next to nothing. A bank has columns, or items that
-    become columns when a kernel asks for them, or both: either gives the other.
+    become columns when a kernel asks for them, or both: either gives the other. Threads may share it.
     """
 
     __slots__ = ("_columns", "_indexes", "_items", "_known", "_weights")

@@ -28,11 +28,12 @@ function frame({x, y, w, h}, off) {
 
 // Puts a scene into an SVG element. What comes back is what changes later: the lines, and by number the nodes' groups and boxes.
 export function drawn(svg, scene, {marks = [], folds, interactive}) {
-  svg.replaceChildren(el("title", {}, scene.said));
+  const said = scene.said.slice(0, TOLD);
+  svg.replaceChildren(el("title", {}, said));
   svg.setAttribute("width", Math.ceil(scene.width));
   svg.setAttribute("height", Math.ceil(scene.height));
   svg.setAttribute("role", interactive ? scene.role : "img");
-  svg.setAttribute("aria-label", scene.said);
+  svg.setAttribute("aria-label", said);
   svg.classList.toggle("treelet-heated", scene.hottest > 0);
   const lines = scene.lines.map((line) => ({...line, path: el("path", {d: line.d, class: `treelet-line ${toned(line.tone)}`})}));
   svg.append(...lines.map((line) => line.path));
@@ -107,6 +108,7 @@ function node(box, scene) {
   const write = (down, size, text, style = "") => group.append(el("text", {x, y: y + down, "font-size": size, class: style}, shown(text)));
   if (!box.root) write(box.size ? 18 : small ? 14 : box.leaf ? 21 : 19.5, box.size ?? (box.leaf ? FONT + 1 : FONT), box.text);
   if (small) write(25.5, SMALL, box.small, "treelet-small");
+  else if (box.small) write(h - 4, SMALL, box.small, "treelet-small");
   if (box.tag) write(35, TAG, box.tag, "treelet-small");
   if (box.below !== undefined) write(h + 20, FONT + 1, box.below, "treelet-under");
   return group;
@@ -114,13 +116,13 @@ function node(box, scene) {
 
 // What a screen reader says of a node.
 function label(group, box, scene, folds) {
-  const item = scene.role === "tree" && !box.more;
+  const item = scene.role === "tree";
   group.setAttribute("role", item ? "treeitem" : "button");
   group.setAttribute("aria-label", told(box));
   group.setAttribute("tabindex", "-1");
   if (!item) return;
   group.setAttribute("aria-level", box.level);
-  if (folds.kids[box.number]) group.setAttribute("aria-expanded", String(!!folds.open.get(box.number)));
+  if (!box.more && folds.kids[box.number]) group.setAttribute("aria-expanded", String(!!folds.open.get(box.number)));
 }
 
 function told(box) {

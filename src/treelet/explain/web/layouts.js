@@ -199,8 +199,8 @@ function slots(items) {
 
 // --- arcs ----------------------------------------------------------------------------------------------------------
 
-// Arcs over words: shorter ones below longer ones, and the words as far apart as the labels need.
-export function arcs(words, tags, links) {
+// Arcs over words: shorter ones below longer ones, and the words as far apart as the labels need; each at least so wide.
+export function arcs(words, tags, links, least) {
   const between = words.map(() => 0); // the highest level between a word and the next
   const drawn = [];
   const high = (a, b) => {
@@ -235,7 +235,7 @@ export function arcs(words, tags, links) {
     here.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     here.forEach(([, , end], k) => (end.aside = (k - (here.length - 1) / 2) * END));
     const texts = [widthOf(shown(words[place]), WORD), tags ? widthOf(shown(tags[place]), TAG) : 0];
-    return Math.max(...texts, (here.length + 1) * END);
+    return Math.max(...texts, (here.length + 1) * END, least[place]);
   });
   const apart = widths.slice(1).map((width, k) => Math.ceil((widths[k] + width) / 2 + APART));
   const crossing = (arc) => drawn.filter((other) => other.level > arc.level)
@@ -259,23 +259,18 @@ export function arcs(words, tags, links) {
     const more = Math.ceil((need - has) / (right - left));
     for (let k = left; more > 0 && k < right; k++) apart[k] += more;
   }
+  let start = words.length ? widths[0] / 2 : 0;
+  if (roots.length) {
+    const before = apart.slice(0, roots[0].left.place).reduce((sum, one) => sum + one, 0);
+    start = Math.max(start, wide(roots[0]) / 2 - roots[0].left.aside - before);
+  }
   const x = [];
-  words.forEach((_, k) => x.push(k ? x[k - 1] + apart[k - 1] : MARGIN + widths[0] / 2));
+  words.forEach((_, k) => x.push(k ? x[k - 1] + apart[k - 1] : MARGIN + Math.ceil(start)));
   let width = words.length ? x[x.length - 1] + widths[widths.length - 1] / 2 : 0;
-  let left = MARGIN;
   for (const arc of drawn) for (const end of [arc.left, arc.right]) end.x = x[end.place] + end.aside;
   for (const arc of drawn) {
     arc.at = arc.root ? arc.left.x : labelPlace(arc, wide(arc) / 2);
     width = Math.max(width, arc.at + wide(arc) / 2);
-    left = Math.min(left, arc.at - wide(arc) / 2);
-  }
-  if (left < MARGIN) {
-    const more = MARGIN - left;
-    const seen = new Set(drawn.flatMap((arc) => [arc.left, arc.right]));
-    for (const end of seen) end.x += more;
-    for (const arc of drawn) arc.at += more;
-    x.forEach((_, k) => (x[k] += more));
-    width += more;
   }
   const floor = MARGIN + LEVEL * (drawn.length ? Math.max(...drawn.map((arc) => arc.level)) : 0) + 6;
   return {x, widths, drawn, floor, width: width + MARGIN, height: floor + 24 + (tags ? 17 : 0) + MARGIN / 2};

@@ -15,6 +15,7 @@ from treelet.explain.layout import Graph
 from treelet.explain.pieces import Run, Word
 from treelet.explain.places import places
 from treelet.explain.shaded import signed
+from treelet.explain.sides import has_fragments
 from treelet.structures import Dependencies, Forest, Tagged, Tree
 from treelet.structures.forest import ForestNode
 
@@ -166,13 +167,14 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
             "there is no picture of this explanation: its example is too large, or has to be given as well; print it"
         )
     names = [str(one.column) if one.column is not None else "" for one in shown]
-    if len(shown) == 2 and names[0] == names[1]:
+    if pair := len(shown) == 2 and names[0] == names[1]:
         names = ["the first", "the second"]
+    scale = hottest(shown)
     few = explanation.fragments[:limit]
     left = explanation.score - math.fsum(one.share for one in few)
     return {
         "trees": [
-            {"title": name, "picture": picture(one.thing, heat=one.heat)}
+            {"title": name, "picture": {**picture(one.thing, heat=one.heat), "scale": scale}}
             for name, one in zip(names, shown, strict=True)
         ],
         "fragments": [
@@ -183,15 +185,23 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
             }
             for one in few
         ],
-        "rest": f"{summed(explanation)}: {signed(explanation.score)}; all else {signed(left)}, "
+        "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}; all else {signed(left)}, "
         f"of which intercept {signed(explanation.intercept)}",
     }
 
 
-def summed(explanation: Explanation) -> str:
+def hottest(shown: Iterable[Shown]) -> float:
+    """The largest share of a node: several pictures have one scale."""
+    return max((abs(share) for one in shown for share in one.heat), default=0.0)
+
+
+def summed(explanation: Explanation, pair: bool = False) -> str:
     """What the shares add up to, in words."""
     of = explanation.output
-    return f"{of[0]} rather than {of[1]}" if isinstance(of, tuple) else f"score of {of}"
+    if isinstance(of, tuple):
+        return f"{of[0]} rather than {of[1]}"
+    what = "difference of the scores" if pair else "score"
+    return what if isinstance(of, int) else f"{what} of {of}"
 
 
 def heated(explanation: Explanation, example: Any = None) -> list[Shown]:
@@ -250,7 +260,7 @@ def _begins(heat: Sequence[NodeShare], forest: Forest) -> bool:
 
 def _covered(fragment: Any, thing: Any) -> list[int]:
     """The numbers of the nodes or words that a fragment covers, wherever it is; of some kinds it is not known."""
-    if isinstance(fragment.tree, Tree) and isinstance(thing, Tree):
+    if has_fragments(fragment.kernel) and isinstance(thing, Tree):
         found = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
         return sorted({node for place in found for node in place})
     if isinstance(fragment.tree, Run) and isinstance(thing, Tagged):

@@ -8,7 +8,7 @@ export function scene(picture, folds, options) {
   const kinds = {tree, forest, arcs: parse, tagged};
   if (!Object.hasOwn(kinds, picture?.kind)) throw new TypeError(`tree-view: no such kind of picture: ${picture?.kind}`);
   const hot = (picture.heat ?? []).map((value) => (Number.isFinite(value) ? value : 0));
-  const hottest = hot.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const hottest = hot.reduce((most, value) => Math.max(most, Math.abs(value)), hot.length && picture.scale > 0 ? picture.scale : 0);
   const heat = (number) => hot[number] ?? 0;
   const small = (number) => (Math.abs(heat(number)) >= hottest / 50 && heat(number) ? signed(heat(number)) : "");
   return {hottest, ...kinds[picture.kind](picture, {heat, small}, folds, options)};
@@ -69,22 +69,24 @@ export class Folds {
     }
   }
 
-  // Open all that leads to these nodes, as far as they are not too many.
+  // Open what leads to each of these nodes, unless that is too much.
   reveal(nodes) {
     let room = this.limit, changed = false;
     for (const node of nodes) {
-      const path = [];
-      for (let up = node; up > 0; up = this.parents[up]) path.push(up);
-      for (const step of path.reverse()) {
-        const parent = this.parents[step];
+      const steps = [];
+      let more = 0;
+      for (let step = node; step > 0 && more <= room; step = this.parents[step]) {
+        const parent = this.parents[step], open = this.open.get(parent) ?? 0;
         let place = 1;
         for (let kid = this.first[parent]; kid !== step; kid = this.next[kid]) place += 1;
-        const more = place - (this.open.get(parent) ?? 0);
-        if (more <= 0) continue;
-        if ((room -= more) < 0) return changed;
-        this.open.set(parent, place);
-        changed = true;
+        if (place <= open) continue;
+        steps.push([parent, place]);
+        more += place - open;
       }
+      if (!steps.length || more > room) continue;
+      for (const [parent, place] of steps) this.open.set(parent, place);
+      room -= more;
+      changed = true;
     }
     return changed;
   }
@@ -259,9 +261,10 @@ function some(picture, limit) {
 function parse(picture, {heat, small}, folds, options) {
   const {words, tags, note} = some(picture, Math.min(options.limit, 60));
   const links = picture.links.filter((link) => link.from < words.length && link.to < words.length);
-  const {x, widths, drawn, floor, width, height} = arcs(words, tags, links);
+  const least = words.map((_, number) => (small(number) ? widthOf(small(number), SMALL) + 8 : 0)), more = Math.max(0, ...least) ? 13 : 0;
+  const {x, widths, drawn, floor, width, height} = arcs(words, tags, links, least);
   const boxes = words.map((word, number) => ({
-    number, text: word, leaf: true, x: x[number], y: floor, w: widths[number], h: tags ? 41 : 24, size: WORD, level: 1, up: -1,
+    number, text: word, leaf: true, x: x[number], y: floor, w: widths[number], h: (tags ? 41 : 24) + more, size: WORD, level: 1, up: -1,
     tag: tags ? tags[number] : "", heat: heat(number), small: small(number),
   }));
   const lines = drawn.map((arc) => {
@@ -275,7 +278,7 @@ function parse(picture, {heat, small}, folds, options) {
     };
   });
   lines.reverse();
-  return {boxes, lines, dots: [], width, height, role: "group", note, said: `Dependency parse: ${words.join(" ")}`};
+  return {boxes, lines, dots: [], width, height: height + more, role: "group", note, said: `Dependency parse: ${words.join(" ")}`};
 }
 
 function tagged(picture, {heat, small}, folds, options) {

@@ -7,6 +7,7 @@
 // `element` gets the events "treelet:node" ({number}: clicked, or Enter) and "treelet:hover" ({number}, or null).
 // Pictures are JSON, made by treelet.explain.web.pictures:
 //   {kind: "tree", labels: [...], parents: [-1, 0, ...], heat?: [...], marks?: [{nodes: [...], tone: 0}]}      in pre-order
+//   (scale?: the number that has the strongest colour, where several pictures are to be compared; by default the largest of heat)
 //   {kind: "forest", nodes: [{label, words: [i, j]}], edges: [{head, tails, p}], words: [...], root?}
 //   {kind: "arcs", words: [...], tags?: [...], links: [{from, to, label}], directed?, heat?}                 from -1: the root
 //   {kind: "tagged", words: [...], tags: [...], heat?, marks?}

@@ -1,0 +1,248 @@
+"""Small inputs that would take very much: refused before memory is taken, or done with little."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+import treelet as tl
+from conftest import run_python
+from treelet import _core, memory
+from treelet.errors import NotEnoughMemoryError
+
+GIB = 1 << 30
+
+
+def chain(nodes: int) -> list[str]:
+    return ["(A " * nodes + "x" + ")" * nodes]
+
+
+@pytest.fixture
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a GiB left."""
+    monkeypatch.setattr(memory, "available", lambda: GIB)
+
+
+REFUSED: dict[str, Callable[[], Any]] = {
+    "depth": lambda: tl.SubsetTree(max_depth=20_000)(chain(50_000)),
+    "depth, normalised": lambda: tl.SubsetTree(max_depth=20_000).normalized()(chain(50_000)),
+    "long subsequences": lambda: tl.Subsequence(length=9000)([["a"] * 20_000]),
+    "wide windows": lambda: tl.Locality(window=9000)([[str(i * i % 97) for i in range(8000)]]),
+}
+
+
+@pytest.mark.usefixtures("little")
+@pytest.mark.parametrize("name", REFUSED)
+def test_memory_is_refused_before_it_is_taken(name: str) -> None:
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"takes about \S+ GiB, more than the 1\.0 GiB that are free: take smaller"
+    ):
+        REFUSED[name]()
+
+
+@pytest.mark.usefixtures("little")
+def test_what_fits_is_computed() -> None:
+    assert tl.SubsetTree(max_depth=3)(chain(500)).shape == (1, 1)
+    assert tl.Subsequence(length=30)([["a", "b"] * 300]).shape == (1, 1)
+
+
+def test_what_is_free() -> None:
+    free = memory.available()
+    assert free > 0
+    limited = run_python(
+        "import resource\n"
+        "from treelet.memory import available\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+        "print(available() < 2 << 30)"
+    )
+    assert limited == "True\n"
+
+
+def test_no_memory_is_our_error() -> None:
+    """Where memory is given out on trust nothing is refused before: what then fails says so in our words."""
+    code = """
+import resource, sys
+import treelet as tl
+from treelet import memory
+memory.available = lambda: sys.maxsize
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+try:
+    tl.SubsetTree(max_depth=20_000)(["(A " * 50_000 + "x" + ")" * 50_000])
+except tl.errors.NotEnoughMemoryError as error:
+    print(error)
+"""
+    assert run_python(code) == "there is not enough memory for this: take fewer or smaller examples\n"
+
+
+PEAK = """
+import treelet as tl
+{before}
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) // 1024
+begin = peak()
+{work}
+print(peak() - begin)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "work"),
+    [
+        ("tl.Subsequence()([['a', 'b']])", "tl.Subsequence()([['a', 'b', 'c', 'd'] * 1500])"),
+        ("g = tl.PCFG.from_rules([('S', ('S', 'S'), 0.3), ('S', ('a',), 0.7)], start='S')", "g.parse(['a'] * 250)"),
+    ],
+    ids=["subsequences", "an ambiguous sentence"],
+)
+def test_memory_that_is_not_needed_is_not_taken(before: str, work: str) -> None:
+    """Each took more than 120 MiB, growing with the square or the cube of the length."""
+    assert int(run_python(PEAK.format(before=before, work=work))) < 24
+
+
+def test_unary_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs of symbols with a chain between them are as many as the square of the rules."""
+    rules = [(f"N{i}", (f"N{i + 1}",), 1.0) for i in range(400)] + [("N400", ("x",), 1.0)]
+    tree, logp = tl.PCFG.from_rules(rules, start="N0").parse(["x"])[0]
+    assert (tree.height(), logp) == (401, 0.0)
+    monkeypatch.setattr("treelet.parsing.chart.available", lambda: 400 * 400)
+    with pytest.raises(NotEnoughMemoryError, match=r"too many chains: more pairs of symbols .* Take out unary rules"):
+        tl.PCFG.from_rules(rules, start="N0").parse(["x"])
+
+
+def test_a_chart_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    grammar = tl.PCFG.from_rules([("S", ("S", "S"), 0.3), ("S", ("a",), 0.7)], start="S")
+    grammar.charts()
+    monkeypatch.setattr("treelet.parsing.chart.available", lambda: 10_000)
+    with pytest.raises(
+        NotEnoughMemoryError, match=r"the chart of 100 words takes more memory than there is: cut it \(beam="
+    ):
+        grammar.parse(["a"] * 100)
+
+
+def test_a_forest_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treelet.parsing.chart.MAX_EDGES", 1000)
+    grammar = tl.PCFG.from_rules([("S", ("S", "S"), 0.3), ("S", ("a",), 0.7)], start="S")
+    with pytest.raises(
+        tl.errors.TreeError, match="the forest of 60 words: the forest has more than 1000 hyper-edges: prune it"
+    ):
+        grammar.forest(["a"] * 60)
+
+
+def test_subsequences_by_rows_are_those_of_the_definition() -> None:
+    """`length` may be as long as the sequences."""
+    one = list("abcabcab")
+    for length in range(1, 9):
+        value = tl.Subsequence(lam=0.5, length=length)([one])[0, 0]
+        assert value == pytest.approx(
+            tl.testing.definition(tl.Subsequence(lam=0.5, length=length))(one, one), rel=1e-14
+        )
+
+
+# --- where values are written ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("out", "said"),
+    [
+        (as_strided(np.zeros(9), (3, 3), (0, 8)), "rows of out overlap"),
+        (as_strided(np.zeros(9), (3, 3), (8, 8)), "rows of out overlap"),
+        (as_strided(np.zeros(9), (3, 3), (16, 8)), "rows of out overlap"),
+        (np.zeros((3, 3)).T, "contiguous"),
+        (np.zeros(73, np.uint8)[1:].view(np.float64).reshape(3, 3), "not aligned"),
+    ],
+    ids=["one row", "by one", "by two", "columns", "misaligned"],
+)
+def test_the_core_writes_rows_apart(out: Any, said: str) -> None:
+    bank = tl.Treebank(["(A (B x))", "(A (B y))", "(C z)"])
+    store, weights = bank.columns.store, bank.weights()
+    columns = _core.SubsetTreeColumns(store, weights, False, 0.4, 0, False)
+    with pytest.raises(ValueError, match=said):
+        columns.rows(store, weights, None, 0, 3, out)
+    with pytest.raises(ValueError, match=said):
+        _core.mirror(out, 0, 3, 0, 3)
+
+
+# --- what threads may share -----------------------------------------------------------------------------------------
+
+
+def in_threads(work: Callable[[], Any], threads: int = 4) -> list[Any]:
+    """What each thread got, or the error."""
+    got: list[Any] = []
+    ready = threading.Barrier(threads)
+
+    def one() -> None:
+        ready.wait()
+        try:
+            got.append(work())
+        except ValueError as error:
+            got.append(str(error))
+
+    running = [threading.Thread(target=one) for _ in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    return got
+
+
+def test_a_reader_is_for_one_thread() -> None:
+    reader, text = _core.BracketReader(), b"(S (A x) (B (C y) (D z)))" * 20_000
+    refused = 0
+    for _ in range(5):
+        for got in in_threads(lambda: reader.feed(text)):
+            assert got in (len(text), "this reader is in use by another thread: give each thread its own")
+            refused += got != len(text)
+    assert refused
+    taken = 20 - refused
+    assert reader.trees == 20_000 * taken
+    store, roots = reader.result()
+    assert len(set(roots.tolist())) == 1
+    assert len(store) == 8
+
+
+def test_parts_are_counted_by_one_thread() -> None:
+    counts, bank = _core.PartCounts(False, False, True), tl.datasets.flights(2000)
+    store, weights, share = bank.columns.store, bank.weights(), np.ones(2000)
+    refused = sum(got is not None for _ in range(5) for got in in_threads(lambda: counts.add(store, weights, share)))
+    assert refused
+    alone = _core.PartCounts(False, False, True)
+    alone.add(store, weights, share)
+    assert np.array_equal(counts.trees, (20 - refused) * alone.trees)
+
+
+def test_columns_do_not_grow_while_rows_are_asked_for() -> None:
+    bank = tl.Treebank(chain(15_000))
+    store, weights = bank.columns.store, bank.weights()
+    columns = _core.SubsetTreeColumns(store, weights, False, 0.4, 0, False)
+    stop, begun = _core.Stop(), threading.Event()
+
+    def work() -> None:
+        _core.watch(stop)
+        begun.set()
+        with pytest.raises(RuntimeError, match="stopped"):
+            columns.rows(store, weights, None, 0, 1, np.empty((1, 1)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begun.wait()
+    said = ""
+    while thread.is_alive() and not said:
+        try:
+            columns.add(weights, 0, 0.0)
+        except ValueError as error:
+            said = str(error)
+    stop.set()
+    thread.join()
+    assert said == "these columns are in use by another thread: they cannot grow now"
+
+
+def test_threads_share_a_chart() -> None:
+    grammar = tl.PCFG.from_rules([("S", ("S", "S"), 0.3), ("S", ("a",), 0.4), ("S", ("b",), 0.3)], start="S")
+    chart = grammar.charts().chart(["a", "b"] * 12)
+    alone = chart.kbest(40)[2]
+    for _, _, got in in_threads(lambda: chart.kbest(40)):
+        assert np.array_equal(got, alone)
