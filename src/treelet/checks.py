@@ -36,7 +36,10 @@ def is_integer(value: Any, least: float = -math.inf, most: float = math.inf) -> 
 def is_number(value: Any, least: float = -math.inf, most: float = math.inf, *, infinite: bool = False) -> bool:
     """Whether it is a real number, and no bool, in an interval that includes its ends; finite, if it need not be more."""
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return real and bool(least <= value <= most) and (infinite or not math.isinf(value))
+    try:
+        return real and bool(least <= value <= most) and (infinite or not math.isinf(float(value)))
+    except OverflowError:  # an int beyond all floats
+        return False
 
 
 # --- what a parameter must be -----------------------------------------------------------------------------------
