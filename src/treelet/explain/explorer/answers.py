@@ -32,12 +32,12 @@ def examples(desk: Desk, question: Question) -> Answer:
     chosen = judging.model_of(desk)
     terms = [term for term in getattr(chosen.model.model_, "terms", ()) if hasattr(term, "graph")]
     trees = desk.trees if desk.trees is not None else terms[0].graph if terms else []
+    known = [tree for tree in trees[:SEARCHED] if tree is not None]
+    nice = [tree for tree in known if sum(1 for _ in tree.nodes()) in ORDINARY] or known
     found: dict[str, str] = {}  # by their words: of a list of parses, one is enough
-    for tree in trees[:SEARCHED]:
-        if tree is not None and sum(1 for _ in tree.nodes()) in ORDINARY:
+    for tree in nice:
+        if len(found) < EXAMPLES:
             found.setdefault(" ".join(tree.words()), str(tree))
-        if len(found) == EXAMPLES:
-            break
     return {"name": chosen.name, "task": chosen.task, "kernel": repr(chosen.kernel), "trees": list(found.values())}
 
 

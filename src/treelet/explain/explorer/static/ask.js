@@ -1,5 +1,7 @@
 // Questions to the server, this machine's own.
 
+const BODY = 256 * 1024; // bytes that the server takes
+
 export class AskError extends Error {
   constructor({message, field = null, line = null, column = null}) {
     super(message);
@@ -8,10 +10,12 @@ export class AskError extends Error {
 }
 
 export async function ask(what, fields = {}, signal = undefined) {
+  const body = JSON.stringify(fields);
+  if (body.length > BODY) throw new AskError({message: `more than ${BODY / 1024} KiB are not sent: take smaller trees, or the command line`, field: "tree"});
   let response;
   try {
     const headers = {"Content-Type": "application/json"};
-    response = await fetch(`/ask/${what}`, {method: "POST", headers, body: JSON.stringify(fields), signal});
+    response = await fetch(`/ask/${what}`, {method: "POST", headers, body, signal});
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new AskError({message: "the server does not answer: is treelet explore still running?"});

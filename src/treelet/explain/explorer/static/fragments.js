@@ -42,7 +42,7 @@ export class Fragments {
         make("span", {class: "number"}, (twoSided && one.share > 0 ? "+" : "") + figure(one.share)),
         bar(one.share, most, twoSided),
         make("code", {}, one.tree),
-        one.counts && one.counts[0] * one.counts[1] > 1 ? make("span", {class: "faint"}, `${one.counts[0]} × ${one.counts[1]}`) : null,
+        one.counts && one.counts[0] * one.counts[1] > 1 ? make("span", {class: "faint times", title: "how often it is in each"}, `${one.counts[0]} × ${one.counts[1]}`) : null,
       );
       row.setAttribute("aria-pressed", String(one.tree === this.light));
       this.rows.set(one.tree, row);

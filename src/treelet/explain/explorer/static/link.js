@@ -7,6 +7,7 @@ const DEFAULTS = {
   sentence: {words: EXAMPLES.sentences[0], k: "10", prune: "3", this: "", that: "", show: "parses", light: ""},
   model: {tree: "", was: "", output: "", light: ""},
 };
+const LONGEST = 500_000; // letters of a link
 const WAIT = 250; // milliseconds from a change to a new link
 
 export class Link {
@@ -58,7 +59,9 @@ export class Link {
   write(push = false) {
     clearTimeout(this.timer);
     this.written = this.text();
-    if (this.written !== location.hash) history[push ? "pushState" : "replaceState"](null, "", this.written);
+    if (this.written !== location.hash && this.written.length < LONGEST) {
+      history[push ? "pushState" : "replaceState"](null, "", this.written);
+    }
     this.written = location.hash;
   }
 }

@@ -3,8 +3,7 @@
 import {ask, Latest} from "./ask.js";
 import {brackets, grown, pruned, renamed} from "./edits.js";
 import {Fragments} from "./fragments.js";
-import {Brackets, aligned, bar, figures, make, signed} from "./parts.js";
-import {treeView} from "./tree-view.js";
+import {Brackets, aligned, bar, drawn, figures, make, signed} from "./parts.js";
 
 const SHOWN = 8; // classes before "more"
 const TASKS = {classify: "classifier", regress: "regressor", rank: "ranker"};
@@ -43,7 +42,7 @@ export class ModelView {
       button("Add child", () => this.edit((tree, node) => grown(tree, node, this.name.value.trim()))),
       button("Delete", () => this.edit((tree, node) => pruned(tree, node))));
     this.hint = make("p", {class: "faint"}, "Choose a node to rename it, delete it or give it a child; or edit the brackets.");
-    this.changedTools = make("div", {class: "tools"},
+    this.changedTools = make("div", {class: "tools", hidden: true},
       button("Back to the first tree", () => (this.link.set("model", {tree: this.fields.was}), this.restore())),
       button("Compare with this one from now on", () => (this.link.set("model", {was: this.fields.tree}), this.restore())));
     this.fragments = new Fragments(() => [this.view], (light) => this.link.set("model", {light}));
@@ -52,16 +51,16 @@ export class ModelView {
     this.nearNote = make("p", {class: "faint"});
     this.examples = make("div", {class: "examples"});
     this.why = make("h2", {}, "Why");
+    this.rest = make("div", {class: "pair", hidden: true},
+      make("div", {class: "card list"}, this.why, this.sum, this.fragments.element),
+      make("div", {class: "card list"}, make("h2", {}, "Nearest trees"), this.nearNote, this.near));
     this.element = make("section", {class: "view"},
       make("h1", {class: "hidden"}, "A model"),
       make("div", {class: "top model"},
         make("div", {class: "result", role: "status"}, make("div", {class: "result-line"}, this.label, this.was), this.source),
         this.scores),
       this.examples,
-      make("div", {class: "card"}, this.stage, this.tools, this.hint, this.editor.element, this.changedTools),
-      make("div", {class: "pair"},
-        make("div", {class: "card list"}, this.why, this.sum, this.fragments.element),
-        make("div", {class: "card list"}, make("h2", {}, "Nearest trees"), this.nearNote, this.near)));
+      make("div", {class: "card"}, this.stage, this.tools, this.hint, this.editor.element, this.changedTools), this.rest);
   }
 
   async restore() {
@@ -110,9 +109,9 @@ export class ModelView {
     this.editor.hush();
     this.element.classList.remove("stale");
     this.found = found;
+    this.rest.hidden = false;
     if (asked.tree === this.fields.was) this.before = found;
-    if (this.view) this.view.update(found.tree);
-    else this.view = treeView(this.stage, found.tree);
+    this.view = drawn(this.stage, this.view, found.tree);
     if (this.selected !== null && this.selected >= found.tree.labels.length) this.select(null);
     this.drawScores();
     this.why.textContent = found.unexplained ? "Why" : found.task === "classify" ? `Why ${found.output}` : "Why this score";
@@ -138,6 +137,7 @@ export class ModelView {
     const twoSided = found.scores.some((one) => one.score < 0) || [...first.values()].some((score) => score < 0);
     const rows = found.scores.map((one) => ({...one, was: first.get(one.label)})).sort((a, b) => b.score - a.score);
     const figure = aligned(found.scores.map((one) => one.score));
+    const step = aligned(rows.map((one) => (one.was === undefined ? null : one.score - one.was)));
     this.scores.hidden = single;
     const kept = this.allScores ? rows : rows.filter((one, k) => k < SHOWN || one.label === found.output);
     const more = make("button", {type: "button", class: "plain", on: {click: () => ((this.allScores = !this.allScores), this.drawScores())}},
@@ -149,7 +149,7 @@ export class ModelView {
         this.changed();
       }}},
       make("span", {class: "class-name"}, label), bar(score, most, twoSided), make("span", {class: "number"}, figure(score)),
-      make("span", {class: "number moved"}, was === undefined ? "" : Math.abs(score - was) < 1e-9 ? "=" : signed(score - was)))));
+      make("span", {class: "number moved"}, was === undefined ? "" : Math.abs(score - was) < 1e-9 ? "=" : (score > was ? "+" : "") + step(score - was)))));
     if (rows.length > SHOWN + 1) this.scores.append(more);
     for (const row of this.scores.querySelectorAll(".score")) row.setAttribute("aria-pressed", String(row.firstChild.textContent === found.output));
   }

@@ -1,6 +1,7 @@
 // Small parts that all views are made of. Texts are only ever set as text.
 
 import {html} from "./drawing.js";
+import {treeView} from "./tree-view.js";
 
 export {el, html} from "./drawing.js";
 
@@ -16,6 +17,14 @@ export function make(name, properties = {}, ...children) {
   for (const [event, act] of Object.entries(on)) made.addEventListener(event, act);
   made.append(...children.filter((child) => child !== null));
   return made;
+}
+
+// Draws a picture in the place of the one before. The stage learns its own width, so that narrow screens need not shrink it too far.
+export function drawn(stage, view, picture) {
+  if (view) view.update(picture);
+  else view = treeView(stage, picture);
+  stage.style.setProperty("--natural", `${stage.querySelector("svg").getAttribute("width")}px`);
+  return view;
 }
 
 // Four figures, whatever the size.
@@ -94,14 +103,13 @@ export class Brackets {
     this.complaint.hush();
   }
 
-  // Puts the cursor where the error is. Columns are counted in bytes of UTF-8.
+  // Puts the cursor where the error is. Columns are counted in characters, JavaScript counts in halves of some.
   show() {
     const {line, column} = this.error ?? {};
     if (!column) return;
     const lines = this.area.value.split("\n");
     const before = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
-    const bytes = new TextEncoder().encode(lines[line - 1] ?? "");
-    const at = before + new TextDecoder().decode(bytes.slice(0, column - 1)).length;
+    const at = before + [...(lines[line - 1] ?? "")].slice(0, column - 1).join("").length;
     this.area.focus();
     this.area.setSelectionRange(at, Math.min(at + 1, this.area.value.length));
   }

@@ -3,8 +3,7 @@
 import {Latest} from "./ask.js";
 import {EXAMPLES} from "./examples.js";
 import {Fragments} from "./fragments.js";
-import {Complaint, aligned, choice, figures, make, signed, slider} from "./parts.js";
-import {treeView} from "./tree-view.js";
+import {Complaint, aligned, choice, drawn, figures, make, signed, slider} from "./parts.js";
 
 export class SentenceView {
   constructor(link, about) {
@@ -40,11 +39,11 @@ export class SentenceView {
     this.forest = make("div", {class: "card"}, this.forestNote, this.forestStage);
     const examples = make("div", {class: "examples"}, make("span", {class: "faint"}, "Examples"), ...EXAMPLES.sentences.map((words) =>
       make("button", {type: "button", class: "plain", on: {click: () => (set({words, this: "", that: "", light: ""}), this.restore())}}, words)));
+    this.column = make("div", {class: "column", hidden: true},
+      make("div", {class: "pair"}, ...[0, 1].map((k) => (this[`card${k}`] = make("div", {class: "card"}, this.heads[k], this.stages[k])))),
+      (this.reasons = make("div", {class: "card list"}, make("h2", {}, "Why this one and not that one"), this.balance, this.fragments.element)));
     this.parses = make("div", {class: "beside-list"},
-      make("div", {class: "card"}, make("h2", {}, "Parses"), this.source, this.list),
-      make("div", {class: "column"},
-        make("div", {class: "pair"}, ...[0, 1].map((k) => (this[`card${k}`] = make("div", {class: "card"}, this.heads[k], this.stages[k])))),
-        (this.reasons = make("div", {class: "card list"}, make("h2", {}, "Why this one and not that one"), this.balance, this.fragments.element))));
+      make("div", {class: "card"}, make("h2", {}, "Parses"), this.source, this.list), this.column);
     this.element = make("section", {class: "view"},
       make("h1", {class: "hidden"}, "A sentence"),
       make("div", {class: "ask"}, this.input, make("div", {class: "sliders"}, this.show.element, this.k.element, this.prune.element)),
@@ -81,6 +80,7 @@ export class SentenceView {
     this.complaint.hush();
     this.element.classList.remove("stale");
     this.found = found;
+    this.column.hidden = false;
     const ranked = found.ranker !== null;
     this.source.textContent = `By the grammar of ${found.grammar}` + (ranked ? `, put in order by ${found.ranker}.`
       : "; there is no ranker to put them in another order: give one, treelet explore ranker.treelet.");
@@ -146,8 +146,7 @@ export class SentenceView {
   }
 
   draw(side, picture) {
-    if (this.views[side]) this.views[side].update(picture);
-    else this.views[side] = treeView(this.stages[side], picture);
+    this.views[side] = drawn(this.stages[side], this.views[side], picture);
   }
 
   told(found) {
@@ -165,7 +164,7 @@ export class SentenceView {
     this.forestNote.textContent = `${trees} trees in ${nodes} nodes` +
       (picture ? "" : ": too many to draw; move the slider to the left for fewer.");
     this.forestView?.destroy();
-    this.forestView = picture ? treeView(this.forestStage, picture) : null;
+    this.forestView = picture ? drawn(this.forestStage, null, picture) : null;
   }
 
   failed(error) {

@@ -3,8 +3,7 @@
 import {Latest} from "./ask.js";
 import {EXAMPLES} from "./examples.js";
 import {Fragments} from "./fragments.js";
-import {Brackets, Complaint, choice, el, figures, make, slider} from "./parts.js";
-import {treeView} from "./tree-view.js";
+import {Brackets, Complaint, choice, drawn, el, figures, make, slider} from "./parts.js";
 
 const KERNELS = {st: "Subtrees", sst: "Subset trees", pt: "Partial trees"};
 const MEANS = {
@@ -109,10 +108,7 @@ export class TreesView {
     this.value.textContent = figures(normal ? found.cosine : found.value);
     this.other.textContent = normal ? `value ${figures(found.value)}` : `cosine ${figures(found.cosine)}`;
     this.caption.textContent = normal ? "cosine of the two trees" : "kernel value of the two trees";
-    found.trees.forEach((picture, k) => {
-      if (this.views[k]) this.views[k].update(picture);
-      else this.views[k] = treeView(this.stages[k], picture);
-    });
+    found.trees.forEach((picture, k) => (this.views[k] = drawn(this.stages[k], this.views[k], picture)));
     const note = found.fragments.length === 0 ? "They share nothing that this kernel sees."
       : found.complete ? "" : "There are more; these add the most of those that were looked at.";
     this.fragments.update(found.fragments, note);

@@ -1,0 +1,240 @@
+"""The explorer in a browser: sliders, links, edits, keys, and hostile texts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+
+import treelet as tl
+
+pytest.importorskip("starlette", reason="needs treelet[web]")
+pytest.importorskip("uvicorn", reason="needs treelet[web]")
+
+import uvicorn
+
+from treelet.cli.explore import embedded
+from treelet.explain.explorer import Desk, application, serving
+from treelet.explain.explorer.desk import Judge
+
+HOSTILE = "<img/src=x/onerror=window.hurt=1>"
+A = "(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))"
+B = "(S (NP (D the) (N dog)) (VP (V saw) (NP (D a) (N cat))))"
+QUESTIONS = [
+    f"(SBARQ (WHNP (W {w})) (SQ (V {v}) (NP (N {n}))))"
+    for w in ("who", "where")
+    for v in ("saw", "left")
+    for n in ("it", "her")
+]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:1 of 1 examples share nothing")  # the page says it
+
+
+@pytest.fixture(scope="module")
+def explorer() -> Iterator[str]:
+    """The address of an explorer with a model of two classes."""
+    model = tl.KernelSVC(tl.SubsetTree(lam=0.4).normalized()).fit(QUESTIONS, ["human"] * 4 + ["place"] * 4)
+    listening = serving.listen(0)
+    port = listening.getsockname()[1]
+    app = application(Desk(embedded(), Judge(model, "questions.treelet")), port)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", lifespan="off"))
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    yield f"http://127.0.0.1:{port}/"
+    server.should_exit = True
+    thread.join(10)
+    listening.close()
+
+
+def value(page: Any) -> str:
+    return page.inner_text("#value")
+
+
+def wait_for(page: Any, expected: str, what: str = "#value") -> None:
+    page.wait_for_function("([what, text]) => document.querySelector(what)?.textContent === text", arg=[what, expected])
+
+
+FOLLOWS = """async (values) => {
+  const slider = document.querySelector('.slider input'), shown = document.querySelector('#value');
+  const heat = () => [...document.querySelectorAll('.stage .treelet-heat')].map((one) => one.style.getPropertyValue('--treelet-shade')).join();
+  const took = [];
+  for (const value of values) {
+    const before = [shown.textContent, heat()], begin = performance.now();
+    slider.value = value;
+    slider.dispatchEvent(new Event('input', {bubbles: true}));
+    while (shown.textContent === before[0] || heat() === before[1]) {
+      if (performance.now() - begin > 5000) throw new Error(`nothing follows ${value}`);
+      await new Promise(requestAnimationFrame);
+    }
+    took.push(performance.now() - begin);
+  }
+  return took;
+}"""
+
+
+def test_the_number_and_the_colours_follow_the_slider(page: Any, explorer: str, record_property: Any) -> None:
+    page.goto(explorer)
+    page.wait_for_selector(".treelet-heat")
+    assert value(page) == "7.351"
+    took = page.evaluate(FOLLOWS, [0.3, 0.5, 0.7, 0.9, 0.6, 0.35])
+    record_property("milliseconds", took)
+    assert sorted(took)[len(took) // 2] < 1000
+    kernel = tl.SubsetTree(lam=0.35)
+    trees = page.eval_on_selector_all(".brackets", "all => all.map(one => one.value)")
+    assert float(value(page)) == pytest.approx(float(kernel([trees[0]], [trees[1]])[0, 0]), rel=1e-3)
+    slider = page.locator(".slider input").first
+    box = slider.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.35, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    for step in range(20):
+        page.mouse.move(box["x"] + box["width"] * (0.35 + step / 40), box["y"] + box["height"] / 2)
+    page.mouse.up()
+    lam = float(slider.input_value())
+    assert lam > 0.7
+    expected = float(tl.SubsetTree(lam=lam)([trees[0]], [trees[1]])[0, 0])
+    wait_for(page, f"{expected:#.4g}")
+
+
+def test_a_fragment_lights_up_in_both_trees_and_stays_when_chosen(page: Any, explorer: str) -> None:
+    lit = "() => [...document.querySelectorAll('.stage')].map((stage) => [...stage.querySelectorAll('g.treelet-lit text:first-of-type')].map((one) => one.textContent))"
+    page.goto(explorer + "#trees?" + urlencode({"trees.a": A, "trees.b": B}))
+    page.wait_for_selector(".fragment")
+    row = page.locator(".fragment", has_text="(D the)").first
+    row.hover()
+    assert page.evaluate(lit) == [["D", "the"], ["D", "the"]]
+    page.mouse.move(5, 5)
+    assert page.evaluate(lit) == [[], []]
+    row.focus()
+    page.keyboard.press("Enter")
+    page.mouse.move(5, 5)
+    assert page.evaluate(lit) == [["D", "the"], ["D", "the"]]
+    page.wait_for_function("() => location.hash.includes('trees.light')")
+    page.reload()
+    page.wait_for_selector(".fragment[aria-pressed=true]")
+    assert page.evaluate(lit) == [["D", "the"], ["D", "the"]]
+
+
+def test_a_link_restores_all(page: Any, explorer: str) -> None:
+    fields = {"a": A, "b": B, "kernel": "pt", "lam": "0.55", "mu": "0.25", "norm": "1"}
+    page.goto(explorer + "#trees?" + urlencode({f"trees.{name}": text for name, text in fields.items()}))
+    kernel = tl.PartialTree(lam=0.55, mu=0.25).normalized()
+    wait_for(page, f"{float(kernel([A], [B])[0, 0]):#.4g}")
+    assert page.is_checked("input[value=pt]")
+    assert page.eval_on_selector_all(".slider input", "all => all.map(one => one.value)")[:2] == ["0.55", "0.25"]
+    page.locator(".brackets").nth(1).fill(A)
+    wait_for(page, "1.000")
+    page.wait_for_function("text => location.hash.split(text).length === 3", arg=urlencode({"x": A})[2:])
+    link = page.url
+    page.click("[data-view=sentence]")
+    page.wait_for_selector(".parse .pick")
+    assert "trees.b=" in page.url
+    page.goto("about:blank")
+    page.goto(link)
+    wait_for(page, "1.000")
+    assert page.locator(".brackets").nth(1).input_value() == A
+
+
+def test_what_is_wrong_is_said_in_place(page: Any, explorer: str) -> None:
+    page.goto(explorer)
+    page.wait_for_selector(".treelet-heat")
+    area = page.locator(".brackets").first
+    area.fill("(S (NP é) x))")
+    error = page.locator(".card .error").first
+    error.wait_for()
+    assert error.inner_text().startswith("column ")
+    assert area.get_attribute("aria-invalid") == "true"
+    error.click()
+    assert page.evaluate("document.activeElement.selectionStart") == len("(S (NP é) x)")
+    area.fill(A)
+    error.wait_for(state="hidden")
+
+
+def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
+    hurt = f"(S (NP {HOSTILE}) (VP {HOSTILE}))"
+    page.goto(explorer + "#trees?" + urlencode({"trees.a": hurt, "trees.b": hurt, "trees.kernel": HOSTILE}))
+    page.wait_for_selector(".error:not([hidden])")
+    assert HOSTILE[:20] in page.inner_text("main > section > .error")
+    page.goto(explorer + "#trees?" + urlencode({"trees.a": hurt, "trees.b": hurt}))
+    page.reload()
+    page.wait_for_selector(".fragment")
+    assert HOSTILE in page.inner_text(".fragments")
+    page.goto(explorer + f"#sentence?sentence.words={quote('show me ' + HOSTILE)}")
+    page.wait_for_selector(".parse .pick")
+    page.goto(explorer + "#model?" + urlencode({"model.tree": hurt, "model.was": hurt}))
+    page.wait_for_selector(".score")
+    page.locator(".brackets").fill("(A " * 3000 + HOSTILE + ")" * 3000)
+    page.wait_for_selector(".editor .error:not([hidden])")
+    page.locator(".brackets").fill(f"(A {'x ' * 300_000})")
+    page.wait_for_function("() => document.querySelector('.editor .error').textContent.includes('KiB')")
+    page.wait_for_timeout(50)
+    assert page.evaluate("window.hurt") is None
+    assert page.locator("main img").count() == 0
+
+
+def test_a_sentence_is_parsed_ranked_and_explained(page: Any, explorer: str) -> None:
+    page.goto(explorer + "#sentence")
+    page.wait_for_selector(".fragment")
+    assert page.locator(".parse:not(.head)").count() == 10
+    assert page.locator(".pick[aria-pressed=true]").count() == 2
+    page.locator(".parse", has_text="2").nth(1).locator(".pick").first.click()
+    page.wait_for_function("() => location.hash.includes('sentence.this')")
+    page.check("input[value=forest]", force=True)
+    page.wait_for_selector(".stage.wide .treelet-best")
+    assert "trees in" in page.inner_text(".card:has(.stage.wide) p")
+
+
+def test_a_model_follows_the_edits_of_a_tree(page: Any, explorer: str) -> None:
+    tree = QUESTIONS[0]
+    page.goto(explorer + "#model?" + urlencode({"model.tree": tree, "model.was": tree}))
+    wait_for(page, "human", "#label")
+    words = [place for place, node in enumerate(tl.Tree.parse(tree).nodes()) if node.label == "who"]
+    page.locator(f".stage g[data-number='{words[0]}']").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.value") == "who"
+    page.keyboard.type("where")
+    page.keyboard.press("Enter")
+    wait_for(page, "place", "#label")
+    assert page.inner_text(".beside") == "was human"
+    assert page.locator(".brackets").input_value() == tree.replace("who", "where")
+    assert page.locator(".moved").first.inner_text().startswith("+")
+    page.locator(".stage g[data-number='5']").click()  # V
+    page.click("text=Add child")
+    page.wait_for_function("() => document.querySelector('.brackets').value.includes('(V saw V)')")
+    page.locator(".stage g[data-number='5']").click()
+    page.click("text=Delete")
+    page.wait_for_function("() => !document.querySelector('.brackets').value.includes('V saw')")
+    page.click("text=Back to the first tree")
+    wait_for(page, "human", "#label")
+    assert page.locator(".near li").count() > 0
+    page.click(".near li button")
+    page.wait_for_function("() => location.hash.includes('model.tree')")
+
+
+def test_it_fits_a_phone_and_is_used_by_keys(page: Any, explorer: str) -> None:
+    page.set_viewport_size({"width": 375, "height": 700})
+    for view, there in (("trees", ".fragment"), ("sentence", ".fragment"), ("model", ".score")):
+        page.goto(f"{explorer}#{view}")
+        page.reload()
+        page.wait_for_selector(there)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375, view
+    page.goto(f"{explorer}#trees")
+    page.reload()
+    page.wait_for_selector(".treelet-heat")
+    before = value(page)
+    page.locator(".slider input").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("before => document.querySelector('#value').textContent !== before", arg=before)
+    page.locator("[data-view=model]").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".score")
+    deadline = time.monotonic() + 10
+    while page.evaluate("document.activeElement.className.baseVal ?? document.activeElement.className") != "score":
+        page.keyboard.press("Tab")
+        assert time.monotonic() < deadline, "a class cannot be reached by the tab key"
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"

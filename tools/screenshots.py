@@ -1,0 +1,86 @@
+"""The explorer's screenshots in docs/images, made again: python tools/screenshots.py [MODEL [DATA]] [-o FOLDER].
+
+The model on its page is MODEL, or the embedded ranker. Needs Chromium (TREELET_CHROMIUM may say where) and playwright.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import uvicorn
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from treelet.cli.explore import desk_of
+from treelet.cli.reading import Reading
+from treelet.explain.explorer import application, serving
+
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+COLOURS = 128
+MOST = 60_000  # bytes of a picture
+WAS = "(SBARQ (WHNP (WP Who)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
+NOW = "(SBARQ (WHADVP (WRB When)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
+DESKTOP, PHONE = (1280, 900), (375, 1040)
+VIEWS: dict[str, tuple[str, dict[str, str], str]] = {
+    "trees": ("trees", {"light": "(PP (IN with) NP)"}, ".fragment"),
+    "sentence": ("sentence", {"light": "(PP PP (PP TO NP))"}, ".fragment"),
+    "forest": ("sentence", {"show": "forest"}, ".stage.wide .treelet-best"),
+    "model": ("model", {"tree": NOW, "was": WAS}, ".near li"),
+}
+
+
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("model", nargs="?")
+    given.add_argument("data", nargs="?")
+    given.add_argument("-o", "--output", type=Path, default=IMAGES)
+    asked = given.parse_args()
+    listening = serving.listen(0)
+    port = listening.getsockname()[1]
+    desk = desk_of(asked.model, asked.data, None, None, Reading(None, "utf-8", "raise", {}))
+    server = uvicorn.Server(uvicorn.Config(application(desk, port), log_level="warning", ws="none", lifespan="off"))
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        with sync_playwright() as playwright:
+            found = os.environ.get("TREELET_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+            browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+            for view in VIEWS:
+                for scheme in ("light", "dark"):
+                    for name, size in (("", DESKTOP), ("-phone", PHONE)):
+                        file = asked.output / f"explorer-{view}{'-dark' if scheme == 'dark' else ''}{name}.png"
+                        shoot(browser, f"http://127.0.0.1:{port}/", view, scheme, size, file)
+            browser.close()
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def shoot(browser: Any, address: str, view: str, scheme: str, size: tuple[int, int], file: Path) -> None:
+    home, fields, there = VIEWS[view]
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"{address}#{home}?{urlencode({f'{home}.{name}': text for name, text in fields.items()})}")
+    page.wait_for_selector(there)
+    page.wait_for_timeout(400)
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    context.close()
+    colours, content = COLOURS, b""
+    while not content or (len(content) > MOST and colours > 16):
+        target = io.BytesIO()
+        picture.quantize(colours, dither=Image.Dither.NONE).save(target, "PNG", optimize=True)
+        content, colours = target.getvalue(), colours - 16
+    file.write_bytes(content)
+    print(f"{len(content):7,} bytes  {file}")
+
+
+if __name__ == "__main__":
+    main()
