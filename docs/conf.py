@@ -16,7 +16,7 @@ sys.path.insert(0, str(DOCS))
 import treelet  # noqa: E402
 from _frame import maths, names, thumbnails  # noqa: E402
 from _frame.contents import table_of_contents  # noqa: E402
-from _frame.docstrings import literal_blocks  # noqa: E402
+from _frame.docstrings import linked_pages, literal_blocks  # noqa: E402
 from _frame.links import REPOSITORY, for_site  # noqa: E402
 from _frame.staging import stage  # noqa: E402
 
@@ -92,6 +92,7 @@ copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_here_doc_delimiter = "END"
 linkcheck_timeout = 20
+linkcheck_ignore = [REPOSITORY]  # files of a checkout, which were found in it
 
 
 def _read(app: Sphinx, page: str, source: list[str]) -> None:
@@ -103,7 +104,7 @@ def _read(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def _docstring(app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
-    lines[:] = literal_blocks(lines)
+    lines[:] = linked_pages(literal_blocks(lines))
 
 
 def _skip(app: Sphinx, what: str, name: str, member: object, skip: bool, options: object) -> bool | None:

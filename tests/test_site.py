@@ -11,7 +11,7 @@ import pytest
 import treelet
 from _frame import api, commands
 from _frame.contents import listed, pages_in, reachable, table_of_contents
-from _frame.docstrings import literal_blocks
+from _frame.docstrings import linked_pages, literal_blocks
 from _frame.links import REPOSITORY, for_site, notebook_for_site
 from _frame.staging import stage
 from conftest import ROOT
@@ -172,6 +172,11 @@ def test_what_is_indented_is_shown_as_it_stands() -> None:
         ["a", "    b"],
     ):
         assert literal_blocks(same) == same
+
+
+def test_pages_that_docstrings_name_are_links() -> None:
+    said = ["See docs/gpu.md, and ``docs/results/scale.md``."]
+    assert linked_pages(said) == ["See :doc:`/gpu`, and :doc:`/results/scale`."]
 
 
 def test_what_is_made_is_made_anew_only_where_it_differs(tmp_path: Path) -> None:

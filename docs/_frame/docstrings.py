@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+PAGE = re.compile(r"(?:``)?\bdocs/([\w-]+(?:/[\w-]+)*)\.md(?:``)?")
 MARKED = re.compile(r"\s*(\.\. |[-*] |\d+\. |>>> |:)")
 
 
@@ -33,3 +34,8 @@ def literal_blocks(lines: list[str]) -> list[str]:
             before = line
         made.append(line)
     return made
+
+
+def linked_pages(lines: list[str]) -> list[str]:
+    """The same lines, with pages that they name as files of the repository as links."""
+    return [PAGE.sub(r":doc:`/\1`", line) for line in lines]
