@@ -252,7 +252,7 @@ def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix, de
         if len(bad):
             raise _overflow(term, first + int(bad[0]))
         return
-    small = np.isfinite(logs) & (logs <= ROOT_LARGE) & (not term.needs_scaling)
+    small = np.isfinite(logs) & (np.abs(logs) <= ROOT_LARGE) & (not term.needs_scaling)
     large = np.isfinite(logs) & ~small  # -inf: a self-value of 0, and so is the score
     if small.any():
         rows = np.zeros((int(small.sum()), out.shape[1]))
