@@ -206,7 +206,11 @@ def test_the_page_is_whole_without_scripts_and_asks_nobody() -> None:
     assert "1,234" in page.text
     assert page.text.count("of which intercept") == 2
     assert sum(tag == "figure" for tag, _ in page.tags) == 2
-    assert not [(tag, names) for tag, names in page.tags if {"src", "href", "srcset", "action"} & names.keys()]
+    assert not [(tag, names) for tag, names in page.tags if {"src", "srcset", "action"} & names.keys()]
+    anchors = {names["id"] for _, names in page.tags if "id" in names}
+    links = [names["href"] for _, names in page.tags if "href" in names]
+    assert len(links) == 8
+    assert {link.removeprefix("#") for link in links} <= anchors
     assert "default-src 'none'" in text
     assert set(re.findall(r"https?://[^\s\"'<]+", text)) == {"http://www.w3.org/2000/svg"}
 
@@ -231,6 +235,7 @@ def test_parts_of_pages() -> None:
     Page(page("t", [paragraphs(EVIL)]))
 
 
+@pytest.mark.filterwarnings("ignore:there are 40 classes")
 def test_many_classes_are_listed() -> None:
     trees = [f"(S (A a{k}))" for k in range(40)]
     model = tl.KernelSVC(tl.SubsetTree()).fit(trees, [f"c{k}" for k in range(40)])

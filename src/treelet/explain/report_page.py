@@ -30,9 +30,10 @@ STYLE = """
 .fragments code { font-size: .84rem; margin-right: .8rem; } .fragments .aside { font-size: .84rem; white-space: nowrap; }
 .plus { color: var(--for); font-weight: 600; } .minus { color: var(--against); font-weight: 600; }
 .below { text-decoration: underline; text-decoration-color: var(--line); text-underline-offset: .2em; } .aside { color: var(--faint); }
+nav { color: var(--faint); overflow-wrap: anywhere; } nav a { color: var(--accent); text-decoration: none; } nav a:hover { text-decoration: underline; }
 .case { margin-bottom: 2rem; } .case svg { max-width: 100%; height: auto; } .case > figure { margin: .6rem 0; }
 .verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; }
-@media print { .case { break-inside: avoid; } }
+@media print { .case { break-inside: avoid; } nav { display: none; } }
 @media screen and (max-width: 36rem) { .fragments svg { display: none; } th, td { padding-left: .35rem; padding-right: .35rem; } .fragments .aside { white-space: normal; }
   .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
 """
@@ -60,16 +61,42 @@ def report_page(report: Report, *, title: str, source: str, card: Mapping[str, A
     """
     told: list[Any] = []
     parts = [f'<h1>{said(title)}</h1>\n<p class="source">{said(source)}</p>']
+    parts.append(_contents(report))
     parts += _figures(report)
     parts += [part for learnt in report.learnt for part in _learnt(learnt, report)]
     parts += _cases(report, told)
-    parts.append("<h2>The model</h2>")
+    parts.append(_section("model", report))
     parts.append(table(("", ""), list(_flat(card)), kind="card"))
     if command:
         parts.append(f"<p>Made by <code>{said(command)}</code>.</p>")
     script = f'<script type="module">\n{web.script("report.js")}</script>'
     scripts = [data_block("told", told), script] if any(told) else []
     return page(title, parts, style=STYLE + web.style(), scripts=scripts)
+
+
+def _contents(report: Report) -> str:
+    """Links to the parts of the page."""
+    names = ["scores"] if report.figures is not None else []
+    names += ["confusions"] if "confusion" in (report.figures or {}) else []
+    names += ["fragments"] if report.learnt else []
+    names += ["cases"] if report.cases else []
+    links = [f'<a href="#{name}">{_heading(name, report)}</a>' for name in [*names, "model"]]
+    return f"<nav>{' · '.join(links)}</nav>"
+
+
+def _heading(name: str, report: Report) -> str:
+    cases = TITLES[report.task] if report.figures is not None else "Some examples"
+    return {
+        "scores": "How good it is",
+        "confusions": "What is taken for what",
+        "fragments": "What weighs most",
+        "cases": cases,
+        "model": "The model",
+    }[name]
+
+
+def _section(name: str, report: Report) -> str:
+    return f'<h2 id="{name}">{_heading(name, report)}</h2>'
 
 
 # --- how good it is -------------------------------------------------------------------------------------------------
@@ -81,7 +108,7 @@ def _figures(report: Report) -> Iterator[str]:
         yield paragraphs(f"{report.examples:,} examples without labels: nothing can be said of how good the model is.")
     elif report.task == "classify":
         low, high = found["interval"]
-        yield "<h2>How good it is</h2>"
+        yield _section("scores", report)
         yield paragraphs(
             Html(
                 f"<b>{100 * found['accuracy']:.1f} %</b> of {found['examples']:,} examples are right "
@@ -89,10 +116,10 @@ def _figures(report: Report) -> Iterator[str]:
             )
         )
         yield _class_table(found)
-        yield "<h2>What is taken for what</h2>"
+        yield _section("confusions", report)
         yield _confusion(**found["confusion"])
     else:
-        yield "<h2>How good it is</h2>"
+        yield _section("scores", report)
         yield table(("", ""), list(_told(found)), kind="figures")
 
 
@@ -185,7 +212,7 @@ def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
 
 def _learnt(learnt: Learnt, report: Report) -> Iterator[str]:
     if learnt is report.learnt[0]:
-        yield "<h2>What weighs most</h2>"
+        yield _section("fragments", report)
         what = {"classify": "a class", "regress": "a higher value", "rank": "a better rank"}[report.task]
         yield paragraphs(
             Html(
@@ -193,8 +220,11 @@ def _learnt(learnt: Learnt, report: Report) -> Iterator[str]:
                 "with trees of the data that have them. Words of the fragment are bold, those below it underlined."
             )
         )
+        if len(report.learnt) > 1:
+            links = [f'<a href="#class-{k}">{said(one.name)}</a>' for k, one in enumerate(report.learnt)]
+            yield f"<nav>{' · '.join(links)}</nav>"
     if learnt.name:
-        yield f"<h3>{said(learnt.name)}</h3>"
+        yield f'<h3 id="class-{report.learnt.index(learnt)}">{said(learnt.name)}</h3>'
     rows = []
     for one, seen in zip(learnt.top, learnt.seen, strict=True):
         text = f"<code>{said(_cut(one.tree))}</code>"
@@ -252,8 +282,7 @@ def _cases(report: Report, told: list[Any]) -> Iterator[str]:
             yield "<h2>Errors</h2>"
             yield paragraphs("There are none.")
         return
-    labelled = report.figures is not None
-    yield f"<h2>{TITLES[report.task] if labelled else 'Some examples'}</h2>"
+    yield _section("cases", report)
     yield paragraphs(_about(report))
     for case in report.cases:
         yield _case(case, report.task, told)
