@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from treelet.errors import FileError
-from treelet.formats.files import PathLike, whole_file
+from treelet.formats.files import BINARY, PathLike, whole_file
 from treelet.gram.plan import Tile
 from treelet.gram.tiles import Values
 
@@ -184,7 +184,7 @@ class NpyFile(RowsInFile, MatrixFile):
 
     def __init__(self, path: Path, writing: bool = False) -> None:
         self.path = path
-        flags = (os.O_RDWR if writing else os.O_RDONLY) | getattr(os, "O_BINARY", 0)
+        flags = (os.O_RDWR if writing else os.O_RDONLY) | BINARY
         self._file = os.open(path, flags)
         try:
             with os.fdopen(os.dup(self._file), "rb") as stream:
