@@ -60,7 +60,7 @@ def _code() -> str:
 
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "build" / "notebooks" / _code())
-nb_execution_timeout = 120
+nb_execution_timeout = 300  # a cell, on a busy machine; a notebook takes seconds
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # it would come from another server

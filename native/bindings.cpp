@@ -137,7 +137,7 @@ StorePtr as_it_was(ByteArray texts, LongArray text_end, IdArray label, LongArray
         child_start.data()[0] != 0 || production.shape(0) != n)
         refuse("the columns do not fit together");
     check_ids(label, labels, "label");
-    nb::gil_scoped_release free;
+    WithoutGil free;
     auto store = std::make_shared<Store>();
     store->reserve(labels, texts.shape(0), n, child.shape(0));
     const char *text = reinterpret_cast<const char *>(texts.data());
@@ -166,7 +166,7 @@ template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std
     if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
     if (out.shape(1) != n) refuse("out must be square");
     check_place(out);
-    nb::gil_scoped_release free;
+    WithoutGil free;
     const std::int64_t stride = out.stride(0);
     Number *a = out.data();
     Pulse pulse;
@@ -288,7 +288,7 @@ NB_MODULE(_core, m) {
             [](SharedReader &self, nb::bytes bytes, std::optional<std::size_t> most) {
                 const Busy::Guard guard = self.alone();
                 const std::string_view view(bytes.c_str(), bytes.size());
-                nb::gil_scoped_release free;
+                WithoutGil free;
                 return most ? self.reader.feed(view, *most) : self.reader.feed(view);
             },
             "bytes"_a, "most"_a = nb::none(), "Takes bytes until there are so many trees, and says how many it took.")

@@ -3,6 +3,8 @@
 #include "node_weights.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <cxxabi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -12,6 +14,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <thread>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -82,9 +85,51 @@ struct Stop {
 };
 inline thread_local std::shared_ptr<std::atomic<bool>> watched;
 
+// Asks Python for the interpreter. Where that has ended meanwhile, Python ends the thread that asks by unwinding its frames, which
+// destructors let nothing through: the process would be aborted. Such a thread waits for the process's end, as in Python 3.14.
+template <class Ask> void or_wait_for_the_end(Ask ask) noexcept {
+#ifdef __GLIBCXX__
+    try {
+        ask();
+    } catch (abi::__forced_unwind &) {
+        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+#else
+    ask();
+#endif
+}
+
+// While it lives, other threads may have the interpreter.
+class WithoutGil {
+  public:
+    WithoutGil() : state_(PyEval_SaveThread()) {}
+    ~WithoutGil() {
+        or_wait_for_the_end([this] { PyEval_RestoreThread(state_); });
+    }
+    WithoutGil(const WithoutGil &) = delete;
+    WithoutGil &operator=(const WithoutGil &) = delete;
+
+  private:
+    PyThreadState *state_;
+};
+
+// While it lives, this thread has the interpreter.
+class WithGil {
+  public:
+    WithGil() {
+        or_wait_for_the_end([this] { state_ = PyGILState_Ensure(); });
+    }
+    ~WithGil() { PyGILState_Release(state_); }
+    WithGil(const WithGil &) = delete;
+    WithGil &operator=(const WithGil &) = delete;
+
+  private:
+    PyGILState_STATE state_{};
+};
+
 inline void check_signals() {
     if (watched && *watched) throw std::runtime_error("stopped");
-    nb::gil_scoped_acquire gil;
+    WithGil gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 

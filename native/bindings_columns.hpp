@@ -33,7 +33,7 @@ template <template <class> class Algorithm> class Columns {
         : store_(std::move(store)), size_(weights.rows()) {
         for (Id node : weights.node)
             if (static_cast<std::size_t>(node) >= store_->size()) refuse("weights do not belong to this store");
-        nb::gil_scoped_release free;
+        WithoutGil free;
         if (size_ == 1) {
             held_.assign(store_->size(), 0);
             for (Id node : weights.node) held_[node] = 1;
@@ -65,7 +65,7 @@ template <template <class> class Algorithm> class Columns {
         else
             rows.small = out.data();
         {
-            nb::gil_scoped_release free;
+            WithoutGil free;
             if (plain_)
                 plain_->rows(rows, check_signals);
             else
@@ -94,7 +94,7 @@ template <template <class> class Algorithm> class Columns {
             if (static_cast<std::size_t>(node) >= store->size()) refuse("trees do not belong to this store");
         std::vector<double> values(trees.rows());
         {
-            nb::gil_scoped_release free;
+            WithoutGil free;
             Marks here(store->size()), number(store->production_count());
             for (std::size_t t = 0; t < trees.rows(); ++t) {
                 Store small;
@@ -129,7 +129,7 @@ template <template <class> class Algorithm> class Columns {
         Rows rows{store.get(), &trees, nullptr, 0, trees.rows(), out.data(), static_cast<std::int64_t>(targets.rows())};
         rows.gradient[0] = by_lam.data(), rows.gradient[1] = by_mu.data();
         {
-            nb::gil_scoped_release free;
+            WithoutGil free;
             make<Dual>(Targets{store.get(), targets}, parameters...)->rows(rows, check_signals);
         }
         if (rows.overflow_row == none) return std::nullopt;
@@ -143,7 +143,7 @@ template <template <class> class Algorithm> class Columns {
     static std::pair<std::size_t, std::size_t> estimate(StorePtr store, const NodeWeights &weights, Parameters... parameters) {
         for (Id node : weights.node)
             if (static_cast<std::size_t>(node) >= store->size()) refuse("weights do not belong to this store");
-        nb::gil_scoped_release free;
+        WithoutGil free;
         const Memory memory =
             std::apply([&](const auto &...taken) { return Algorithm<double>::estimate(Targets{store.get(), weights}, taken...); },
                        ParametersOf<Algorithm>::template of<double>(parameters...));

@@ -35,7 +35,7 @@ void bind_features(nb::module_ &m) {
                 check_ids(roots, patterns->size(), "root");
                 check_decay(lam);
                 if (factor.shape(0) != roots.shape(0)) refuse("a factor a root is needed");
-                nb::gil_scoped_release free;
+                WithoutGil free;
                 new (self) FragmentMatcher(patterns, roots.data(), factor.data(), roots.shape(0), {kind_of(kind), leaves, lam});
             },
             "patterns"_a, "roots"_a, "factor"_a, "kind"_a, "leaves"_a, "lam"_a)
@@ -47,7 +47,7 @@ void bind_features(nb::module_ &m) {
                 if (factor.shape(0) != trees.rows() || begin > end || end > trees.rows()) refuse("rows out of range");
                 SparseRows rows;
                 {
-                    nb::gil_scoped_release free;
+                    WithoutGil free;
                     rows = self.rows(*store, trees, factor.data(), begin, end, unit, check_signals);
                 }
                 return arrays(std::move(rows));
@@ -70,7 +70,7 @@ void bind_features(nb::module_ &m) {
                 check_weights(*store, trees);
                 HashedRows found;
                 {
-                    nb::gil_scoped_release free;
+                    WithoutGil free;
                     found = self.rows(*store, trees, unit, check_signals);
                 }
                 return std::make_pair(arrays(std::move(found.rows)), found.crowded);

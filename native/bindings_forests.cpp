@@ -136,7 +136,7 @@ void treelet::python::bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weig
                 std::vector<Id> roots;
                 std::vector<double> logps;
                 if (f.root != none) {
-                    nb::gil_scoped_release free;
+                    WithoutGil free;
                     Forest::Graph graph(f, *store);
                     LazyKBest<Forest::Graph> search(graph, check_signals);
                     double score;
@@ -154,7 +154,7 @@ void treelet::python::bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weig
                 auto store = std::make_shared<Store>();
                 std::vector<Id> roots;
                 {
-                    nb::gil_scoped_release free;
+                    WithoutGil free;
                     roots = f.sample(n, seed, *store, check_signals);
                 }
                 return std::make_pair(store, to_numpy(std::move(roots)));
@@ -186,7 +186,7 @@ void treelet::python::bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weig
                 auto store = std::make_shared<ForestStore>();
                 std::vector<Id> roots;
                 {
-                    nb::gil_scoped_release free;
+                    WithoutGil free;
                     for (const auto &forest : forests) roots.push_back(forest ? store->take(*forest) : none);
                 }
                 return std::make_pair(store, to_numpy(std::move(roots)));

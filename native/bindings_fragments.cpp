@@ -31,7 +31,7 @@ Told found(const Nodes &nodes, const Values &values, std::size_t size, std::size
     const std::vector<Numbers> sides = checked(nodes, values, size, limit);
     FoundFragments all;
     {
-        nb::gil_scoped_release free;
+        WithoutGil free;
         const auto graph = make(sides);
         all = FragmentSearch(graph, sides.size(), limit, steps, check_signals).run();
     }

@@ -44,7 +44,7 @@ std::shared_ptr<Grammar> make_grammar(std::vector<std::string> labels, Id first_
         if (g->hidden(start.data()[i])) refuse("a hidden symbol cannot be the start");
         g->start.push_back({start.data()[i], start_logp.data()[i]});
     }
-    nb::gil_scoped_release free;
+    WithoutGil free;
     g->build(std::move(binary), unary, most_chains);
     return g;
 }
@@ -122,7 +122,7 @@ void treelet::python::bind_parsing(nb::module_ &m) {
                 auto store = std::make_shared<Store>();
                 std::vector<Id> roots;
                 {
-                    nb::gil_scoped_release free;
+                    WithoutGil free;
                     roots = self.sample(n, seed, max_words, *store, check_signals);
                 }
                 return std::make_pair(store, to_numpy(std::move(roots)));
@@ -145,7 +145,7 @@ void treelet::python::bind_parsing(nb::module_ &m) {
                 if (mask && (mask->number.size() != g->size() || mask->allowed.size() != cells * mask->width))
                     refuse("the mask is of another sentence or grammar");
                 const std::vector<double> priors(prior.data(), prior.data() + prior.shape(0));
-                nb::gil_scoped_release free;
+                WithoutGil free;
                 new (self) Chart(std::move(g), std::move(sentence), beam, priors, mask, check_signals, most_bytes);
             },
             "grammar"_a, "words"_a, "start"_a, "symbol"_a, "logp"_a, "beam"_a, "prior"_a, "mask"_a.none(),
@@ -158,7 +158,7 @@ void treelet::python::bind_parsing(nb::module_ &m) {
                 std::vector<Id> roots;
                 std::vector<double> logps;
                 {
-                    nb::gil_scoped_release free;
+                    WithoutGil free;
                     kbest(self, k, *store, roots, logps);
                 }
                 return {store, to_numpy(std::move(roots)), to_numpy(std::move(logps))};
@@ -167,7 +167,7 @@ void treelet::python::bind_parsing(nb::module_ &m) {
         .def(
             "forest",
             [](const Chart &self, double threshold, std::size_t max_edges) {
-                nb::gil_scoped_release free;
+                WithoutGil free;
                 return std::make_shared<Forest>(forest(self, threshold, max_edges));
             },
             "threshold"_a, "max_edges"_a)
@@ -185,7 +185,7 @@ void treelet::python::bind_parsing(nb::module_ &m) {
                 const std::vector<Id> numbers(number.data(), number.data() + number.shape(0));
                 auto mask = std::make_shared<Mask>();
                 mask->number.assign(of_fine.data(), of_fine.data() + of_fine.shape(0));
-                nb::gil_scoped_release free;
+                WithoutGil free;
                 treelet::mask(self, threshold, numbers, width, *mask);
                 return mask;
             },
@@ -194,7 +194,7 @@ void treelet::python::bind_parsing(nb::module_ &m) {
             auto store = std::make_shared<Store>();
             std::vector<Id> roots;
             {
-                nb::gil_scoped_release free;
+                WithoutGil free;
                 roots = pieces(self, *store);
             }
             return std::make_pair(store, to_numpy(std::move(roots)));

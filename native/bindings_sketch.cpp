@@ -23,7 +23,7 @@ std::optional<Id> rows(const TreeSketch &self, std::shared_ptr<const Store> stor
         refuse("rows out of range");
     if (out.shape(0) != end - begin || out.shape(1) != self.width()) refuse("out has the wrong shape");
     check_place(out);
-    nb::gil_scoped_release free;
+    WithoutGil free;
     const Id large = self.rows(*store, trees, roots.data(), logs.data(), begin, end, out.data(), out.stride(0), check_signals);
     return large == none ? std::nullopt : std::optional(large);
 }
@@ -51,7 +51,7 @@ void bind_sketch(nb::module_ &m) {
                 check_weights(*store, trees);
                 if (share.shape(0) != trees.rows()) refuse("a share a tree is needed");
                 const Busy::Guard guard(self.busy, "this count of parts");
-                nb::gil_scoped_release free;
+                WithoutGil free;
                 self.add(*store, trees, share.data());
             },
             "store"_a, "trees"_a, "share"_a)

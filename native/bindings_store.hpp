@@ -32,7 +32,7 @@ template <class Store, class Other> auto grown(std::shared_ptr<const Store> self
     std::shared_ptr<Store> store;
     std::vector<Id> here;
     {
-        nb::gil_scoped_release free;
+        WithoutGil free;
         store = self->size() > 0 ? std::make_shared<Store>(self) : std::make_shared<Store>();
         here = store->absorb(other, roots.data(), roots.shape(0));
     }
@@ -46,7 +46,7 @@ ordered(const Store &self, IdArray roots) {
     auto store = std::make_shared<Store>();
     std::vector<Id> here;
     {
-        nb::gil_scoped_release free;
+        WithoutGil free;
         Marks place(self.size());
         const std::vector<Id> nodes = completed(self, roots.data(), roots.shape(0), place);
         if (std::is_sorted(nodes.begin(), nodes.end())) return std::nullopt;
@@ -62,7 +62,7 @@ template <class Store> auto joined(const std::vector<std::shared_ptr<const Store
     auto store = std::make_shared<Store>();
     std::vector<Id> out;
     {
-        nb::gil_scoped_release free;
+        WithoutGil free;
         const Store *copied = nullptr; // most of the first is wanted: a copy, in which ids stay, is faster than taking it in
         if (!stores.empty()) {
             Marks place(stores[0]->size());
@@ -102,7 +102,7 @@ template <class Store, class Class> void bind_weights(Class &weights) {
             "count",
             [](const Store &store, IdArray roots) {
                 check_ids(roots, store.size(), "root", none);
-                nb::gil_scoped_release free;
+                WithoutGil free;
                 return count_nodes(store, roots.data(), roots.shape(0));
             },
             "store"_a, "roots"_a, "How often each tree, or forest, holds each distinct part of it.")
@@ -112,7 +112,7 @@ template <class Store, class Class> void bind_weights(Class &weights) {
                 check_ids(roots, store.size(), "root");
                 for (Id which : at_roots.node)
                     if (static_cast<std::size_t>(which) >= roots.shape(0)) refuse("a weight of a root that is not there");
-                nb::gil_scoped_release free;
+                WithoutGil free;
                 return spread(store, roots.data(), at_roots);
             },
             "store"_a, "roots"_a, "at_roots"_a, "Weights of whole trees, as weights of all their parts.");

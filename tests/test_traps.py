@@ -246,3 +246,15 @@ def test_threads_share_a_chart() -> None:
     alone = chart.kbest(40)[2]
     for _, _, got in in_threads(lambda: chart.kbest(40)):
         assert np.array_equal(got, alone)
+
+
+def test_rows_on_a_device_lie_apart() -> None:
+    from treelet.gram.on_device import crew_on
+    from treelet.gram.stored import Job
+
+    bank = tl.Treebank(["(A (B x))", "(A (B y))", "(C z)"])
+    crew, job = crew_on("emulated", None), Job(tl.SubsetTree(), bank, None, np.dtype(np.float64), 1, GIB)
+    assert np.allclose(crew.matrix(job, np.zeros((3, 3))), tl.SubsetTree()(bank))
+    for strides in ((0, 8), (8, 8), (8, 24)):
+        with pytest.raises(tl.errors.ParameterError, match="rows are contiguous and apart"):
+            crew.matrix(job, as_strided(np.zeros(9), (3, 3), strides))

@@ -28,7 +28,7 @@ PACKAGES = {  # in the order of the road that data takes
     "errors": "Errors",
 }
 BESIDE = {  # modules that pages name and their packages do not import themselves
-    "explain": ["web.pictures", "widget"],
+    "explain": ["page", "web.pictures", "widget"],
     "learn": ["selection"],
     "tasks": ["role_kernels"],
     "testing": ["strategies"],
@@ -208,7 +208,7 @@ def _name(of: str, name: str) -> str:
 
 def members(value: type, base: type | None) -> list[str]:
     """What is shown of a class: what has a docstring and is ours; where it derives from a class with a page, only its own."""
-    found = {}
+    found: dict[str, Any] = {}
     for one in reversed([value] if base else value.__mro__):
         if one.__module__.startswith("treelet"):
             found |= vars(one)

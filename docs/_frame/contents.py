@@ -39,17 +39,13 @@ def listed(text: str) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def is_section(page: str, text: str) -> bool:
-    return page in SECTIONS or page in FOLDERS or "<!-- section -->" in text
-
-
 def table_of_contents(page: str, text: str) -> str:
     """What is added to a section's page when Sphinx reads it."""
     if page == "index":
         return _toctree("", list(SECTIONS.items()), swap=True)
     if page in FOLDERS:
         return "\n```{toctree}\n:glob:\n\n*\n```\n"
-    if not is_section(page, text):
+    if page not in SECTIONS:
         return ""
     trees = [_toctree(heading, items) for heading, items in listed(text).items()]
     if page in MADE:
@@ -88,7 +84,7 @@ def reachable(docs: Path) -> list[str]:
             waiting = [*SECTIONS, *waiting]
         elif page in FOLDERS:
             waiting += [(folder / one.stem).as_posix() for one in sorted(file.parent.glob("*.md"))]
-        elif is_section(page, text):
+        elif page in SECTIONS:
             items = [one for some in listed(text).values() for _, one in some]
             waiting = [(folder / one).as_posix() for one in items] + waiting
     return order

@@ -1,6 +1,6 @@
 """``python -m treelet`` is the command ``treelet``."""
 
-from treelet.cli.main import main
+from treelet.cli import main
 
 if __name__ == "__main__":
     main()

@@ -36,7 +36,10 @@ def is_integer(value: Any, least: float = -math.inf, most: float = math.inf) -> 
 def is_number(value: Any, least: float = -math.inf, most: float = math.inf, *, infinite: bool = False) -> bool:
     """Whether it is a real number, and no bool, in an interval that includes its ends; finite, if it need not be more."""
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return real and bool(least <= value <= most) and (infinite or not math.isinf(value))
+    try:
+        return real and bool(least <= value <= most) and (infinite or not math.isinf(float(value)))
+    except OverflowError:  # an int beyond all floats
+        return False
 
 
 # --- what a parameter must be -----------------------------------------------------------------------------------
@@ -82,20 +85,38 @@ def some_of(names: Iterable[object], most: int = 20) -> str:
     return repr(every) if len(every) <= most else f"{repr(every[:most])[:-1]}, ...], {len(every):,} in all"
 
 
-def check_number(owner: object, name: str, low: float, high: float, *, low_included: bool = False) -> None:
-    """The attribute must be a real number in an interval that includes `high`."""
+LEAST, MOST = 1e-100, 1e100
+"""Between which the numbers lie that kernels are made with, but for 0: products of a few fit a float64, and keep their digits."""
+
+
+def in_range(value: Any) -> bool:
+    """Whether a kernel can be made with this number.
+
+    >>> in_range(0), in_range(0.4), in_range(1e-155)
+    (True, True, False)
+    """
+    return bool(value == 0 or LEAST <= abs(value) <= MOST)
+
+
+def check_number(
+    owner: object, name: str, low: float, high: float, *, low_included: bool = False, of_kernel: bool = False
+) -> None:
+    """The attribute must be a real number in an interval that includes `high`; a kernel's not absurdly small or large."""
     value = getattr(owner, getattr(owner, "_attributes", {}).get(name, name))
     if not is_number(value, low, high) or (value == low and not low_included):
         interval = f"{'[' if low_included else '('}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
         raise wrong(name, f"a number in {interval}", value, owner)
+    if of_kernel and not in_range(value):
+        side = f"at least {LEAST:g}" if abs(value) < LEAST else f"at most {MOST:g}"
+        raise wrong(name, f"{'0, or ' if low_included else ''}{side}: beyond, values lose their digits", value, owner)
 
 
 def check_tunable(owner: object, name: str, low: float, high: float, *, low_included: bool = False) -> None:
     """As `check_number`; and bounds for tuning must be ``"fixed"`` or two numbers within the same interval, above 0."""
-    check_number(owner, name, low, high, low_included=low_included)
+    check_number(owner, name, low, high, low_included=low_included, of_kernel=True)
     bounds = getattr(owner, f"{name}_bounds")
     try:
-        fits = bounds == "fixed" or (len(bounds) == 2 and 0 < bounds[0] <= bounds[1] <= high and bounds[1] < math.inf)
+        fits = bounds == "fixed" or (len(bounds) == 2 and LEAST <= bounds[0] <= bounds[1] <= min(high, MOST))
     except (TypeError, ValueError):
         fits = False
     if not fits:

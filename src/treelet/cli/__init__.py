@@ -1,1 +1,34 @@
-"""The command line: one module a command, thin. Whatever is slow to import is imported inside the commands."""
+"""The command line. `main` is where it begins: light, so that an interrupt is one line also while the rest is loaded."""
+
+from __future__ import annotations
+
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command ``treelet`` and exit."""
+    try:
+        from treelet.cli.main import main
+
+        main()
+    except KeyboardInterrupt:
+        sys.stderr.write("treelet: interrupted\n")
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if not interrupted(error):
+            raise
+        sys.stderr.write("treelet: interrupted\n")
+        sys.exit(INTERRUPTED)
+
+
+def interrupted(error: BaseException | None) -> bool:
+    """Whether an error comes from an interrupt: a module that is interrupted while it is loaded may say that it is broken."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False

@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import treelet
 from treelet.cli import (
+    INTERRUPTED,
     compare,
     convert,
     diff,
@@ -24,6 +25,7 @@ from treelet.cli import (
     explain,
     explore,
     gram,
+    interrupted,
     nearest,
     parse,
     predict,
@@ -34,7 +36,7 @@ from treelet.cli.overwriting import check_files
 from treelet.cli.wording import in_command_words, way_out
 from treelet.errors import TreeletError
 
-FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 3, 130, 141, 143
+FAILED, INTERNAL, PIPE_CLOSED, TERMINATED = 2, 3, 141, 143
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
@@ -62,6 +64,8 @@ class Told:
         except Exception as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise  # typer's own: wrong usage, or a command that is done
+            if interrupted(error):
+                _stop(f"{name}: interrupted", INTERRUPTED)
             what, how = type(error).__name__, "treelet --traceback" if name == "treelet" else "TREELET_TRACEBACK=1"
             _stop(f"{name}: internal error: {what}: {_one_line(error)} ({how} shows where)", INTERNAL, ctx)
 
@@ -171,11 +175,17 @@ def start(app: typer.Typer, name: str) -> None:
                 encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace"
             )
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # unwinds, so that nothing half-written stays
+        signal.signal(signal.SIGTERM, _terminated)
     try:
         app(prog_name=name)
     except OSError as error:  # outside of any command, as the help is
         sys.exit(_say(f"{name}: error: {_one_line(error)}"))
+
+
+def _terminated(number: int, frame: Any) -> NoReturn:
+    """Unwind, so that nothing half-written stays; told again, end at once."""
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(TERMINATED))
+    sys.exit(TERMINATED)
 
 
 def _say(message: str) -> int:

@@ -177,7 +177,7 @@ def _scores(one: Heated, row: int, parts: Any) -> Matrix:
     log_root = float(one.logs[row])
     if not math.isfinite(log_root):
         return out
-    if term.needs_scaling or log_root > ROOT_LARGE:
+    if term.needs_scaling or abs(log_root) > ROOT_LARGE:
         term.scaled(parts, np.full(len(parts), log_root + term.shift), out)
         return out
     term.plain(parts, out)

@@ -92,7 +92,7 @@ def _row(source: Source, number: int, line: str, expected: int) -> Row | None:
         raise source.error(
             f"the words of a sentence are numbered 1, 2, 3, ...: {expected} is next, not {cells[0]!r}", number
         )
-    if not (cells[6].isascii() and cells[6].isdigit()):
+    if not (cells[6].isascii() and cells[6].isdigit() and len(cells[6]) < 10):
         raise source.error(
             f"the head of a word is the number of another, or 0 for a root, not {cells[6][:40]!r}", number
         )

@@ -12,7 +12,6 @@ import gzip
 import io
 import lzma
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from typing import IO, Any, cast
 
 from treelet.checks import check_one_of, wrong
 from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
+from treelet.formats.temporary import own_name, remove_stale
 
 PathLike = str | os.PathLike[str]
 BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: on Windows, bytes are else taken for text
@@ -266,8 +266,12 @@ def whole_file(file: PathLike) -> Iterator[Path]:
     if target.is_dir():
         raise FileError(f"{target}: is a folder")
     folder = Path(tempfile.gettempdir()) if special else target.parent
-    # Known before it is made, so that it always goes away.
-    temporary = folder / f".{target.name}.{secrets.token_hex(6)}"
+    remove_stale(target, folder)
+    with own_name(target, folder) as temporary:  # known before it is made, so that it always goes away
+        yield from _whole_file(file, target, temporary, special)
+
+
+def _whole_file(file: PathLike, target: Path, temporary: Path, special: bool) -> Iterator[Path]:
     try:
         try:
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -30,7 +30,7 @@ LARGEST_INDEX = 2**63 - 1
 _MARKER = re.compile(r"\|(BT|ET|BV|EV|STD)\|")
 _ANY_MARKER = re.compile(rf"\|[^|{SPACE}()]*\|")
 _TARGET = re.compile(rf"(?:(?!{_MARKER.pattern})[^{SPACE}])+")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _QUERY = re.compile(rf"qid:([0-9]+)(?=[{SPACE}|]|$)")
 _FEATURE = re.compile(rf"[0-9]+:{_NUMBER.pattern}")
 

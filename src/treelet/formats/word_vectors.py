@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import FileError
+from treelet.formats.arrays import read_array
 from treelet.formats.files import Source, open_source
 
 Vectors = tuple[list[str], NDArray[np.float64]]
@@ -38,10 +39,7 @@ def read_text(source: Source) -> Vectors:
 
 def read_npy(path: Path) -> Vectors:
     """A ``.npy`` file, and the words, one a line, in a ``.txt`` or ``.vocab`` file of the same name."""
-    try:
-        matrix = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise FileError(f"{path}: cannot be read as a NumPy array ({error})") from error
+    matrix = read_array(path)
     for suffix in (".txt", ".vocab"):
         words = path.with_suffix(suffix)
         if words.exists():

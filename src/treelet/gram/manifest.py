@@ -5,6 +5,7 @@ It lies beside the matrix, as JSON under its name with ``.json`` added, and is a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass, field
@@ -19,7 +20,7 @@ from treelet.gram.fingerprint import fingerprint
 from treelet.gram.plan import Plan
 from treelet.kernels.base import Pairwise
 
-FORMAT = 1
+FORMAT = 2  # 1 had no checksum
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,18 @@ class Identity:
             extends,
             treelet.__version__,
         )
+
+    @classmethod
+    def from_json(cls, data: Any) -> Identity:
+        """What a manifest says; ValueError or TypeError if it is nothing of the kind."""
+        identity = cls(**data)
+        texts = {name: value for name, value in data.items() if name != "shape"}
+        optional = ("columns", "extends")
+        if not all(isinstance(value, str) or (value is None and name in optional) for name, value in texts.items()):
+            raise ValueError("it does not say what the matrix is of")
+        if not isinstance(identity.shape, list) or not all(type(size) is int for size in identity.shape):
+            raise ValueError("it does not say how large the matrix is")
+        return identity
 
     def other_than(self, there: Identity) -> str | None:
         """In what the one that is there differs, in words; None if it does not."""
@@ -107,15 +120,17 @@ class Manifest:
             data = json.loads(text)
             if data["format"] != FORMAT:
                 raise ValueError(f"it is of format {data['format']}")
+            if data.pop("checksum") != _checksum(data):
+                raise ValueError("its checksum does not fit")
             done = {int(number): int(checksum) for number, checksum in data["done"].items()}
             plan, mirrored = Plan.from_json(data["plan"]), [int(number) for number in data["mirrored"]]
             if any(not 0 <= number < len(plan.tiles) for number in done):
                 raise ValueError("it lists tiles that are not there")
             complete = None if data["complete"] is None else str(data["complete"])
-            identity = Identity(**data["identity"])
+            identity = Identity.from_json(data["identity"])
             memory, threads, grid = int(data["memory"]), int(data["threads"]), int(data["grid"])
             return cls(identity, plan, memory, threads, grid, bool(data["copied"]), done, mirrored, complete)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise ValueError(f"it is not whole ({error})") from error
 
     def write(self, target: Path) -> None:
@@ -132,6 +147,7 @@ class Manifest:
             "mirrored": self.mirrored,
             "complete": self.complete,
         }
+        data["checksum"] = _checksum(data)
         path = self.path(target)
         new = path.with_name(
             f"{path.name}.new"
@@ -147,6 +163,10 @@ class Manifest:
     def remove(cls, target: Path) -> None:
         """Nothing is known of the matrix any more."""
         cls.path(target).unlink(missing_ok=True)
+
+
+def _checksum(data: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def sync_folder(folder: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from treelet.errors import FileError
+from treelet.formats.arrays import read_header
 from treelet.formats.files import BINARY, PathLike, whole_file
 from treelet.gram.plan import Tile
 from treelet.gram.tiles import Values
@@ -188,16 +189,10 @@ class NpyFile(RowsInFile, MatrixFile):
         self._file = os.open(path, flags)
         try:
             with os.fdopen(os.dup(self._file), "rb") as stream:
-                version = np.lib.format.read_magic(stream)
-                if version != (1, 0):
-                    raise ValueError(f"a .npy file of version {version}")
-                shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
-                begin = stream.tell()
+                shape, by_columns, dtype, begin = read_header(stream)
             if by_columns or len(shape) != 2 or dtype not in DTYPES:
                 raise ValueError(f"it holds {dtype} of shape {shape}")
-            if path.stat().st_size != begin + shape[0] * shape[1] * dtype.itemsize:
-                raise ValueError("it was cut short, or goes on after its end")
-        except (ValueError, EOFError, UnicodeDecodeError) as error:
+        except ValueError as error:
             os.close(self._file)
             raise FileError(f"{path}: is no matrix of float64 or float32 ({error})") from error
         except BaseException:
@@ -246,8 +241,7 @@ class NpyFile(RowsInFile, MatrixFile):
     @staticmethod
     def opened(path: Path) -> Values:
         with path.open("rb") as stream:
-            np.lib.format.read_magic(stream)
-            empty = 0 in np.lib.format.read_array_header_1_0(stream)[0]
+            empty = 0 in read_header(stream).shape
         found: Values = np.load(path, mmap_mode=None if empty else "r+")
         return found
 

@@ -12,6 +12,7 @@ import numpy as np
 from treelet.checks import wrong
 from treelet.device.launching import Array, Device, device_named, out_of_memory
 from treelet.errors import DeviceMemoryError, ParameterError, TreeletWarning
+from treelet.gram.places import layout_problem
 from treelet.gram.plan import Block, Plan, Tile, parse_memory
 from treelet.gram.tiles import Place, bound, fill_tile, plan_matrix
 from treelet.kernels.base import CopiedEvaluator, Evaluator, Pairwise
@@ -140,6 +141,8 @@ class DeviceCrew:
             elif not isinstance(out, xp.ndarray) or out.shape != job.shape or out.dtype not in (FLOAT, np.float32):
                 found = f"{getattr(out, 'dtype', type(out).__name__)} {getattr(out, 'shape', '')}"
                 raise wrong("out", f"an array of float64 or float32, {job.shape}, of NumPy's or CuPy's", found)
+            elif layout := layout_problem(out):
+                raise wrong("out", "an array whose rows are contiguous and apart", f"{out.dtype} {out.shape}, {layout}")
             plan = self.plan(job.kernel, job.X, job.Y, dtype=out.dtype)
             with progress_bar(job.progress, "kernel values", plan.cells) as advance:
                 for _ in self.tiles(job.kernel, job.X, job.Y, plan.blocks, out.dtype, out, advance):

@@ -73,10 +73,17 @@ def _problem(out: Any, shape: Shape) -> str | None:
         return f"{found}, which is read-only"
     if not out.flags.aligned:
         return f"{found}, which is not aligned"
-    if shape[1] > 1 and out.strides[1] != out.itemsize:
-        return f"{found}, whose rows are not contiguous"
-    if shape[0] > 1 and abs(out.strides[0]) < shape[1] * out.itemsize:
-        return f"{found}, whose rows overlap"
+    layout = layout_problem(out)
+    return layout and f"{found}, {layout}"
+
+
+def layout_problem(out: Any) -> str | None:
+    """What is wrong with how an array, of NumPy's or a device's, lies in memory."""
+    rows, columns = out.shape
+    if columns > 1 and out.strides[1] != out.itemsize:
+        return "whose rows are not contiguous"
+    if rows > 1 and abs(out.strides[0]) < columns * out.itemsize:
+        return "whose rows overlap"
     return None
 
 

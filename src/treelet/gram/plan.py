@@ -31,7 +31,7 @@ def parse_memory(memory: int | float | str | None, name: str = "memory") -> int 
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", memory)
         value = float(match[1]) * _UNITS[match[2].lower()] if match and match[2].lower() in _UNITS else 0
     elif isinstance(memory, (int, float, np.integer)) and not isinstance(memory, bool):
-        value = float(memory)
+        value = float(memory) if memory < 2**62 else 0
     else:
         value = 0
     if not 0 < value < 2**62:

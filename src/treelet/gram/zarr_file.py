@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ import numpy as np
 
 from treelet.errors import FileError
 from treelet.formats.files import PathLike
+from treelet.formats.temporary import own_name, remove_stale
 from treelet.gram.manifest import sync_folder
 from treelet.gram.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
 from treelet.gram.plan import Span, Tile
@@ -156,20 +156,21 @@ class ZarrFile(MatrixFile):
             raise FileError(f"{file}: is no folder")
         if not os.access(target.parent, os.W_OK):
             raise FileError(f"{file}: cannot be written")
-        temporary = target.parent / f".{target.name}.{secrets.token_hex(6)}"
-        try:
-            yield temporary
-            ZarrFile.replace(temporary, target)
-        finally:
-            ZarrFile.remove(temporary)
+        with own_name(target) as temporary:
+            try:
+                yield temporary
+                ZarrFile.replace(temporary, target)
+            finally:
+                ZarrFile.remove(temporary)
 
     @staticmethod
     def replace(path: Path, target: Path) -> None:
-        before = target.parent / f".{target.name}.{secrets.token_hex(6)}"
-        if target.exists():  # a folder that is not empty cannot be replaced in one step
-            target.rename(before)
-        path.rename(target)
-        ZarrFile.remove(before)
+        with own_name(target) as before:
+            if target.exists():  # a folder that is not empty cannot be replaced in one step
+                target.rename(before)
+            path.rename(target)
+            ZarrFile.remove(before)
+        remove_stale(target)  # now that there is a whole one: the one before may be among it
 
     @staticmethod
     def remove(path: Path) -> None:

@@ -14,7 +14,7 @@ from treelet.kernels.algebra import ConstantEvaluator
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.parts import counted
 from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
-from treelet.kernels.values import LARGE, check_inner, check_logs, check_values, to_logs
+from treelet.kernels.values import check_inner, check_logs, check_values, fits, inverse_roots, to_logs
 from treelet.kernels.wrapped import Normalized
 from treelet.structures.bank import MOST_KNOWN, Bank, is_missing, one_column, row_index
 from treelet.structures.tree import Tree
@@ -120,10 +120,7 @@ def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> Sto
     node, weight = weights.node.astype(np.int64), weights.weight
     lengths = np.diff(weights.start)
     if isinstance(kernel, Normalized):  # K(x, y) / sqrt(K(x, x) K(y, y)) has a factor for each of the two
-        logs = kernel.kernel.self_values(members, logs=True)
-        with np.errstate(over="ignore"):
-            factors = np.where(np.isfinite(logs), np.exp(-0.5 * np.where(np.isfinite(logs), logs, 0.0)), 0.0)
-        weight = weight * np.repeat(factors, lengths)
+        weight = weight * np.repeat(inverse_roots(kernel.kernel.self_values(members)), lengths)
     bag = np.repeat(np.repeat(np.arange(len(start) - 1), np.diff(start)), lengths)
     order = np.lexsort((node, bag))
     bag, node, weight = bag[order], node[order], weight[order]
@@ -148,8 +145,8 @@ class BagEvaluator(Evaluator):
         self.columns = rows if columns is None else columns
         self.n_rows, self.n_columns = len(rows), len(self.columns)
         # Logarithms only where they are needed: a sum of members may be positive though some are negative.
-        self.inner_logs = logs and any(
-            kernel.kernel.self_values(bags.members, logs=True).max() > LARGE for bags in (rows, self.columns)
+        self.inner_logs = logs and not all(
+            fits(kernel.kernel.self_values(bags.members, logs=True)) for bags in (rows, self.columns)
         )
         others = None if columns is None else columns.members
         self.inner = kernel.kernel.evaluator(rows.members, others, logs=self.inner_logs)
@@ -252,7 +249,7 @@ class Bag(Kernel):
             return True
         # factors of the members must fit a float64
         inner = self.kernel.kernel
-        return all(inner.self_values(part.members, logs=True).max() <= LARGE for part in parts)
+        return all(fits(inner.self_values(part.members, logs=True)) for part in parts)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """The members' pairs; those that several members of a bag have are counted each time."""

@@ -9,7 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from treelet import _core
-from treelet.checks import check_integer, check_number, check_tunable, is_integer, is_number, wrong
+from treelet.checks import (
+    LEAST,
+    MOST,
+    check_integer,
+    check_number,
+    check_tunable,
+    in_range,
+    is_integer,
+    is_number,
+    wrong,
+)
 from treelet.cuts.link_features import as_sequencebank
 from treelet.errors import ParameterError
 from treelet.kernels.parts import Ids, Nodes, Parts
@@ -108,7 +118,7 @@ class Locality(SequenceKernel):
         self.validate()
 
     def validate(self) -> None:
-        check_number(self, "theta", 0, math.inf, low_included=True)
+        check_number(self, "theta", 0, math.inf, low_included=True, of_kernel=True)
         if self.match not in MATCHES:
             raise wrong("match", f"one of {', '.join(map(repr, MATCHES))}", self.match, of="Locality")
         windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
@@ -120,6 +130,9 @@ class Locality(SequenceKernel):
                 raise wrong(
                     "weights", "None or a dict from types to numbers of at least 0", self.weights, of="Locality"
                 )
+            if not in_range(factor):
+                wanted = f"None or a dict from types to numbers that are 0, or from {LEAST:g} to {MOST:g}"
+                raise wrong("weights", wanted, self.weights, of="Locality")
 
     def _factors(self) -> Mapping[str, float]:
         if self.weights is None:

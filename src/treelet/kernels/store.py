@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from treelet.device.launching import Device
 
 
+SMALLEST = 1e-280  # of values that have all their digits, whatever they are the sum of
+
+
 class StoreRows(NamedTuple):
     """Weighted sums of what a store holds: for most examples, how often each has each distinct part."""
 
@@ -188,6 +191,14 @@ class StoreKernel(Kernel):
 
         def compute() -> Vector:
             store, weights = bank.columns.store, bank.weights()
+            if logs:  # of the values themselves, but of those that do not fit a float64, or lose digits in it
+                values = self.self_values(bank).copy()
+                odd = np.flatnonzero(~((values >= SMALLEST) & np.isfinite(values)))
+                with np.errstate(divide="ignore"):
+                    np.log(values, out=values)
+                if len(odd):
+                    values[odd] = self.native_self_values(store, weights.take(odd), True)
+                return values
 
             def part(begin: int, end: int) -> Vector:
                 rows = weights if end - begin == len(bank) else weights.take(np.arange(begin, end))

@@ -215,7 +215,7 @@ class PartialTree(TreeKernel):
         check_tunable(self, "lam", 0, 1)
         check_tunable(self, "mu", 0, 1)
         check_boolean("leaves", self.leaves, of="PartialTree")
-        check_number(self, "terminal_factor", 0, math.inf, low_included=True)
+        check_number(self, "terminal_factor", 0, math.inf, low_included=True, of_kernel=True)
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), float(self.mu), bool(self.leaves), float(self.terminal_factor), None

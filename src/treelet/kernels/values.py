@@ -17,7 +17,7 @@ from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, overflow
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
-LARGE = 650.0  # log of a value up to which products of two square roots surely fit a float64
+LARGE = 650.0  # log of a value, or its negative, up to which products of two square roots surely fit a float64, with all digits
 Bound = TypeVar("Bound", bound=Evaluator)
 
 
@@ -61,6 +61,19 @@ def log_of(value: float) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
+def fits(log_values: Vector) -> bool:
+    """Whether values of these logarithms need no others than plain numbers; 0 fits."""
+    there = log_values[log_values > -np.inf]
+    return not len(there) or bool(there.max() <= LARGE and there.min() >= -LARGE)
+
+
+def inverse_roots(values: Vector) -> Vector:
+    """1 / sqrt(K) of values that fit, 0 for 0: to the last digit, which logarithms would not give."""
+    there = values > 0
+    roots: Vector = np.where(there, 1 / np.sqrt(np.where(there, values, 1.0)), 0.0)
+    return roots
+
+
 def squared_distances(own: Vector, values: Matrix, others: Vector) -> Matrix:
     """K(x, x) - 2 K(x, y) + K(y, y) of some x and several y, from their self-values, the values, and the others' self-values."""
     distance: Matrix = own - values
@@ -102,7 +115,7 @@ def check_logs(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:
     if place is not None:
         raise KernelOverflowError(
             f"the value of {kernel!r} for {examples(*place)} is negative, and has no logarithm, which is what values "
-            "this large are computed by: make the values smaller (a smaller lam, features scaled down)"
+            "this large, or this small, are computed by: make the values smaller (a smaller lam, features scaled down), or larger"
         )
 
 

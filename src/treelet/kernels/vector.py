@@ -198,8 +198,8 @@ class Polynomial(VectorKernel):
 
     def validate(self) -> None:
         check_degree(self)
-        check_number(self, "coef0", 0, math.inf, low_included=True)
-        check_number(self, "gamma", 0, math.inf)
+        check_number(self, "coef0", 0, math.inf, low_included=True, of_kernel=True)
+        check_number(self, "gamma", 0, math.inf, of_kernel=True)
 
     def _of_products(self, out: Matrix | Vector, logs: bool) -> None:
         with np.errstate(over="ignore"):

@@ -13,11 +13,12 @@ from treelet.kernels.algebra import tightly
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
 from treelet.kernels.tuning import WIDTHS, Bounds
 from treelet.kernels.values import (
-    LARGE,
     check_degree,
     check_inner,
     check_logs,
     check_values,
+    fits,
+    inverse_roots,
     log_of,
     moved,
     number,
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 class NormalizedEvaluator(Evaluator):
     """Divides by the root of the self-values, in logarithms where the values themselves would not fit."""
 
+    row_factors: Vector
+    column_factors: Vector
+
     def __init__(
         self,
         kernel: Normalized,
@@ -49,8 +53,6 @@ class NormalizedEvaluator(Evaluator):
         self.kernel, self.inner, self.same, self.logs, self.inner_logs = kernel, inner, same, logs, inner_logs
         self.rows, self.columns = rows, columns
         self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
-        if not inner_logs:
-            self.row_factors, self.column_factors = _inverse_roots(rows), _inverse_roots(columns)
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         if halves:
@@ -59,6 +61,8 @@ class NormalizedEvaluator(Evaluator):
         width = out.shape[1]
         if self.inner_logs:
             for rows, values in runs(begin, out):
+                if halves:  # nothing stands there, which has no logarithm
+                    values[:, rows.start + 1 :] = -np.inf
                 shift = 0.5 * (self.rows[rows, None] + self.columns[:width])
                 with np.errstate(invalid="ignore"):  # 0 / 0
                     values[...] = np.where(np.isfinite(shift) & np.isfinite(values), values - shift, -np.inf)
@@ -77,10 +81,6 @@ class NormalizedEvaluator(Evaluator):
     def on(self, device: Device) -> Evaluator:
         factors = () if self.inner_logs else ("row_factors", "column_factors")
         return moved(self, device, "rows", "columns", *factors)
-
-
-def _inverse_roots(log_values: Vector) -> Vector:
-    return np.where(np.isfinite(log_values), np.exp(-0.5 * np.where(np.isfinite(log_values), log_values, 0)), 0.0)
 
 
 class Normalized(Kernel):
@@ -117,9 +117,13 @@ class Normalized(Kernel):
         Y = None if Y is None else self.coerce(Y)
         rows = self.kernel.self_values(X, logs=True)
         columns = rows if Y is None else self.kernel.self_values(Y, logs=True)
-        inner_logs = any(len(values) and values.max() > LARGE for values in (rows, columns))
+        inner_logs = not (fits(rows) and fits(columns))
         inner = self.kernel.evaluator(X, Y, logs=inner_logs)
-        return NormalizedEvaluator(self, inner, rows, columns, same=Y is None, logs=logs, inner_logs=inner_logs)
+        made = NormalizedEvaluator(self, inner, rows, columns, same=Y is None, logs=logs, inner_logs=inner_logs)
+        if not inner_logs:
+            made.row_factors = inverse_roots(self.kernel.self_values(X))
+            made.column_factors = made.row_factors if Y is None else inverse_roots(self.kernel.self_values(Y))
+        return made
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         return self._with_self_pairs(X, Y)
@@ -314,7 +318,7 @@ class PolynomialOf(Kernel):
     def validate(self) -> None:
         check_inner(self)
         check_degree(self)
-        check_number(self, "coef0", 0, math.inf, low_included=True)
+        check_number(self, "coef0", 0, math.inf, low_included=True, of_kernel=True)
 
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
@@ -326,10 +330,8 @@ class PolynomialOf(Kernel):
         self.validate()
         X = self.coerce(X)
         Y = None if Y is None else self.coerce(Y)
-        inner_logs = logs and any(
-            np.max(self.kernel.self_values(part, logs=True), initial=-np.inf) > LARGE
-            for part in (X, Y)
-            if part is not None
+        inner_logs = logs and not all(
+            fits(self.kernel.self_values(part, logs=True)) for part in (X, Y) if part is not None
         )
         return PowerEvaluator(self, self.kernel.evaluator(X, Y, logs=inner_logs), logs, inner_logs)
 

@@ -154,8 +154,13 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         estimator = cls(**params)
         for name, value in fitted.items():
             setattr(estimator, name, value)
+        estimator._check_parameters()
         estimator._check_fitted_state()
         return estimator
+
+    def _check_parameters(self) -> None:
+        """ParameterError if a parameter makes no sense."""
+        self._check_means()
 
     def _check_fitted_state(self) -> None:
         """Raise ValueError if what was loaded does not fit together."""
@@ -176,9 +181,6 @@ class KernelLearner(KernelEstimator):
     _kernels = "a kernel, 'precomputed' or None"
     _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "fit_seconds_")
     _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
-
-    def _check_parameters(self) -> None:
-        self._check_means()
 
     def _kernel_and_data(self, X: Any) -> tuple[Kernel | None, Any]:
         """The kernel and the examples in its form; or None and the matrix that was given."""

@@ -67,7 +67,7 @@ class _Builder:
         logs = self.roots.logs(part.roots)
         if logs is not None:
             there = logs[np.isfinite(logs)]
-            if len(there) and there.max() > ROOT_LARGE:
+            if len(there) and np.abs(there).max() > ROOT_LARGE:
                 needs_scaling, shift = True, float(there.max() + there.min()) / 2
                 if there.max() - shift > SPREAD:
                     return None

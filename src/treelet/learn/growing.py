@@ -302,7 +302,7 @@ class GrowingParts:
         roots, summands = Roots(data), []
         for part in parts:
             logs = roots.logs(part.roots)
-            if logs is not None and (logs > ROOT_LARGE).any():
+            if logs is not None and (np.abs(logs[np.isfinite(logs)]) > ROOT_LARGE).any():
                 return None
             inverse = np.ones(len(data)) if logs is None else np.where(np.isfinite(logs), np.exp(-logs), 0.0)
             summands.append((part.factor, inverse, _summand(part.place.kernel, part.place.data(data))))

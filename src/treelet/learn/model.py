@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,7 +22,7 @@ from treelet.gram.on_device import crew_on, warn_of_copies
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
-from treelet.learn.summands import Path, Roots
+from treelet.learn.summands import Part, Path, Place, Roots, linear_parts
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
 from treelet.work import Advance, count_threads, progress_bar, run
 
@@ -230,7 +230,10 @@ class CompressedModel:
             raise ValueError("a model needs a kernel and terms")
         if not all(type(count) is int and count >= 0 for count in (outputs, *counts.values())):
             raise ValueError("a model's counts are not numbers")
+        parts = [Part(1.0, Place(kernel)), *(replace(part, factor=1.0) for part in linear_parts(kernel))]
         for term in terms:
+            if term.part not in parts:  # it would look for its data where the kernel has none
+                raise ValueError("a term is no part of the kernel")
             if isinstance(term, GraphTerm):
                 found = term.outputs
             else:
@@ -249,7 +252,7 @@ def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix, de
         if len(bad):
             raise _overflow(term, first + int(bad[0]))
         return
-    small = np.isfinite(logs) & (logs <= ROOT_LARGE) & (not term.needs_scaling)
+    small = np.isfinite(logs) & (np.abs(logs) <= ROOT_LARGE) & (not term.needs_scaling)
     large = np.isfinite(logs) & ~small  # -inf: a self-value of 0, and so is the score
     if small.any():
         rows = np.zeros((int(small.sum()), out.shape[1]))

@@ -113,6 +113,10 @@ def attach(model: Any, card: Any) -> None:
     known = dict(found) if isinstance(found, dict) else {}
     if isinstance(card.get("metrics"), dict):
         known["metrics"] = card["metrics"]
+    try:
+        json.dumps(known, allow_nan=False)  # it goes into the next file
+    except (ValueError, RecursionError):
+        return
     if known:
         model.training_ = known
 

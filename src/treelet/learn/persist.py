@@ -191,6 +191,7 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
         MemoryError,
         RecursionError,
         RuntimeError,
+        StopIteration,
         TreeletError,
         TypeError,
         ValueError,

@@ -23,7 +23,10 @@ def _number(value: object, normalize: bool = False) -> float | None:
     """A probability, or with `normalize` any positive number; None if it is neither."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond all floats
+        return None
     return number if 0 < number < math.inf and (normalize or number <= 1) else None
 
 

@@ -67,7 +67,7 @@ class Lexicon:
             tokens[label] = tokens.get(label, 0.0) + total * self.tags[symbol]
         share = self._unknown.tags(word, first)
         guess = {
-            symbol: share[label] / tokens[label] * self.tags[symbol]
+            symbol: share[label] * (self.tags[symbol] / tokens[label])
             for symbol in self._unknown.totals
             if (label := self._labels[symbol]) in share
         }
@@ -81,6 +81,6 @@ class Lexicon:
         return guess
 
     def _count(self, symbols: Mapping[str, float]) -> int:
-        """How often the treebank has a word, from its probabilities."""
+        """How often the treebank has a word, from its probabilities; one that is there, once at least."""
         totals = self._unknown.totals if self._unknown else {}
-        return round(math.fsum(p * totals[symbol] for symbol, p in symbols.items()))
+        return max(bool(symbols), round(math.fsum(p * totals[symbol] for symbol, p in symbols.items())))

@@ -20,6 +20,7 @@ LEAN = 2.0  # how many sightings the coarser signature counts for
 GUESS = 0.2  # how many sightings the guess counts for where a word is rare
 LOWER = 0.9  # how much of a sentence's first word is guessed from the same word in lower case
 SUFFIX = 3
+MOST = 1e15  # counts: sums of them stay exact enough, and finite
 
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -126,8 +127,8 @@ class UnknownWords:
             raise ParameterError("the min_count of the model of unknown words must be a positive integer")
         tables = document["signatures"]
         if not isinstance(tables, Mapping) or not all(map(_is_counts, [document["totals"], *tables.values()])):
-            raise ParameterError("the model of unknown words must hold positive counts")
-        if not all(1 <= total < 1e15 for total in document["totals"].values()):
+            raise ParameterError(f"the model of unknown words must hold counts above 0 and below {MOST:g}")
+        if not all(total >= 1 for total in document["totals"].values()):
             raise ParameterError("the totals of the model of unknown words must be counts of at least 1")
         if any(set(table) - set(tables.get("", ())) for table in tables.values()):
             raise ParameterError("a signature of unknown words has a label that is not open to new words")
@@ -139,5 +140,5 @@ def _is_counts(table: object) -> bool:
         isinstance(table, Mapping)
         and bool(table)
         and all(isinstance(key, str) for key in table)
-        and all(type(count) in {int, float} and 0 < count < float("inf") for count in table.values())
+        and all(type(count) in {int, float} and 0 < count < MOST for count in table.values())
     )

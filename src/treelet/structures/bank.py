@@ -310,7 +310,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
 
     @classmethod
     def unpacked(cls, arrays: Arrays) -> Self:
-        """The bank again; ValueError or TreeError if the arrays are none of `packed`. Nothing in them is trusted."""
+        """The bank again; TreeError if the arrays are none of `packed`. Nothing in them is trusted."""
         columns = unpacked(arrays)
         if not isinstance(columns.store, cls._store):
             raise TreeError(f"these columns are no {cls.__name__}")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
 from typing import IO, Any, Literal, NamedTuple, TypeVar, cast, overload
 
-from treelet.checks import wrong
+from treelet.checks import is_number, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.formats.instances import FIELDS, read_records
@@ -215,9 +214,9 @@ def _check_sentence(instance: Instance) -> None:
             or not isinstance(parse[1], (int, float))
         ):
             raise ParameterError(f"'nbest' must be a list of trees with log probabilities, item {number} is {parse!r}")
-        if not math.isfinite(parse[1]):
+        if not is_number(parse[1]):
             raise ParameterError(
-                f"'nbest' must be a list of trees with log probabilities, item {number} has {parse[1]}"
+                f"'nbest' must be a list of trees with log probabilities, item {number} has {str(parse[1])[:40]}"
             )
         nbest.append(Parse(_tree(f"nbest[{number}]", parse[0]), float(parse[1])))
     words = tuple(_listed("words", instance.words))

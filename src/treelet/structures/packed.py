@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.errors import TreeError
 from treelet.formats.base import Columns
 
 Array = NDArray[Any]
@@ -34,11 +35,16 @@ def packed(columns: Columns) -> Arrays:
 
 
 def unpacked(arrays: Arrays) -> Columns:
-    """The columns again; ValueError if they make no sense."""
-    store = store_of(arrays)
-    roots = whole(arrays["roots"], np.int64) - 1
-    if len(roots) and roots.max() >= len(store):
-        raise ValueError("an item of a bank is missing")
+    """The columns again; TreeError if they make no sense."""
+    try:
+        store = store_of(arrays)
+        roots = whole(arrays["roots"], np.int64) - 1
+        if len(roots) and roots.max() >= len(store):
+            raise ValueError("an item of a bank is missing")
+    except LookupError as error:
+        raise TreeError(f"these are no columns of a bank: {error} is missing") from error
+    except (ArithmeticError, AttributeError, MemoryError, TypeError, ValueError) as error:
+        raise TreeError(f"these are no columns of a bank: {error}") from error
     return Columns(store, roots.astype(np.int32))
 
 

@@ -37,7 +37,10 @@ class WordVectors:
     """The file they were read from."""
 
     def __init__(self, words: Sequence[str], matrix: Any) -> None:
-        values = np.asarray(matrix, dtype=np.float64)
+        try:
+            values = np.asarray(matrix, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputTypeError(f"word vectors are rows of numbers, equally many a word ({error})") from None
         if values.ndim != 2 or len(values) != len(words):
             raise InputTypeError(f"one vector a word is needed: {len(words)} words, an array of shape {values.shape}")
         bad = np.flatnonzero(~np.isfinite(values).all(axis=1))

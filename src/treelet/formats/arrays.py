@@ -1,0 +1,60 @@
+"""NumPy's ``.npy`` files, whose headers are not believed: what they announce must be in the file."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import FileError
+
+REAL = "biuf"  # kinds of types that are real numbers
+
+
+class Header(NamedTuple):
+    """What a ``.npy`` file says it holds, and where that begins."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype[Any]
+    begin: int
+
+
+def read_header(stream: IO[bytes]) -> Header:
+    """The header of an open file of real numbers; ValueError if there is none, or the file has not what it announces."""
+    try:
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+        elif version == (2, 0):
+            shape, by_columns, dtype = np.lib.format.read_array_header_2_0(stream)
+        else:
+            raise ValueError(f"a .npy file of version {version}")
+    except Exception as error:  # NumPy lets through what tokenize, ast and its own C code raise
+        raise ValueError(" ".join(str(error).split())[:200] or type(error).__name__) from error
+    if dtype.kind not in REAL or dtype.hasobject or dtype.shape:
+        raise ValueError(f"it holds {dtype}, not real numbers")
+    begin = stream.tell()
+    if any(type(size) is not int or size < 0 for size in shape):
+        raise ValueError(f"it says that its shape is {str(shape)[:80]}")
+    needed, there = math.prod(shape) * dtype.itemsize, os.fstat(stream.fileno()).st_size - begin
+    if there != needed:
+        wrong = "was cut short" if there < needed else "goes on after its end"
+        raise ValueError(f"it {wrong}: {needed:,} bytes are announced, {there:,} are there")
+    return Header(shape, by_columns, dtype, begin)
+
+
+def read_array(path: Path) -> NDArray[Any]:
+    """A file of real numbers as an array; FileError if it is none."""
+    try:
+        with path.open("rb") as stream:
+            header = read_header(stream)
+            values = np.fromfile(stream, header.dtype, math.prod(header.shape))
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise FileError(f"{path}: cannot be read as a NumPy array ({said})") from error
+    return values.reshape(header.shape, order="F" if header.by_columns else "C")

@@ -1,0 +1,73 @@
+"""Names of files that are not complete yet. They say of which target and of which process they are, so that what a killed run left goes away."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+
+LONGEST = 200  # bytes of a target's name within another
+_NAME = re.compile(r"([0-9a-f]{6})-([0-9]{1,10})-[0-9a-f]{8}\.tmp")
+_mine: set[str] = set()  # those that this process is writing
+
+
+@contextmanager
+def own_name(target: Path, folder: Path | None = None) -> Iterator[Path]:
+    """A name beside the target, ``.K.npy.HERE-PROCESS-RANDOM.tmp``, that no other run has; nothing is made under it."""
+    name = f"{_stem(target)}{_here()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    _mine.add(name)
+    try:
+        yield (folder or target.parent) / name
+    finally:
+        _mine.discard(name)
+
+
+def remove_stale(target: Path, folder: Path | None = None) -> None:
+    """Remove what runs that were killed have left of the same target; nothing of a run that may be alive."""
+    stem = _stem(target)
+    with suppress(OSError):
+        for name in os.listdir(folder or target.parent):
+            if name.startswith(stem) and (found := _NAME.fullmatch(name, len(stem))) and _is_dead(name, found):
+                path = (folder or target.parent) / name
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    with suppress(OSError):
+                        path.unlink()
+
+
+def _stem(target: Path) -> str:
+    name = os.fsencode(target.name)
+    return f".{target.name}." if len(name) <= LONGEST else f".{hashlib.sha256(name).hexdigest()[:16]}."
+
+
+@lru_cache(maxsize=1)
+def _here() -> str:
+    """Where process numbers mean what they do here: this machine, and on Linux this container."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return hashlib.sha256(f"{platform.node()} {space}".encode("utf-8", "surrogatepass")).hexdigest()[:6]
+
+
+def _is_dead(name: str, found: re.Match[str]) -> bool:
+    if found[1] != _here() or os.name == "nt":  # where asking for a process would end it
+        return False
+    process = int(found[2])
+    if process == os.getpid():
+        return name not in _mine  # of one that had this number before
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):  # another user's
+        return False
+    return False

@@ -1,0 +1,134 @@
+"""Runs that are ended from outside: what they say, how they exit, and what they leave."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import treelet as tl
+from treelet.cli import interrupted
+from treelet.formats.files import open_target
+from treelet.formats.temporary import own_name, remove_stale
+
+posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+
+WORKING = """
+import sys, threading, time
+import treelet as tl
+bank = tl.Treebank(["(S " + " ".join(f"(A{n % 7} (B{m % 5} w{n * m % 11}))" for n in range(40)) + ")" for m in range(200)])
+def work():
+    while True:
+        tl.PartialTree()(bank)
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+sys.exit(143)
+"""
+
+
+def test_threads_that_compute_do_not_abort_a_process_that_ends() -> None:
+    ended = subprocess.run([sys.executable, "-c", WORKING], capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stderr) == (143, "")
+
+
+LOADING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["treelet", "compare", "(A a)", "(A a)"]
+from treelet.cli import main
+main()
+"""
+
+
+@posix
+@pytest.mark.parametrize("name", ["typer", "treelet.cli.gram", "numpy", "treelet.kernels.base"])
+def test_an_interrupt_while_modules_are_loaded_is_one_line(name: str) -> None:
+    command = [sys.executable, "-c", LOADING.format(name=name)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stderr, ended.stdout) == (130, "treelet: interrupted\n", "")
+
+
+def test_an_error_that_comes_from_an_interrupt_is_one() -> None:
+    broken = ImportError("a module is broken")
+    assert not interrupted(broken)
+    broken.__context__ = RuntimeError()
+    broken.__context__.__cause__ = KeyboardInterrupt()
+    assert interrupted(broken)
+
+
+KILLED = """
+import os, signal, sys
+from treelet.formats.files import open_target
+with open_target(sys.argv[1]) as stream:
+    stream.write("half")
+    stream.flush()
+    print("written", flush=True)
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.stdin.read()
+"""
+
+
+@posix
+def test_what_a_killed_run_left_goes_away_with_the_next(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    subprocess.run([sys.executable, "-c", KILLED, str(target), "killed"], capture_output=True, timeout=60, check=False)
+    other = tmp_path / "a.txt.b"
+    with open_target(other) as stream:  # another target of which the first one's name is the beginning
+        stream.write("other")
+    (left,) = [name for name in os.listdir(tmp_path) if name != other.name]
+    assert re.fullmatch(r"\.a\.txt\.[0-9a-f]{6}-[0-9]+-[0-9a-f]{8}\.tmp", left)
+    command = [sys.executable, "-c", KILLED, str(target), "alive"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as alive:
+        assert alive.stdout is not None
+        assert alive.stdout.readline() == "written\n"
+        assert left not in os.listdir(tmp_path)
+        with open_target(target) as stream:
+            stream.write("mine")
+        assert len(os.listdir(tmp_path)) == 3, "what a run that is alive writes was removed"
+        alive.communicate("", timeout=60)
+    assert sorted(os.listdir(tmp_path)) == ["a.txt", "a.txt.b"]
+    assert target.read_text() == "half"  # who ends last
+
+
+def test_only_what_is_surely_dead_is_removed(tmp_path: Path) -> None:
+    target = tmp_path / "K.npy"
+    with own_name(target) as mine:
+        here, process, _ = mine.name.removeprefix(".K.npy.").split("-")
+        assert process == str(os.getpid())
+        names = [mine.name, f".K.npy.ffffff-{process}-00000000.tmp", f".K.npy.{here}-1-x.tmp", ".K.npy.part", "K.npy"]
+        dead = f".K.npy.{here}-{process}-00000000.tmp"  # of a process that had this number before
+        for name in (*names, dead):
+            (tmp_path / name).write_text("")
+        remove_stale(target)
+        assert sorted(os.listdir(tmp_path)) == sorted(names)
+
+
+def test_folders_that_a_killed_run_left_go_away(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    target = tmp_path / "K.zarr"
+    with own_name(target) as mine:
+        pass
+    (mine / "c").mkdir(parents=True)
+    tl.gram(tl.SubsetTree(), ["(A a)", "(B b)"], out=target)
+    assert os.listdir(tmp_path) == ["K.zarr"]
+
+
+@posix
+def test_told_twice_to_end_it_ends_at_once(tmp_path: Path) -> None:
+    script = "import signal, os, sys, time\nfrom treelet.cli.main import _terminated\n"
+    script += "signal.signal(signal.SIGTERM, _terminated)\n"
+    script += "try:\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(60)\n"
+    script += "finally:\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(60)\n"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    assert (ended.returncode, ended.stderr) == (143, "")
