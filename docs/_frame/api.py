@@ -28,7 +28,7 @@ PACKAGES = {  # in the order of the road that data takes
     "errors": "Errors",
 }
 BESIDE = {  # modules that pages name and their packages do not import themselves
-    "explain": ["web.pictures", "widget"],
+    "explain": ["page", "web.pictures", "widget"],
     "learn": ["selection"],
     "tasks": ["role_kernels"],
     "testing": ["strategies"],
