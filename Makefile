@@ -7,7 +7,7 @@ SANITIZED := build/sanitized
 FUZZ_SECONDS ?= 600
 JOBS ?= 2
 
-.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native mutants bench reproduce lint stubs format docs linkcheck clean
+.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native mutants bench reproduce lint stubs format docs linkcheck dist minimum clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -136,5 +136,23 @@ docs: $(VENV)/.stamp-docs
 linkcheck: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -b linkcheck -q -j $(JOBS) -d build/doctrees docs build/linkcheck
 
+# What a release consists of, in dist: the sources, and a wheel that is made of them alone; both as in an environment with nothing else.
+dist:
+	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist
+	@build/dist/bin/python -m pip install -q "build>=1.2"
+	build/dist/bin/python -m build --outdir dist .
+	@$(PYTHON) -m venv --clear build/dist && build/dist/bin/python -m pip install -q dist/*.whl
+	build/dist/bin/python tools/smoke.py
+
+# The oldest versions that pyproject.toml allows, on the oldest Python that is at hand.
+QUICK := tests/native tests/test_package.py tests/test_gram.py tests/test_persist.py tests/test_learn.py tests/test_files.py tests/test_cli.py \
+	tests/test_stored.py tests/test_table.py tests/test_draw.py tests/test_markup.py
+minimum:
+	@rm -rf build/minimum && $(PYTHON) -m venv build/minimum/venv
+	@$(PYTHON) tools/minimum.py > build/minimum/oldest.txt
+	build/minimum/venv/bin/python -m pip install -q -r build/minimum/oldest.txt pytest hypothesis pytest-xdist .
+	build/minimum/venv/bin/python tools/smoke.py
+	OMP_NUM_THREADS=1 build/minimum/venv/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider $(QUICK)
+
 clean:
-	rm -rf build $(VENV)
+	rm -rf build dist $(VENV)

@@ -27,6 +27,7 @@ from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarnin
 from treelet.formats.temporary import own_name, remove_stale
 
 PathLike = str | os.PathLike[str]
+BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: on Windows, bytes are else taken for text
 CHUNK = 1 << 20
 HEAD = 1 << 16
 ON_ERROR = ("raise", "skip")
@@ -334,7 +335,7 @@ def locked(target: Path) -> Iterator[None]:
 @contextmanager
 def open_whole(file: PathLike) -> Iterator[IO[bytes]]:
     """Bytes to write, as they are; the file appears under its name only when it is complete."""
-    with whole_file(file) as temporary, os.fdopen(os.open(temporary, os.O_WRONLY), "wb") as stream:
+    with whole_file(file) as temporary, os.fdopen(os.open(temporary, os.O_WRONLY | BINARY), "wb") as stream:
         yield stream  # gzip would write its name into the file, if it had one
 
 
