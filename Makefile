@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(wildcard native/*.hpp native/*.cpp src/treelet/device/cuda/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
+FUZZ_SECONDS ?= 600
 JOBS ?= 2
 # Looked at: between processes of one program, Link Grammar's child, our own pictures, a corpus, and what tests.
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
+.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -62,6 +63,31 @@ sanitize: $(SANITIZED)/.stamp
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$(SANITIZED)/site:$$SITE" \
 		$(BIN)/python -S -m pytest -q -p no:cacheprovider tests/native
 
+# Readers and native core on inputs that a fuzzer makes: make fuzz FUZZ_SECONDS=7200. Findings are in build/fuzz/findings.
+fuzz: fuzz-readers fuzz-native
+
+$(VENV)/.stamp-fuzz: pyproject.toml | setup
+	@$(BIN)/python -m pip install -q --group fuzz
+	@touch $@
+
+fuzz-readers: $(VENV)/.stamp-fuzz
+	$(BIN)/python tests/fuzz/run.py $(FUZZ_SECONDS)
+
+# libFuzzer comes with clang; GCC has none.
+build/fuzz/native_core: tests/fuzz/native_core.cpp $(wildcard native/*.hpp)
+	@mkdir -p build/fuzz/native build/fuzz/findings
+	clang++ -std=c++20 -O1 -gline-tables-only -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined -Inative $< -o $@
+
+fuzz-native:
+	@if ! command -v clang++ >/dev/null; then \
+		echo "clang++ is not there (apt install clang libclang-rt-14-dev, or as your system names them): the native core is not fuzzed"; \
+	else \
+		$(MAKE) --no-print-directory build/fuzz/native_core && build/fuzz/native_core -max_total_time=$(FUZZ_SECONDS) -max_len=2000 \
+			-timeout=60 -dict=tests/fuzz/brackets.dict -artifact_prefix=build/fuzz/findings/native- -print_final_stats=1 \
+			build/fuzz/native tests/fuzz/corpus/native; \
+	fi
+
 # Errors planted in the core, one at a time: the tests must notice each.
 mutants: setup
 	$(BIN)/python tools/mutants.py
@@ -88,7 +114,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --select S --ignore S101,S311,S404 $(KNOWN) src  # bandit's rules
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/*
+	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/* tests/fuzz/*.cpp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -103,7 +129,7 @@ stubs: setup
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i native/* src/treelet/device/cuda/*
+	$(BIN)/clang-format -i native/* src/treelet/device/cuda/* tests/fuzz/*.cpp
 
 # The site, in build/site. A warning is an error: a link that leads nowhere, a page that no list names, a cell that fails.
 $(VENV)/.stamp-docs: pyproject.toml | setup
