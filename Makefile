@@ -4,9 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(wildcard native/*.hpp native/*.cpp src/treelet/device/cuda/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
+FUZZ_SECONDS ?= 600
 JOBS ?= 2
+# Looked at: between processes of one program, Link Grammar's child, our own pictures, a corpus, and what tests.
+KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
+	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize mutants bench reproduce lint stubs format docs linkcheck clean
+.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -59,6 +63,31 @@ sanitize: $(SANITIZED)/.stamp
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$(SANITIZED)/site:$$SITE" \
 		$(BIN)/python -S -m pytest -q -p no:cacheprovider tests/native
 
+# Readers and native core on inputs that a fuzzer makes: make fuzz FUZZ_SECONDS=7200. Findings are in build/fuzz/findings.
+fuzz: fuzz-readers fuzz-native
+
+$(VENV)/.stamp-fuzz: pyproject.toml | setup
+	@$(BIN)/python -m pip install -q --group fuzz
+	@touch $@
+
+fuzz-readers: $(VENV)/.stamp-fuzz
+	$(BIN)/python tests/fuzz/run.py $(FUZZ_SECONDS)
+
+# libFuzzer comes with clang; GCC has none.
+build/fuzz/native_core: tests/fuzz/native_core.cpp $(wildcard native/*.hpp)
+	@mkdir -p build/fuzz/native build/fuzz/findings
+	clang++ -std=c++20 -O1 -gline-tables-only -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined -Inative $< -o $@
+
+fuzz-native:
+	@if ! command -v clang++ >/dev/null; then \
+		echo "clang++ is not there (apt install clang libclang-rt-14-dev, or as your system names them): the native core is not fuzzed"; \
+	else \
+		$(MAKE) --no-print-directory build/fuzz/native_core && build/fuzz/native_core -max_total_time=$(FUZZ_SECONDS) -max_len=2000 \
+			-timeout=60 -dict=tests/fuzz/brackets.dict -artifact_prefix=build/fuzz/findings/native- -print_final_stats=1 \
+			build/fuzz/native tests/fuzz/corpus/native; \
+	fi
+
 # Errors planted in the core, one at a time: the tests must notice each.
 mutants: setup
 	$(BIN)/python tools/mutants.py
@@ -83,10 +112,16 @@ reproduce: setup
 
 lint: setup
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --select S --ignore S101,S311,S404 $(KNOWN) src  # bandit's rules
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/*
+	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/* tests/fuzz/*.cpp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Known holes in what treelet depends on: asks an advisory service, so it is apart from lint.
+audit: setup
+	$(BIN)/python -m pip install -q pip-audit
+	$(BIN)/python -m pip_audit --local --skip-editable
 
 stubs: setup
 	$(BIN)/python -m nanobind.stubgen -m treelet._core -o src/treelet/_core.pyi
@@ -94,7 +129,7 @@ stubs: setup
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i native/* src/treelet/device/cuda/*
+	$(BIN)/clang-format -i native/* src/treelet/device/cuda/* tests/fuzz/*.cpp
 
 # The site, in build/site. A warning is an error: a link that leads nowhere, a page that no list names, a cell that fails.
 $(VENV)/.stamp-docs: pyproject.toml | setup
@@ -110,5 +145,23 @@ docs: $(VENV)/.stamp-docs
 linkcheck: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -b linkcheck -q -j $(JOBS) -d build/doctrees docs build/linkcheck
 
+# What a release consists of, in dist: the sources, and a wheel that is made of them alone; both as in an environment with nothing else.
+dist:
+	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist
+	@build/dist/bin/python -m pip install -q "build>=1.2"
+	build/dist/bin/python -m build --outdir dist .
+	@$(PYTHON) -m venv --clear build/dist && build/dist/bin/python -m pip install -q dist/*.whl
+	build/dist/bin/python tools/smoke.py
+
+# The oldest versions that pyproject.toml allows, on the oldest Python that is at hand.
+QUICK := tests/native tests/test_package.py tests/test_gram.py tests/test_persist.py tests/test_learn.py tests/test_files.py tests/test_cli.py \
+	tests/test_stored.py tests/test_table.py tests/test_draw.py tests/test_markup.py
+minimum:
+	@rm -rf build/minimum && $(PYTHON) -m venv build/minimum/venv
+	@$(PYTHON) tools/minimum.py > build/minimum/oldest.txt
+	build/minimum/venv/bin/python -m pip install -q -r build/minimum/oldest.txt pytest hypothesis pytest-xdist .
+	build/minimum/venv/bin/python tools/smoke.py
+	OMP_NUM_THREADS=1 build/minimum/venv/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider $(QUICK)
+
 clean:
-	rm -rf build $(VENV)
+	rm -rf build dist $(VENV)

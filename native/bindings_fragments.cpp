@@ -66,7 +66,7 @@ void bind_fragments(nb::module_ &m) {
            Id max_depth, bool leaves) {
             check_decay(lam);
             return found(nodes, values, store->size(), limit, steps, [&](const std::vector<Numbers> &sides) {
-                return Productions(TreeEdges{*store, leaves}, sides, lam, max_depth);
+                return ProductionGraph(TreeEdges{*store, leaves}, sides, lam, max_depth);
             });
         },
         "store"_a, "nodes"_a, "values"_a, "limit"_a, "steps"_a, "lam"_a, "max_depth"_a, "leaves"_a,
@@ -77,7 +77,7 @@ void bind_fragments(nb::module_ &m) {
            bool leaves) {
             check_decay(lam);
             return found(nodes, values, store->size(), limit, steps, [&](const std::vector<Numbers> &sides) {
-                return Productions(ForestEdges{*store, leaves}, sides, lam, 0);
+                return ProductionGraph(ForestEdges{*store, leaves}, sides, lam, 0);
             });
         },
         "store"_a, "nodes"_a, "values"_a, "limit"_a, "steps"_a, "lam"_a, "leaves"_a, "The same of forests.");
@@ -86,7 +86,7 @@ void bind_fragments(nb::module_ &m) {
         [](std::shared_ptr<const Store> store, Nodes nodes, Values values, std::size_t limit, std::int64_t steps, double lam) {
             check_decay(lam);
             return found(nodes, values, store->size(), limit, steps,
-                         [&](const std::vector<Numbers> &sides) { return Productions(RunEdges{*store}, sides, lam, 0); });
+                         [&](const std::vector<Numbers> &sides) { return ProductionGraph(RunEdges{*store}, sides, lam, 0); });
         },
         "store"_a, "nodes"_a, "values"_a, "limit"_a, "steps"_a, "lam"_a,
         "The same of runs of tags, each with its word or without.");

@@ -1,6 +1,7 @@
 // What fragments grow on (fragment_search.hpp), for each kind of kernel.
 //
-//   Productions   SST, forests, runs of tags: an open node has an edge a production, whose children are then open. Runs are subset
+//   ProductionGraph   SST, forests, runs of tags: an open node has an edge a production, whose children are then open. Runs are
+//   subset
 //                 trees of chains in which a position has two productions: its tag, and its tag with its word.
 //   Lists         PT and subsequences: open are the children that may still follow. Taking one leaves two lists open, its own
 //   children
@@ -100,9 +101,9 @@ class RootNumbers { // what each side says of the nodes that are roots
     std::vector<std::vector<std::pair<Id, double>>> roots_;
 };
 
-template <class Edges> class Productions : public RootNumbers {
+template <class Edges> class ProductionGraph : public RootNumbers {
   public:
-    Productions(const Edges &edges, const std::vector<Numbers> &sides, double lam, Id max_depth)
+    ProductionGraph(const Edges &edges, const std::vector<Numbers> &sides, double lam, Id max_depth)
         : lam_(lam), max_depth_(max_depth) {
         const bool all = sides.size() == 1;
         for (std::size_t i = 0; !all && i < sides[0].size; ++i)

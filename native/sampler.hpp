@@ -1,5 +1,6 @@
 // Trees drawn from a grammar: from the start down, each symbol by one of its rules, with the rule's weight.
 #pragma once
+#include "portable.hpp"
 #include "pulse.hpp"
 #include "store.hpp"
 
@@ -40,9 +41,9 @@ class Alias {
     }
     std::size_t size() const { return keep_.size(); }
     std::size_t operator()(std::uint64_t random) const {
-        const __uint128_t wide = static_cast<__uint128_t>(random) * keep_.size();
-        const auto i = static_cast<std::size_t>(wide >> 64);
-        return static_cast<double>(static_cast<std::uint64_t>(wide) >> 11) * 0x1p-53 < keep_[i] ? i : other_[i];
+        const Wide wide = wide_product(random, keep_.size());
+        const auto i = static_cast<std::size_t>(wide.high);
+        return static_cast<double>(wide.low >> 11) * 0x1p-53 < keep_[i] ? i : other_[i];
     }
 
   private:

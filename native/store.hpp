@@ -7,10 +7,12 @@
 // A store can be grown over another one: it begins with all of its nodes, under the same ids, without a copy of them.
 #pragma once
 #include "bytes.hpp"
+#include "portable.hpp"
 #include "reach.hpp"
 #include "segmented.hpp"
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -24,8 +26,8 @@
 namespace treelet {
 
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-    __uint128_t product = static_cast<__uint128_t>(a ^ 0x9E3779B97F4A7C15ull) * (b ^ 0xD6E8FEB86659FD93ull);
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+    const Wide wide = wide_product(a ^ 0x9E3779B97F4A7C15ull, b ^ 0xD6E8FEB86659FD93ull);
+    return wide.low ^ wide.high;
 }
 
 inline std::uint64_t hash_text(std::string_view text) {
@@ -67,7 +69,7 @@ class IdTable {
         constexpr std::size_t ahead = 16;
         reserve(used_ + hashes.size());
         for (std::size_t i = 0; i < hashes.size(); ++i) {
-            if (i + ahead < hashes.size()) __builtin_prefetch(&slots_[half_of(hashes[i + ahead]) & mask()], 1);
+            if (i + ahead < hashes.size()) prefetch(&slots_[half_of(hashes[i + ahead]) & mask()]);
             insert(hashes[i], static_cast<Id>(i));
         }
     }

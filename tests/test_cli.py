@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -540,3 +541,31 @@ def test_names_of_files_that_are_no_text(bank: Path) -> None:
     done = shell(f'cd "{bank.parent}"; echo "x = 1" > $\'a\\xff.py\'; echo "y = 1" >> $\'a\\xff.py\'; '
                  'PYTHONIOENCODING=utf-8:strict "$@" --format python:each=statement $\'a\\xff.py\' | cat -v', "nearest")  # fmt: skip
     assert done.stdout.startswith("1. aM-^?.py:1: x 1"), done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX terminal")
+@pytest.mark.parametrize("command", [("convert", "-"), ("compare", "(A [red]a)"), ("nearest", "(A a)")])
+def test_labels_cannot_command_a_terminal(tmp_path: Path, command: tuple[str, str]) -> None:
+    import pty
+
+    trees = tmp_path / "trees\x1b[2J.mrg"
+    trees.write_text("(A\x1b[31m [red]a\x9b2J\u202e)\n")
+    terminal, end = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "treelet", command[0], str(trees), command[1]],
+        stdout=end,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    ) as child:
+        os.close(end)
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux says so where the other end is closed
+            while piece := os.read(terminal, 65536):
+                shown += piece
+        assert child.stderr is not None
+        shown += child.stderr.read()
+    os.close(terminal)
+    assert child.returncode == 0
+    text = shown.decode()
+    assert "[red]a" in text
+    assert not {"\x1b", "\x9b", "\u202e"} & set(text)

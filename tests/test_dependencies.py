@@ -7,6 +7,7 @@ import io
 import lzma
 import pickle
 import re
+import warnings
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
-from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
+from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletWarning
 from treelet.explain import arcs_text, dependency_svg
 from treelet.formats import read_document
 from treelet.formats.dependency_forms import FORMS
@@ -778,3 +779,14 @@ def test_what_cannot_be_drawn() -> None:
 def test_pictures_are_fit_for_xml() -> None:
     odd = Dependencies(["<a&b>", "\x01x"], ["&", "<"], [(0, 1, "<>")])
     assert ElementTree.fromstring(dependency_svg(odd)).tag.endswith("svg")
+
+
+def test_a_file_without_tags_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text("1\tcats\tcat\t_\tNNS\t_\t2\tnsubj\t_\t_\n2\trun\trun\t_\tVB\t_\t0\troot\t_\t_\n\n")
+    for read in (read_conllu, read_trees):
+        with pytest.warns(TreeletWarning, match='no word has a tag in the column upos.* give tag="xpos"'):
+            read(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read(path, tag="xpos")

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
@@ -988,3 +988,54 @@ def test_a_tree_in_itself_beside_strings() -> None:
 def test_writing_over_a_directory(tmp_path: Path) -> None:
     with pytest.raises(FileError):
         Treebank(["(S x)"]).write(tmp_path)
+
+
+ODD = [
+    "S",
+    "\\",
+    "'",
+    '"',
+    "\u2028",
+    "\x85",
+    "\xa0",
+    "S##",
+    "LEX##cat::n",
+    "::",
+    "|BT|",
+    "|BT:t|",
+    "|",
+    "\x1c",
+    "#",
+    "\ufeff",
+    "\u3000",
+]
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.lists(
+                st.lists(st.sampled_from([*ODD, "a"]), min_size=1, max_size=3).map("".join), min_size=1, max_size=4
+            ),
+            st.sampled_from(["", "a", "a b", "\ufeffa", "a\ufeff", "\u2028"]),
+            st.lists(st.sampled_from([*ODD, " "]), max_size=3).map("".join),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_kelp_gives_back_odd_trees_labels_and_texts(tmp_path: Path, rows: list[tuple[list[str], str, str]]) -> None:
+    bank = Treebank([Tree(first, others) for (first, *others), _, _ in rows])
+    labels, texts = [row[1] for row in rows], [row[2] for row in rows]
+    document = Document(trees={"t": bank.columns}, labels=labels, strings={"s": texts})
+    path = tmp_path / "odd.klp"
+    try:
+        write_document(document, path)
+    except FormatError:  # only what says why
+        assert any("|" in text for text in texts) or any(label.startswith("\ufeff") for label in labels)
+        return
+    again = read_document(path)
+    assert Treebank.from_columns(again.trees["t"]) == bank
+    assert again.labels == labels
+    assert again.strings.get("s", [""] * len(rows)) == texts

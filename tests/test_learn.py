@@ -722,3 +722,17 @@ def test_examples_that_a_model_knows_nothing_of_are_said():
         model.predict(["(S (A a))"])
         model.predict(["(S (A a))", None, float("nan")])  # of what is missing there is nothing to say
         model.predict([])
+
+
+@pytest.mark.parametrize("names", [["x", "y", "z"], [0, 1, 2]])
+def test_columns_of_a_given_matrix_keep_their_order(tmp_path: Path, names: list[Any]) -> None:
+    pandas = pytest.importorskip("pandas")
+    K = pandas.DataFrame(tl.SubsetTree()(["(A a)", "(B b)", "(A b)"]), index=names, columns=names)
+    fitted = tl.KernelSVC("precomputed", C=100).fit(K, [0, 1, 0])
+    tl.save(fitted, tmp_path / "m.treelet")
+    for model in (fitted, tl.load(tmp_path / "m.treelet")):
+        assert model.predict(K).tolist() == model.predict(K.to_numpy()).tolist() == [0, 1, 0]
+        with pytest.raises(tl.errors.ParameterError, match=f"column 0 is {names[2]!r}, and was {names[0]!r}"):
+            model.predict(K[names[::-1]])
+        assert model.predict(K[names[::-1]][model.feature_names_in_]).tolist() == [0, 1, 0]
+    assert not hasattr(fitted.fit(K.to_numpy(), [0, 1, 0]), "feature_names_in_")

@@ -48,3 +48,21 @@ def test_a_matrix_on_disk_keeps_within_its_memory(name: str, jobs: int, tmp_path
     apart, off = map(float, values.split())
     assert apart == 0
     assert off < 1e-12
+
+
+def test_free_memory_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    from treelet import memory
+
+    pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}
+
+    def sysconf(name: str) -> int:
+        if name not in pages:
+            raise ValueError("unrecognized configuration name")
+        return pages[name]
+
+    monkeypatch.setattr(os, "sysconf", sysconf)
+    assert memory._elsewhere() == 4096 * 1000  # macOS does not know what is free
+    pages["SC_AVPHYS_PAGES"] = 10
+    assert memory._elsewhere() == 4096 * 10
+    monkeypatch.delattr(os, "sysconf")
+    assert memory._elsewhere() == sys.maxsize

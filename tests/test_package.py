@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import treelet
 from conftest import ROOT
+from tools import minimum
 
 HOOK = "import sys; from scikit_build_core.build import prepare_metadata_for_build_wheel as made; made(sys.argv[1])"
 
@@ -41,3 +44,29 @@ def test_urls_and_extras(metadata: str) -> None:
         assert f"\nProject-URL: {name}, https://" in metadata
     assert '\nRequires-Dist: pandas>=2; extra == "pandas"\n' in metadata
     assert "pandas" not in " ".join(re.findall(r"^Requires-Dist: .*extra == \"nlp\"$", metadata, re.MULTILINE))
+
+
+def test_one_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert treelet.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_licences_of_all_that_is_needed(metadata: str) -> None:
+    needed = {name.lower() for name in re.findall(r"^Requires-Dist: ([\w.-]+)", metadata, re.MULTILINE)} - {"treelet"}
+    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    assert needed == set(re.findall(r"^\| ([\w-]+) \|.*\| (?:always|extra `\w+`) \|$", page, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("asked", "oldest"),
+    [("dask[array]>=2024.8", "dask[array]==2024.8.*"), ("lxml>=5", "lxml==5.0.*"), ("x-y>=1.2.3", "x-y==1.2.3")],
+)
+def test_oldest_versions(asked: str, oldest: str) -> None:
+    assert minimum.oldest(asked) == oldest
+
+
+def test_a_requirement_without_an_oldest_version_is_refused() -> None:
+    with pytest.raises(SystemExit, match="name>=version"):
+        minimum.oldest("lxml")

@@ -585,3 +585,16 @@ def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
     file.write_text("(A a)")
     with pytest.raises(tl.learn.ModelFileError, match="no treelet model"):
         tl.learn.card(file)
+
+
+def test_a_card_says_what_was_fitted(tmp_path: Path) -> None:
+    model = tl.KernelSVC(tl.SubsetTree(), C=2.0).fit(["(A a)", "(B b)"], [0, 1])
+    model.set_params(C=-7.0)  # with which it could not even be fitted
+    for _ in range(2):
+        tl.save(model, tmp_path / "m.treelet")
+        assert tl.learn.card(tmp_path / "m.treelet")["parameters"]["C"] == 2.0
+        model = tl.load(tmp_path / "m.treelet")
+        assert model.C == 2.0
+        model.set_params(C=3.0)
+    tl.save(model.fit(["(A a)", "(B b)"], [0, 1]), tmp_path / "m.treelet")
+    assert tl.learn.card(tmp_path / "m.treelet")["parameters"]["C"] == 3.0

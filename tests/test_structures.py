@@ -262,3 +262,20 @@ def test_cleaning_the_released_trees(data_dir: Path, wsj: tl.Treebank) -> None:
     """Traces and function tags dropped here: the same trees as in the file that was cleaned by others."""
     released = data_dir / "ptb_sample" / "wsj_sample.raw.tsv.xz"
     assert tl.read_trees(released, format="tsv", drop_empty=True, drop_function_tags=True) == wsj
+
+
+def test_a_tree_that_shares_its_parts_is_not_spelled_out(tmp_path: Path) -> None:
+    tree = tl.Tree("a")
+    for _ in range(100):  # 2^100 words
+        tree = tl.Tree("S", [tree, tree])
+    for spelled in (str, repr, tl.Tree.words, tl.Tree.productions, tl.Tree.pretty, pickle.dumps):
+        with pytest.raises(tl.errors.TreeError, match="more than 50,000,000 nodes"):
+            spelled(tree)
+    bank = tl.Treebank([tree])
+    assert (hash(tree) == hash(bank[0]), tree == bank[0]) == (True, True)
+    with pytest.raises(tl.errors.TreeError, match="tree 0 has more than 50,000,000 nodes"):
+        bank.write(tmp_path / "bank.mrg")
+    assert list(tmp_path.iterdir()) == []
+    tl.save(bank, tmp_path / "bank.treelet")
+    assert tl.load(tmp_path / "bank.treelet") == bank
+    assert next(tree.nodes()) is tree

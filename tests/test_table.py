@@ -425,3 +425,9 @@ def test_names_that_clash() -> None:
     text = "a |BT:part| (A x) |ET| |BV:part| f:1 |EV|\n"
     with pytest.raises(tl.errors.FormatError, match="'part' names both trees and something else"):
         tl.read_examples(io.StringIO(text), "kelp")
+
+
+@pytest.mark.parametrize(("format", "text"), [("svmlight_tk", "1\n-1\n"), ("kelp", "deed\nthing\n")])
+def test_labels_alone_are_no_examples(format, text):
+    with pytest.raises(tl.errors.FormatError, match="labels alone"):
+        tl.read_examples(io.StringIO(text), format)

@@ -30,8 +30,7 @@ def _looked_up(when: int) -> int:
     with suppress(OSError, ValueError, StopIteration), open("/proc/meminfo", encoding="ascii") as lines:
         found.append(1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")))
     if len(found) == 1:  # no Linux
-        with suppress(OSError, ValueError, AttributeError):
-            found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        found.append(_elsewhere())
     with suppress(OSError, ValueError):  # ValueError: "max"
         most = int((_GROUP / "memory.max").read_text())
         found.append(max(0, most - int((_GROUP / "memory.current").read_text()) + _file_pages()))
@@ -43,6 +42,22 @@ def _looked_up(when: int) -> int:
             taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             found.append(max(0, soft - taken))
     return min(found)
+
+
+def _elsewhere() -> int:
+    """What is free on systems other than Linux; where only the machine's memory is known (macOS), all of it."""
+    if sys.platform == "win32":
+        import ctypes
+
+        # MEMORYSTATUSEX: two numbers of 32 bits, seven of 64; the second of these is what is free.
+        status = (ctypes.c_uint64 * 8)(ctypes.sizeof(ctypes.c_uint64 * 8))
+        if ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
+            return int(status[2])
+        return sys.maxsize
+    for pages in ("SC_AVPHYS_PAGES", "SC_PHYS_PAGES"):
+        with suppress(OSError, ValueError, AttributeError):
+            return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
+    return sys.maxsize
 
 
 def _file_pages() -> int:

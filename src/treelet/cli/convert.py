@@ -43,4 +43,5 @@ def command(
     document = read_document(source, **{**options, "format": reading.format or from_})
     write_document(document, target, writing.name, drop=drop or ())
     trees = sum(int((columns.roots >= 0).sum()) for columns in document.trees.values())
-    print(f"{len(document):,} examples, {trees:,} trees: {document.format} -> {writing.name}", file=sys.stderr)
+    read = f"{len(document):,} example{'s' * (len(document) != 1)}, {trees:,} tree{'s' * (trees != 1)}"
+    print(f"{read}: {document.format} -> {writing.name}", file=sys.stderr)

@@ -71,7 +71,7 @@ def command(
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves, normalize=normalize)
 
     from treelet.explain import diff
-    from treelet.explain.corpora import printable
+    from treelet.printable import printable
     from treelet.structures import read_trees
 
     banks = [read_trees(file, **reading.arguments(column=column)) for file in (first, second)]

@@ -13,6 +13,7 @@ import typer
 
 from treelet.cli.options import JsonOption
 from treelet.cli.overwriting import READ
+from treelet.printable import printable
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "typer", "rich", "pandas", "matplotlib", "nltk", "lxml", "hypothesis")
 
@@ -156,7 +157,7 @@ def _rooted(kernel: Any) -> float:
 
 
 def _card_text(file: str, card: dict[str, Any]) -> str:
-    """The card in lines. What a file says is not trusted: whatever is not printable is left out."""
+    """The card in lines. What a file says is not trusted."""
     training = card.get("training") or {}
     lines: list[tuple[str, Any]] = [("model", file), ("written by", f"treelet {card.get('treelet')}")]
     parameters = _named(card.get("parameters"), "{}={}")
@@ -169,7 +170,7 @@ def _card_text(file: str, card: dict[str, Any]) -> str:
     lines += [("groups", training.get("groups")), ("sizes", _named(card.get("sizes"), "{} {}").replace("_", " "))]
     lines += [("metrics", _named(card.get("metrics"), "{} {}")), ("note", card.get("note"))]
     text = "\n".join(f"{name:<14}{value}" for name, value in lines if value not in (None, ""))
-    return "".join(letter for letter in text if letter == "\n" or letter.isprintable())
+    return printable(text, keep="\n")
 
 
 def _named(values: Any, form: str) -> str:

@@ -18,8 +18,8 @@ from treelet.cli.options import DeviceMemoryOption, DeviceOption, JobsOption, Js
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names
 from treelet.cli.reading import Reading, reads, warn_if_empty
-from treelet.cli.wording import harmless
 from treelet.errors import ParameterError
+from treelet.printable import printable
 
 if TYPE_CHECKING:
     from treelet.explain.report import Report
@@ -173,7 +173,7 @@ def _text(one: dict[str, Any]) -> str:
     lines = [f"{one['number']}. {words or '(no words)'}", f"   {one['score']:+.4f}  {what}{also}"]
     lines += [f"   {part['share']:+.4f}  {part['fragment']}" for part in one["fragments"]]
     lines.append(f"   {one['rest']:+.4f}  all else, intercept {one['intercept']:+.4f}")
-    return "\n".join(map(harmless, lines))
+    return "\n".join(map(printable, lines))
 
 
 # --- a report -------------------------------------------------------------------------------------------------------

@@ -33,8 +33,10 @@ from treelet.cli import (
     train,
 )
 from treelet.cli.overwriting import check_files
+from treelet.cli.terminal import Terminal
 from treelet.cli.wording import in_command_words, way_out
 from treelet.errors import TreeletError
+from treelet.printable import printable
 
 FAILED, INTERNAL, PIPE_CLOSED, TERMINATED = 2, 3, 141, 143
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -109,7 +111,7 @@ def _one_line(error: BaseException) -> str:
         text = f"{error.filename}: {error.strerror}"
     elif isinstance(error, OSError) and error.errno in UNWRITABLE:  # files are written under their names
         text = f"the standard output cannot be written ({error.strerror})"
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))
 
 
 def _version(wanted: bool) -> None:
@@ -174,6 +176,8 @@ def start(app: typer.Typer, name: str) -> None:
             stream.reconfigure(
                 encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace"
             )
+    if sys.stdout.isatty():
+        sys.stdout = Terminal(sys.stdout)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     try:

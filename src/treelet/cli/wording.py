@@ -9,25 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-JOINERS = "\u200c\u200d"  # between letters of some scripts
-
 
 def shown_name(parameter: Any) -> str:
     """What users call a parameter: the long option, or the argument's word."""
     long = [str(name) for name in parameter.opts if name.startswith("--")]
     return long[0] if long else str(parameter.metavar or parameter.opts[0])
-
-
-def harmless(text: str) -> str:
-    r"""A line of other people's text as a terminal may have it: nothing in it moves the cursor, or turns the writing round.
-
-    >>> print(harmless("a\x1b[2Jb"))
-    a\x1b[2Jb
-    """
-    return "".join(
-        letter if letter.isprintable() or letter in JOINERS else letter.encode("unicode_escape").decode()
-        for letter in text
-    )
 
 
 def options_of(command: Any) -> dict[str, str]:

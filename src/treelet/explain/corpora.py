@@ -17,6 +17,7 @@ from treelet.gram.fingerprint import fingerprint
 from treelet.gram.local import ordered
 from treelet.gram.plan import parse_memory
 from treelet.kernels import Kernel, SubsetTree
+from treelet.printable import printable
 from treelet.structures.bank import Bank
 from treelet.structures.table import stacked
 from treelet.work import count_threads, seed_of
@@ -139,15 +140,6 @@ class CorpusDifference:
                 for one in self.fragments
             ],
         }
-
-
-def printable(text: str) -> str:
-    r"""A text without what a terminal would obey.
-
-    >>> printable("(N a\x1b[2J)")
-    '(N a\\x1b[2J)'
-    """
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def _line(text: str) -> str:

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import check_boolean, wrong
-from treelet.errors import FormatError
+from treelet.errors import FormatError, TreeError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.files import CHUNK, Source
 from treelet.formats.looks import end_of_tree, is_tree, opening_lines
 
+MOST_NODES = 50_000_000  # of a tree that is written or listed: shared parts may make many more
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
 
 
@@ -273,10 +274,18 @@ def bracketed(columns: Columns) -> Iterator[str]:
     store = columns.store
     labels, label = store.labels, store.label.tolist()
     start, child = store.child_start.tolist(), store.child.tolist()
-    for root in columns.roots.tolist():
+    size: list[int] = []  # children come before their parents
+    for node in range(len(label)):
+        size.append(min(1 + sum(size[kid] for kid in child[start[node] : start[node + 1]]), MOST_NODES + 1))
+    for number, root in enumerate(columns.roots.tolist()):
         if root < 0:
             yield ""
             continue
+        if size[root] > MOST_NODES:
+            raise TreeError(
+                f"tree {number} has more than {MOST_NODES:,} nodes, since its parts are shared, and cannot be written in "
+                "brackets: save the bank with treelet.save"
+            )
         if start[root] == start[root + 1]:
             yield f"({labels[label[root]]})"
             continue

@@ -6,10 +6,12 @@ Only the layout is known here; `treelet.structures.read_conllu` makes `Dependenc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from treelet.checks import check_one_of
+from treelet.errors import TreeletWarning
 from treelet.formats.files import Source
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -131,6 +133,19 @@ def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
         if here and seen[here] == start:
             return here - 1, "following the heads from here leads back here: one word of the cycle needs another head"
     return None
+
+
+def warn_of_no_tags(name: str, tags: Iterable[Sequence[str]], tag: str) -> None:
+    """Say that a file has no tags where they were looked for: all words would be alike, without a word."""
+    found = [words for words in tags if words]
+    if found and all(one == UNKNOWN for words in found for one in words):
+        other = "xpos" if tag == "upos" else "upos"
+        warnings.warn(
+            f"{name}: no word has a tag in the column {tag}: all tags are {UNKNOWN!r}. If the tags are in the other one, "
+            f'give tag="{other}"',
+            TreeletWarning,
+            stacklevel=4,
+        )
 
 
 def sentence_heads(sentence: Sentence, tag: str) -> Heads:

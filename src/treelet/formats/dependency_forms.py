@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.checks import check_boolean, wrong
 from treelet.formats.base import Columns, Document, Format, register
-from treelet.formats.conllu import COLUMNS, UNKNOWN, Heads, check_tag, read_sentences, sentence_heads
+from treelet.formats.conllu import COLUMNS, UNKNOWN, Heads, check_tag, read_sentences, sentence_heads, warn_of_no_tags
 from treelet.formats.files import Source
 from treelet.formats.looks import opening_lines
 from treelet.formats.nodes import safe_label
@@ -158,6 +158,7 @@ def read_conllu_trees(
     for name, value in options.items():
         check_boolean(name, value)
     parses = [sentence_heads(sentence, tag) for sentence in read_sentences(source)]
+    warn_of_no_tags(source.name, (parse.tags for parse in parses), tag)
     return Document(trees={"tree": form_columns(parses, form, **options)})
 
 

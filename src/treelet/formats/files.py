@@ -27,9 +27,13 @@ from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarnin
 from treelet.formats.temporary import own_name, remove_stale
 
 PathLike = str | os.PathLike[str]
+BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: on Windows, bytes are else taken for text
 CHUNK = 1 << 20
 HEAD = 1 << 16
 ON_ERROR = ("raise", "skip")
+MOST_UNPACKED = 1 << 28  # bytes that any packed file may have
+MOST_GROWTH = 200  # times its size that a larger one may have; texts of trees have 5 to 30
+UNPACKED = "TREELET_UNPACKED"
 SHOWN = 3  # places of what was left out
 MAGIC = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
 PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
@@ -88,6 +92,8 @@ class Source:
             raise wrong("encoding", "a text encoding", encoding) from None
         self.decoded = decoded or self.encoding != "utf-8"
         """Whether the text is UTF-8 whatever it says of itself, since it was text before or its encoding was named."""
+        self.packed: int | None = None
+        """Bytes of the file that is unpacked here, where that is known."""
         self._held: list[bytes] = []  # what was looked at and not yet taken
         self._rest = self._raw_chunks()
 
@@ -173,14 +179,28 @@ class Source:
     def error(self, message: str, line: int | None = None, column: int | None = None) -> FormatError:
         return FormatError(message, self.name, line, column)
 
+    def _check_growth(self, taken: int) -> None:
+        """Refuse what unpacks to very much more than it was: a bomb, which is refused before it has filled the memory."""
+        if self.packed is None or taken <= MOST_UNPACKED or taken <= MOST_GROWTH * self.packed:
+            return
+        limit = os.environ.get(UNPACKED, "")
+        if not (limit.isascii() and limit.isdigit() and taken <= int(limit[:18])):
+            raise FileError(
+                f"{self.name}: {self.packed:,} bytes unpack to more than {taken:,}, {MOST_GROWTH:,} times as many and more. If that is "
+                f"right, unpack the file yourself, or set {UNPACKED} to the number of bytes that it may have"
+            )
+
     def _raw_chunks(self) -> Iterator[bytes]:
         decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
+        taken = 0
         start: bytes | None = b""  # until it is known whether the text begins with a byte order mark
         while True:
             try:
                 raw = self.stream.read(CHUNK)
             except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
                 raise FileError(f"{self.name}: cannot be read to its end ({error}); is the file whole?") from error
+            taken += len(raw)
+            self._check_growth(taken)
             chunk = raw
             if decoder is not None:
                 try:
@@ -233,7 +253,11 @@ def open_source(
         hint = "; read its files one at a time" if isinstance(error, IsADirectoryError) else ""
         raise FileError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}){hint}") from error
     with stream:
-        yield Source(_unpacked(stream) if opener is open else stream, str(path), encoding, on_error)
+        unpacked = _unpacked(stream) if opener is open else stream
+        source = Source(unpacked, str(path), encoding, on_error)
+        if unpacked is not stream or opener is not open:
+            source.packed = path.stat().st_size
+        yield source
 
 
 def _unpacked(stream: IO[bytes]) -> IO[bytes]:
@@ -334,7 +358,7 @@ def locked(target: Path) -> Iterator[None]:
 @contextmanager
 def open_whole(file: PathLike) -> Iterator[IO[bytes]]:
     """Bytes to write, as they are; the file appears under its name only when it is complete."""
-    with whole_file(file) as temporary, os.fdopen(os.open(temporary, os.O_WRONLY), "wb") as stream:
+    with whole_file(file) as temporary, os.fdopen(os.open(temporary, os.O_WRONLY | BINARY), "wb") as stream:
         yield stream  # gzip would write its name into the file, if it had one
 
 

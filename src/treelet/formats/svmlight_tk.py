@@ -23,6 +23,7 @@ from treelet.formats.looks import is_tree, opening_lines
 
 Vector = dict[str | int, float]
 SPACE = " \t\n\v\f\r"  # what separates labels in brackets; any other white space is part of them
+MARK = "\ufeff"  # of byte order: at the beginning of a file it is no text
 TOKEN = re.compile(f"[^{SPACE}]+")
 GAP = re.compile(f"[{SPACE}]*")
 LARGEST_INDEX = 2**63 - 1
@@ -100,6 +101,8 @@ def end_of_gap(text: str, at: int) -> int:
 
 def write_line(line: str, stream: IO[str], place: str) -> None:
     """Write a line; text that is not valid Unicode is an error."""
+    if line.startswith(MARK):
+        raise FormatError("the label begins with a byte order mark, which a file cannot begin with: remove it", place)
     if not line.isascii():
         try:
             line.encode()

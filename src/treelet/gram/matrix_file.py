@@ -15,7 +15,7 @@ import numpy as np
 
 from treelet.errors import FileError
 from treelet.formats.arrays import read_header
-from treelet.formats.files import PathLike, whole_file
+from treelet.formats.files import BINARY, PathLike, whole_file
 from treelet.gram.plan import Tile
 from treelet.gram.tiles import Values
 
@@ -185,7 +185,7 @@ class NpyFile(RowsInFile, MatrixFile):
 
     def __init__(self, path: Path, writing: bool = False) -> None:
         self.path = path
-        flags = (os.O_RDWR if writing else os.O_RDONLY) | getattr(os, "O_BINARY", 0)
+        flags = (os.O_RDWR if writing else os.O_RDONLY) | BINARY
         self._file = os.open(path, flags)
         try:
             with os.fdopen(os.dup(self._file), "rb") as stream:

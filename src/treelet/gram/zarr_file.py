@@ -19,6 +19,7 @@ import numpy as np
 from treelet.errors import FileError
 from treelet.formats.files import PathLike
 from treelet.formats.temporary import own_name, remove_stale
+from treelet.gram.manifest import sync_folder
 from treelet.gram.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
 from treelet.gram.plan import Span, Tile
 from treelet.gram.tiles import Values
@@ -105,15 +106,17 @@ class ZarrFile(MatrixFile):
         for tile in tiles:
             for rows, columns in self._shards(tile):
                 files |= {self._file(rows, columns), *([self._file(columns, rows)] if self._symmetric else [])}
-        for path in [*files, *{file.parent for file in files}, self.path / "c", self.path.parent]:
+        for path in files:
             try:
-                number = os.open(path, os.O_RDONLY)
+                number = os.open(path, os.O_RDWR)  # Windows syncs only what may be written
             except FileNotFoundError:  # nothing but zeros
                 continue
             try:
                 os.fsync(number)
             finally:
                 os.close(number)
+        for folder in (*{file.parent for file in files}, self.path / "c", self.path.parent):
+            sync_folder(folder)
 
     def _shards(self, tile: Tile) -> Iterator[tuple[Span, Span]]:
         """Those of a tile; of a symmetric matrix those on the diagonal or below."""

@@ -19,8 +19,8 @@ from treelet.gram.on_device import checked_device, crew_on
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel, Matrix
 from treelet.learn.model import CompressedModel
-from treelet.learn.model_card import fitted_kernel, training
-from treelet.learn.precomputed import MatrixColumns, MatrixModel, given_square
+from treelet.learn.model_card import fitted_kernel, fitted_parameters, training
+from treelet.learn.precomputed import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
 from treelet.learn.state import are_floats, whole_numbers
 from treelet.learn.summands import kept
 from treelet.shown import learnt
@@ -139,7 +139,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
-        params = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name not in MEANS}
+        params = {name: _plain(value) for name, value in fitted_parameters(self).items() if name not in MEANS}
         if params["kernel"] is not None:  # what is done to it after a fit does not touch the fit, nor its file
             params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}
@@ -156,6 +156,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             setattr(estimator, name, value)
         estimator._check_parameters()
         estimator._check_fitted_state()
+        if isinstance(estimator, KernelLearner):
+            estimator._fitted_with = estimator.get_params(deep=False)
         return estimator
 
     def _check_parameters(self) -> None:
@@ -179,7 +181,7 @@ class KernelLearner(KernelEstimator):
     """
 
     _kernels = "a kernel, 'precomputed' or None"
-    _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "fit_seconds_")
+    _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "fit_seconds_", "feature_names_in_")
     _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
 
     def _kernel_and_data(self, X: Any) -> tuple[Kernel | None, Any]:
@@ -192,6 +194,9 @@ class KernelLearner(KernelEstimator):
         K = given_square(X)
         if not len(K):
             raise self._no_examples()
+        self.__dict__.pop("feature_names_in_", None)
+        if (names := named_columns(X)) is not None:
+            self.feature_names_in_ = names
         return None, K
 
     def _matrix(self, kernel: Kernel | None, data: Any, rows: Any = None) -> Matrix:
@@ -229,14 +234,17 @@ class KernelLearner(KernelEstimator):
         )
 
     def _remember(self, kernel: Kernel | None, data: Any, targets: Any, groups: Any = None) -> None:
-        """Keep what it was fitted to, for the card of the model's file; a matrix says nothing of examples."""
+        """Keep what it was fitted to and with, for the model's file and its card; a matrix says nothing of examples."""
         self.__dict__.pop("training_", None)
+        self._fitted_with = self.get_params(deep=False)
         if kernel is not None:
             self.training_ = training(kept(kernel, data), targets, groups, classes=is_classifier(self))
 
     def _values(self, X: Any) -> Matrix:
         """What the model says of examples, examples x outputs."""
         check_is_fitted(self)
+        if isinstance(self.model_, MatrixModel):
+            check_columns(X, getattr(self, "feature_names_in_", None))
         values: Matrix = self.model_.score(X, **self._means)
         return values
 
@@ -248,3 +256,8 @@ class KernelLearner(KernelEstimator):
             raise ValueError("coefficients, support examples and outputs do not fit")
         if not isinstance(self.fit_seconds_, dict):
             raise ValueError("the times are missing")
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and not (
+            isinstance(self.model_, MatrixModel) and is_names(names, self.model_.support.total)
+        ):
+            raise ValueError("names and examples do not fit")

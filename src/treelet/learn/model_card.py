@@ -64,6 +64,12 @@ def fitted_kernel(model: Any) -> Any:
     return found if isinstance(found, Kernel) and not isinstance(given, str) else given
 
 
+def fitted_parameters(model: Any) -> dict[str, Any]:
+    """The parameters that a model was fitted with, whatever they are by now."""
+    found: dict[str, Any] = getattr(model, "_fitted_with", None) or model.get_params(deep=False)
+    return dict(found)
+
+
 def card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
     """The card that goes into a model's file."""
     known = dict(getattr(model, "training_", None) or {})
@@ -76,7 +82,7 @@ def card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
         "estimator": type(model).__name__,
         "task": TASKS.get(type(model).__name__),
         "kernel": None if kernel is None else str(kernel)[:LONGEST],
-        "parameters": _plain(model.get_params(deep=False)) if hasattr(model, "get_params") else {},
+        "parameters": _plain(fitted_parameters(model)) if hasattr(model, "get_params") else {},
         "training": known or None,
         "sizes": _plain(found if isinstance(found, dict) else asdict(found) if found is not None else {}),
         "metrics": measured or None,

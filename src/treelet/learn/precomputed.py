@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import is_integer
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.kernels.base import Matrix
 from treelet.learn.encoding import register
@@ -36,6 +37,35 @@ def given_square(X: Any) -> Matrix:
             "instead: give kernel(X), not kernel.distance()(X)."
         )
     return K
+
+
+def named_columns(X: Any) -> NDArray[Any] | None:
+    """The names of the columns of a DataFrame, texts or numbers; None where there are none."""
+    if not hasattr(X, "columns") or not hasattr(X, "iloc"):
+        return None
+    names = np.empty(len(X.columns), object)
+    names[:] = list(X.columns)
+    return names if is_names(names, len(names)) else None
+
+
+def is_names(names: Any, n: int) -> bool:
+    """Whether these are names of so many columns."""
+    if not isinstance(names, np.ndarray) or names.ndim != 1 or len(names) != n:
+        return False
+    return all(isinstance(name, str) or is_integer(name) for name in names.tolist())
+
+
+def check_columns(X: Any, fitted: NDArray[Any] | None) -> None:
+    """ParameterError if a DataFrame has the training examples in another order than the one of the fit had."""
+    given = named_columns(X)
+    if given is None or fitted is None or len(given) != len(fitted) or given.tolist() == fitted.tolist():
+        return
+    place = next(place for place, (one, other) in enumerate(zip(given, fitted, strict=True)) if one != other)
+    if set(given) == set(fitted) or all(isinstance(name, str) for name in (*given, *fitted)):
+        raise ParameterError(
+            "with kernel='precomputed' the columns of X must be those of the fit, in the same order: column "
+            f"{place} is {given[place]!r}, and was {fitted[place]!r}. Reorder them: X[model.feature_names_in_]"
+        )
 
 
 def _checked(X: Any, columns: int | None, wanted: str) -> Matrix:

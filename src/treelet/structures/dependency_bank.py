@@ -8,7 +8,7 @@ from typing import IO, ClassVar
 from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
-from treelet.formats.conllu import check_tag, read_sentences, sentence_heads
+from treelet.formats.conllu import check_tag, read_sentences, sentence_heads, warn_of_no_tags
 from treelet.formats.dependency_adapters import reader_of
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.structures.bank import PostOrder, Stats, listed
@@ -195,4 +195,5 @@ def read_conllu(
             object.__setattr__(parse, "_kept", kept)
             found.append(parse)
         source.told(len(found), "sentences")
+        warn_of_no_tags(source.name, (parse.tags for parse in found), tag)
     return DependencyBank(found)

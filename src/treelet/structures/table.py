@@ -371,4 +371,6 @@ def _examples(document: Document, file: object) -> tuple[Treebank | Table, list[
             if name in columns:
                 raise FormatError(f"{name!r} names both trees and something else: rename one of them", str(file))
             columns[name] = column
+    if not columns and document.labels:
+        raise FormatError("there are labels alone: no row has a tree, a vector or a text", str(file))
     return Table(columns), document.labels

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from treelet.errors import TreeError, TreeletError
 from treelet.formats.base import Columns
-from treelet.formats.brackets import Reader, label_problem
+from treelet.formats.brackets import MOST_NODES, Reader, label_problem
 from treelet.shown import Drawn
 
 DRAWN = 500  # levels: each line of a drawing is as long as its node is deep
@@ -127,8 +127,27 @@ class Tree(Drawn):
             yield node
             stack.extend(reversed(node.children))
 
+    def _check_size(self) -> None:
+        """TreeError if shared parts make the tree too large to be gone through node by node."""
+        sizes: dict[int, int] = {}
+        stack = [self]
+        while stack:
+            node = stack[-1]
+            waiting = [child for child in node.children if id(child) not in sizes]
+            if waiting:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            sizes[id(node)] = min(1 + sum(sizes[id(child)] for child in node.children), MOST_NODES + 1)
+        if sizes[id(self)] > MOST_NODES:
+            raise TreeError(
+                f"the tree has more than {MOST_NODES:,} nodes, since its parts are shared, and cannot be written or listed: "
+                "kernels take it as it is"
+            )
+
     def words(self) -> list[str]:
         """The words, left to right."""
+        self._check_size()
         return [node.label for node in self.nodes() if not node.children]
 
     leaves = words
@@ -139,6 +158,7 @@ class Tree(Drawn):
         >>> Tree.parse("(NP (D the) (N apple))").productions()
         [('NP', ('D', 'N')), ('D', ('the',)), ('N', ('apple',))]
         """
+        self._check_size()
         return [(node.label, tuple(child.label for child in node.children)) for node in self.nodes() if node.children]
 
     def height(self) -> int:
@@ -192,6 +212,7 @@ class Tree(Drawn):
     def __str__(self) -> str:
         if not self.children:
             return f"({self.label})"
+        self._check_size()
         parts: list[str] = []
         stack: list[Tree | None] = [self]
         while stack:
@@ -225,6 +246,7 @@ class Tree(Drawn):
             raise TreeError(
                 f"the tree is {self.height():,} levels deep, and can be drawn up to {DRAWN:,}: print str(tree)"
             )
+        self._check_size()
         lines: list[str] = []
         stack: list[tuple[Tree, str, str]] = [(self, "", "")]
         while stack:

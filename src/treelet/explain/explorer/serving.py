@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import warnings
 from collections.abc import Callable
@@ -61,7 +62,8 @@ def listen(port: int | None = None) -> socket.socket:
     ports = range(PORT, PORT + TRIED) if port is None else [port]
     for number in ports:
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # elsewhere it would let two processes listen at one port
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((HOST, number))
             made.listen()

@@ -1,0 +1,19 @@
+"""Other people's text where a terminal shows it: labels, words, names of files, what a model's file says."""
+
+from __future__ import annotations
+
+JOINERS = "\u200c\u200d"  # between letters of some scripts
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""A text without what a terminal would obey: nothing in it moves the cursor, or turns the writing round.
+
+    >>> print(printable("(N a\x1b[2J)"))
+    (N a\x1b[2J)
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter in JOINERS or letter in keep else ascii(letter)[1:-1]
+        for letter in text
+    )
