@@ -53,7 +53,7 @@ def command(
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
     ] = None,
-    seed: SeedOption = 0,
+    random_state: SeedOption = 0,
     n_jobs: JobsOption = 1,
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB.")] = None,
     reading: Reading,
@@ -84,7 +84,7 @@ def command(
         searches=searches,
         paired=paired,
         most=most,
-        random_state=seed,
+        random_state=random_state,
         n_jobs=n_jobs,
         memory=memory,
         progress=progress,
