@@ -6,6 +6,7 @@ CORE := $(wildcard native/*.hpp native/*.cpp src/treelet/device/cuda/*) CMakeLis
 SANITIZED := build/sanitized
 FUZZ_SECONDS ?= 600
 JOBS ?= 2
+CLANG := $(shell command -v clang++)
 # Looked at: between processes of one program, Link Grammar's child, our own pictures, a corpus, and what tests.
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
@@ -45,7 +46,7 @@ link-grammar:
 	command -v link-parser >/dev/null || echo "Link Grammar is not there (apt install link-grammar): its tests are skipped"
 
 test-slow: setup
-	$(BIN)/python -m pytest -m slow || test $$? = 5  # 5: there are none
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m slow
 
 # The native core under AddressSanitizer and UBSan, driven by the tests that reach it.
 $(SANITIZED)/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py) | setup
@@ -63,7 +64,7 @@ sanitize: $(SANITIZED)/.stamp
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$(SANITIZED)/site:$$SITE" \
 		$(BIN)/python -S -m pytest -q -p no:cacheprovider tests/native
 
-# Readers and native core on inputs that a fuzzer makes: make fuzz FUZZ_SECONDS=7200. Findings are in build/fuzz/findings.
+# Readers and native core on inputs that a fuzzer makes: make fuzz FUZZ_SECONDS=7200. Findings are in build/fuzz/findings and build/fuzz/native-findings.
 fuzz: fuzz-readers fuzz-native
 
 $(VENV)/.stamp-fuzz: pyproject.toml | setup
@@ -75,18 +76,17 @@ fuzz-readers: $(VENV)/.stamp-fuzz
 
 # libFuzzer comes with clang; GCC has none.
 build/fuzz/native_core: tests/fuzz/native_core.cpp $(wildcard native/*.hpp)
-	@mkdir -p build/fuzz/native build/fuzz/findings
+	@mkdir -p build/fuzz/native build/fuzz/native-findings
 	clang++ -std=c++20 -O1 -gline-tables-only -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -Inative $< -o $@
 
-fuzz-native:
-	@if ! command -v clang++ >/dev/null; then \
-		echo "clang++ is not there (apt install clang libclang-rt-14-dev, or as your system names them): the native core is not fuzzed"; \
-	else \
-		$(MAKE) --no-print-directory build/fuzz/native_core && build/fuzz/native_core -max_total_time=$(FUZZ_SECONDS) -max_len=2000 \
-			-timeout=60 -dict=tests/fuzz/brackets.dict -artifact_prefix=build/fuzz/findings/native- -print_final_stats=1 \
-			build/fuzz/native tests/fuzz/corpus/native; \
-	fi
+fuzz-native: $(if $(CLANG),build/fuzz/native_core)
+ifeq ($(CLANG),)
+	@echo "clang++ is not there (apt install clang libclang-rt-14-dev, or as your system names them): the native core is not fuzzed"
+else
+	build/fuzz/native_core -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -timeout=60 -dict=tests/fuzz/brackets.dict \
+		-artifact_prefix=build/fuzz/native-findings/ -print_final_stats=1 build/fuzz/native tests/fuzz/corpus/native
+endif
 
 # Errors planted in the core, one at a time: the tests must notice each.
 mutants: setup

@@ -120,6 +120,7 @@ def half_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("half_the_size")
+@pytest.mark.slow
 def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
     class Enough(Exception):
         pass

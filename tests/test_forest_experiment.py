@@ -27,6 +27,8 @@ from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
 from treelet.structures.instances import Parse, RelationInstance, RoleInstance
 
+pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus
+
 NEAR = "(S (NP (N He)) (VP (V saw) (NP (NP (D a) (N man)) (PP (P in) (NP (N town))))))"
 FAR = "(S (NP (N He)) (VP (V saw) (NP (D a) (N man)) (PP (P in) (NP (N town)))))"
 

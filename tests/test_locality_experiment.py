@@ -35,6 +35,8 @@ from treelet.datasets import ParsedSentence, link_parses
 from treelet.metrics import link_f1
 from treelet.tasks import ParseLists
 
+pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus
+
 
 def few(data_dir: Path, folder: Path, n: int) -> Path:
     """The first sentences of the corpus as a corpus of their own."""

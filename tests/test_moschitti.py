@@ -15,6 +15,8 @@ from experiments import moschitti, moschitti_choice, moschitti_data, moschitti_p
 from experiments.differences import figure
 from treelet.cuts import TreeIndex
 
+pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus
+
 TREE = (
     "(S (NP (N Mary)) (VP (V brought) (NP (D a) (NP (N cat) (PP (P of) (NP (N mine))))) (PP (P to) (NP (N school)))))"
 )

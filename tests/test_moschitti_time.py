@@ -16,6 +16,8 @@ from treelet.datasets.loaders import wsj_sample
 from treelet.testing.recursions import nodes_of, value
 from treelet.testing.strategies import trees
 
+pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus
+
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:

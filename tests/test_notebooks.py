@@ -313,6 +313,7 @@ def client() -> Any:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run(notebook: Path, client: Any) -> None:
     if "matplotlib" in notebook.read_text(encoding="utf-8"):

@@ -209,7 +209,7 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
         with pytest.raises(tl.errors.InputTypeError, match=f"cannot be saved.*{instead}"):
             tl.save(wrong, tmp_path / "m")
     clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
-    clf.cache_size = object()
+    clf.fit_seconds_ = object()
     with pytest.raises(tl.errors.InputTypeError, match="a object cannot be saved"):
         tl.save(clf, tmp_path / "m")
     assert not list(tmp_path.iterdir()), "something was left behind"

@@ -29,6 +29,7 @@ from experiments.running import run
 from treelet.structures import WordVectors
 
 
+@pytest.mark.slow
 def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("train.tsv", "train.nbest20.jsonl.xz", "test.tsv", "test.nbest20.jsonl.xz")
     (tmp_path / "few").mkdir()
@@ -126,6 +127,7 @@ def test_words_of_all_kinds_of_files(data_dir: Path, monkeypatch: pytest.MonkeyP
 # --- parsing --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_parsing_quickly(data_dir: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "experiments", "parsing", "--quick", "--json", "--out", str(tmp_path)]
     done = subprocess.run(

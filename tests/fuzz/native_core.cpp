@@ -60,7 +60,7 @@ Numbers side(const NodeWeights &trees, std::size_t row) {
 }
 
 template <class Graph> void add_up(const Graph &graph, double value) {
-    const FoundFragments found = FragmentSearch(graph, 2, 100'000, 200'000, nothing).run();
+    const FoundFragments found = FragmentSearch(graph, 2, 5'000, 200'000, nothing).run();
     if (!found.complete) return;
     double sum = 0;
     for (const FoundFragment &one : found.fragments) sum += one.value;

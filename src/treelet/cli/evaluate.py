@@ -93,8 +93,9 @@ def _classified(classifier: Any, found: examples.Examples) -> dict[str, Any]:
     from treelet.formats import label_text
     from treelet.metrics.predictions import class_figures
 
+    data = examples.for_model(classifier, found)
     truth, known = checked_labels(classifier, found)
-    guessed = [label_text(name) for name in scored(classifier, examples.for_model(classifier, found))[0]]
+    guessed = [label_text(name) for name in scored(classifier, data)[0]]
     return class_figures(truth, guessed, known)
 
 
