@@ -496,6 +496,7 @@ def test_a_body_that_dawdles_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_ports(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving.listen(0) as taken:
+        assert taken.proto == socket.IPPROTO_TCP  # as asyncio wants it, to send small answers at once
         port = taken.getsockname()[1]
         assert taken.getsockname()[0] == "127.0.0.1"
         with pytest.raises(tl.TreeletError, match=rf"port {port} cannot be listened at \(it is in use\)"):

@@ -61,7 +61,8 @@ def listen(port: int | None = None) -> socket.socket:
         raise ParameterError(f"--port must be from 0 to 65535, got {port}")
     ports = range(PORT, PORT + TRIED) if port is None else [port]
     for number in ports:
-        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # The protocol is named, or asyncio would not switch off that small answers wait for company, 40 ms each.
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name == "posix":  # elsewhere it would let two processes listen at one port
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
