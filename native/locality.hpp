@@ -201,7 +201,7 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         if (match_ == Match::exact) farthest_ = 0;
         if (match_ == Match::position) // beyond, nothing is added
             for (farthest_ = static_cast<Id>(near_.size()) - 1; farthest_ > 0 && near_[farthest_] == 0;) --farthest_;
-        by_place_ = std::min(reach, longest) > farthest_ + 8;
+        by_place_ = std::min(reach, longest) - 8 > farthest_; // which may be the largest number
         if (match_ == Match::position && !(near_.back() == 0)) farthest_ = std::numeric_limits<Id>::max();
     }
 
