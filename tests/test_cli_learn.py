@@ -572,6 +572,9 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
     assert f"{vectors}: the model needs examples of one tree each; there are vectors vector" in fail(
         command, model, vectors
     )
+    report = tmp_path / "report.html"
+    assert "the model needs examples of one tree each" in fail("explain", model, vectors, "-o", report)
+    assert not report.exists()
     succeed("train", file, "-o", model, "--vectors", "1")
     assert "the model needs the column tree; the file has vectors vector" in fail(command, model, vectors)
     assert "the model needs the column vector; the file has trees tree" in fail(command, model, train)

@@ -356,3 +356,11 @@ def test_command(tmp_path: Path) -> None:
     (tmp_path / "none.mrg").write_text("")
     assert "A is empty" in fail("diff", str(tmp_path / "none.mrg"), names[0])
     assert "standard input" in fail("diff", "-", "-")
+
+
+def test_what_has_no_figure_is_null_in_json() -> None:
+    bare = [tl.Tree("a"), tl.Tree("b")]
+    with pytest.warns(tl.errors.TreeletWarning, match="nothing that the kernel sees"):
+        found = tl.diff(bare, bare, permutations=9)
+    assert found.as_json()["vendi"] == [None, None]
+    json.dumps(found.as_json(), allow_nan=False)

@@ -194,6 +194,7 @@ def _report(
     from treelet.learn.persist import card
 
     found = _read(file, reading, labels=True)
+    data = examples.for_model(predictor, found)
     labels: list[Any] | None = None
     queries = None
     if found.labels is not None and any(found.labels):
@@ -202,7 +203,6 @@ def _report(
         else:
             labels = learning.values_of(found)
             queries = learning.queries_of(found, query) if predictor.task == "rank" else None
-    data = examples.for_model(predictor, found)
     made = report(predictor, data, labels, queries=queries, top=top, errors=errors, progress=progress)
     about = card(model)
     source = f"{Path(model).name}, looked at with {len(data):,} examples of {Path(found.file).name}"

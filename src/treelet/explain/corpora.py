@@ -123,7 +123,7 @@ class CorpusDifference:
             "p_value": self.p_value,
             "permutations": self.permutations,
             "compared": list(self.compared),
-            "vendi": list(self.vendi),
+            "vendi": list(self.vendi) if self.vendi_size else [None, None],  # JSON has no NaN
             "vendi_size": self.vendi_size,
             "looked_at": self.looked_at,
             "fragments": [
