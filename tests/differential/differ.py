@@ -37,6 +37,8 @@ class Row:
     cases: int = 0
     largest: float = 0.0
     failures: int = 0
+    aside: bool = False
+    """Whether a check need not go on for this line's sake."""
 
 
 @dataclass
@@ -95,11 +97,12 @@ class Batch:
         close: float = CLOSE,
         *,
         cases: int | None = None,
+        aside: bool = False,
         tell: Callable[[tuple[int, ...]], str] | None = None,
     ) -> None:
         """Values within `close` of each other, in proportion to `size`, by default the expected ones; 0: to the bit."""
         found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
-        row = self.rows.setdefault(what, Row())
+        row = self.rows.setdefault(what, Row(aside=aside))
         if found.shape != expected.shape:
             row.failures += 1
             self.fail(f"{what}: the shape {found.shape} instead of {expected.shape}", tell, ())
@@ -146,10 +149,10 @@ def done(check: Check, seed: int, number: int) -> Batch:
     try:
         check.batch(batch)
     except Failure as failure:
-        batch.rows.setdefault(check.name, Row()).failures += 1
+        batch.rows.setdefault("errors", Row(aside=True)).failures += 1
         batch.told.append(f"{batch.name}\n  {failure}")
     except Exception:
-        batch.rows.setdefault(check.name, Row()).failures += 1
+        batch.rows.setdefault("errors", Row(aside=True)).failures += 1
         batch.told.append(f"{batch.name}\n{traceback.format_exc()}")
     return batch
 
@@ -169,7 +172,7 @@ class Total:
         self.counts.update(batch.counts)
         self.told += batch.told[: max(0, SHOWN - len(self.told))]
         for name, row in batch.rows.items():
-            mine = self.rows.setdefault(name, Row())
+            mine = self.rows.setdefault(name, Row(aside=row.aside))
             mine.cases += row.cases
             mine.largest = max(mine.largest, row.largest)
             mine.failures += row.failures
@@ -177,7 +180,7 @@ class Total:
     @property
     def cases(self) -> int:
         """Of the line that has fewest: a check goes on until each has enough."""
-        return min((row.cases for row in self.rows.values()), default=0)
+        return min((row.cases for row in self.rows.values() if not row.aside), default=0)
 
     @property
     def failures(self) -> int:

@@ -57,7 +57,9 @@ def compare_trees(batch: Batch, what: str, found: list[tuple[str, float]], liste
     names = sorted(name for name, _ in found)
     batch.equal(what, names, sorted(listed), tell=tell)
     if names == sorted(listed):
-        batch.compare(what, [p for _, p in found], [listed[name] for name, _ in found], cases=0, tell=lambda place: tell)
+        batch.compare(
+            what, [p for _, p in found], [listed[name] for name, _ in found], cases=0, tell=lambda place: tell
+        )
     falling = [p for _, p in found]
     batch.equal(what, falling == sorted(falling, reverse=True), True, cases=0, tell=f"out of order; {tell}")
 
@@ -85,7 +87,9 @@ def charts(batch: Batch) -> None:
         compare_trees(batch, "all parses, best first", found, listed, tell)
         k = random.randint(1, max(1, len(every)))
         some = [math.exp(logp) for _, logp in parser.parse(words, k=k)]
-        batch.compare("k best", some, [p for _, p in every[:k]], cases=1, tell=lambda place, tell=tell: f"{tell}; k={k}")
+        batch.compare(
+            "k best", some, [p for _, p in every[:k]], cases=1, tell=lambda place, tell=tell: f"{tell}; k={k}"
+        )
         compare_forest(batch, parser.forest(words), every, tell)
         threshold = random.choice([0.0, random.uniform(0, 4), 8.0])
         least = every[0][1] * math.exp(-threshold) if every else 0.0
@@ -119,7 +123,9 @@ def compare_forest(batch: Batch, forest: tl.Forest, every: list[tuple[tl.Tree, f
         batch.compare("outside", [got[key] for key in expected], list(expected.values()), cases=0, tell=whole)
 
 
-def compare_pruned(batch: Batch, forest: tl.Forest, every: list[tuple[tl.Tree, float]], least: float, tell: str) -> None:
+def compare_pruned(
+    batch: Batch, forest: tl.Forest, every: list[tuple[tl.Tree, float]], least: float, tell: str
+) -> None:
     """What is left has all trees that are good enough, and no edge that is in none of them."""
     good = {str(tree): p for tree, p in every if p >= least}
     found = dict(as_probabilities(forest.trees()))
@@ -141,7 +147,9 @@ def drawn_fairly(batch: Batch, what: str, trees: list[str], listed: dict[str, fl
         far = abs(counts[name] - n * share)
         if n * share > 20 or counts[name] > 20:  # else a count has no normal deviation
             fair = far <= SIGMAS * deviation + 1e-9 * n
-            batch.equal(what, fair, True, cases=0, tell=f"{name}: {counts[name]} of {n}, {n * share:.1f} expected; {tell}")
+            batch.equal(
+                what, fair, True, cases=0, tell=f"{name}: {counts[name]} of {n}, {n * share:.1f} expected; {tell}"
+            )
 
 
 @check("sampling", "trees drawn", "parsers", "shares of all derivations, by counts")
@@ -239,8 +247,17 @@ def taggers(batch: Batch) -> None:
         found = hmm.tag(words, k=k)
         tell = f"bank = {bank}; order={order}, min_count={low}\n  words = {words}, k={k}"
         logs = [logp for _, logp in found]
-        batch.compare("k best tag sequences", logs, possible[:k], 1 + np.abs(possible[:k]), cases=1, tell=lambda place, tell=tell: tell)
+        batch.compare(
+            "k best tag sequences",
+            logs,
+            possible[:k],
+            1 + np.abs(possible[:k]),
+            cases=1,
+            tell=lambda place, tell=tell: tell,
+        )
         own = [every[item.tags] for item, _ in found]
         batch.compare("k best tag sequences", logs, own, 1 + np.abs(own), cases=0, tell=lambda place, tell=tell: tell)
         batch.equal("k best tag sequences", len({item.tags for item, _ in found}), len(found), cases=0, tell=tell)
-        batch.equal("k best tag sequences", logs == sorted(logs, reverse=True), True, cases=0, tell=f"out of order; {tell}")
+        batch.equal(
+            "k best tag sequences", logs == sorted(logs, reverse=True), True, cases=0, tell=f"out of order; {tell}"
+        )

@@ -13,7 +13,10 @@ ALPHABETS = [
     (("A", "B"), ("A", "B", "x")),  # words that are labels, too
     (("S",), ("x",)),  # all are alike
     (("S",), ("S",)),
-    (("é", "e\u0301", "日本", "ß"), ("\U0001f600", "naïve", "ǅ", "\u200d", "Ω")),  # equal to the eye, not in code points
+    (
+        ("é", "e\u0301", "日本", "ß"),
+        ("\U0001f600", "naïve", "ǅ", "\u200d", "Ω"),
+    ),  # equal to the eye, not in code points
     (tuple("ABCDEFGH"), tuple("stuvwxyz")),
 ]
 FEATURES = ("a", "b", "c", "é", 1, 2.5, (1, "a"), None, "1")

@@ -114,6 +114,15 @@ def _renumbered(vectors: Vectors, by: Vectors) -> Any:
     return matrix
 
 
+def together(first: Vectors, second: Vectors) -> Vectors:
+    """The vectors of both, by the names of their features: those that only one of them has are 0 in the other."""
+    from scipy.sparse import csr_array, vstack
+
+    names = tuple(dict.fromkeys((*(first.names or ()), *(second.names or ()))))
+    by = Vectors._of(csr_array((0, len(names))), names)
+    return Vectors._of(vstack([_renumbered(first, by), _renumbered(second, by)], format="csr"), names)
+
+
 def _reordered(vectors: Vectors, by: Vectors) -> Any:
     """A DataFrame's numbers with the columns in another one's order."""
     places = {name: place for place, name in enumerate(vectors.names or ())}

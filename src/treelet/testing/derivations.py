@@ -79,7 +79,9 @@ def transitions(sequences: Sequence[Tagged], order: int) -> Callable[[Sequence[s
     Shares of each order, interpolated: an order weighs as often as it would have foretold a tag best, that one not counted
     (Brants 2000, Fig. 1; of those that tie the longest); and a thousandth is the first's.
     """
-    seen: list[Counter[tuple[str, ...]]] = [Counter() for _ in range(order + 1)]  # of each order: the tags before, the tag
+    seen: list[Counter[tuple[str, ...]]] = [
+        Counter() for _ in range(order + 1)
+    ]  # of each order: the tags before, the tag
     for sequence in sequences:
         chain = [""] * order + list(sequence.tags) + [""]
         for place in range(order, len(chain)):
@@ -115,7 +117,7 @@ def transitions(sequences: Sequence[Tagged], order: int) -> Callable[[Sequence[s
 
 
 def tag_score(hmm: HMM, words: Sequence[str], tags: Sequence[str]) -> float:
-    """log P(words, tags) of a tagger, factor by factor; transitions are the tagger's own."""
+    """Log P(words, tags) of a tagger, factor by factor; transitions are the tagger's own."""
     edge = len(hmm.tags)
     chain = [edge] * hmm.order + [hmm.tags.index(tag) for tag in tags] + [edge]
     total = sum(hmm._log[tuple(chain[i - hmm.order : i + 1])] for i in range(hmm.order, len(chain)))

@@ -11,10 +11,21 @@ from treelet.kernels.base import Matrix, Vector
 
 
 class Passes(NamedTuple):
-    """What a perceptron did: for each comparison, in order, the coefficients of all examples after it; and its updates."""
+    """What a perceptron did.
+
+    Attributes
+    ----------
+    after : list
+        For each comparison, in order, the coefficients of all examples after it.
+    updates : list of (int, int)
+        The correct candidate, and the one that it did not beat.
+    doubtful : list of int
+        Comparisons of two equal scores whose terms cancel: what floating-point numbers leave of them is rounding.
+    """
 
     after: list[list[int]]
     updates: list[tuple[int, int]]
+    doubtful: list[int]
 
     def last(self) -> Vector:
         """The coefficients in the end."""
@@ -33,7 +44,7 @@ def perceptron(
     Values of `K` may be exact numbers (`fractions.Fraction`); of others, scores within `tie` of each other, relatively, are equal.
     """
     n = len(y)
-    coefficients, done = [0] * n, Passes([], [])
+    coefficients, done = [0] * n, Passes([], [], [])
     for order in orders:
         for group in order:
             rows = [row for row in range(n) if qid[row] == group]
@@ -43,6 +54,9 @@ def perceptron(
                 if y[row] == best:
                     continue
                 good, bad = (sum(c * K[x][k] for k, c in enumerate(coefficients) if c) for x in (correct, row))
+                terms = sum(abs(c) * max(abs(K[correct][k]), abs(K[row][k])) for k, c in enumerate(coefficients) if c)
+                if abs(good - bad) <= 1e-14 * terms and max(abs(good), abs(bad)) < 1e-4 * terms:
+                    done.doubtful.append(len(done.after))
                 if not good - bad > tie * max(abs(good), abs(bad)):
                     coefficients = [c + (k == correct) - (k == row) for k, c in enumerate(coefficients)]
                     done.updates.append((correct, row))
@@ -134,4 +148,4 @@ def rank_svm_gap(K: Matrix, pairs: Sequence[tuple[int, int]], coefficients: Vect
     primal = squared / 2 + C * slack
     if found.status:
         return Gap(primal, np.inf, np.inf)
-    return Gap(primal, primal + size * found.fun - squared / 2, 0.0)
+    return Gap(primal, primal + size * found.fun + squared / 2, 0.0)
