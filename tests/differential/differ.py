@@ -109,10 +109,12 @@ class Batch:
             return
         row.cases += expected.size if cases is None else cases
         size = np.abs(expected) if size is None else np.broadcast_to(np.asarray(size, float), expected.shape)
-        apart = np.where(found == expected, 0.0, np.abs(found - expected))  # infinities may be equal
+        with np.errstate(invalid="ignore"):
+            apart = np.where(found == expected, 0.0, np.abs(found - expected))  # infinities may be equal
         share = np.where(apart > 0, apart / np.maximum(size, NOTHING), 0.0)
         row.largest = max(row.largest, float(np.nan_to_num(share, nan=np.inf).max(initial=0)))
-        bad = ~(apart <= close * size + (NOTHING if close else 0))
+        with np.errstate(invalid="ignore"):
+            bad = (found != expected) & ~(apart <= close * size + (NOTHING if close else 0))
         if bad.any():
             row.failures += int(bad.sum())
             place = tuple(int(k) for k in np.argwhere(bad)[0])

@@ -34,7 +34,7 @@ class Bags:
         self.known: dict[Hashable, Vector] = {}  # self-values, by kernel
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Bags, (self.members, self.start)
+        return Bags, (self.members if len(self.members) else [], self.start)  # of no kind, as there is nothing in it
 
     def __len__(self) -> int:
         return len(self.start) - 1
