@@ -70,7 +70,7 @@ def apart(kernel: Any) -> float:
 # --- threads and tiles ----------------------------------------------------------------------------------------------
 
 
-@check("threads", MATRICES, GROUP, "one thread, to the bit", least=30_000)
+@check("threads", MATRICES, GROUP, "one thread, to the bit", least=3_000)
 def threads(batch: Batch) -> None:
     kernel, X, Y = drawn(batch, batch.random.choice([5, 40, 90]), 20)
     K, R, diagonal = kernel(X), kernel(X, Y), kernel.diag(X)
@@ -82,10 +82,10 @@ def threads(batch: Batch) -> None:
     compare(batch, "threads", K, K.T, close=0, cases=0, tell=told(kernel, X, "not symmetric"))
 
 
-@check("tiles", MATRICES, GROUP, "the whole matrix at once", least=10_000)
+@check("tiles", MATRICES, GROUP, "the whole matrix at once", least=400)
 def tiles(batch: Batch) -> None:
     random = batch.random
-    kernel, X, Y = drawn(batch, random.choice([3, 20, 30]), 12)
+    kernel, X, Y = drawn(batch, random.choice([3, 12, 24]), 10)
     K, R, close = kernel(X), kernel(X, Y), apart(kernel)
     own, others = sizes(kernel, X), sizes(kernel, X, Y)
     for memory in (1, random.randint(2, 20_000), random.choice(["20kB", "200kB", "1GiB"])):
@@ -109,7 +109,7 @@ def tiles(batch: Batch) -> None:
         compare(batch, "float32", half, K, np.maximum(own, 1e-37), 2.0**-23, tell=told(kernel, X), aside=True)
 
 
-@check("order of examples", MATRICES, GROUP, "the same values, each in its new place", least=10_000)
+@check("order of examples", MATRICES, GROUP, "the same values, each in its new place", least=2_500)
 def order(batch: Batch) -> None:
     kernel, X, Y = drawn(batch, batch.random.choice([10, 40]), 10)
     places = batch.random.sample(range(len(X)), len(X))
@@ -131,7 +131,7 @@ def order(batch: Batch) -> None:
 # --- files, workers, devices ----------------------------------------------------------------------------------------
 
 
-@check("files", MATRICES, GROUP, "`gram` into memory; a run that was ended, to the bit", least=2_000)
+@check("files", MATRICES, GROUP, "`gram` into memory; a run that was ended, to the bit", least=300)
 def files(batch: Batch) -> None:
     random = batch.random
     kernel, X, _ = drawn(batch, random.choice([6, 40]))
@@ -199,7 +199,7 @@ def close_client() -> None:
         _client.close()
 
 
-@check("Dask workers", MATRICES, GROUP, "threads, to the bit", least=500)
+@check("Dask workers", MATRICES, GROUP, "threads, to the bit", least=300)
 def workers(batch: Batch) -> None:
     kernel, X, Y = drawn(batch, 120, 40)
     with client() as dask:
@@ -209,7 +209,7 @@ def workers(batch: Batch) -> None:
         )
 
 
-@check("device code", MATRICES, GROUP, "the core; device code in its build for the CPU", least=5_000)
+@check("device code", MATRICES, GROUP, "the core; device code in its build for the CPU", least=2_500)
 def devices(batch: Batch) -> None:
     kernel, X, Y = drawn(batch, batch.random.choice([10, 50]), 20)
     budget = batch.random.choice([None, 50_000, 500_000])
@@ -226,7 +226,7 @@ def devices(batch: Batch) -> None:
 # --- learners and parsers -------------------------------------------------------------------------------------------
 
 
-@check("learners and parsers by threads", "decisions and parses", GROUP, "one thread, to the bit", least=20_000)
+@check("learners and parsers by threads", "decisions and parses", GROUP, "one thread, to the bit", least=10_000)
 def by_threads(batch: Batch) -> None:
     random = batch.random
     draw = Structures(random, 8)
