@@ -39,6 +39,8 @@ class Row:
     failures: int = 0
     aside: bool = False
     """Whether a check need not go on for this line's sake."""
+    close: float = 0.0
+    """How far apart values may be, in proportion to their size."""
 
 
 @dataclass
@@ -108,6 +110,7 @@ class Batch:
             self.fail(f"{what}: the shape {found.shape} instead of {expected.shape}", tell, ())
             return
         row.cases += expected.size if cases is None else cases
+        row.close = max(row.close, close)
         size = np.abs(expected) if size is None else np.broadcast_to(np.asarray(size, float), expected.shape)
         with np.errstate(invalid="ignore"):
             apart = np.where(found == expected, 0.0, np.abs(found - expected))  # infinities may be equal
@@ -178,6 +181,7 @@ class Total:
             mine.cases += row.cases
             mine.largest = max(mine.largest, row.largest)
             mine.failures += row.failures
+            mine.close = max(mine.close, row.close)
 
     @property
     def cases(self) -> int:

@@ -143,62 +143,54 @@ def results() -> dict[str, Any]:
     return {"checks": found, "seconds": seconds, "made_by": made}
 
 
-def drawn(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items())
+INTRODUCTION = (
+    "Every kernel, parser and learner beside its slow definition (`treelet.testing`): fragments, derivations and tag sequences listed one by one, plain loops, "
+    "dense systems of equations. Structures and parameters are random, odd ones included: single nodes, chains, equal children, one label for all, words that are labels, Unicode, "
+    "empty sequences, missing examples, collections of 200; kernels of sums, products and wraps two and three deep. Matrices that learners are compared by are the slow definitions', too."
+)
+HOW = (
+    "A difference is told in proportion to the value, or, where terms cancel each other, to the size of these (`treelet.testing.rounding`); of a machine's optimum, to its objective. "
+    "Where nothing is allowed, things are equal, and numbers to the bit. A line without a unit has a further question to the same models, and as many cases as came of that."
+)
+NOT_IN_IT = (
+    "## What is not in it\n\n"
+    "`LinkParser`, whose linkages are another program's; `TreeSketch`, whose vectors are random, and their kernel's in the mean only (`tests/test_sketch.py`); "
+    "the GPU itself, which [a check of its own](gpu-check.md) compares: device code is here in its build for the CPU; and cuts of trees and forests, which are compared with each other in `tests`.\n\n"
+    "Where a perceptron compares two equal scores whose terms cancel each other, floating-point numbers leave rounding to decide, which exact ones do not: such problems are set aside, and counted."
+)
+HEADER = ("what", "cases", "a case is one of the", "largest difference", "allowed", "failures", "beside", "drawn")
+
+
+def line(check: dict[str, Any], number: int, name: str, row: dict[str, Any]) -> tuple[Any, ...]:
+    """A line of the table; the first of a check has what holds for all of them."""
+    counts = ", ".join(f"{count:,} {thing.replace('_', ' ')}" for thing, count in check["counts"].items())
+    unit = "" if row["aside"] else check["unit"]
+    numbers = f"{row['largest']:.1e}" if row["largest"] else "0", f"{row['close']:.0e}" if row["close"] else "none"
+    return (
+        name,
+        f"{row['cases']:,}",
+        unit,
+        *numbers,
+        row["failures"],
+        *((check["slow"], counts) if not number else ("", "")),
+    )
 
 
 def page(found: dict[str, Any]) -> str:
     made, checks = found["made_by"], found["checks"]
     rows = [row for check in checks for row in check["rows"].values()]
     cases, failures = sum(row["cases"] for row in rows), sum(row["failures"] for row in rows)
-    first = {
-        check["rows"][name]["cases"]
-        for check in checks
-        if check["group"] != "independence"
-        for name in [next(iter(check["rows"]))]
-    }
-    parts = [
-        "# Fast against slow",
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {found['seconds'] / 60:.0f} minutes in one thread. Every kernel, parser and learner "
-        "beside its slow definition (`treelet.testing`): fragments, derivations and tag sequences listed one by one, plain loops, dense systems of equations. "
-        "Structures and parameters are random, the odd ones included: single nodes, chains, equal children, one label for all, words that are labels, Unicode, empty sequences, missing examples; "
-        "kernels of sums, products and wraps up to two deep.",
-        f"**{cases:,} cases, {failures} failures.** A difference is a part of the value, or where terms cancel each other, of the size of these "
-        "(`treelet.testing.rounding`). Kernels may be apart by 1e-12, least squares and models by 1e-9; a machine's optimum lies within 1e-4 of its objective. "
-        "What is said to be equal to the bit has no difference at all. `inf` stands for things that were not equal.",
-    ]
+    where = f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {found['seconds'] / 60:.0f} minutes in one thread, seed {checks[0]['seed']}."
+    parts = ["# Fast against slow", where, INTRODUCTION, f"**{cases:,} cases, {failures} failures.** {HOW}"]
     for group in GROUPS:
-        lines = []
-        for check in checks:
-            if check["group"] != group:
-                continue
-            for number, (name, row) in enumerate(check["rows"].items()):
-                last = (check["slow"], drawn(check["counts"])) if number == 0 else ("", "")
-                lines.append(
-                    (
-                        name,
-                        f"{row['cases']:,}",
-                        check["unit"] if number == 0 or not row["aside"] else "",
-                        f"{row['largest']:.1e}",
-                        row["failures"],
-                        *last,
-                    )
-                )
-        header = ("what", "cases", "a case is one of", "largest difference", "failures", "beside", "drawn")
-        parts += [f"## {group[0].upper()}{group[1:]}", report.table(header, lines, right=(1, 3, 4))]
-    parts += [told(first)]
-    return "\n\n".join(parts) + "\n"
-
-
-def told(first: set[int]) -> str:
-    return (
-        "## What is not in it\n\n"
-        "`LinkParser`, whose linkages are another program's; `TreeSketch`, whose vectors are random and equal their kernel in the mean only (`tests/test_sketch.py`); "
-        "the GPU itself, which [a check of its own](gpu-check.md) compares, while the device code here is in its build for the CPU; and cuts of trees and forests, which "
-        "`tests` compare with each other.\n\n"
-        "A perceptron's comparison of two scores whose terms cancel each other is decided by rounding, in the slow loop as in the fast one: such problems are set aside, and counted. "
-        "Lines without a unit are further questions to the same models; they have as many cases as came of it."
-    )
+        lines = [
+            line(check, number, name, row)
+            for check in checks
+            if check["group"] == group
+            for number, (name, row) in enumerate(check["rows"].items())
+        ]
+        parts += [f"## {group[0].upper()}{group[1:]}", report.table(HEADER, lines, right=(1, 3, 4, 5))]
+    return "\n\n".join([*parts, NOT_IN_IT]) + "\n"
 
 
 def main() -> int:
