@@ -115,7 +115,7 @@ class Batch:
         with np.errstate(invalid="ignore"):
             apart = np.where(found == expected, 0.0, np.abs(found - expected))  # infinities may be equal
         share = np.where(apart > 0, apart / np.maximum(size, NOTHING), 0.0)
-        row.largest = max(row.largest, float(np.nan_to_num(share, nan=np.inf).max(initial=0)))
+        row.largest = max(row.largest, float(np.nan_to_num(share, nan=1e300, posinf=1e300).max(initial=0)))
         with np.errstate(invalid="ignore"):
             bad = (found != expected) & ~(apart <= close * size + (NOTHING if close else 0))
         if bad.any():
@@ -131,7 +131,7 @@ class Batch:
         row.cases += cases
         if found != expected:
             row.failures += 1
-            row.largest = np.inf
+            row.largest = 1.0
             self.fail(f"{what}: {found!r:.500} instead of {expected!r:.500}", None, (), tell)
 
     def count(self, **things: int) -> None:

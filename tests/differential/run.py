@@ -2,8 +2,8 @@
 
     python tests/differential/run.py --cases 100000 --only PartialTree --only parsers
 
-What is done is kept in build/differential, check by check, and gone on with by the next call, as long as the code is the same; what is complete and right is not done again, unless its file there is removed. So a run
-may be ended at any time, or cut into parts (--seconds). A failure is told with the kernel, the examples, made as small as can be, and the
+What is done is kept in build/differential, check by check, and gone on with by the next call, as long as the code is the same; so a run
+may be ended at any time, or cut into parts (--seconds). What is complete and right is not done again, unless its file there is removed. A failure is told with the kernel, the examples, made as small as can be, and the
 batch in which it was: --only NAME --batch NUMBER does that one again. --pages FOLDER writes differential.md and differential.json.
 """
 
@@ -78,8 +78,9 @@ def kept(check: Check, seed: int, code: str, cases: int) -> Total:
 
 def keep(check: Check, total: Total, seed: int, code: str, commit: str) -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
+    told = vars(total) | {"rows": {name: asdict(row) for name, row in total.rows.items()}, "counts": dict(total.counts)}
     known = {"check": check.name, "group": check.group, "unit": check.unit, "slow": check.slow, "seed": seed}
-    text = json.dumps(known | {"code": code, "commit": commit} | asdict(total), indent=1)
+    text = json.dumps(known | {"code": code, "commit": commit} | told, indent=1)
     temporary = place(check).with_suffix(".part")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(place(check))
