@@ -125,9 +125,11 @@ class Batch:
                 f"{what}: {found[place]!r} instead of {expected[place]!r}, {share[place]:.2g} of its size", tell, place
             )
 
-    def equal(self, what: str, found: Any, expected: Any, cases: int = 1, tell: str = "") -> None:
+    def equal(
+        self, what: str, found: Any, expected: Any, cases: int = 1, *, aside: bool = False, tell: str = ""
+    ) -> None:
         """Things that are equal or not."""
-        row = self.rows.setdefault(what, Row())
+        row = self.rows.setdefault(what, Row(aside=aside))
         row.cases += cases
         if found != expected:
             row.failures += 1
