@@ -20,7 +20,6 @@ ALPHABETS = [
     (tuple("ABCDEFGH"), tuple("stuvwxyz")),
 ]
 FEATURES = ("a", "b", "c", "é", 1, 2.5, (1, "a"), None, "1")
-SENTENCE = 4
 
 
 class Structures:
@@ -101,8 +100,9 @@ class Structures:
         )
 
     def forest(self) -> Forest | Tree:
-        words = [self.word() for _ in range(self.random.choice([1, 2, 2, 3, 3, SENTENCE]))]
-        trees = [(self.parse(words), self.random.randint(1, 5) / 5) for _ in range(self.random.choice([1, 2, 2, 3]))]
+        lengths, numbers = ([1, 2, 2, 3, 3, 4], [1, 2, 2, 3]) if self.most > 6 else ([1, 2, 3], [1, 2])
+        words = [self.word() for _ in range(self.random.choice(lengths))]
+        trees = [(self.parse(words), self.random.randint(1, 5) / 5) for _ in range(self.random.choice(numbers))]
         if len(trees) == 1 and self.random.random() < 0.3:
             return trees[0][0]
         return Forest.from_trees(trees, packing=self.random.choice(["nodes", "union"]))
