@@ -48,7 +48,8 @@ def chosen(only: list[str]) -> list[Check]:
     known = {*CHECKS, *GROUPS}
     if wrong := [name for name in only if name not in known]:
         sys.exit(f"there is no check {', '.join(wrong)}; there are: {', '.join([*GROUPS, *CHECKS])}")
-    return [check for check in CHECKS.values() if not only or check.name in only or check.group in only]
+    found = [check for check in CHECKS.values() if not only or check.name in only or check.group in only]
+    return sorted(found, key=lambda check: GROUPS.index(check.group))
 
 
 # --- what is kept ---------------------------------------------------------------------------------------------------
