@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG
-from treelet.testing.derivations import derivations, expected_nodes
+from treelet.testing.derivations import derivations, doubled, expected_nodes
 from treelet.testing.strategies import grammars
 
 pytestmark = pytest.mark.filterwarnings("ignore::treelet.parsing.GrammarWarning")
@@ -95,7 +95,7 @@ def test_treebank_grammars_give_back_their_trees(bank, markov, parent):
     grammar = PCFG.from_treebank(bank, markov=markov, parent=parent)
     for tree in bank[:3]:
         words = tree.words()
-        if len(words) > 5 or _doubled(tree):
+        if len(words) > 5 or doubled(tree):
             continue
         forest = grammar.forest(words)
         found = {str(t) for t, _ in forest.kbest(20_000)} if forest.count_trees() <= 20_000 else {str(tree)}
@@ -103,18 +103,6 @@ def test_treebank_grammars_give_back_their_trees(bank, markov, parent):
         # the parser and the forest agree on the best ones
         a, b = grammar.parse(words, k=5), forest.kbest(5)
         assert [logp for _, logp in a] == pytest.approx([math.log(p) for _, p in b], rel=1e-9)
-
-
-def _doubled(tree):
-    """Whether a node lies over one of its own label and span."""
-    stack = [(tree, ())]
-    while stack:
-        node, above = stack.pop()
-        if node.label in above:
-            return True
-        one = len(node.children) == 1
-        stack += [(child, (*above, node.label) if one else ()) for child in node.children if child.children]
-    return False
 
 
 def test_equals_are_in_falling_order_to_the_last_bit():

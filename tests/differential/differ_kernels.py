@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -13,7 +15,7 @@ from differ_structures import Structures
 import treelet as tl
 from treelet.kernels import Constant, Kernel, Product, Sum
 from treelet.structures import WordVectors
-from treelet.testing import definition, recursions
+from treelet.testing import definition, recursions, reference
 from treelet.testing.rounding import size
 
 # --- kernels by chance ----------------------------------------------------------------------------------------------
@@ -306,3 +308,44 @@ def larger_trees(batch: Batch) -> None:
         tell=lambda place: f"kernel = {kernel!r}\n  a, b = {[X[k] for k in pairs[place[0]]]}",
     )
     batch.count(kernels=1, structures=len(X))
+
+
+# --- decays that are hardly there -----------------------------------------------------------------------------------
+
+
+def exact_values(kernel: Any, X: list[Any], Y: list[Any]) -> list[list[Any]]:
+    """Values as fractions: ties are ties."""
+    lam = Fraction(kernel.lam)
+    if isinstance(kernel, tl.Subtree):
+        slow = lambda a, b: reference.subtree(a, b, lam)
+    elif isinstance(kernel, tl.Tagging):
+        slow = lambda a, b: reference.tagging(a, b, lam)
+    else:
+        slow = lambda a, b: reference.subset_tree(a, b, lam, kernel.max_depth, kernel.leaves)
+    return [[Fraction(slow(a, b)) if a is not None and b is not None else Fraction(0) for b in Y] for a in X]
+
+
+@check("smallest decays", "pairs", "kernels", "the definition in exact fractions", least=20_000)
+def smallest_decays(batch: Batch) -> None:
+    """Decays down to 1e-100: values that no float64 holds are normalised all the same."""
+    random = batch.random
+    lam, kind = 10 ** random.uniform(-100, -8), random.choice(["trees", "trees", "tagged"])
+    trees = [tl.Subtree(lam), tl.SubsetTree(lam, random.choice([None, 1, 2]), random.random() < 0.4)]
+    kernel: Any = tl.Tagging(lam) if kind == "tagged" else random.choice(trees)
+    X = [example for example in Structures(random, 8).examples(kind, 8) if example is not None]
+    K, n = exact_values(kernel, X, X), len(X)
+    normal = np.array([[_cosine(K[i][j], K[i][i] * K[j][j]) for j in range(n)] for i in range(n)])
+    lower = np.tril_indices(n)
+    tell = lambda place: f"kernel = {kernel!r}; X = {X}; at {place}"
+    found = kernel.normalized()(X)
+    batch.compare("smallest decays, normalised", found[lower], normal[lower], tell=tell)
+    own = np.diag(found)
+    batch.compare("smallest decays, normalised", own, (own > 0).astype(float), close=0, cases=0, tell=tell)
+    plain = np.array([[float(value) for value in row] for row in K])[lower]
+    there = (plain == 0) | (plain > 1e-280)
+    batch.compare("smallest decays", kernel(X)[lower][there], plain[there], tell=tell)
+    batch.count(kernels=1, structures=n)
+
+
+def _cosine(value: Fraction, squared: Fraction) -> float:
+    return math.sqrt(value * value / squared) if squared else 0.0

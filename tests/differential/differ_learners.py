@@ -7,20 +7,19 @@ one model's value for one example.
 from __future__ import annotations
 
 import warnings
-from fractions import Fraction
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 from differ import Batch, check
-from differ_kernels import made, shown
+from differ_kernels import exact_values, made, shown
 from differ_structures import Structures
 
 import treelet as tl
 from treelet.kernels import Kernel
 from treelet.learn import CompressedModel
 from treelet.learn.ranker import TIE
-from treelet.testing import definition, learning, reference
+from treelet.testing import definition, learning
 from treelet.testing.rounding import size
 
 KINDS = ["trees", "trees", "trees", "tagged", "sequences", "vectors", "rows", "bags of trees"]
@@ -269,18 +268,6 @@ def rank_svm(batch: Batch) -> None:
 
 
 # --- the perceptron -------------------------------------------------------------------------------------------------
-
-
-def exact_values(kernel: Any, X: list[Any], Y: list[Any]) -> list[list[Any]]:
-    """Values as fractions: ties are ties."""
-    lam = Fraction(kernel.lam)
-    if isinstance(kernel, tl.Subtree):
-        slow = lambda a, b: reference.subtree(a, b, lam)
-    elif isinstance(kernel, tl.Tagging):
-        slow = lambda a, b: reference.tagging(a, b, lam)
-    else:
-        slow = lambda a, b: reference.subset_tree(a, b, lam, kernel.max_depth, kernel.leaves)
-    return [[Fraction(slow(a, b)) if a is not None and b is not None else Fraction(0) for b in Y] for a in X]
 
 
 @check("VotedPerceptron", DECISIONS, "learners", "a plain loop in exact numbers, and one in any kernel's")

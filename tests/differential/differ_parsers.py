@@ -15,7 +15,7 @@ from differ_structures import Structures
 
 import treelet as tl
 from treelet.parsing import HMM, PCFG, GrammarWarning
-from treelet.testing.derivations import derivations, expected_nodes, tag_score, transitions
+from treelet.testing.derivations import derivations, doubled, expected_nodes, tag_score, transitions
 
 EVERYTHING = 10**6
 SIGMAS = 6.5
@@ -181,20 +181,6 @@ def sampling(batch: Batch) -> None:
     # Derivations leave out what a sampler must draw: a symbol over itself with one span. Of the others the shares are the same.
     once = [name for name in found if not doubled(tl.Tree.parse(name))]
     drawn_fairly(batch, "trees of a grammar", once, listed, tell)
-
-
-def doubled(tree: tl.Tree) -> bool:
-    """Whether a node lies over one of its own label and span."""
-    stack = [(tree, frozenset([tree.label]))]
-    while stack:
-        node, above = stack.pop()
-        for child in node.children:
-            if child.children:
-                over = above if len(node.children) == 1 else frozenset()
-                if child.label in over:
-                    return True
-                stack.append((child, over | {child.label}))
-    return False
 
 
 @check("grammars of treebanks", "rules", "parsers", "relative frequencies, counted tree by tree")

@@ -42,6 +42,20 @@ def derivations(rules: Rules, start: str, words: Sequence[str]) -> list[tuple[Tr
     return sorted(below(start, 0, len(words), frozenset()), key=lambda pair: -pair[1])
 
 
+def doubled(tree: Tree) -> bool:
+    """Whether a node lies over one of its own label and span: `derivations` leave such trees out."""
+    stack = [(tree, frozenset([tree.label]))]
+    while stack:
+        node, above = stack.pop()
+        for child in node.children:
+            if child.children:
+                over = above if len(node.children) == 1 else frozenset()
+                if child.label in over:
+                    return True
+                stack.append((child, over | {child.label}))
+    return False
+
+
 def expected_nodes(trees: Iterable[tuple[Tree, float]]) -> dict[tuple[str, int, int], float]:
     """How many nodes of each (label, begin, end), words left out, a tree is expected to have."""
     pairs = list(trees)
