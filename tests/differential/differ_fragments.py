@@ -48,8 +48,12 @@ class Model:
         batch.count(models=1, structures=len(self.support))
 
     def trees(self, n: int) -> list[tl.Tree]:
-        """Trees over the labels of the support, some of them changed copies of it."""
-        return [self.draw.tree() for _ in range(n)]
+        """Trees over the labels of the support, most of them changed copies of it."""
+        copied = self.draw.before and self.draw.random.random() < 0.8
+        return [
+            self.draw.changed(self.draw.random.choice(self.draw.before)) if copied else self.draw.tree()
+            for _ in range(n)
+        ]
 
     def tell(self, *more: Any) -> str:
         return f"kernel = {self.kernel!r}, normalised: {self.normalised}; support = {self.support}, alpha = {self.alpha}; {more}"

@@ -265,7 +265,7 @@ def of_wrap(name: str, make: Callable[[Random, str, int], Any], kinds: list[str]
         kind = batch.random.choice(kinds)
         draw = Structures(batch.random, 6)
         kernel = make(batch.random, kind, batch.random.choice([0, 0, 1]))
-        compare(batch, name, kernel, draw.examples(kind, batch.random.choice([4, 8, 10])))
+        compare(batch, name, kernel, draw.examples(kind, batch.random.choice([4, 10, 12])))
 
 
 of_wrap("Sum", summed)

@@ -120,7 +120,7 @@ def strength(random: Random, K: np.ndarray) -> float:
 @check("RLS", DECISIONS, "learners", "`numpy.linalg.solve`; refits, one at a time")
 def rls(batch: Batch) -> None:
     random = batch.random
-    found = problem(batch, random.randint(3, 12), 40)
+    found = problem(batch, random.randint(3, 8), 40)
     K, n = found.K, len(found.train)
     alpha, outputs = strength(random, K), random.choice([1, 1, 2])
     y = batch.numpy.normal(size=(n, outputs))
@@ -152,7 +152,7 @@ def rls(batch: Batch) -> None:
 @check("RankRLS", DECISIONS, "learners", "`numpy.linalg.solve`; refits, one at a time")
 def rank_rls(batch: Batch) -> None:
     random = batch.random
-    found = problem(batch, random.randint(6, 12), 40)
+    found = problem(batch, random.randint(5, 8), 40)
     K, n = found.K, len(found.train)
     y, qid = groups(random, n)
     alpha, weights = strength(random, K), random.choice(["pairs", "groups"])
@@ -188,7 +188,7 @@ def near_optimum(batch: Batch, what: str, gap: learning.Gap, C: float, tell: str
 @check("KernelSVC", DECISIONS, "learners", "duality gap and sums over support examples, on slow values")
 def svc(batch: Batch) -> None:
     random = batch.random
-    found = problem(batch, random.randint(6, 14), 40)
+    found = problem(batch, random.randint(5, 9), 40)
     n, n_classes = len(found.train), random.choice([2, 2, 3])
     labels = [*range(n_classes), *(random.randrange(n_classes) for _ in range(n - n_classes))]
     random.shuffle(labels)
@@ -224,7 +224,7 @@ def svc(batch: Batch) -> None:
 @check("KernelSVR", DECISIONS, "learners", "duality gap and sums over support examples, on slow values")
 def svr(batch: Batch) -> None:
     random = batch.random
-    found = problem(batch, random.randint(4, 14), 40)
+    found = problem(batch, random.randint(4, 8), 40)
     y = batch.numpy.normal(size=len(found.train))
     C, epsilon = 10 ** random.uniform(-1, 2) / np.diag(found.K).mean(), random.choice([0.0, 0.01, 0.1, 0.5])
     with warnings.catch_warnings():
@@ -244,7 +244,7 @@ def svr(batch: Batch) -> None:
 )
 def rank_svm(batch: Batch) -> None:
     random = batch.random
-    found = problem(batch, random.randint(6, 10), 40)
+    found = problem(batch, random.randint(5, 8), 40)
     y, qid = groups(random, len(found.train))
     C, pairs = 10 ** random.uniform(-1, 1.5) / np.diag(found.K).mean(), random.choice(["best", "all"])
     model = tl.RankSVM(found.kernel, C, pairs=pairs, tol=1e-5, max_iter=10_000).fit(found.train, y, qid)
@@ -274,7 +274,7 @@ def rank_svm(batch: Batch) -> None:
 def perceptron(batch: Batch) -> None:
     random = batch.random
     exact = random.random() < 0.5
-    n, m = random.randint(6, 12), 40
+    n, m = random.randint(5, 8), 40
     if exact:
         lam = random.randint(1, 16) / 16
         tree = [tl.Subtree(lam), tl.SubsetTree(lam, random.choice([None, 2]), random.random() < 0.3)]
@@ -289,7 +289,7 @@ def perceptron(batch: Batch) -> None:
         found = problem(batch, n, m)
         K, across, tie = found.K, found.across, TIE
     y, qid = groups(random, n)
-    epochs, seed = random.randint(1, 3), random.choice([None, random.getrandbits(31)])
+    epochs, seed = random.randint(1, 2), random.choice([None, random.getrandbits(31)])
     contests = [q for q in dict.fromkeys(qid) if len(set(y[qid == q])) > 1]
     orders = [contests] * epochs
     if seed is not None:

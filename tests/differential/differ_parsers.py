@@ -71,7 +71,7 @@ def charts(batch: Batch) -> None:
     parser = made(rules)
     batch.count(grammars=1)
     for _ in range(10):
-        words = [random.choice(["x", "y"]) for _ in range(random.choice([1, 2, 2, 3, 3, 4]))]
+        words = [random.choice(["x", "y"]) for _ in range(random.choice([1, 2, 2, 3, 3, 3, 4]))]
         every = derivations(rules, "S", words)
         listed = {str(tree): p for tree, p in every}
         tell = f"rules = {rules}\n  words = {words}"
@@ -228,7 +228,7 @@ def taggers(batch: Batch) -> None:
         tell = f"bank = {bank}; order={order}; after {names}"
         batch.compare("transitions", np.exp(hmm._log[context]), expected, tell=lambda place, tell=tell: tell)
     for _ in range(8):
-        most = 4 if edge <= 3 else 2
+        most = 3 if edge <= 3 else 2
         words = [random.choice([*draw.words, "new", "Ünd"]) for _ in range(random.randint(1, most))]
         k = random.choice([1, 2, 5, 1000])
         every = {tags: tag_score(hmm, words, tags) for tags in product(hmm.tags, repeat=len(words))}

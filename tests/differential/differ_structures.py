@@ -100,7 +100,7 @@ class Structures:
         )
 
     def forest(self) -> Forest | Tree:
-        lengths, numbers = ([1, 2, 2, 3, 3, 4], [1, 2, 2, 3]) if self.most > 6 else ([1, 2, 3], [1, 2])
+        lengths, numbers = ([1, 2, 2, 3, 3], [1, 2, 2, 3]) if self.most > 6 else ([1, 2, 3], [1, 2])
         words = [self.word() for _ in range(self.random.choice(lengths))]
         trees = [(self.parse(words), self.random.randint(1, 5) / 5) for _ in range(self.random.choice(numbers))]
         if len(trees) == 1 and self.random.random() < 0.3:

@@ -65,14 +65,18 @@ def perceptron(
 
 
 def votes(passes: Passes, K: Any, qid: Sequence[Hashable], tie: float = 0.0) -> Vector:
-    """The share of votes of each example, by its values with the training examples: every vector's for the best of a group."""
-    shares = np.zeros(len(qid))
+    """The share of votes of each example, by its values with the training examples: every vector's for the best of a group.
+
+    Scores within `tie` of each other tie, in proportion to the largest that the group has had so far.
+    """
+    shares, largest = np.zeros(len(qid)), dict.fromkeys(qid, 0.0)
     for coefficients in passes.after:
         scores = [sum(c * value for c, value in zip(coefficients, row, strict=True) if c) for row in K]
         for group in dict.fromkeys(qid):
             rows = [row for row in range(len(qid)) if qid[row] == group]
             top = max(scores[row] for row in rows)
-            winners = [row for row in rows if scores[row] >= top - tie * abs(top)]
+            largest[group] = max(largest[group], *(abs(scores[row]) for row in rows))
+            winners = [row for row in rows if scores[row] >= top - tie * largest[group]]
             shares[winners] += 1 / len(winners)
     return shares / len(passes.after)
 
