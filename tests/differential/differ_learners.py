@@ -85,7 +85,7 @@ def spread(model: Any, n: int) -> np.ndarray:
 def groups(random: Random, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Goodness with ties, and groups that are interleaved, of one candidate or several; something can be learnt."""
     while True:
-        qid = np.array([f"q{random.randrange(max(1, n // 3))}" for _ in range(n)])
+        qid = np.array([f"q{random.randrange(max(2, n // 3))}" for _ in range(n)])
         y = np.array([float(random.randint(0, 3)) for _ in range(n)])
         if sum(len(set(y[qid == q])) > 1 for q in set(qid)) >= 2:
             return y, qid
