@@ -146,12 +146,10 @@ def results() -> dict[str, Any]:
     """What all checks have come to."""
     found = [json.loads(place(check).read_text(encoding="utf-8")) for check in CHECKS.values() if place(check).exists()]
     missing = sorted(CHECKS.keys() - {one["check"] for one in found})
-    if missing:
-        sys.exit(f"not done yet: {', '.join(missing)}")
     commits = dict.fromkeys(one["commit"] for one in found)
     made = report.provenance("make differential") | {"commit": ", ".join(commits)}
     seconds = sum(one["seconds"] for one in found)
-    return {"checks": found, "seconds": seconds, "made_by": made}
+    return {"checks": found, "missing": missing, "seconds": seconds, "made_by": made}
 
 
 INTRODUCTION = (
@@ -161,7 +159,7 @@ INTRODUCTION = (
 )
 HOW = (
     "A difference is told in proportion to the value, or, where terms cancel each other, to the size of these (`treelet.testing.rounding`); of a machine's optimum, to its objective. "
-    "Where nothing is allowed, things are equal, and numbers to the bit. A line without a unit has a further question to the same models, and as many cases as came of that."
+    "A check that has fewer than 100,000 cases was ended before: `make differential` goes on with it. Where nothing is allowed, things are equal, and numbers to the bit. A line without a unit has a further question to the same models, and as many cases as came of that."
 )
 NOT_IN_IT = (
     "## What is not in it\n\n"
@@ -203,7 +201,8 @@ def page(found: dict[str, Any]) -> str:
             for number, (name, row) in enumerate(check["rows"].items())
         ]
         parts += [f"## {group[0].upper()}{group[1:]}", report.table(HEADER, lines, right=(1, 3, 4, 5))]
-    return "\n\n".join([*parts, NOT_IN_IT]) + "\n"
+    missing = [f"Not done in this run: {', '.join(found['missing'])}."] if found["missing"] else []
+    return "\n\n".join([*parts, NOT_IN_IT, *missing]) + "\n"
 
 
 def main() -> int:
