@@ -18,7 +18,7 @@ import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -257,6 +257,8 @@ def open_source(
         source = Source(unpacked, str(path), encoding, on_error)
         if unpacked is not stream or opener is not open:
             source.packed = path.stat().st_size
+            if source.packed == 0 and path.is_file():  # of which gzip says that it is whole
+                raise FileError(f"{path}: is empty, and so no packed file; is the file whole?")
         yield source
 
 
@@ -283,41 +285,44 @@ def whole_file(file: PathLike) -> Iterator[Path]:
     Links are followed. What is no regular file (a pipe, a device) stays what it is: the temporary file is poured into it.
     """
     target = Path(file)
-    special = target.exists() and not target.is_file() and not target.is_dir()
-    if not special:  # the shell's >(command) is a link to what has no name
-        target = target.resolve()
-    if target.is_dir():
-        raise FileError(f"{target}: is a folder")
+    with naming(file, target):
+        special = target.exists() and not target.is_file() and not target.is_dir()
+        if not special:  # the shell's >(command) is a link to what has no name
+            target = target.resolve()
+        if target.is_dir():
+            raise FileError(f"{target}: is a folder")
     folder = Path(tempfile.gettempdir()) if special else target.parent
     remove_stale(target, folder)
-    with own_name(target, folder) as temporary:  # known before it is made, so that it always goes away
-        yield from _whole_file(file, target, temporary, special)
-
-
-def _whole_file(file: PathLike, target: Path, temporary: Path, special: bool) -> Iterator[Path]:
-    try:
-        try:
+    with own_name(target, folder) as temporary, naming(file, target, temporary):
+        try:  # the name is known before the file is made, so that it always goes away
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except OSError as error:
-            raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
-        yield temporary
-        if special:
-            with temporary.open("rb") as source, target.open("wb") as sink:
-                shutil.copyfileobj(source, sink)
-            temporary.unlink()
-            return
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(target)
+            yield temporary
+            if special:
+                with temporary.open("rb") as source, target.open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
+                return
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
+            temporary.replace(target)
+        finally:
+            with suppress(OSError):  # it has its name now; or its folder is none
+                temporary.unlink()
+
+
+@contextmanager
+def naming(file: PathLike, *places: Path) -> Iterator[None]:
+    """What the system says of these places while a file is written, or of no place, is an error that names the file."""
+    try:
+        yield
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, FileError) or str(error.filename) not in ("None", str(temporary), str(target)):
+        if isinstance(error, FileError) or not str(error.filename).startswith(("None", *map(str, places))):
             raise  # it was another file
         raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    except RuntimeError as error:  # what pathlib makes of a link that leads to itself
+        if not str(error).startswith("Symlink loop"):
+            raise
+        raise FileError(f"{file}: cannot be written ({error})") from error
 
 
 @contextmanager
@@ -373,10 +378,16 @@ def open_target(file: PathLike | IO[str]) -> Iterator[IO[str]]:
     elif hasattr(file, "write"):
         yield cast("IO[str]", file)
     else:
-        pack = PACKED.get(Path(file).suffix.lower())
         with (
             open_whole(file) as raw,
-            pack(raw, "wb") if pack else raw as out,
+            _packing(raw, Path(file).suffix.lower()) as out,
             io.TextIOWrapper(out, encoding="utf-8", errors="surrogatepass", newline="\n") as stream,
         ):
             yield stream
+
+
+def _packing(raw: IO[bytes], suffix: str) -> IO[bytes]:
+    """What packs what is written, if the name says so; the same bytes each time, where gzip.open writes the time."""
+    if suffix == ".gz":
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="wb", mtime=0))
+    return cast("IO[bytes]", PACKED[suffix](raw, "wb")) if suffix in PACKED else raw

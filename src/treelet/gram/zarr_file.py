@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from treelet.errors import FileError
-from treelet.formats.files import PathLike
+from treelet.formats.files import PathLike, naming
 from treelet.formats.temporary import own_name, remove_stale
 from treelet.gram.manifest import sync_folder
 from treelet.gram.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
@@ -69,8 +69,8 @@ class ZarrFile(MatrixFile):
             dtype=dtype,
             shards=(grid, grid),
             chunks=(min(grid, CHUNK),) * 2,
-            compressors=None,  # values have few bits in common, and reading should cost nothing
-            fill_value=0,
+            compressors=[zarr.codecs.Crc32cCodec()],  # values have few bits in common, but those should be the right ones
+            fill_value=np.nan,  # of a shard that is lost
             attributes={"symmetric": symmetric},
         )
         return cls(path, writing=True)
@@ -83,7 +83,10 @@ class ZarrFile(MatrixFile):
         return side
 
     def read(self, tile: Tile) -> Values:
-        found: Values = np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice])
+        try:
+            found: Values = np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice])
+        except Exception as error:  # Zarr's codecs raise what they like
+            raise FileError(f"{self.path}: cannot be read ({error})") from error
         return found
 
     def write(self, tile: Tile, values: Values) -> None:
@@ -94,9 +97,13 @@ class ZarrFile(MatrixFile):
             ]
             if self._symmetric and rows == columns:
                 part = np.tril(part) + np.tril(part, -1).T
-            self._array[rows.slice, columns.slice] = part
+            self._write(rows, columns, part)
             if self._symmetric and rows != columns:
-                self._array[columns.slice, rows.slice] = part.T
+                self._write(columns, rows, part.T)
+
+    def _write(self, rows: Span, columns: Span, values: Values) -> None:
+        self._file(rows, columns).unlink(missing_ok=True)  # else Zarr would read it first, at an edge, and it may be damaged
+        self._array[rows.slice, columns.slice] = values
 
     def mirror(self, tile: Tile) -> None:
         """Nothing is left to do: `write` has completed both sides of the diagonal."""
@@ -109,7 +116,7 @@ class ZarrFile(MatrixFile):
         for path in files:
             try:
                 number = os.open(path, os.O_RDWR)  # Windows syncs only what may be written
-            except FileNotFoundError:  # nothing but zeros
+            except FileNotFoundError:  # not written yet
                 continue
             try:
                 os.fsync(number)
@@ -151,12 +158,13 @@ class ZarrFile(MatrixFile):
     @staticmethod
     @contextmanager
     def whole(file: PathLike) -> Iterator[Path]:
-        target = Path(file).resolve()
-        if target.exists() and not target.is_dir():
-            raise FileError(f"{file}: is no folder")
-        if not os.access(target.parent, os.W_OK):
-            raise FileError(f"{file}: cannot be written")
-        with own_name(target) as temporary:
+        with naming(file, Path(file)):
+            target = Path(file).resolve()
+            if target.exists() and not target.is_dir():
+                raise FileError(f"{file}: is no folder")
+            if not os.access(target.parent, os.W_OK):
+                raise FileError(f"{file}: cannot be written")
+        with own_name(target) as temporary, naming(file, target, temporary):
             try:
                 yield temporary
                 ZarrFile.replace(temporary, target)
