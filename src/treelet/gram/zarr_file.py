@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,6 +39,14 @@ def _zarr() -> Any:
     return zarr
 
 
+def _undivided(work: Callable[[], Any]) -> Any:
+    """Do it in another thread, if this is the one that interrupts reach: Zarr goes on in the background with what it has begun."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    with ThreadPoolExecutor(1, "treelet zarr") as pool:
+        return pool.submit(work).result()
+
+
 class ZarrFile(MatrixFile):
     """A matrix in a .zarr folder."""
 
@@ -45,7 +56,7 @@ class ZarrFile(MatrixFile):
         zarr = _zarr()
         self.path = path
         try:
-            self._array = zarr.open_array(str(path), mode="r+" if writing else "r")
+            self._array = _undivided(lambda: zarr.open_array(str(path), mode="r+" if writing else "r"))
             if self._array.ndim != 2 or self._array.dtype not in DTYPES:
                 raise ValueError(f"it holds {self._array.dtype} of shape {self._array.shape}")
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -63,7 +74,8 @@ class ZarrFile(MatrixFile):
         size = dtype.itemsize * shape[0] * shape[1]
         if path.parent.exists() and shutil.disk_usage(path.parent).free < size:
             raise FileError(f"{shown}: no room for {size:,} bytes")
-        zarr.create_array(
+        create = partial(
+            zarr.create_array,
             str(path),
             shape=shape,
             dtype=dtype,
@@ -73,6 +85,7 @@ class ZarrFile(MatrixFile):
             fill_value=np.nan,  # of a shard that is lost
             attributes={"symmetric": symmetric},
         )
+        _undivided(create)
         return cls(path, writing=True)
 
     @classmethod
@@ -84,7 +97,9 @@ class ZarrFile(MatrixFile):
 
     def read(self, tile: Tile) -> Values:
         try:
-            found: Values = np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice])
+            found: Values = _undivided(
+                lambda: np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice])
+            )
         except Exception as error:  # Zarr's codecs raise what they like
             raise FileError(f"{self.path}: cannot be read ({error})") from error
         return found
@@ -103,7 +118,7 @@ class ZarrFile(MatrixFile):
 
     def _write(self, rows: Span, columns: Span, values: Values) -> None:
         self._file(rows, columns).unlink(missing_ok=True)  # else Zarr would read it first, at an edge, and it may be damaged
-        self._array[rows.slice, columns.slice] = values
+        _undivided(partial(self._array.__setitem__, (rows.slice, columns.slice), values))
 
     def mirror(self, tile: Tile) -> None:
         """Nothing is left to do: `write` has completed both sides of the diagonal."""
@@ -153,7 +168,7 @@ class ZarrFile(MatrixFile):
 
     @staticmethod
     def opened(path: Path) -> Any:
-        return _zarr().open_array(str(path), mode="r+")
+        return _undivided(lambda: _zarr().open_array(str(path), mode="r+"))
 
     @staticmethod
     @contextmanager
