@@ -29,6 +29,8 @@ def forked(work: Callable[[], int]) -> int:
         status = work()
     except KeyboardInterrupt:
         status = 130
+    except SystemExit:  # told to end when all was over
+        status = 143
     finally:
         os._exit(status)
 
@@ -60,7 +62,7 @@ class Child:
         null = os.open(os.devnull, os.O_RDWR)
         for number, file in enumerate((null, null, self._said.fileno())):
             os.dup2(file, number)
-        sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))  # noqa: SIM115
+        sys.stdout, sys.stderr = (open(number, "w", 1, encoding="utf-8", closefd=False) for number in (1, 2))  # noqa: SIM115
         os.chdir(folder)
         os.environ["TMPDIR"], tempfile.tempdir = str(elsewhere), None
         sys.argv = ["treelet", *words]

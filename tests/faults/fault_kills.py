@@ -165,8 +165,8 @@ def _wrong_words(how: signal.Signals, code: int, said: str, gone: bool) -> str:
         return f"exit code {code}: {said!r}"
     if any(word in said for word in ("Traceback", "terminate called", "Exception ignored", "error")):
         return f"it says {said!r}"
-    last = said.splitlines()[-1:]
-    return f"it says {said!r}" if how is signal.SIGINT and last != ["treelet: interrupted"] else ""
+    last = said.splitlines()[-1:]  # none, where the command had not begun
+    return f"it says {said!r}" if how is signal.SIGINT and last not in ([], ["treelet: interrupted"]) else ""
 
 
 def _wrong_files(writer: Writer, folder: Path, new: Snapshot, before: Snapshot, how: signal.Signals, code: int) -> str:

@@ -12,6 +12,7 @@ from treelet.gram.manifest import Manifest
 from treelet.gram.matrix_file import MatrixFile
 from treelet.gram.plan import Tile
 from treelet.gram.tiles import Values
+from treelet.work import check_room
 
 PATIENCE = 2.0  # seconds of work that may be lost, besides the tiles at hand
 
@@ -50,6 +51,7 @@ class Journal(NoJournal):
         self._thread = threading.Thread(target=self._watch, name="treelet journal", daemon=True)
 
     def __enter__(self) -> Self:
+        check_room(1)
         self._thread.start()
         return self
 

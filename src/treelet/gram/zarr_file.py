@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ from treelet.gram.manifest import sync_folder
 from treelet.gram.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
 from treelet.gram.plan import Span, Tile
 from treelet.gram.tiles import Values
+from treelet.work import check_room
 
 LARGEST = 1024  # rows and columns of a shard, at most
 CHUNK = 256  # of what is read at once, within a shard
@@ -36,15 +37,28 @@ def _zarr() -> Any:
         import zarr
     except ImportError:
         raise FileError("matrices in .zarr folders need the package zarr: pip install 'treelet[zarr]'") from None
+    check_room(2)  # it has threads of its own
     return zarr
+
+
+@lru_cache(1)
+def _apart() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, "treelet zarr")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_apart.cache_clear)  # threads stay behind
 
 
 def _undivided(work: Callable[[], Any]) -> Any:
     """Do it in another thread, if this is the one that interrupts reach: Zarr goes on in the background with what it has begun."""
     if threading.current_thread() is not threading.main_thread():
         return work()
-    with ThreadPoolExecutor(1, "treelet zarr") as pool:
-        return pool.submit(work).result()
+    try:
+        return _apart().submit(work).result()
+    except BaseException:
+        _apart().submit(int).result()  # when it is over
+        raise
 
 
 class ZarrFile(MatrixFile):
