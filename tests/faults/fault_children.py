@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
 
@@ -51,17 +52,21 @@ class Child:
         Where it works, and where its temporary files go.
     memory : int, optional
         Bytes that it may take besides what it has.
+    full : int, optional
+        1 or 2: its standard output, or its standard error, is on a device that is full.
     """
 
-    def __init__(self, words: tuple[str, ...], folder: Path, elsewhere: Path, memory: int | None = None) -> None:
+    def __init__(
+        self, words: tuple[str, ...], folder: Path, elsewhere: Path, memory: int | None = None, full: int | None = None
+    ) -> None:
         self.returncode: int | None = None
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-        self.pid = forked(lambda: self._run(words, folder, elsewhere, memory))
+        self.pid = forked(lambda: self._run(words, folder, elsewhere, memory, full))
 
-    def _run(self, words: tuple[str, ...], folder: Path, elsewhere: Path, memory: int | None) -> int:
+    def _run(self, words: tuple[str, ...], folder: Path, elsewhere: Path, memory: int | None, full: int | None) -> int:
         null = os.open(os.devnull, os.O_RDWR)
         for number, file in enumerate((null, null, self._said.fileno())):
-            os.dup2(file, number)
+            os.dup2(file if number != full else os.open("/dev/full", os.O_WRONLY), number)
         sys.stdout, sys.stderr = (open(number, "w", 1, encoding="utf-8", closefd=False) for number in (1, 2))  # noqa: SIM115
         os.chdir(folder)
         os.environ["TMPDIR"], tempfile.tempdir = str(elsewhere), None
@@ -86,7 +91,8 @@ class Child:
             return 1
         finally:
             signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # the command is over
-            sys.stderr.flush()
+            with suppress(OSError):
+                sys.stderr.flush()
         return 0
 
     def poll(self) -> int | None:
@@ -110,4 +116,3 @@ class Child:
             time.sleep(0.002)
         self._said.seek(0)
         return "", self._said.read()
-

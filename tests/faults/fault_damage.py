@@ -93,7 +93,9 @@ def trials(kept: Kept, number: int, seed: int = 0) -> Iterator[Trial]:
             else:
                 (folder / victim).write_bytes(content)
             found = _used(kept, folder, victim)
-            yield found._replace(wrong=f"{found.wrong} ({victim}, copy {made} of seed {seed})") if found.wrong else found
+            yield (
+                found._replace(wrong=f"{found.wrong} ({victim}, copy {made} of seed {seed})") if found.wrong else found
+            )
 
 
 def _lay(folder: Path, whole: Snapshot) -> None:
@@ -110,7 +112,9 @@ def _used(kept: Kept, folder: Path, victim: str) -> Trial:
         try:
             found = kept.use(folder)
         except TreeletError:
-            return Trial("refused" if victim != "whole" else "wrong", "" if victim != "whole" else "it is refused whole")
+            return Trial(
+                "refused" if victim != "whole" else "wrong", "" if victim != "whole" else "it is refused whole"
+            )
         except Exception as error:
             return Trial("wrong", f"{type(error).__name__}: {error}")
         if not kept.same(found):
@@ -217,14 +221,24 @@ def all_kept(m: Material) -> list[Kept]:
         Kept("a matrix, .npy", whole("K.npy"), lambda f: np.array(whole("K.npy")(f)), is_stored),
         Kept("a matrix, .zarr", whole("K.zarr"), lambda f: np.array(whole("K.zarr")(f)[:]), is_stored),  # type: ignore[index]
         Kept("a matrix, .zarr, read by Zarr", lambda f: tl.gram(KERNEL, trees, out=f / "K.zarr"), opened, is_stored),
-        Kept("a matrix that was begun, .npy", begun("K.npy", NpyFile, 9), lambda f: np.array(whole("K.npy")(f)), is_stored),
+        Kept(
+            "a matrix that was begun, .npy",
+            begun("K.npy", NpyFile, 9),
+            lambda f: np.array(whole("K.npy")(f)),
+            is_stored,
+        ),
         Kept(
             "a matrix that was begun, .zarr",
             begun("K.zarr", ZarrFile, 2),
             lambda f: np.array(whole("K.zarr")(f)[:]),  # type: ignore[index]
             is_stored,
         ),
-        Kept("a matrix that is mirrored", _half_mirrored(trees, options), lambda f: np.array(whole("K.npy")(f)), is_stored),
+        Kept(
+            "a matrix that is mirrored",
+            _half_mirrored(trees, options),
+            lambda f: np.array(whole("K.npy")(f)),
+            is_stored,
+        ),
         Kept("a matrix that grows", lambda folder: _old(few, folder), grown, is_grown),
         Kept(
             "a matrix that was growing",

@@ -101,7 +101,11 @@ def ended(victim: Victim, number: int, seed: int = 0, real: bool = True) -> Iter
             if k % 3 == 2 or k == number - 1:
                 process = _start(victim, folder, elsewhere, real)
                 said = process.communicate(timeout=10 * LAST)[1]
-                wrong = f"exit code {process.returncode}: {said}" if process.returncode else is_new(victim.writer, folder, new)
+                wrong = (
+                    f"exit code {process.returncode}: {said}"
+                    if process.returncode
+                    else is_new(victim.writer, folder, new)
+                )
                 yield Trial("wrong" if wrong else "gone on with", f"after {how.name}: {wrong}" if wrong else "")
                 _lay(victim.writer, folder)
 
@@ -122,7 +126,9 @@ def _lay(writer: Writer, folder: Path) -> None:
     lay_old(writer, folder)
 
 
-def _wait(rng: random.Random, process: subprocess.Popen[str] | Child, folder: Path, lasts: float, watched: bool) -> None:
+def _wait(
+    rng: random.Random, process: subprocess.Popen[str] | Child, folder: Path, lasts: float, watched: bool
+) -> None:
     """Until a random moment of its life; or until a little after it began to write."""
     if not watched:
         time.sleep(rng.uniform(0.0 if isinstance(process, subprocess.Popen) else 0.005, 1.05 * lasts))
@@ -157,7 +163,11 @@ def _wrong_words(how: signal.Signals, code: int, said: str, gone: bool) -> str:
     if gone or code == 0:  # it was done by then
         return f"done, and it says {said!r}" if "Traceback" in said or "terminate" in said else ""
     codes = {signal.SIGKILL: (-9,), signal.SIGTERM: (143, -15), signal.SIGINT: (130,)}[how]
-    if how is signal.SIGINT and "Traceback" in said and "treelet" not in said.partition("Traceback")[2].replace("-m treelet", ""):
+    if (
+        how is signal.SIGINT
+        and "Traceback" in said
+        and "treelet" not in said.partition("Traceback")[2].replace("-m treelet", "")
+    ):
         return ""  # the interpreter was starting, and nothing of ours had begun
     if code == -2 and "Traceback" not in said:
         return ""
@@ -175,7 +185,9 @@ def _wrong_files(writer: Writer, folder: Path, new: Snapshot, before: Snapshot, 
     kept = (writer.output, *writer.beside, *writer.begun)
     loose = {name.partition("/")[0] for name in there} - set(kept)
     allowed = {name for name in loose if (found := LEFT.fullmatch(name)) and found["name"] in kept}
-    allowed |= {name for name in loose for end in (".lock", ".part.json.new", ".json.new") if name == f"{writer.output}{end}"}
+    allowed |= {
+        name for name in loose for end in (".lock", ".part.json.new", ".json.new") if name == f"{writer.output}{end}"
+    }
     earlier = {name.partition("/")[0] for name in before}
     if how is not signal.SIGKILL and code in (130, 143):
         allowed &= earlier
@@ -190,7 +202,11 @@ def _wrong_files(writer: Writer, folder: Path, new: Snapshot, before: Snapshot, 
         bad = [n for n, content in output.items() if content != old.get(n) and content.rstrip()[-1:] not in ends]
         return f"{bad} is not whole" if bad else ""
     if not output and writer.output.endswith(".zarr"):  # a folder is replaced in two steps: the old one waits beside
-        return "" if any(found and found["name"] == writer.output for found in map(LEFT.fullmatch, loose)) else "it is gone"
+        return (
+            ""
+            if any(found and found["name"] == writer.output for found in map(LEFT.fullmatch, loose))
+            else "it is gone"
+        )
     if writer.whole is not None:
         return "" if writer.whole(folder / writer.output) else "it is not whole"
     mine = {name: content for name, content in new.items() if name.partition("/")[0] == writer.output}
@@ -315,3 +331,70 @@ def explorers(m: Material, number: int, seed: int = 0) -> Iterator[Trial]:
                 except OSError as error:
                     wrong = wrong or f"its port is not free: {error}"
             yield Trial("wrong" if wrong else "ended", f"{how.name}: {wrong}" if wrong else "")
+
+
+# --- workers elsewhere ------------------------------------------------------------------------------------------------
+
+CLIENT = """
+import sys
+from distributed import Client
+import treelet as tl
+from treelet.datasets import flights
+with Client(sys.argv[1]) as client:
+    print("ready", file=sys.stderr, flush=True)
+    tl.gram(tl.PartialTree(), flights(400, random_state=5), out=sys.argv[2], resume=True, client=client)
+"""
+
+
+def clusters(number: int, seed: int = 0) -> Iterator[tuple[str, Trial]]:
+    """A Dask cluster of two workers: its clients are killed, and its workers; the matrix is the one that threads compute."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    rng = random.Random(seed)
+    settings = {"distributed.comm.timeouts.connect": "5s", "distributed.deploy.lost-worker-timeout": "10 minutes"}
+    settings["distributed.scheduler.allowed-failures"] = 20
+    with (
+        TemporaryDirectory(prefix="treelet-faults-") as name,
+        dask.config.set(settings),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
+        folder, elsewhere = Path(name) / "here", Path(name) / "tmp"
+        folder.mkdir(), elsewhere.mkdir()
+        wanted = np.array(tl.gram(tl.PartialTree(), bank(400), out=Path(name) / "whole.npy", resume=True, n_jobs=2))
+        path, address = folder / "K.npy", cluster.scheduler_address
+        victim = Victim(Writer("client", "K.npy", lambda folder: None), ("-c", CLIENT, address, str(path)))
+        for k in range(number):
+            process = _start(victim, folder, elsewhere)
+            assert isinstance(process, subprocess.Popen)
+            assert process.stderr is not None
+            process.stderr.readline()
+            time.sleep(rng.uniform(0.0, 0.8))
+            if k % 2:
+                pids = list(client.run(os.getpid, on_error="ignore").values())
+                if pids:
+                    os.kill(rng.choice(pids), signal.SIGKILL)
+                said = process.communicate(timeout=5 * LAST)[1]
+                wrong = f"exit code {process.returncode}: {said}" if process.returncode else ""
+                wrong = wrong or _wrong_matrix(path, wanted)
+                yield "a Dask worker", Trial("wrong" if wrong else "ended", wrong)
+                client.wait_for_workers(2, timeout=LAST)
+            else:
+                gone = process.poll() is not None
+                process.kill()
+                process.communicate()
+                wrong = _wrong_matrix(path, wanted) if path.exists() else ""
+                yield "a Dask client", Trial("wrong" if wrong else "had ended" if gone else "ended", wrong)
+                tl.gram(tl.PartialTree(), bank(400), out=path, resume=True, client=client)
+                wrong = _wrong_matrix(path, wanted)
+                yield "a Dask client", Trial("wrong" if wrong else "gone on with", wrong)
+            for one in folder.iterdir():
+                one.unlink()
+
+
+def _wrong_matrix(path: Path, wanted: Any) -> str:
+    left = {file.name for file in path.parent.iterdir()} - {path.name, f"{path.name}.json", f"{path.name}.lock"}
+    if not np.array_equal(np.load(path), wanted):
+        return "it is another"
+    return f"{sorted(left)} is left" if left - {f"{path.name}.part.json"} else ""

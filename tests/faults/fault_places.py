@@ -126,7 +126,11 @@ def trial(writer: Writer, folder: Path, fault: AbstractContextManager[object], n
         wrong = is_new(writer, at, new)
     else:
         wrong = is_old(writer, before, after)
-    if not wrong and at == folder and (folder / writer.output).is_dir() == (Path(writer.output).suffix in (".zarr", "")):
+    if (
+        not wrong
+        and at == folder
+        and (folder / writer.output).is_dir() == (Path(writer.output).suffix in (".zarr", ""))
+    ):
         again = attempt(writer, folder)
         wrong = f"and then: {again}" if again.outcome != "done" else is_new(writer, folder, new)
     return Trial("wrong", wrong) if wrong else found

@@ -17,7 +17,7 @@ def checksum(values: Values, tile: Tile, symmetric: bool) -> int:
     if symmetric:  # there the mirror image will be, whose last bits may be others
         for row, line in enumerate(values, tile.rows.begin):
             line[max(0, row + 1 - tile.columns.begin) :] = 0
-    return zlib.crc32(np.ascontiguousarray(values))
+    return zlib.crc32(np.ascontiguousarray(values).data)
 
 
 def copied_checksum(matrix: MatrixFile, plan: Plan, memory: int) -> int:
@@ -25,7 +25,7 @@ def copied_checksum(matrix: MatrixFile, plan: Plan, memory: int) -> int:
     size, found = begin_of(plan), 0
     height = max(1, memory // (4 * matrix.dtype.itemsize * max(1, size)))
     for begin in range(0, size, height):
-        found = zlib.crc32(matrix.read(Tile(Span(begin, min(begin + height, size)), Span(0, size))), found)
+        found = zlib.crc32(matrix.read(Tile(Span(begin, min(begin + height, size)), Span(0, size))).data, found)
     return found
 
 
@@ -79,7 +79,9 @@ def _is_image(matrix: MatrixFile, tile: Tile) -> bool:
         there, below = matrix.read(tile), matrix.read(Tile(tile.columns, tile.rows))
     except OSError:
         return False
-    right = np.add.outer(-np.arange(tile.rows.begin, tile.rows.end), np.arange(tile.columns.begin, tile.columns.end)) > 0
+    right = (
+        np.add.outer(-np.arange(tile.rows.begin, tile.rows.end), np.arange(tile.columns.begin, tile.columns.end)) > 0
+    )
     return bool((there.view(f"u{there.itemsize}") == below.T.view(f"u{there.itemsize}"))[right].all())
 
 

@@ -151,7 +151,9 @@ class Manifest:
         }
         data["checksum"] = checksum(data)
         path = self.path(target)
-        new = path.with_name(f"{path.name}.new")  # always the same: there is one writer, and a killed one leaves no others
+        new = path.with_name(
+            f"{path.name}.new"
+        )  # always the same: there is one writer, and a killed one leaves no others
         try:
             with new.open("w", encoding="utf-8") as stream:
                 json.dump(data, stream)

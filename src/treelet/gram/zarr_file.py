@@ -95,7 +95,9 @@ class ZarrFile(MatrixFile):
             dtype=dtype,
             shards=(grid, grid),
             chunks=(min(grid, CHUNK),) * 2,
-            compressors=[zarr.codecs.Crc32cCodec()],  # values have few bits in common, but those should be the right ones
+            compressors=[
+                zarr.codecs.Crc32cCodec()
+            ],  # values have few bits in common, but those should be the right ones
             fill_value=np.nan,  # of a shard that is lost
             attributes={"symmetric": symmetric},
         )
@@ -111,9 +113,7 @@ class ZarrFile(MatrixFile):
 
     def read(self, tile: Tile) -> Values:
         try:
-            found: Values = _undivided(
-                lambda: np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice])
-            )
+            found: Values = _undivided(lambda: np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice]))
         except Exception as error:  # Zarr's codecs raise what they like
             raise FileError(f"{self.path}: cannot be read ({error})") from error
         return found
@@ -131,7 +131,9 @@ class ZarrFile(MatrixFile):
                 self._write(columns, rows, part.T)
 
     def _write(self, rows: Span, columns: Span, values: Values) -> None:
-        self._file(rows, columns).unlink(missing_ok=True)  # else Zarr would read it first, at an edge, and it may be damaged
+        self._file(rows, columns).unlink(
+            missing_ok=True
+        )  # else Zarr would read it first, at an edge, and it may be damaged
         _undivided(partial(self._array.__setitem__, (rows.slice, columns.slice), values))
 
     def mirror(self, tile: Tile) -> None:
