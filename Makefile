@@ -11,7 +11,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
+.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native faults mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -87,6 +87,10 @@ else
 	build/fuzz/native_core -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -timeout=60 -dict=tests/fuzz/brackets.dict \
 		-artifact_prefix=build/fuzz/native-findings/ -print_final_stats=1 build/fuzz/native tests/fuzz/corpus/native
 endif
+
+# Kills, full disks, short memory and damaged files, counted: a quarter of an hour. make faults FAULTS=damage is one part of it (tests/faults/run.py).
+faults: setup
+	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/run.py $(FAULTS)
 
 # Errors planted in the core, one at a time: the tests must notice each.
 mutants: setup

@@ -302,7 +302,7 @@ def _experiment_again(folder: Path) -> object:
     from experiments.running import Kept as Splits
 
     splits = Splits(folder, "faults")
-    for number in RESULTS:
+    for number, result in RESULTS.items():
         if number not in splits.done:
-            splits.add(number, RESULTS[number])
+            splits.add(number, result)
     return splits.done
