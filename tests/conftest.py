@@ -6,11 +6,13 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -82,6 +84,19 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     from treelet import work
 
     monkeypatch.setattr(work, "PATIENCE", 0.0)
+
+
+@pytest.fixture
+def alarm() -> Iterator[None]:
+    """A signal that is heard as Ctrl-C is."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 # --- commands -------------------------------------------------------------------------------------------------------

@@ -365,8 +365,8 @@ def test_nothing_is_said_where_nothing_is_wrong() -> None:
     ],
 )
 def test_where_brackets_go_on(text: str, kept: list[str], places: list[str]) -> None:
+    data = io.BytesIO(text.encode("utf-8", "surrogateescape"))
     with pytest.warns(TreeletWarning) as told:
-        data = io.BytesIO(text.encode("utf-8", "surrogateescape"))
         assert tl.read_trees(data, "brackets", on_error="skip").strings() == kept
     message = str(told[0].message)
     assert message.startswith(f"{len(places)} of {len(places) + len(kept)} ")
