@@ -100,7 +100,7 @@ else
 	@failed=0; for target in $(NATIVE_TARGETS); do \
 		echo "native $$target"; \
 		build/fuzz/native_$$target -max_total_time=$$(( $(FUZZ_SECONDS) / $(words $(NATIVE_TARGETS)) )) -max_len=2000 -timeout=60 \
-			$$(test $$target != core || echo -dict=tests/fuzz/brackets.dict) -artifact_prefix=build/fuzz/native-findings/$$target- \
+			$$(test $$target = core && echo -dict=tests/fuzz/brackets.dict || echo -len_control=0) -artifact_prefix=build/fuzz/native-findings/$$target- \
 			-print_final_stats=1 build/fuzz/native/$$target tests/fuzz/corpus/native-$$target || failed=1; \
 	done; exit $$failed
 endif

@@ -95,7 +95,7 @@ inline std::vector<Numbers> first_and_last(const NodeWeights &trees) { return {s
 
 // The fragments that two examples share are their kernel's value.
 template <class Graph> void add_up(const Graph &graph, double value) {
-    const FoundFragments found = FragmentSearch(graph, 2, 5'000, 200'000, nothing).run();
+    const FoundFragments found = FragmentSearch(graph, 2, 2'000, 50'000, nothing).run();
     if (!found.complete) return;
     double sum = 0;
     for (const FoundFragment &one : found.fragments) sum += one.value;

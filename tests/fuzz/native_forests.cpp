@@ -43,7 +43,7 @@ std::shared_ptr<Grammar> grammar(FuzzedDataProvider &data, bool wild) {
         const Id child = shown(false), head = shown(false);
         unary.push_back({child, none, head, log_probability(data, wild)});
     }
-    for (int i = data.ConsumeIntegralInRange(0, 3); i > 0; --i) g->start.push_back({shown(true), log_probability(data, wild)});
+    for (int i = data.ConsumeIntegralInRange(0, 3); i > 0; --i) g->start.push_back({shown(false), log_probability(data, wild)});
     g->build(std::move(binary), unary, 1000);
     return g;
 }
@@ -52,10 +52,12 @@ Sentence sentence(FuzzedDataProvider &data, const Grammar &g, bool wild) {
     Sentence out;
     for (int n = data.ConsumeIntegralInRange(0, 7); n > 0; --n) {
         out.words.push_back("v" + std::to_string(n % 3));
+        std::set<Id> seen;
         for (int i = data.ConsumeIntegralInRange(0, 3); i > 0; --i) {
             const Id symbol = data.ConsumeIntegralInRange(0, static_cast<int>(g.size()) - 1);
-            if (g.hidden(symbol)) continue;
-            out.symbol.push_back(symbol), out.logp.push_back(log_probability(data, wild));
+            if (g.hidden(symbol) || !seen.insert(symbol).second) continue;
+            out.symbol.push_back(symbol); // a word is itself, which costs nothing
+            out.logp.push_back(symbol < g.first_word ? log_probability(data, wild) : 0);
         }
         out.start.push_back(static_cast<std::int64_t>(out.symbol.size()));
     }

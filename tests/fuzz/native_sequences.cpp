@@ -36,10 +36,10 @@ double tagging(const Letters &a, const Letters &b, double lam) { // a letter: ta
 
 void use_tags(FuzzedDataProvider &data) {
     Store store;
-    std::vector<Letters> examples(data.ConsumeIntegralInRange<std::size_t>(1, 6));
+    std::vector<Letters> examples(data.ConsumeIntegralInRange<std::size_t>(1, 4));
     std::vector<Id> roots;
     for (Letters &one : examples) {
-        one = drawn(data, 12, 9);
+        one = drawn(data, 9, 9);
         if (one.empty()) one.push_back(0);
         Id below = none;
         for (std::size_t i = one.size(); i-- > 0;) {
@@ -84,7 +84,8 @@ double windows(const Letters &f, const Letters &g, int reach, Match match, doubl
 double subsequences(const Letters &f, const Letters &g, int length, double lam) {
     // ways[k][i][j]: subsequences of k features that end at places i and j.
     const std::size_t n = f.size(), m = g.size();
-    std::vector<double> ways(n * m), longer(n * m);
+    std::vector<double> ways(n * m), longer(n * m), decay(n + m, 1);
+    for (std::size_t k = 1; k < n + m; ++k) decay[k] = decay[k - 1] * lam;
     for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = 0; j < m; ++j) ways[i * m + j] = f[i] == g[j] ? lam * lam : 0;
     for (int k = 1; k < length; ++k, ways.swap(longer))
@@ -92,7 +93,7 @@ double subsequences(const Letters &f, const Letters &g, int length, double lam) 
             for (std::size_t j = 0; j < m; ++j) {
                 double sum = 0;
                 for (std::size_t a = 0; a < i && f[i] == g[j]; ++a)
-                    for (std::size_t b = 0; b < j; ++b) sum += ways[a * m + b] * std::pow(lam, static_cast<double>(i - a + j - b));
+                    for (std::size_t b = 0; b < j; ++b) sum += ways[a * m + b] * decay[i - a + j - b];
                 longer[i * m + j] = sum;
             }
     double sum = 0;
@@ -115,14 +116,14 @@ template <class F> Matrix by_definition(const std::vector<Typed> &examples, F f)
 
 void use_features(FuzzedDataProvider &data) {
     Store store;
-    std::vector<Typed> examples(data.ConsumeIntegralInRange<std::size_t>(1, 5));
+    std::vector<Typed> examples(data.ConsumeIntegralInRange<std::size_t>(1, 4));
     std::vector<Id> roots, kids, leaves;
     const Id types[] = {store.add_label("0"), store.add_label("1")};
     for (Typed &example : examples) {
         kids.clear();
         for (int i = data.ConsumeIntegralInRange(1, 2); i > 0; --i) {
             const int type = data.ConsumeIntegralInRange(0, 1);
-            Letters letters = drawn(data, 9, 3);
+            Letters letters = drawn(data, 7, 3);
             if (letters.empty()) letters.push_back(0);
             leaves.clear();
             for (int letter : letters) leaves.push_back(store.add_node(store.add_label("f" + std::to_string(letter)), nullptr, 0));
