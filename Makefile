@@ -11,7 +11,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
+.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native portable mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -88,6 +88,18 @@ else
 		-artifact_prefix=build/fuzz/native-findings/ -print_final_stats=1 build/fuzz/native tests/fuzz/corpus/native
 endif
 
+# The native core as the compilers of other systems read it, without building it: Clang, Clang with the library that macOS has, MinGW-w64 for Windows (all but the bindings:
+# Python's headers for Windows are not at hand). A compiler that is not there is passed over.
+STRICT := -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Inative
+portable: setup
+	@set -e; include="-isystem $$($(BIN)/python -m nanobind --include_dir) -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"; \
+	mkdir -p build && printf '#include "%s"\n' $(filter-out bindings%,$(notdir $(wildcard native/*.hpp))) > build/headers.cpp; \
+	for compiler in "clang++" "clang++ -stdlib=libc++" x86_64-w64-mingw32-g++-posix; do \
+		case $$compiler in *mingw*) sources="build/headers.cpp tests/fuzz/native_core.cpp";; *) sources="native/*.cpp tests/fuzz/native_core.cpp";; esac; \
+		if ! echo '#include <version>' | $$compiler -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then echo "$$compiler: not there"; continue; fi; \
+		for source in $$sources; do $$compiler $(STRICT) $$include $$source; done; echo "$$compiler: no complaint"; \
+	done
+
 # Errors planted in the core, one at a time: the tests must notice each.
 mutants: setup
 	$(BIN)/python tools/mutants.py
@@ -145,13 +157,20 @@ docs: $(VENV)/.stamp-docs
 linkcheck: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -b linkcheck -q -j $(JOBS) -d build/doctrees docs build/linkcheck
 
-# What a release consists of, in dist: the sources, and a wheel that is made of them alone; both as in an environment with nothing else.
+# What a release consists of, in dist: the sources, and wheels that are made of them alone, in environments with nothing else; tried as tools/try_wheel.py says.
+# make dist PYTHONS="python3.11 python3.12 python3.13"
+PYTHONS ?= $(PYTHON)
 dist:
-	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist
-	@build/dist/bin/python -m pip install -q "build>=1.2"
-	build/dist/bin/python -m build --outdir dist .
-	@$(PYTHON) -m venv --clear build/dist && build/dist/bin/python -m pip install -q dist/*.whl
-	build/dist/bin/python tools/smoke.py
+	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist/tools
+	@build/dist/tools/bin/python -m pip install -q "build>=1.2" auditwheel twine
+	build/dist/tools/bin/python -m build -q --sdist --outdir dist .
+	@set -e; for python in $(PYTHONS); do \
+		$$python -m pip wheel -q --no-deps --wheel-dir build/dist/wheel dist/*.tar.gz; \
+		$$python tools/try_wheel.py build/dist/wheel/*.whl build/dist/tried; \
+		mv build/dist/wheel/*.whl dist; \
+	done
+	build/dist/tools/bin/python -m twine check --strict dist/*
+	@for wheel in dist/*.whl; do build/dist/tools/bin/python -m auditwheel show $$wheel; done
 
 # The oldest versions that pyproject.toml allows, on the oldest Python that is at hand.
 QUICK := tests/native tests/test_package.py tests/test_gram.py tests/test_persist.py tests/test_learn.py tests/test_files.py tests/test_cli.py \
