@@ -11,7 +11,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native portable mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
+.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native portable mutants bench reproduce lint audit stubs format docs linkcheck dist minimum newest clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -172,15 +172,22 @@ dist:
 	build/dist/tools/bin/python -m twine check --strict dist/*
 	@for wheel in dist/*.whl; do build/dist/tools/bin/python -m auditwheel show $$wheel; done
 
-# The oldest versions that pyproject.toml allows, on the oldest Python that is at hand.
+# The oldest versions that pyproject.toml allows, of what is needed and of all extras but cuda, on the oldest Python that is at hand: the tests that use them. And the newest
+# versions of the same: what they say will go away, and treelet still calls, is an error.
 QUICK := tests/native tests/test_package.py tests/test_gram.py tests/test_persist.py tests/test_learn.py tests/test_files.py tests/test_cli.py \
-	tests/test_stored.py tests/test_table.py tests/test_draw.py tests/test_markup.py
+	tests/test_stored.py tests/test_table.py tests/test_draw.py tests/test_markup.py tests/test_formats.py tests/test_dask.py tests/test_explorer.py tests/test_widget.py
 minimum:
 	@rm -rf build/minimum && $(PYTHON) -m venv build/minimum/venv
 	@$(PYTHON) tools/minimum.py > build/minimum/oldest.txt
-	build/minimum/venv/bin/python -m pip install -q -r build/minimum/oldest.txt pytest hypothesis pytest-xdist .
+	build/minimum/venv/bin/python -m pip install -q -r build/minimum/oldest.txt pytest hypothesis pytest-xdist httpx .
 	build/minimum/venv/bin/python tools/smoke.py
 	OMP_NUM_THREADS=1 build/minimum/venv/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider $(QUICK)
+
+newest:
+	@rm -rf build/newest && $(PYTHON) -m venv build/newest
+	build/newest/bin/python -m pip install -q --upgrade pytest hypothesis pytest-xdist httpx '.[all]'
+	OMP_NUM_THREADS=1 build/newest/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider \
+		-o "filterwarnings=$$(printf 'error::%s:treelet\n' RuntimeWarning DeprecationWarning PendingDeprecationWarning FutureWarning)" $(QUICK)
 
 clean:
 	rm -rf build dist $(VENV)
