@@ -344,7 +344,7 @@ def test_kernels_without_fragments(kernel: Any) -> None:
 
 def test_what_cannot_be_asked() -> None:
     X = ["(A a)", "(A b)"]
-    with pytest.raises(InputTypeError, match="got RLS, which is neither"):
+    with pytest.raises(InputTypeError, match="got RLS, which is neither: call its fit first"):
         tl.explain(tl.RLS(), X[0])
     with pytest.raises(InputTypeError, match="fitted to a matrix"):
         tl.explain(tl.RLS("precomputed").fit(np.eye(2), [0, 1]), X[0])

@@ -91,6 +91,7 @@ def test_refusals() -> None:
         hmm.tag(["a", "b c"])
 
 
+@pytest.mark.slow
 def test_the_example_runs_quickly(data_dir: Path, tmp_path: Path) -> None:
     first_lines(data_dir, tmp_path, {"conll2000/train.txt.xz": 50_000, "conll2000/test.txt.xz": 6_000})
     run = subprocess.run(
