@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 CORE := $(wildcard native/*.hpp native/*.cpp src/treelet/device/cuda/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 FUZZ_SECONDS ?= 600
+CASES ?= 100000
 JOBS ?= 2
 CLANG := $(shell command -v clang++)
 # Looked at: between processes of one program, Link Grammar's child, our own pictures, a corpus, and what tests.
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native portable mutants bench reproduce lint audit stubs format docs linkcheck dist minimum newest clean
+.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native portable differential mutants bench reproduce lint audit stubs format docs linkcheck dist minimum newest clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -99,6 +100,11 @@ portable: setup
 		if ! echo '#include <version>' | $$compiler -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then echo "$$compiler: not there"; continue; fi; \
 		for source in $$sources; do $$compiler $(STRICT) $$include $$source; done; echo "$$compiler: no complaint"; \
 	done
+
+# Every kernel, parser and learner beside its slow definition: some 40 minutes; ended, it is gone on with. A page is in build/differential.
+differential: setup
+	$(BIN)/python tests/differential/run.py --cases $(CASES)
+	$(BIN)/python tests/differential/run.py --pages build/differential
 
 # Errors planted in the core, one at a time: the tests must notice each.
 mutants: setup
