@@ -12,7 +12,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native differential mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
+.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential mutants bench reproduce lint audit stubs format docs linkcheck dist minimum newest clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -106,6 +106,18 @@ else
 	done; exit $$failed
 endif
 
+# The native core as the compilers of other systems read it, without building it: Clang, Clang with the library that macOS has, MinGW-w64 for Windows (all but the bindings:
+# Python's headers for Windows are not at hand). A compiler that is not there is passed over.
+STRICT := -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Inative
+portable: setup
+	@set -e; include="-isystem $$($(BIN)/python -m nanobind --include_dir) -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"; \
+	mkdir -p build && printf '#include "%s"\n' $(filter-out bindings%,$(notdir $(wildcard native/*.hpp))) > build/headers.cpp; \
+	for compiler in "clang++" "clang++ -stdlib=libc++" x86_64-w64-mingw32-g++-posix; do \
+		case $$compiler in *mingw*) sources="build/headers.cpp tests/fuzz/native_core.cpp";; *) sources="native/*.cpp tests/fuzz/native_core.cpp";; esac; \
+		if ! echo '#include <version>' | $$compiler -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then echo "$$compiler: not there"; continue; fi; \
+		for source in $$sources; do $$compiler $(STRICT) $$include $$source; done; echo "$$compiler: no complaint"; \
+	done
+
 # Every kernel, parser and learner beside its slow definition: some 40 minutes; ended, it is gone on with. A page is in build/differential.
 differential: setup
 	$(BIN)/python tests/differential/run.py --cases $(CASES)
@@ -133,18 +145,21 @@ bench: setup
 reproduce: setup
 	$(BIN)/python -m experiments $(EXPERIMENT) $(if $(EXPERIMENT),--jobs $(JOBS) --out build/results $(OPTIONS))
 
+# The second line: bandit's rules, as ruff has them, so that one tool and one list of exceptions do. Allowed everywhere: assert, random numbers, the import of subprocess (its calls are looked at).
 lint: setup
 	$(BIN)/ruff check .
-	$(BIN)/ruff check --select S --ignore S101,S311,S404 $(KNOWN) src  # bandit's rules
+	$(BIN)/ruff check --select S --ignore S101,S311,S404 $(KNOWN) src
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/* tests/fuzz/*.?pp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # Known holes in what treelet depends on: asks an advisory service, so it is apart from lint.
+# Strict: a package that the service does not know is an error, not left out.
 audit: setup
-	$(BIN)/python -m pip install -q pip-audit
-	$(BIN)/python -m pip_audit --local --skip-editable
+	@$(PYTHON) -m venv build/audit && build/audit/bin/python -m pip install -q pip-audit
+	@$(BIN)/python -m pip freeze --exclude-editable > build/audit/installed.txt
+	build/audit/bin/python -m pip_audit --strict --disable-pip --no-deps -r build/audit/installed.txt
 
 stubs: setup
 	$(BIN)/python -m nanobind.stubgen -m treelet._core -o src/treelet/_core.pyi
@@ -168,23 +183,37 @@ docs: $(VENV)/.stamp-docs
 linkcheck: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -b linkcheck -q -j $(JOBS) -d build/doctrees docs build/linkcheck
 
-# What a release consists of, in dist: the sources, and a wheel that is made of them alone; both as in an environment with nothing else.
+# What a release consists of, in dist: the sources, and wheels that are made of them alone, in environments with nothing else; tried as tools/try_wheel.py says.
+# make dist PYTHONS="python3.11 python3.12 python3.13"
+PYTHONS ?= $(PYTHON)
 dist:
-	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist
-	@build/dist/bin/python -m pip install -q "build>=1.2"
-	build/dist/bin/python -m build --outdir dist .
-	@$(PYTHON) -m venv --clear build/dist && build/dist/bin/python -m pip install -q dist/*.whl
-	build/dist/bin/python tools/smoke.py
+	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist/tools
+	@build/dist/tools/bin/python -m pip install -q "build>=1.2" auditwheel twine
+	build/dist/tools/bin/python -m build -q --sdist --outdir dist .
+	@set -e; for python in $(PYTHONS); do \
+		$$python -m pip wheel -q --no-deps --wheel-dir build/dist/wheel dist/*.tar.gz; \
+		$$python tools/try_wheel.py build/dist/wheel/*.whl build/dist/tried; \
+		mv build/dist/wheel/*.whl dist; \
+	done
+	build/dist/tools/bin/python -m twine check --strict dist/*
+	@for wheel in dist/*.whl; do build/dist/tools/bin/python -m auditwheel show $$wheel; done
 
-# The oldest versions that pyproject.toml allows, on the oldest Python that is at hand.
+# The oldest versions that pyproject.toml allows, of what is needed and of all extras but cuda, on the oldest Python that is at hand: the tests that use them. And the newest
+# versions of the same: what they say will go away, and treelet still calls, is an error.
 QUICK := tests/native tests/test_package.py tests/test_gram.py tests/test_persist.py tests/test_learn.py tests/test_files.py tests/test_cli.py \
-	tests/test_stored.py tests/test_table.py tests/test_draw.py tests/test_markup.py
+	tests/test_stored.py tests/test_table.py tests/test_draw.py tests/test_markup.py tests/test_formats.py tests/test_dask.py tests/test_explorer.py tests/test_widget.py
 minimum:
 	@rm -rf build/minimum && $(PYTHON) -m venv build/minimum/venv
 	@$(PYTHON) tools/minimum.py > build/minimum/oldest.txt
-	build/minimum/venv/bin/python -m pip install -q -r build/minimum/oldest.txt pytest hypothesis pytest-xdist .
+	build/minimum/venv/bin/python -m pip install -q -r build/minimum/oldest.txt pytest hypothesis pytest-xdist httpx .
 	build/minimum/venv/bin/python tools/smoke.py
 	OMP_NUM_THREADS=1 build/minimum/venv/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider $(QUICK)
+
+newest:
+	@rm -rf build/newest && $(PYTHON) -m venv build/newest
+	build/newest/bin/python -m pip install -q --upgrade pytest hypothesis pytest-xdist httpx '.[all]'
+	OMP_NUM_THREADS=1 build/newest/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider \
+		-o "filterwarnings=$$(printf 'error::%s:treelet\n' RuntimeWarning DeprecationWarning PendingDeprecationWarning FutureWarning)" $(QUICK)
 
 clean:
 	rm -rf build dist $(VENV)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import shutil
@@ -108,7 +109,8 @@ def run(*args: object, input: str | bytes | None = None, app: Any = None) -> Any
 
     from treelet.cli.main import app as treelet_app
 
-    return CliRunner().invoke(app or treelet_app, [str(arg) for arg in args], input=input)
+    apart = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}  # click before 8.2
+    return CliRunner(**apart).invoke(app or treelet_app, [str(arg) for arg in args], input=input)
 
 
 def run_experiment(*args: object) -> Any:

@@ -11,6 +11,7 @@
 #include "sketch.hpp"
 #include "subset_tree.hpp"
 #include "subtree.hpp"
+#include <cstring>
 
 using namespace treelet;
 using namespace treelet::fuzz;
