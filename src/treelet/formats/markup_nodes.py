@@ -76,7 +76,7 @@ class MarkupAdapter(Adapter):
         return value_label(str(node.tag)), found
 
     def _attributes_of(self, node: Node) -> Iterator[Node]:
-        for name, value in sorted(node.attrib.items()):  # not by its name: lxml refuses to look for some that HTML may have
+        for name, value in sorted(node.attrib.items()):  # lxml refuses to look for some names of HTML's
             if self._attributes is True or name in self._attributes:  # type: ignore[operator]
                 yield "@" + value_label(name), (value_label(value),)
 
