@@ -213,7 +213,7 @@ NB_MODULE(_core, m) {
     });
 
     m.attr("compiler") = nb::str(__VERSION__);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     m.attr("sanitized") = true;
 #else
     m.attr("sanitized") = false;
@@ -311,6 +311,15 @@ NB_MODULE(_core, m) {
                          const Busy::Guard guard = self.alone();
                          return self.reader.open_at();
                      })
+        .def_prop_ro(
+            "lines",
+            [](SharedReader &self) {
+                const Busy::Guard guard = self.alone();
+                const BracketReader::Lines &lines = self.reader.lines();
+                return std::tuple(lines.alone, lines.around, lines.line, lines.begun);
+            },
+            "Trees in a line from its beginning; trees within which a line begins with '('; the first such line; where its tree "
+            "began.")
         .def("finish",
              [](SharedReader &self) {
                  const Busy::Guard guard = self.alone();

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import warnings
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 import treelet as tl
 from conftest import fail, succeed
-from treelet.errors import FormatError, ParameterError, TreeletWarning
+from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats import FORMATS, Document, Format, Source, read_document, register
 from treelet.formats.files import CHUNK
 from treelet.structures import Treebank
@@ -117,6 +118,36 @@ def test_a_name_counts_where_the_content_does_not_contradict(tmp_path: Path) -> 
     (tmp_path / "x.txt").write_text("(S (A a)\n(S (B b)))\n")
     with pytest.raises(FormatError, match=r"x\.txt:1:1: .*never closed"):
         tl.read_trees(tmp_path / "x.txt")
+
+
+def test_a_tree_that_swallows_the_next_line_is_doubted(tmp_path: Path) -> None:
+    def doubts(text: str, **options: object) -> list[str]:
+        (tmp_path / "x.mrg").write_text(text)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            tl.read_trees(tmp_path / "x.mrg", **options)
+            assert all(warning.filename == __file__ for warning in seen)
+            again = [*tl.iter_trees(tmp_path / "x.mrg", block=2, **options)]
+        assert len(again) >= 1
+        assert len(seen) % 2 == 0
+        return [str(warning.message) for warning in seen[::2]]
+
+    (doubt,) = doubts("(A (B x))\n(A (B x)\n(C (D y)))\n(E (F z))\n")
+    assert re.search(r"x\.mrg:3:1: .* within the tree of line 2, .* is a '\)' missing before it", doubt)
+    (doubt,) = doubts("(A a)\n(A (B x)\n(B y)\n(C (D y)))\n(E (F z))\n")  # counted once
+    assert ":3:1: " in doubt
+    assert len(doubts("(A (B x))\n(A (B x)\n(C (D y)))\n(E (F z))\n(A", on_error="skip")) == 2
+    # Written over several lines on purpose.
+    assert not doubts("(A a)\n(A (B x)\n (C (D y)))\n(E (F z))\n")
+    assert not doubts("(A\n(B x)\n(C (D y)))\n(E (F z))\n(E\n(F z))")
+    assert not doubts("(A\n(B x)\n(C (D y)))\n")
+
+
+def test_a_text_where_a_name_belongs(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileError, match=r"^'\(A \(B x\)\).{1,80}: cannot be opened .*a file's name is needed here: .*StringIO"
+    ):
+        tl.read_trees("(A (B x))\n" * 1000)
 
 
 def test_a_tsv_without_tabs_has_no_labels(tmp_path: Path) -> None:
@@ -360,11 +391,14 @@ def test_nothing_is_said_where_nothing_is_wrong() -> None:
         ("() (S (B b))\n((A a) (B b)) (C c)", ["(S (B b))", "(C c)"], ["1:1", "2:1"]),
         ("(S (A\n( )\n) )\n(S (B b))", ["(S (B b))"], ["2:1"]),  # its own lines are no trees
         ("(S (é ( )) (B b)) (C c)\n(D (", ["(C c)"], ["1:7", "2:1"]),
+        ("\udcbf(A a)é\udcbf (B b) \udcbf\udcbf(C c)", ["(A a)", "(B b)", "(C c)"], ["1:1", "1:6", "1:14"]),
+        ("\udcbf(A (\n(B b)", ["(B b)"], ["1:1", "1:1"]),  # a byte in the place of the character that follows it
     ],
 )
 def test_where_brackets_go_on(text: str, kept: list[str], places: list[str]) -> None:
+    data = io.BytesIO(text.encode("utf-8", "surrogateescape"))
     with pytest.warns(TreeletWarning) as told:
-        assert tl.read_trees(io.StringIO(text), "brackets", on_error="skip").strings() == kept
+        assert tl.read_trees(data, "brackets", on_error="skip").strings() == kept
     message = str(told[0].message)
     assert message.startswith(f"{len(places)} of {len(places) + len(kept)} ")
     assert [part.split(": ")[0] for part in message.split("<stream>:")[1:]] == places
