@@ -17,7 +17,7 @@ from experiments import EXPERIMENTS, report
 from experiments.sources import digest
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
-from treelet.formats.files import naming
+from treelet.formats.temporary import naming
 
 Say = Callable[[str], None]
 

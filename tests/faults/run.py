@@ -172,7 +172,8 @@ def counted(name: str) -> dict[str, Any]:
     for case, outcomes in cases.items():
         print(json.dumps({"part": name, "case": case, "tried": outcomes.total(), **outcomes}), flush=True)
     seconds = {"seconds": time.monotonic() - begin, "cpu_seconds": time.process_time() - cpu}
-    return {"cases": {case: dict(outcomes) for case, outcomes in cases.items()}, "wrong": wrong, **seconds}
+    found = {"cases": {case: dict(outcomes) for case, outcomes in cases.items()}, "wrong": wrong, **seconds}
+    return found | {"commit": report.provenance("make faults")["commit"]}
 
 
 def page(results: dict[str, Any]) -> str:
@@ -193,7 +194,8 @@ def page(results: dict[str, Any]) -> str:
         ]
         rows.append(["all", *(sum(row[k] for row in rows) for k in range(1, len(outcomes) + 3))])
         table = report.table(["", "tried", *outcomes, "lost"], rows, range(1, len(outcomes) + 3))
-        text += [f"## {PARTS[name][1]}", EXPLAINED[name], table]
+        at = f" At commit `{part['commit']}`, {part['seconds']:.0f} s." if part["commit"] != made["commit"] else ""
+        text += [f"## {PARTS[name][1]}", f"{EXPLAINED[name]}{at}", table]
     return "\n\n".join([*text, FOUND]) + "\n"
 
 

@@ -24,7 +24,7 @@ from typing import IO, Any, cast
 
 from treelet.checks import check_one_of, wrong
 from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
-from treelet.formats.temporary import own_name, remove_stale
+from treelet.formats.temporary import naming, own_name, remove_stale
 from treelet.printable import shortened
 
 PathLike = str | os.PathLike[str]
@@ -341,56 +341,6 @@ def whole_file(file: PathLike) -> Iterator[Path]:
         finally:
             with suppress(OSError):  # it has its name now; or its folder is none
                 temporary.unlink()
-
-
-@contextmanager
-def naming(file: PathLike, *places: Path) -> Iterator[None]:
-    """What the system says of these places while a file is written, or of no place, is an error that names the file."""
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, FileError) or not str(error.filename).startswith(("None", *map(str, places))):
-            raise  # it was another file
-        raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
-    except RuntimeError as error:  # what pathlib makes of a link that leads to itself
-        if not str(error).startswith("Symlink loop"):
-            raise
-        raise FileError(f"{file}: cannot be written ({error})") from error
-
-
-@contextmanager
-def locked(target: Path) -> Iterator[None]:
-    """While this is held, no other process writes a file of that name in this way; FileError if one does.
-
-    The lock is a file beside it, which a process that is killed leaves behind, without the lock.
-    """
-    path = target.with_name(f"{target.name}.lock")
-    try:
-        import fcntl
-    except ImportError:  # a system without such locks
-        yield
-        return
-    while True:
-        try:
-            file = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
-        except OSError as error:
-            raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(os.fstat(file), path.stat()):
-                break  # else it went away with whoever had it
-        except BlockingIOError:
-            os.close(file)
-            message = "another process is writing it: wait until it is done, or give another name"
-            raise FileError(f"{target}: {message}") from None
-        except FileNotFoundError:
-            pass
-        os.close(file)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(file)
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from treelet.errors import FileError, KernelOverflowError, TreeletWarning
-from treelet.formats.files import PathLike, locked, naming
+from treelet.formats.files import PathLike
+from treelet.formats.temporary import locked, naming
 from treelet.gram.extending import Old
 from treelet.gram.intact import forget_changes, is_intact
 from treelet.gram.journal import Journal, NoJournal

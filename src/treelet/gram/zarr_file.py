@@ -20,8 +20,8 @@ from typing import Any, Self
 import numpy as np
 
 from treelet.errors import FileError
-from treelet.formats.files import PathLike, naming
-from treelet.formats.temporary import own_name, remove_stale
+from treelet.formats.files import PathLike
+from treelet.formats.temporary import naming, own_name, remove_stale
 from treelet.gram.manifest import sync_folder
 from treelet.gram.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
 from treelet.gram.plan import Span, Tile
