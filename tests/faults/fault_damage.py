@@ -10,10 +10,11 @@ import random
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 from fault_cases import KERNEL, Material, bank
@@ -130,24 +131,19 @@ class _Ended(BaseException):
 
 
 @contextmanager
-def ended_after(kind: type[MatrixFile], tiles: int) -> Iterator[None]:
-    """A run is ended when it has written so many tiles; what is done by then is known to be."""
-    left, write = tiles, kind.write
+def ended_after(kind: type[MatrixFile], tiles: int, method: str = "write") -> Iterator[None]:
+    """A run is ended when it has written, or mirrored, so many tiles; what is done by then is known to be."""
+    left, whole = tiles, getattr(kind, method)
 
-    def ending(self: Any, tile: Any, values: Any) -> None:
+    def ending(self: Any, *arguments: Any) -> None:
         nonlocal left
         if left == 0:
             raise _Ended
         left -= 1
-        write(self, tile, values)
+        whole(self, *arguments)
 
-    kind.write = ending  # type: ignore[method-assign]
-    try:
+    with suppress(_Ended), mock.patch.object(kind, method, ending):
         yield
-    except _Ended:
-        pass
-    finally:
-        kind.write = write  # type: ignore[method-assign]
 
 
 def all_kept(m: Material) -> list[Kept]:
@@ -267,22 +263,8 @@ def _extended(trees: Any, few: Any) -> Any:
 
 def _half_mirrored(trees: Any, options: dict[str, Any]) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        mirror, left = NpyFile.mirror, 4
-
-        def ending(self: Any, tile: Any) -> None:
-            nonlocal left
-            if left == 0:
-                raise _Ended
-            left -= 1
-            mirror(self, tile)
-
-        NpyFile.mirror = ending  # type: ignore[method-assign]
-        try:
+        with ended_after(NpyFile, 4, "mirror"):
             tl.gram(KERNEL, trees, out=folder / "K.npy", **options)
-        except _Ended:
-            pass
-        finally:
-            NpyFile.mirror = mirror  # type: ignore[method-assign]
 
     return make
 
