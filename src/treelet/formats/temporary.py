@@ -53,7 +53,8 @@ def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if isinstance(error, FileError) or not str(error.filename).startswith(("None", *map(str, places))):
+        known = isinstance(error, FileError) or error.errno is None  # not the system's
+        if known or not str(error.filename).startswith(("None", *map(str, places))):
             raise  # it was another file
         raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
     except RuntimeError as error:  # what pathlib makes of a link that leads to itself
