@@ -12,12 +12,12 @@ import uvicorn
 
 from treelet.errors import ParameterError, TreeletError, TreeletWarning
 from treelet.explain.explorer.app import application
+from treelet.explain.explorer.connections import SECONDS, Connection
 from treelet.explain.explorer.desk import Desk
 
 HOST = "127.0.0.1"  # this machine alone
 PORT = 8377
 TRIED = 20  # ports, where none is asked for
-CONNECTIONS = 64
 
 
 def serve(desk: Desk, port: int | None = None, ready: Callable[[str], None] = lambda link: None) -> None:
@@ -36,13 +36,13 @@ def serve(desk: Desk, port: int | None = None, ready: Callable[[str], None] = la
     number = listening.getsockname()[1]
     config = uvicorn.Config(
         application(desk, number),
-        log_level="warning",
+        http=Connection,
+        log_level="error",  # what others send is not worth a line: a page elsewhere could fill the terminal
         access_log=False,
         ws="none",
         lifespan="off",
         server_header=False,
-        limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=5,
+        timeout_keep_alive=int(SECONDS),
         timeout_graceful_shutdown=2,
     )
     warnings.filterwarnings("ignore", category=TreeletWarning)  # the page says what there is to say
