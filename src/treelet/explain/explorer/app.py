@@ -60,7 +60,7 @@ def application(desk: Desk, port: int) -> Starlette:
             LOG.exception("a question could not be answered")
             return refusal(500, f"internal error: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
 
-    return Starlette(
+    made = Starlette(
         routes=[
             Route("/", file, methods=["GET"]),
             Route("/static/{name}", file, methods=["GET"]),
@@ -68,6 +68,8 @@ def application(desk: Desk, port: int) -> Starlette:
         ],
         middleware=[Middleware(Guard, port=port)],
     )
+    made.state.crew = crew
+    return made
 
 
 def told(error: TreeletError) -> dict[str, Any]:

@@ -134,6 +134,11 @@ class Crew:
         self._threads = ThreadPoolExecutor(at_once, "treelet-explorer")
         self._free = asyncio.Semaphore(at_once)
         self._room, self._seconds = waiting, seconds
+        self._closed = False
+
+    def close(self) -> None:
+        """Give up all that is worked on or waits."""
+        self._closed = True
 
     async def do(self, work: Callable[[], Done], gone: Callable[[], Awaitable[bool]]) -> Done:
         """The result of some work. When `gone` says that nobody waits for it any longer, it is given up, begun or not."""
@@ -163,13 +168,17 @@ class Crew:
         """Waits for something, as long as somebody waits for us."""
         try:
             async with asyncio.timeout(self._seconds):
-                if await gone():
-                    raise _nobody()
+                await self._look(gone)
                 while not (await asyncio.wait({future}, timeout=GLANCE))[0]:
-                    if await gone():
-                        raise _nobody()
+                    await self._look(gone)
         except TimeoutError:
             raise RefusedError(503, late) from None
+
+    async def _look(self, gone: Callable[[], Awaitable[bool]]) -> None:
+        if self._closed:
+            raise RefusedError(503, "the server stops")
+        if await gone():
+            raise _nobody()
 
     def _finished(self, done: asyncio.Future[Done]) -> None:
         self._free.release()
