@@ -95,7 +95,7 @@ def test_compare_adds_up(a: tl.Tree, b: tl.Tree, name: str, lam: float, normaliz
     for one in found["fragments"]:
         for nodes, tree in zip(one["places"], found["trees"], strict=True):
             assert nodes
-            assert {tree["labels"][node] for node in nodes} == set(re.findall(r"[^\s()]+", one["tree"]))
+            assert {tree["labels"][node] for node in nodes} == set(re.findall(r"[^\s()]+", one["text"]))
 
 
 def test_compare_honours_every_parameter() -> None:
@@ -408,7 +408,7 @@ def test_hostile_questions_get_one_line(client: TestClient) -> None:
     surrogate = json.dumps({"a": "(S \ud800)", "b": B}).encode()
     assert said(surrogate)
     found = client.post("/ask/compare", json={"a": f"(S {HOSTILE})", "b": f"(S {HOSTILE})"}).json()
-    assert found["fragments"][0]["tree"] == f"(S {HOSTILE})"  # text, and the page shows it as such
+    assert found["fragments"][0]["text"] == f"(S {HOSTILE})"  # text, and the page shows it as such
     large = client.post("/ask/compare", json={"a": f"(S {'x ' * 500_000})", "b": B})
     assert large.status_code == 413
     assert "256 KiB" in large.json()["error"]["message"]

@@ -15,10 +15,8 @@ import treelet as tl
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
-import uvicorn
-
 from treelet.cli.explore import embedded
-from treelet.explain.explorer import Desk, application, serving
+from treelet.explain.explorer import Desk, serving
 from treelet.explain.explorer.desk import Judge
 
 HOSTILE = "<img/src=x/onerror=window.hurt=1>"
@@ -41,8 +39,7 @@ def explorer() -> Iterator[str]:
     model = tl.KernelSVC(tl.SubsetTree(lam=0.4).normalized()).fit(QUESTIONS, ["human"] * 4 + ["place"] * 4)
     listening = serving.listen(0)
     port = listening.getsockname()[1]
-    app = application(Desk(embedded(), Judge(model, "questions.treelet")), port)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", lifespan="off"))
+    server = serving.server_of(Desk(embedded(), Judge(model, "questions.treelet")), listening)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     yield f"http://127.0.0.1:{port}/"
@@ -103,8 +100,8 @@ def test_the_number_and_the_colours_follow_the_slider(page: Any, explorer: str, 
 def test_a_fragment_lights_up_in_both_trees_and_stays_when_chosen(page: Any, explorer: str) -> None:
     lit = "() => [...document.querySelectorAll('.stage')].map((stage) => [...stage.querySelectorAll('g.treelet-lit text:first-of-type')].map((one) => one.textContent))"
     page.goto(explorer + "#trees?" + urlencode({"trees.a": A, "trees.b": B}))
-    page.wait_for_selector(".fragment")
-    row = page.locator(".fragment", has_text="(D the)").first
+    page.wait_for_selector(".treelet-fragment")
+    row = page.locator(".treelet-fragment", has_text="(D the)").first
     row.hover()
     assert page.evaluate(lit) == [["D", "the"], ["D", "the"]]
     page.mouse.move(5, 5)
@@ -115,7 +112,7 @@ def test_a_fragment_lights_up_in_both_trees_and_stays_when_chosen(page: Any, exp
     assert page.evaluate(lit) == [["D", "the"], ["D", "the"]]
     page.wait_for_function("() => location.hash.includes('trees.light')")
     page.reload()
-    page.wait_for_selector(".fragment[aria-pressed=true]")
+    page.wait_for_selector(".treelet-fragment[aria-pressed=true]")
     assert page.evaluate(lit) == [["D", "the"], ["D", "the"]]
 
 
@@ -161,8 +158,8 @@ def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
     assert HOSTILE[:20] in page.inner_text("main > section > .error")
     page.goto(explorer + "#trees?" + urlencode({"trees.a": hurt, "trees.b": hurt}))
     page.reload()
-    page.wait_for_selector(".fragment")
-    assert HOSTILE in page.inner_text(".fragments")
+    page.wait_for_selector(".treelet-fragment")
+    assert HOSTILE in page.inner_text(".treelet-fragments")
     page.goto(explorer + f"#sentence?sentence.words={quote('show me ' + HOSTILE)}")
     page.wait_for_selector(".parse .pick")
     page.goto(explorer + "#model?" + urlencode({"model.tree": hurt, "model.was": hurt}))
@@ -178,7 +175,7 @@ def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
 
 def test_a_sentence_is_parsed_ranked_and_explained(page: Any, explorer: str) -> None:
     page.goto(explorer + "#sentence")
-    page.wait_for_selector(".fragment")
+    page.wait_for_selector(".treelet-fragment")
     assert page.locator(".parse:not(.head)").count() == 10
     assert page.locator(".pick[aria-pressed=true]").count() == 2
     page.locator(".parse", has_text="2").nth(1).locator(".pick").first.click()
@@ -217,7 +214,7 @@ def test_a_model_follows_the_edits_of_a_tree(page: Any, explorer: str) -> None:
 
 def test_it_fits_a_phone_and_is_used_by_keys(page: Any, explorer: str) -> None:
     page.set_viewport_size({"width": 375, "height": 700})
-    for view, there in (("trees", ".fragment"), ("sentence", ".fragment"), ("model", ".score")):
+    for view, there in (("trees", ".treelet-fragment"), ("sentence", ".treelet-fragment"), ("model", ".score")):
         page.goto(f"{explorer}#{view}")
         page.reload()
         page.wait_for_selector(there)

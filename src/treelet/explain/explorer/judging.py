@@ -46,7 +46,7 @@ def judge(desk: Desk, question: Question) -> dict[str, Any]:
         "complete": told.complete,
         "others": [{"kernel": repr(other.kernel), "share": other.share} for other in told.others],
         "fragments": [
-            {"tree": str(part.tree), "share": part.share, "places": lights.of(part.tree, part.kernel)}
+            {"text": str(part.tree), "share": part.share, "places": lights.of(part.tree, part.kernel)}
             for part in told.fragments
         ],
         "tree": picture(tree, heat=heat_of(told.heat)),
