@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.checks import is_integer, wrong
 from treelet.errors import KernelOverflowError
 from treelet.explain.growing import fragments
 from treelet.explain.sides import Side
@@ -119,11 +120,15 @@ class HashedCounter:
         found: NDArray[np.int32] = self._native.columns(store, np.ascontiguousarray(roots))
         return found
 
-    def named(self, columns: Iterable[int], bank: Treebank) -> dict[int, list[Tree]]:
+    def named(self, columns: int | Iterable[int], bank: Treebank) -> dict[int, list[Tree]]:
         """The fragments of some columns, of those that weigh most in some trees."""
+        wanted: list[Any] = [columns] if np.isscalar(columns) else list(columns)  # type: ignore[arg-type]
+        for column in wanted:
+            if not is_integer(column, 0, self._columns - 1):
+                raise wrong("columns", f"ints from 0 to {self._columns - 1}", column)
         side = Side.of(bank.weights())
         listed = [one.tree for one in fragments(self._kernel, bank.columns.store, (side,), LOOKED_AT).fragments]
-        found: dict[int, list[Tree]] = {column: [] for column in columns}
+        found: dict[int, list[Tree]] = {int(column): [] for column in wanted}
         if listed:
             for tree, column in zip(listed, self.columns(Treebank(listed)).tolist(), strict=True):
                 if column in found and self._counts(tree):

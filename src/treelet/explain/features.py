@@ -38,6 +38,8 @@ from treelet.learn.summands import Roots
 from treelet.structures import Tree, Treebank
 from treelet.work import count_threads
 
+NOTHING = "FragmentFeatures finds no fragment with a weight other than 0: there are no columns, and nothing can be learnt on them"
+
 
 @register
 class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -197,6 +199,8 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         self.kernel_, self.exact_ = kernel, chosen.exact
         self.fragments_ = Treebank(chosen.trees).compact()
         self.part_ = np.array(chosen.parts, np.int64)
+        if not chosen.trees:
+            warnings.warn(NOTHING, TreeletWarning, stacklevel=4)
         self._counters: Any = None
 
     def transform(self, X: Any) -> Rows:
@@ -272,9 +276,8 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         """
         if self.n_features is None:
             raise ParameterError("names_of is for hashed columns; get_feature_names_out names these")
-        wanted = [int(c) for c in np.atleast_1d(np.asarray(columns if np.isscalar(columns) else list(columns)))]  # type: ignore[arg-type]
         counter, inner, _ = self._hashed()
-        return counter.named(wanted, inner.coerce(trees))
+        return counter.named(columns, inner.coerce(trees))
 
     # --- the machine --------------------------------------------------------------------------------------------
 
