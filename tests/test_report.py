@@ -37,7 +37,7 @@ TWISTED = ["place", *LABELS[1:-1], "human"]  # two labels that the model cannot 
 class Page(HTMLParser):
     """Checks that tags are closed in order; keeps the text outside of scripts and styles, and the tags."""
 
-    VOID = ("meta", "br", "path", "rect", "circle")
+    VOID = ("meta", "br", "path", "rect", "circle", "img")
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -353,7 +353,8 @@ def test_hostile_labels_stay_text_and_bearable(name: str) -> None:
     label = HOSTILE[name]
     trees = [f"(S ({label} {label}) (B b))", "(S (A a) (B b))", "(S (C c) (B b))"]
     model = tl.KernelSVC(tl.SubsetTree()).fit(trees, ["x", "y", label])
-    text = report_page(report(model, trees, ["y", "y", label], name=f"{label[:50]}.treelet"))
+    found = report(model, trees, ["y", "y", label])
+    text = report_page(found, title=label, source=label, card={"kernel": label}, command=label)
     page = Page(text)
     assert not page.open
     kinds = [names.get("type") for tag, names in page.tags if tag == "script"]
