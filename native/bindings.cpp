@@ -311,6 +311,15 @@ NB_MODULE(_core, m) {
                          const Busy::Guard guard = self.alone();
                          return self.reader.open_at();
                      })
+        .def_prop_ro(
+            "lines",
+            [](SharedReader &self) {
+                const Busy::Guard guard = self.alone();
+                const BracketReader::Lines &lines = self.reader.lines();
+                return std::tuple(lines.alone, lines.around, lines.line, lines.begun);
+            },
+            "Trees in a line from its beginning; trees within which a line begins with '('; the first such line; where its tree "
+            "began.")
         .def("finish",
              [](SharedReader &self) {
                  const Busy::Guard guard = self.alone();

@@ -37,7 +37,10 @@ class BracketReader {
                 column_ += count_characters(start, p);
                 if (p == end || !token_.empty()) {
                     token_.append(start, p); // may go on in the next chunk
-                    if (p == end) return bytes.size();
+                    if (p == end) {
+                        if (std::find(start, p, '\0') != p) finish_token(token_); // no text: nothing more of it is taken
+                        return bytes.size();
+                    }
                     finish_token(token_);
                     token_.clear();
                 } else {
@@ -50,6 +53,7 @@ class BracketReader {
                 token_.clear();
             }
             if (c == '(') {
+                if (column_ == 1 && !frames_.empty()) found_within();
                 frames_.push_back({none, kids_.size(), {line_, column_}, false, false});
             } else if (c == ')') {
                 close();
@@ -83,6 +87,13 @@ class BracketReader {
         return frames_.empty() ? std::pair<std::int64_t, std::int64_t>{0, 0}
                                : std::pair{frames_.front().at.line, frames_.front().at.column};
     }
+
+    // Trees that stand in a line from its beginning; trees within which a line begins with '('; the first such line, and where its
+    // tree began.
+    struct Lines {
+        std::int64_t alone = 0, around = 0, line = 0, begun = 0;
+    };
+    const Lines &lines() const { return lines_; }
 
     // After an error: forget what is open, and all trees but the first so many. What they are made of stays in the store.
     void abandon(std::size_t trees) {
@@ -207,13 +218,23 @@ class BracketReader {
                                  : "a node without a label inside a tree: write the label right after '('");
         }
         kids_.resize(frame.first_kid);
-        if (frames_.empty())
+        if (frames_.empty()) {
             roots_.push_back(node);
-        else
+            lines_.alone += frame.at.line == line_ && frame.at.column == 1;
+        } else
             kids_.push_back(node);
     }
 
+    void found_within() {
+        const std::int64_t begun = frames_.front().at.line;
+        if (begun == counted_) return;
+        counted_ = begun;
+        if (lines_.around++ == 0) lines_.line = line_, lines_.begun = begun;
+    }
+
     BracketOptions options_;
+    Lines lines_;
+    std::int64_t counted_ = 0; // the line where the last of `around` began
     Store store_;
     std::vector<Id> roots_, kids_;
     std::vector<Frame> frames_;

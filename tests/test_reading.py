@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import warnings
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 import treelet as tl
 from conftest import fail, succeed
-from treelet.errors import FormatError, ParameterError, TreeletWarning
+from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats import FORMATS, Document, Format, Source, read_document, register
 from treelet.formats.files import CHUNK
 from treelet.structures import Treebank
@@ -117,6 +118,36 @@ def test_a_name_counts_where_the_content_does_not_contradict(tmp_path: Path) -> 
     (tmp_path / "x.txt").write_text("(S (A a)\n(S (B b)))\n")
     with pytest.raises(FormatError, match=r"x\.txt:1:1: .*never closed"):
         tl.read_trees(tmp_path / "x.txt")
+
+
+def test_a_tree_that_swallows_the_next_line_is_doubted(tmp_path: Path) -> None:
+    def doubts(text: str, **options: object) -> list[str]:
+        (tmp_path / "x.mrg").write_text(text)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            tl.read_trees(tmp_path / "x.mrg", **options)
+            assert all(warning.filename == __file__ for warning in seen)
+            again = [*tl.iter_trees(tmp_path / "x.mrg", block=2, **options)]
+        assert len(again) >= 1
+        assert len(seen) % 2 == 0
+        return [str(warning.message) for warning in seen[::2]]
+
+    (doubt,) = doubts("(A (B x))\n(A (B x)\n(C (D y)))\n(E (F z))\n")
+    assert re.search(r"x\.mrg:3:1: .* within the tree of line 2, .* is a '\)' missing before it", doubt)
+    (doubt,) = doubts("(A a)\n(A (B x)\n(B y)\n(C (D y)))\n(E (F z))\n")  # counted once
+    assert ":3:1: " in doubt
+    assert len(doubts("(A (B x))\n(A (B x)\n(C (D y)))\n(E (F z))\n(A", on_error="skip")) == 2
+    # Written over several lines on purpose.
+    assert not doubts("(A a)\n(A (B x)\n (C (D y)))\n(E (F z))\n")
+    assert not doubts("(A\n(B x)\n(C (D y)))\n(E (F z))\n(E\n(F z))")
+    assert not doubts("(A\n(B x)\n(C (D y)))\n")
+
+
+def test_a_text_where_a_name_belongs(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileError, match=r"^'\(A \(B x\)\).{1,80}: cannot be opened .*a file's name is needed here: .*StringIO"
+    ):
+        tl.read_trees("(A (B x))\n" * 1000)
 
 
 def test_a_tsv_without_tabs_has_no_labels(tmp_path: Path) -> None:

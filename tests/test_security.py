@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import treelet as tl
-from treelet.errors import FileError
+from conftest import fail, succeed
+from treelet.errors import FileError, FormatError
 from treelet.formats import files
 
 SOURCE = Path(tl.__file__).parent
@@ -75,6 +76,23 @@ def test_packed_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv("TREELET_UNPACKED", str(1 << 22))
         assert len(tl.read_trees(bomb)) == 1 << 19
         monkeypatch.delenv("TREELET_UNPACKED")
+
+
+def test_a_bomb_through_a_pipe_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_UNPACKED", 1 << 20)
+    bomb = gzip.compress(b"(A a)\n" * (1 << 19))
+    assert "bytes unpack to more than" in fail("gram", "-", "-o", "-", input=bomb)
+    trees = gzip.compress("".join(f"(A (B w{n * n}))\n" for n in range(70_000)).encode())  # no bomb: 4 times as many
+    assert succeed("convert", "-", "-", "--to", "brackets", input=trees).output.count("(B w") == 70_000
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without an end here")
+def test_no_text_is_refused_before_it_has_filled_the_memory() -> None:
+    for read in (tl.read_trees, tl.read_examples, tl.read_tagged, tl.read_forests):
+        with pytest.raises(FormatError, match="a NUL byte: this is no text file"):
+            read("/dev/zero")
+    with pytest.raises(FileError, match="this is no treelet model"):
+        tl.load("/dev/zero")
 
 
 def test_what_is_packed_as_texts_are_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

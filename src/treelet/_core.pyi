@@ -119,6 +119,12 @@ class BracketReader:
     @property
     def open_at(self) -> tuple[int, int]: ...
 
+    @property
+    def lines(self) -> tuple[int, int, int, int]:
+        """
+        Trees in a line from its beginning; trees within which a line begins with '('; the first such line; where its tree began.
+        """
+
     def finish(self) -> None: ...
 
     @property

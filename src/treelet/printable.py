@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+WIDTH = 60  # characters of a text in a message
 JOINERS = "\u200c\u200d"  # between letters of some scripts
 
 
@@ -17,3 +18,10 @@ def printable(text: str, keep: str = "") -> str:
         letter if letter.isprintable() or letter in JOINERS or letter in keep else ascii(letter)[1:-1]
         for letter in text
     )
+
+
+def shortened(text: object) -> str:
+    """A text for a message: quoted, and not all of it if it is long."""
+    if isinstance(text, (str, bytes)):
+        return repr(text) if len(text) <= WIDTH else repr(text[: WIDTH - 3]) + "..."
+    return f"a {type(text).__name__}"

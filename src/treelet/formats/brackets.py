@@ -73,6 +73,7 @@ class Reader:
         """All trees of a source, so many at a time; what is wrong in it is an error, or left out."""
         if source.on_error != "raise":
             self._feed_what_is_right(source)
+            self._doubt_lines(source)
             yield from in_blocks(self.result(), size)
             return
         first = True
@@ -86,6 +87,7 @@ class Reader:
                     first = False
         with source.item():
             self._finish_tree()
+        self._doubt_lines(source)
         if first or self._native.trees:
             yield self.result()
 
@@ -106,6 +108,20 @@ class Reader:
                     at = text.after(text.offset(*start))
                     self._native.abandon(self._native.trees)
                     raise
+
+    def _doubt_lines(self, source: Source) -> None:
+        """Say where a tree seems to have swallowed the next one, among trees that have a line each.
+
+        A ')' forgotten in one line and one too many in another: the brackets are right, the trees are not.
+        """
+        alone, around, line, begun = self._native.lines
+        if 0 < around < alone:
+            source.doubt(
+                f"this line begins with '(' within the tree of line {begun}, where other trees have a line each: is a ')' "
+                "missing before it? If not, a blank before the '(' says so",
+                line,
+                1,
+            )
 
     @property
     def trees(self) -> int:

@@ -25,6 +25,7 @@ from typing import IO, Any, cast
 from treelet.checks import check_one_of, wrong
 from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
 from treelet.formats.temporary import own_name, remove_stale
+from treelet.printable import shortened
 
 PathLike = str | os.PathLike[str]
 BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: on Windows, bytes are else taken for text
@@ -83,6 +84,7 @@ class Source:
         check_one_of("on_error", on_error, ON_ERROR)
         self.stream, self.name, self.on_error = stream, name, on_error
         self._wrong: list[FormatError] = []  # the first few
+        self._doubts: list[str] = []
         self.left_out = 0
         self._item = Item(self)
         try:
@@ -92,8 +94,8 @@ class Source:
             raise wrong("encoding", "a text encoding", encoding) from None
         self.decoded = decoded or self.encoding != "utf-8"
         """Whether the text is UTF-8 whatever it says of itself, since it was text before or its encoding was named."""
-        self.packed: int | None = None
-        """Bytes of the file that is unpacked here, where that is known."""
+        self.packed: Callable[[], int] | None = None
+        """The bytes of what is unpacked here: of the file, or as many as have come through a pipe."""
         self._held: list[bytes] = []  # what was looked at and not yet taken
         self._rest = self._raw_chunks()
 
@@ -115,6 +117,8 @@ class Source:
         for chunk in self.chunks():
             first, *others = chunk.split(b"\n")
             rest.append(first)
+            if len(rest) > 1 and b"\0" in first:  # a line of megabytes: it may well have no end
+                raise self.error("a NUL byte: this is no text file")
             for other in others:
                 yield b"".join(rest).removesuffix(b"\r")
                 rest = [other]
@@ -168,8 +172,14 @@ class Source:
         if len(self._wrong) < SHOWN:
             self._wrong.append(error)
 
+    def doubt(self, message: str, line: int | None = None, column: int | None = None) -> None:
+        """What is allowed, and yet hardly meant: a warning, when all is read."""
+        self._doubts.append(str(self.error(message, line, column)))
+
     def told(self, kept: int, what: str) -> None:
-        """Warn of what was left out, beside so many that were kept."""
+        """Warn of what was left out, beside so many that were kept, and of what is doubtful."""
+        for doubt in self._doubts:
+            warnings.warn(doubt, TreeletWarning, stacklevel=4)
         if self.left_out:
             places = "; ".join(map(str, self._wrong)) + ("; ..." if self.left_out > len(self._wrong) else "")
             verb = "was" if self.left_out == 1 else "were"
@@ -181,12 +191,12 @@ class Source:
 
     def _check_growth(self, taken: int) -> None:
         """Refuse what unpacks to very much more than it was: a bomb, which is refused before it has filled the memory."""
-        if self.packed is None or taken <= MOST_UNPACKED or taken <= MOST_GROWTH * self.packed:
+        if self.packed is None or taken <= MOST_UNPACKED or taken <= MOST_GROWTH * (packed := self.packed()):
             return
         limit = os.environ.get(UNPACKED, "")
         if not (limit.isascii() and limit.isdigit() and taken <= int(limit[:18])):
             raise FileError(
-                f"{self.name}: {self.packed:,} bytes unpack to more than {taken:,}, {MOST_GROWTH:,} times as many and more. If that is "
+                f"{self.name}: {packed:,} bytes unpack to more than {taken:,}, {MOST_GROWTH:,} times as many and more. If that is "
                 f"right, unpack the file yourself, or set {UNPACKED} to the number of bytes that it may have"
             )
 
@@ -241,7 +251,12 @@ def open_source(
     if file == "-":
         if sys.stdin is None:
             raise FileError("<stdin>: cannot be read (the standard input is closed)")
-        yield Source(_unpacked(sys.stdin.buffer), "<stdin>", encoding, on_error)
+        counted = Counted(sys.stdin.buffer)
+        unpacked = _unpacked(sys.stdin.buffer, counted)
+        source = Source(unpacked, "<stdin>", encoding, on_error)
+        if unpacked is not sys.stdin.buffer:
+            source.packed = lambda: counted.taken
+        yield source
         return
     if not isinstance(file, str | os.PathLike):
         raise InputTypeError(f"a path or an open file is needed, got {type(file).__name__}: read files one at a time")
@@ -251,17 +266,35 @@ def open_source(
         stream = opener(path, "rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         hint = "; read its files one at a time" if isinstance(error, IsADirectoryError) else ""
-        raise FileError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error}){hint}") from error
+        reason = getattr(error, "strerror", None) or error
+        if (name := str(path)).lstrip().startswith("("):
+            name = shortened(name)
+            hint = "; a file's name is needed here: trees in a string are read from io.StringIO(text), or by Treebank([...])"
+        raise FileError(f"{name}: cannot be opened ({reason}){hint}") from error
     with stream:
-        unpacked = _unpacked(stream) if opener is open else stream
+        unpacked = _unpacked(stream, stream) if opener is open else stream
         source = Source(unpacked, str(path), encoding, on_error)
         if unpacked is not stream or opener is not open:
-            source.packed = path.stat().st_size
+            size = path.stat().st_size
+            source.packed = lambda: size
         yield source
 
 
-def _unpacked(stream: IO[bytes]) -> IO[bytes]:
-    """What is packed under a name that does not say so, or comes from a pipe, is known by its first bytes."""
+class Counted:
+    """A stream that knows how many bytes were taken from it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self.taken = stream, 0
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        found = self._stream.read(size)
+        self.taken += len(found)
+        return found
+
+
+def _unpacked(stream: IO[bytes], packed: IO[bytes] | Counted) -> IO[bytes]:
+    """What is packed under a name that does not say so, or comes from a pipe, is known by its first bytes; it is taken as `packed`."""
     head = b""
     if isinstance(stream, io.BufferedReader):
         head = stream.peek(8)[:8]
@@ -270,7 +303,7 @@ def _unpacked(stream: IO[bytes]) -> IO[bytes]:
         head = stream.read(8)
         stream.seek(begin)
     suffix = next((suffix for suffix, magic in MAGIC.items() if head.startswith(magic)), None)
-    return cast("IO[bytes]", PACKED[suffix](stream, "rb")) if suffix else stream
+    return cast("IO[bytes]", PACKED[suffix](packed, "rb")) if suffix else stream
 
 
 # --- writing ----------------------------------------------------------------------------------------------------

@@ -176,7 +176,9 @@ def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
 
 def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Decoder], Read]) -> Read:
     try:
-        content = Path(path).read_bytes()
+        with Path(path).open("rb") as stream:
+            content = stream.read(len(MAGIC))
+            content += stream.read() if content == MAGIC else b""  # whatever else it is may be very long
     except OSError as error:
         raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
     header, data = _opened(content, str(path))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError, TreeletError
+from treelet.printable import shortened
 from treelet.structures.dependency import Dependencies
 from treelet.structures.dependency_bank import DependencyBank
 from treelet.structures.linkage import from_linkage
@@ -19,7 +20,6 @@ from treelet.structures.linkage import from_linkage
 STATUSES = ("ok", "null words", "panic", "no linkage", "timed out", "failed", "too long", "empty", "not text")
 """What may become of a sentence; with the first three there are linkages."""
 SHOWN = 20  # failed sentences that a summary lists by default
-WIDTH = 60  # of a sentence in a summary
 
 
 class LinkGrammarError(TreeletError, RuntimeError):
@@ -256,10 +256,3 @@ class LinkResults(Sequence[Linkages]):
     def __repr__(self) -> str:
         counts = ", ".join(f"{number} {status}" for status, number in self.counts.items())
         return f"<LinkResults: {len(self)} sentences{': ' if counts else ''}{counts}>"
-
-
-def shortened(sentence: object) -> str:
-    """A sentence for a message: quoted, and not all of it if it is long."""
-    if isinstance(sentence, (str, bytes)):
-        return repr(sentence) if len(sentence) <= WIDTH else repr(sentence[: WIDTH - 3]) + "..."
-    return f"a {type(sentence).__name__}"

@@ -124,7 +124,10 @@ class Stats(dict[str, int]):
             raise AttributeError(name) from None
 
     def __str__(self) -> str:
-        return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in self.items())
+        return ", ".join(
+            f"{value:,} {name.replace('_', ' ').removesuffix('s' if value == 1 else '')}"
+            for name, value in self.items()
+        )
 
 
 class Kept:
