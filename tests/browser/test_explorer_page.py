@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -16,7 +17,7 @@ pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
 from treelet.cli.explore import embedded
-from treelet.explain.explorer import Desk, serving
+from treelet.explain.explorer import Desk, Parsing, serving
 from treelet.explain.explorer.desk import Judge
 
 HOSTILE = "<img/src=x/onerror=window.hurt=1>"
@@ -33,19 +34,24 @@ QUESTIONS = [
 pytestmark = pytest.mark.filterwarnings("ignore:1 of 1 examples share nothing")  # the page says it
 
 
+@contextmanager
+def served(desk: Desk) -> Iterator[str]:
+    """The address of an explorer."""
+    with serving.listen(0) as listening:
+        server = serving.server_of(desk, listening)
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        server.should_exit = True
+        thread.join(10)
+
+
 @pytest.fixture(scope="module")
 def explorer() -> Iterator[str]:
     """The address of an explorer with a model of two classes."""
     model = tl.KernelSVC(tl.SubsetTree(lam=0.4).normalized()).fit(QUESTIONS, ["human"] * 4 + ["place"] * 4)
-    listening = serving.listen(0)
-    port = listening.getsockname()[1]
-    server = serving.server_of(Desk(embedded(), Judge(model, "questions.treelet")), listening)
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    yield f"http://127.0.0.1:{port}/"
-    server.should_exit = True
-    thread.join(10)
-    listening.close()
+    with served(Desk(embedded(), Judge(model, "questions.treelet"))) as address:
+        yield address
 
 
 def value(page: Any) -> str:
@@ -171,6 +177,40 @@ def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
     page.wait_for_timeout(50)
     assert page.evaluate("window.hurt") is None
     assert page.locator("main img").count() == 0
+
+
+def test_hostile_names_and_links_stay_text(page: Any) -> None:
+    """Of models, classes, grammars, labels in files; and whatever a link says."""
+    model = tl.KernelSVC(tl.SubsetTree().normalized()).fit(QUESTIONS, [HOSTILE] * 4 + ["</script>"] * 4)
+    parsing = Parsing(HOSTILE, lambda: tl.PCFG.from_treebank(QUESTIONS))
+    desk = Desk(parsing, Judge(model, f"{HOSTILE}.treelet"), tl.Treebank(QUESTIONS), [HOSTILE] * 8)
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    links: list[dict[str, str]] = [
+        {"model.output": HOSTILE, "model.light": HOSTILE},
+        {"model.output": "__proto__", "model.tree": HOSTILE, "model.was": "("},
+        {"trees.kernel": "constructor", "trees.lam": "x", "trees.light": HOSTILE, "trees.depth": "-1"},
+        {"trees.__proto__": "x", "__proto__.a": "x", "trees.a": "\0", "constructor.name": "x"},
+        {"sentence.show": HOSTILE, "sentence.this": "1e9", "sentence.that": "-1", "sentence.k": "NaN"},
+        {"sentence.words": "who saw it", "sentence.k": "9" * 400, "sentence.prune": "Infinity"},
+    ]
+    with served(desk) as address:
+        for link in links:
+            view = next(iter(link)).split(".")[0]
+            page.goto("about:blank")
+            page.goto(f"{address}#{view}?{urlencode(link)}")
+            page.wait_for_selector("main > section")
+            page.wait_for_load_state("networkidle")
+        page.goto("about:blank")
+        page.goto(f"{address}#model?" + urlencode({"model.tree": QUESTIONS[0], "model.output": HOSTILE}))
+        wait_for(page, HOSTILE, "#label")
+        page.wait_for_selector(".near li")
+        said = page.inner_text("main")
+        assert said.count(HOSTILE) > 5
+        assert f"{HOSTILE}.treelet" in said
+    assert page.evaluate("window.hurt") is None
+    assert page.locator("main img").count() == 0
+    assert wrong == []
 
 
 def test_a_sentence_is_parsed_ranked_and_explained(page: Any, explorer: str) -> None:

@@ -89,7 +89,7 @@ export class TreesView {
     const {a, b, kernel, lam, mu, depth, norm} = this.fields;
     this.mu.element.hidden = kernel !== "pt";
     this.depth.element.hidden = kernel !== "sst";
-    this.means.textContent = MEANS[kernel] ?? "";
+    this.means.textContent = Object.hasOwn(MEANS, kernel) ? MEANS[kernel] : "";
     const asked = {a, b, kernel, mu: Number(mu), depth: depth === "" ? null : Number(depth)};
     this.compare.ask({...asked, lam: Number(lam), normalized: norm !== ""});
     const key = JSON.stringify(asked);
