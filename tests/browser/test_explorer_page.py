@@ -200,7 +200,7 @@ def test_hostile_names_and_links_stay_text(page: Any) -> None:
             page.goto("about:blank")
             page.goto(f"{address}#{view}?{urlencode(link)}")
             page.wait_for_selector("main > section")
-            page.wait_for_load_state("networkidle")
+            page.wait_for_timeout(150)
         page.goto("about:blank")
         page.goto(f"{address}#model?" + urlencode({"model.tree": QUESTIONS[0], "model.output": HOSTILE}))
         wait_for(page, HOSTILE, "#label")
