@@ -24,7 +24,7 @@ from treelet.cli.reading import Reading
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
-from treelet.explain.explorer import Desk, Parsing, serving
+from treelet.explain.explorer import Desk, Parsing, lighting, serving
 from treelet.explain.explorer.answers import ANSWERS
 from treelet.explain.explorer.connections import Connection
 from treelet.explain.explorer.desk import Judge
@@ -449,6 +449,16 @@ def test_a_grammar_that_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     found = ANSWERS["sentence"](Desk(parsing), Question({"sentence": "a " * 60, "k": 50, "prune": 20}))
     assert len(found["parses"]) == 50
     assert found["forest"]["trees"].startswith("10^")
+
+
+def test_large_questions_are_not_remembered() -> None:
+    """Where fragments are is kept while a slider moves; a thousand long words would stay for good."""
+    desk, kept = Desk(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), lighting._covered.cache_info
+    lighting._covered.cache_clear()
+    for word, size in (("x" * 100_000, 0), ("x", 1)):
+        found = ANSWERS["compare"](desk, Question({"a": f"(S {word})", "b": f"(S {word})", "kernel": "st"}))
+        assert found["fragments"][0]["places"] == [[0, 1], [0, 1]]
+        assert kept().currsize == size
 
 
 # --- files --------------------------------------------------------------------------------------------------------------

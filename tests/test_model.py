@@ -270,8 +270,7 @@ def test_scoring_one_batch_leaves_no_trace_in_the_next():
 def test_threads_share_a_model_from_its_first_use_on(tmp_path: Path) -> None:
     """Sixteen ask a model that was just loaded, all at once: what is made when it is first needed is made under way."""
     X = tl.datasets.flights(48)
-    y = [tree.words()[0] for tree in X]
-    number, qid = np.arange(48) % 7, np.arange(48) // 6
+    y, number, qid = np.array(["a", "b", "c"] * 16), np.arange(48) % 7, np.arange(48) // 6
     svc = tl.KernelSVC(SST.normalized()).fit(X, y)
     features = tl.FragmentFeatures(svc, n=200).fit(X)
     models = {
@@ -283,7 +282,8 @@ def test_threads_share_a_model_from_its_first_use_on(tmp_path: Path) -> None:
         "near": (tl.Nearest(SST, n_neighbors=3).fit(X), "kneighbors"),
         "sketch": (tl.TreeSketch(SST, n_components=64, random_state=0).fit(X), "transform"),
     }
-    chunks = [tl.datasets.flights(40, 1)[k : k + 5] for k in range(0, 40, 5)] * 2
+    others = tl.datasets.flights(40, 1)
+    chunks = [others[k : k + 5] for k in range(0, 40, 5)] * 2
     start = threading.Barrier(len(chunks))
 
     def asked(model: Any, method: str, chunk: tl.Treebank) -> list[bytes]:
