@@ -216,7 +216,7 @@ template <class Num> class ChildSequences {
     // Delta(child, child b of each column).
     void meet(const PartialTreeCells<Num> &cells, const Group &g, Id b, double sigma, Id from, std::size_t width, Num *out) const {
         const Id *slot = index_.slots(g, b) + from;
-        if (sigma != 1) return select(out, slot, index_.childless(g, b), terminal_ * Num(sigma), Num(0), width);
+        if (sigma != Similar::equal) return select(out, slot, index_.childless(g, b), terminal_ * Num(sigma), Num(0), width);
         if (cells.dense) return gather(out, cells.table, slot, width);
         if (cells.exception != none)
             select(out, slot, cells.exception, cells.few[1], cells.few[0], width);

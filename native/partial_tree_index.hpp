@@ -82,7 +82,7 @@ class PartialTreeIndex {
             auto [first, last] = std::equal_range(begin, end, LabelledChild{local(label), 0}, LabelledChild::by_label);
             for (; first != last; ++first) out.push_back({first->position, sigma});
         };
-        add(store.label(child), 1);
+        add(store.label(child), Similar::equal);
         if (!similar.any()) return;
         similar.each(store, child, add);
         std::sort(out.begin(), out.end(), [](const Meeting &x, const Meeting &y) { return x.position < y.position; });

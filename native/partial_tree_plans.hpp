@@ -8,7 +8,7 @@ namespace treelet {
 struct Plan {
     struct Match { // child a of the row's production can meet child b of the group's
         Id a, b;
-        double sigma; // 1: equal labels; else alike, if both are words
+        double sigma; // Similar::equal, or how much alike, if both are words
     };
     struct Entry {
         Id group;
@@ -185,7 +185,7 @@ class Plans {
                         : static_cast<std::size_t>(std::partition_point(all.begin(), all.end(), before) - all.begin());
                 lists_.push_back({all.data(), all.data() + n, a, sigma});
             };
-            list(store.label(store.children(u)[a]), 1);
+            list(store.label(store.children(u)[a]), Similar::equal);
             similar.each(store, store.children(u)[a], list);
         }
         const std::span<const Id> wide = index.wide_groups(own);

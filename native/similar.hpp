@@ -1,6 +1,7 @@
 // Which labels are alike, and how much.
 #pragma once
 #include "store.hpp"
+#include <limits>
 
 namespace treelet {
 
@@ -10,6 +11,7 @@ struct Similar {
     std::vector<std::int64_t> start{0};
     std::vector<Id> label;
     std::vector<double> sigma;
+    static constexpr double equal = std::numeric_limits<double>::infinity(); // in place of a similarity: the labels are equal
     bool any() const { return !label.empty(); }
     // Calls f(label, sigma) for the words that are like the childless node.
     template <class F> void each(const Store &store, Id node, F f) const {

@@ -153,6 +153,7 @@ def test_sentences_have_names() -> None:
     assert Data("file", "", (1, 1, 1), 1).names([3, 1]) == ["3", "1"]
 
 
+@pytest.mark.slow
 def test_no_sentence_of_the_lists_was_the_parsers_own(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
     left_out: list[int] = []
@@ -172,6 +173,7 @@ def test_no_sentence_of_the_lists_was_the_parsers_own(data_dir: Path, monkeypatc
     assert data.ids[0] == "wsj_0001/0"
 
 
+@pytest.mark.slow
 def test_lists_of_questions_have_the_words_of_their_right_trees(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
     questions = question_lists()

@@ -286,6 +286,7 @@ def ud_files(data: Path) -> list[Path]:
     return sorted([*data.glob("ud_*/*-dev.conllu.xz"), *data.glob("ud_*/*-test.conllu.xz")])
 
 
+@pytest.mark.slow
 def test_universal_dependencies_round_trip(data_dir: Path) -> None:
     files = ud_files(data_dir)
     if not files:

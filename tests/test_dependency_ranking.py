@@ -63,6 +63,7 @@ def test_link_f1_by_hand() -> None:
         link_f1(right, words)
 
 
+@pytest.mark.slow
 def test_the_goodness_of_the_corpus(data_dir: Path) -> None:
     """Ours is that of the corpus, but where a gold word that others hang on is inside a word of the parser's."""
     sentences = link_parses(data_dir / "lg_parse_ranking" / "craft1100_lg20.jsonl.xz")

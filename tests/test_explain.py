@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -17,54 +16,9 @@ from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError
 from treelet.explain import growing
 from treelet.learn.model import CompressedModel
-from treelet.testing import reference
+from treelet.testing.fragments import at_node, norm, vector
+from treelet.testing.fragments import weights as slow_weights
 from treelet.testing.strategies import banks, trees
-
-Features = dict[tl.Tree, float]
-
-
-def as_tree(fragment: reference.Fragment) -> tl.Tree:
-    return tl.Tree(fragment) if isinstance(fragment, str) else tl.Tree(fragment[0], map(as_tree, fragment[1]))
-
-
-def at_node(kernel: Any, node: tl.Tree) -> Features:
-    """The vector of the fragments that are rooted at a node, whose product with another one is the kernel."""
-    found: Counter[tl.Tree] = Counter()
-    if isinstance(kernel, tl.PartialTree):
-        if kernel.leaves or node.children:
-            for fragment, gaps, _ in reference.partial_trees(node):
-                size = kernel.mu ** reference.nodes(fragment) * kernel.lam ** (2 * reference.edge(fragment))
-                found[as_tree(fragment)] += math.sqrt(size) * kernel.lam**gaps
-    elif isinstance(kernel, tl.Subtree):
-        if node.children:
-            fragment = reference.complete_subtree(node)
-            found[as_tree(fragment)] += math.sqrt(kernel.lam ** reference.size(fragment))
-    else:
-        for fragment in reference.subset_trees(reference.with_leaves(node) if kernel.leaves else node):
-            if reference.depth(fragment) <= (kernel.max_depth or 99):
-                found[as_tree(fragment)] += math.sqrt(kernel.lam ** reference.size(fragment))
-    return found
-
-
-def features(kernel: Any, tree: tl.Tree) -> Features:
-    found: Counter[tl.Tree] = Counter()
-    for node in tree.nodes():
-        found.update(at_node(kernel, node))
-    return found
-
-
-def norm(kernel: Any, tree: tl.Tree, normalized: bool) -> float:
-    return math.sqrt(sum(value**2 for value in features(kernel, tree).values())) if normalized else 1.0
-
-
-def slow_weights(kernel: Any, bank: list[tl.Tree], alpha: Any, normalized: bool) -> Features:
-    total: Counter[tl.Tree] = Counter()
-    for tree, coefficient in zip(bank, alpha, strict=True):
-        size = norm(kernel, tree, normalized)
-        for fragment, value in features(kernel, tree).items():
-            total[fragment] += coefficient * value / size
-    return total
-
 
 KERNELS = {
     "st": tl.Subtree(lam=0.7),
@@ -92,7 +46,7 @@ def test_shares_are_those_of_the_slow_definition(
     )
     explanation = tl.explain(model, tree, 1, limit=10**6)
     weights, size = slow_weights(kernel, bank, alpha, normalized), norm(kernel, tree, normalized)
-    expected = {f: value / size * weights[f] for f, value in features(kernel, tree).items() if f in weights}
+    expected = {f: value / size * weights[f] for f, value in vector(kernel, tree).items() if f in weights}
     scale = 1e-9 * (sum(map(abs, expected.values())) + 1e-6)
     found = {one.tree: one.share for one in explanation.fragments}
     assert len(found) == len(explanation.fragments), "a fragment is listed twice"
@@ -130,7 +84,7 @@ def test_a_limit_keeps_the_largest(
         assert one.weight == pytest.approx(weights[one.tree], rel=1e-9, abs=1e-9)
     explanation = tl.explain(model, tree, limit=n)
     assert explanation.exact
-    shares = [abs(value / size * weights[f]) for f, value in features(kernel, tree).items() if f in weights]
+    shares = [abs(value / size * weights[f]) for f, value in vector(kernel, tree).items() if f in weights]
     largest = sorted(shares, reverse=True) + [0.0] * n
     found = [abs(one.share) for one in explanation.fragments]
     assert found == pytest.approx(largest[: len(found)], rel=1e-9, abs=1e-9)
@@ -344,7 +298,7 @@ def test_kernels_without_fragments(kernel: Any) -> None:
 
 def test_what_cannot_be_asked() -> None:
     X = ["(A a)", "(A b)"]
-    with pytest.raises(InputTypeError, match="got RLS, which is neither"):
+    with pytest.raises(InputTypeError, match="got RLS, which is neither: call its fit first"):
         tl.explain(tl.RLS(), X[0])
     with pytest.raises(InputTypeError, match="fitted to a matrix"):
         tl.explain(tl.RLS("precomputed").fit(np.eye(2), [0, 1]), X[0])

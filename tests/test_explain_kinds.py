@@ -20,14 +20,11 @@ from treelet.learn.model import CompressedModel
 from treelet.structures.forest import ForestNode
 from treelet.testing import reference
 from treelet.testing.definitions import by_type, definition
+from treelet.testing.fragments import as_tree
 from treelet.testing.strategies import forests, sequences, tagged, typed_sequences
 
 Vector = dict[Any, float]
 coefficients = st.lists(st.integers(-8, 8).map(lambda value: value / 4), min_size=3, max_size=3)
-
-
-def as_tree(fragment: reference.Fragment) -> tl.Tree:
-    return tl.Tree(fragment) if isinstance(fragment, str) else tl.Tree(fragment[0], map(as_tree, fragment[1]))
 
 
 def of_forest(kernel: Any, forest: tl.Forest) -> Vector:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,8 @@ import treelet as tl
 from treelet.datasets import flights
 from treelet.explain import counting, places
 from treelet.explain.counting import FragmentCounter, HashedCounter
-from treelet.testing import check_estimator, reference
+from treelet.testing import check_estimator
+from treelet.testing.fragments import vector
 from treelet.testing.strategies import trees
 
 KERNELS = {
@@ -40,31 +40,6 @@ TREES = [
 CLASSES = ["red", "green"] * 4
 
 
-def as_tree(fragment: reference.Fragment) -> tl.Tree:
-    return tl.Tree(fragment) if isinstance(fragment, str) else tl.Tree(fragment[0], map(as_tree, fragment[1]))
-
-
-def vector(tree: tl.Tree, kernel: Any, size: int = 99, depth: int = 99) -> dict[tl.Tree, float]:
-    """The kernel's own vector of a tree, by listing all fragments."""
-    found: Counter[reference.Fragment] = Counter()
-    if isinstance(kernel, tl.PartialTree):
-        for node in tree.nodes():
-            if kernel.leaves or node.children:
-                for fragment, gaps, _ in reference.partial_trees(node):
-                    if reference.nodes(fragment) <= size and reference.depth(fragment) <= depth:
-                        own = kernel.mu ** (reference.nodes(fragment) / 2) * kernel.lam ** reference.edge(fragment)
-                        found[fragment] += own * kernel.lam**gaps
-    else:
-        if isinstance(kernel, tl.Subtree):
-            listed = reference.complete_subtrees(tree)
-        else:
-            listed = reference.all_subset_trees(tree, kernel.leaves)
-        for fragment, count in listed.items():
-            if reference.size(fragment) <= size and reference.depth(fragment) <= depth:
-                found[fragment] = count * kernel.lam ** (reference.size(fragment) / 2)
-    return {as_tree(fragment): value for fragment, value in found.items()}
-
-
 # --- counting -----------------------------------------------------------------------------------------------------
 
 
@@ -74,7 +49,7 @@ def vector(tree: tl.Tree, kernel: Any, size: int = 99, depth: int = 99) -> dict[
 def test_counts_are_those_of_the_slow_definition(name: str, data: st.DataObject) -> None:
     kernel = KERNELS[name]
     several = data.draw(st.lists(trees(max_nodes=8), min_size=1, max_size=4))
-    vectors = [vector(tree, kernel) for tree in several]
+    vectors = [vector(kernel, tree) for tree in several]
     every = list(dict.fromkeys(fragment for one in vectors for fragment in one))
     if not every:
         return
@@ -257,7 +232,7 @@ def test_hashed_fragments_are_those_of_the_slow_definition(
     kernel = KERNELS[name]
     counter = HashedCounter(kernel, size, depth, 2**31 - 1)
     rows, crowded = counter.rows(tl.Treebank([tree]), unit=False)
-    expected = vector(tree, kernel, size, 99 if depth is None else depth)
+    expected = vector(kernel, tree, size, math.inf if depth is None else depth)
     assert not crowded
     assert rows.nnz == len(expected)
     if expected:

@@ -16,13 +16,10 @@ from treelet.datasets import flights
 from treelet.explain import growing, shared_fragments
 from treelet.explain.sides import Found, Grown
 from treelet.testing import reference
+from treelet.testing.fragments import as_tree
 from treelet.testing.strategies import trees
 
 Listing = dict[tl.Tree, tuple[tuple[int, int], float]]
-
-
-def as_tree(fragment: reference.Fragment) -> tl.Tree:
-    return tl.Tree(fragment) if isinstance(fragment, str) else tl.Tree(fragment[0], map(as_tree, fragment[1]))
 
 
 def listing(a: Counter, b: Counter, weight: Callable[[reference.Fragment], float]) -> Listing:

@@ -17,21 +17,10 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import ROOT, first_lines
 from treelet.parsing import HMM
+from treelet.testing.derivations import tag_score
 from treelet.testing.strategies import tagged
 
 TEXTS = ["the/D dog/N barks/V", "the/D cat/N sleeps/V", "dogs/N bark/V", "a/D dog/N sleeps/V", "she/P barks/V"]
-
-
-def score(hmm: HMM, words: list[str], tags: tuple[str, ...]) -> float:
-    """log P(words, tags), factor by factor."""
-    edge = len(hmm.tags)
-    chain = [edge] * hmm.order + [hmm.tags.index(tag) for tag in tags] + [edge]
-    total = sum(hmm._log[tuple(chain[i - hmm.order : i + 1])] for i in range(hmm.order, len(chain)))
-    for place, (word, tag) in enumerate(zip(words, tags, strict=True)):
-        numbers, logs = hmm._emissions(word, place == 0)
-        known = dict(zip(numbers.tolist(), logs.tolist(), strict=True))
-        total += known.get(hmm.tags.index(tag), -math.inf)
-    return float(total)
 
 
 @settings(max_examples=60)
@@ -43,7 +32,7 @@ def score(hmm: HMM, words: list[str], tags: tuple[str, ...]) -> float:
 )
 def test_k_best_are_the_best_of_all(bank: list[tl.Tagged], words: list[str], order: int, k: int) -> None:
     hmm = HMM.from_tagged(bank, order=order, min_count=1)
-    every = {tags: score(hmm, words, tags) for tags in product(hmm.tags, repeat=len(words))}
+    every = {tags: tag_score(hmm, words, tags) for tags in product(hmm.tags, repeat=len(words))}
     expected = sorted((s for s in every.values() if s > -math.inf), reverse=True)[:k]
     found = hmm.tag(words, k=k)
     assert [logp for _, logp in found] == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -51,6 +40,12 @@ def test_k_best_are_the_best_of_all(bank: list[tl.Tagged], words: list[str], ord
         assert item.words == tuple(words)
         assert every[item.tags] == pytest.approx(logp, rel=1e-9, abs=1e-9)
     assert len({item.tags for item, _ in found}) == len(found)
+
+
+def test_equals_are_in_falling_order_to_the_last_bit() -> None:
+    hmm = HMM.from_tagged(["x/F t/H u/C x/F"], order=1, min_count=2)
+    logps = [logp for _, logp in hmm.tag(["v", "w", "y", "t"], k=1000)]
+    assert logps == sorted(logps, reverse=True)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -91,6 +86,7 @@ def test_refusals() -> None:
         hmm.tag(["a", "b c"])
 
 
+@pytest.mark.slow
 def test_the_example_runs_quickly(data_dir: Path, tmp_path: Path) -> None:
     first_lines(data_dir, tmp_path, {"conll2000/train.txt.xz": 50_000, "conll2000/test.txt.xz": 6_000})
     run = subprocess.run(

@@ -56,19 +56,19 @@ def equals_its_definition(case: Case, X: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["trees", "forests", "tagged", "sequences", "vectors"])
-def test_equal_the_slow_definition_on_thousands_of_pairs(kind: str) -> None:
+def test_equal_the_slow_definition_on_a_thousand_pairs(kind: str) -> None:
     cases = {name: case for name, case in PLAIN.items() if case.kind == kind}
     pairs = 0
 
-    @settings(max_examples=400)
-    @given(random_examples(kind, max_size=5, max_nodes=11))
+    @settings(max_examples=130)
+    @given(random_examples(kind, 3, max_size=5, max_nodes=11))
     def compare(X: list[Any]) -> None:
         nonlocal pairs
         with_each(cases, equals_its_definition, X)
         pairs += len(X) * (len(X) + 1) // 2
 
     compare()
-    assert pairs >= 2000, f"only {pairs} pairs were compared"
+    assert pairs >= 1000, f"only {pairs} pairs were compared"
 
 
 @each_case
@@ -87,7 +87,7 @@ def is_a_kernel(case: Case, X: list[Any]) -> None:
 
 
 @each_kind
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_are_kernels(kind: str, data: st.DataObject) -> None:
     with_each(LISTED[kind], is_a_kernel, data.draw(random_examples(kind)))
@@ -202,7 +202,7 @@ def gradient_agrees_with_differences(case: Case, X: list[Any]) -> None:
 
 
 @each_kind
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_gradients_agree_with_differences(kind: str, data: st.DataObject) -> None:
     with_each(LISTED[kind], gradient_agrees_with_differences, data.draw(random_examples(kind, 2, 4, 10)))
@@ -251,7 +251,7 @@ def is_the_sum_over_its_support(case: Case, support: list[Any], alpha: np.ndarra
 
 
 @each_kind
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_compressed_models_are_sums_over_their_support(kind: str, data: st.DataObject) -> None:
     with_each(LISTED[kind], is_the_sum_over_its_support, *data.draw(problems(kind)))

@@ -117,6 +117,18 @@ def _doubled(tree):
     return False
 
 
+def test_equals_are_in_falling_order_to_the_last_bit():
+    rules = [("S", ("x",), 9 / 21), ("S", ("y",), 1 / 21), ("S", ("S", "S"), 5 / 21), ("S", ("x", "x"), 6 / 21)]
+    grammar, words = PCFG.from_rules(rules, start="S"), ["y"] * 6
+    for logps in (
+        [logp for _, logp in grammar.parse(words, k=100)],
+        grammar.parse_all([words], k=100).logp.tolist(),
+        [p for _, p in grammar.forest(words).trees()],
+    ):
+        assert len(logps) == 42
+        assert logps == sorted(logps, reverse=True)
+
+
 def test_unary_cycles():
     grammar = PCFG.from_rules(
         [("S", ("A",), 0.5), ("S", ("x",), 0.5), ("A", ("S",), 0.9), ("A", ("x",), 0.1)], start="S"

@@ -197,7 +197,7 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
 
     with pytest.raises(NotFittedError):
         tl.save(tl.KernelSVC(), tmp_path / "m")
-    with pytest.raises(tl.errors.InputTypeError, match=r"a list cannot be saved; .* RLS, RankRLS, RankSVM, .*Voted"):
+    with pytest.raises(tl.errors.InputTypeError, match=r"type list cannot be saved; .* RLS, RankRLS, RankSVM, .*Voted"):
         tl.save([], tmp_path / "m")
     search = GridSearchCV(tl.KernelSVC(), {"C": [1]}, cv=2).fit(TREES, LABELS)
     for wrong, instead in (
@@ -210,7 +210,7 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
             tl.save(wrong, tmp_path / "m")
     clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
     clf.fit_seconds_ = object()
-    with pytest.raises(tl.errors.InputTypeError, match="a object cannot be saved"):
+    with pytest.raises(tl.errors.InputTypeError, match="type object cannot be saved"):
         tl.save(clf, tmp_path / "m")
     assert not list(tmp_path.iterdir()), "something was left behind"
     with pytest.raises(tl.errors.FileError, match="cannot be written"):

@@ -30,8 +30,10 @@ from treelet.learn.growing import (
     GrowingSparse,
     growing,
 )
+from treelet.learn.ranker import TIE
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
+from treelet.testing.learning import perceptron as slow_perceptron
 from treelet.testing.reference import complete_subtree, depth, size, subset_trees
 
 MODES = ["averaged", "voted", "last"]
@@ -240,21 +242,10 @@ def test_the_figure_is_a_test_of_something() -> None:
 # --- the same with a matrix ---------------------------------------------------------------------------------------
 
 
-def by_matrix(K: np.ndarray, y: Any, qid: Any, orders: list[list[Any]]) -> tuple[np.ndarray, list[int]]:
+def by_matrix(K: np.ndarray, y: Any, qid: Any, orders: list[list[Any]]) -> tuple[np.ndarray, np.ndarray]:
     """The dual form on a matrix: the coefficients of the last function, and those of the mean of all."""
-    coefficients, total, count = np.zeros(len(K)), np.zeros(len(K)), 0
-    for order in orders:
-        for group in order:
-            rows = [row for row in range(len(K)) if qid[row] == group]
-            correct = max(rows, key=lambda row: (y[row], -row))
-            for row in rows:
-                if y[row] < y[correct]:
-                    if not K[correct] @ coefficients > K[row] @ coefficients + 1e-12:
-                        coefficients[correct] += 1
-                        coefficients[row] -= 1
-                    total += coefficients
-                    count += 1
-    return coefficients, total / count
+    passes = slow_perceptron(K, y, qid, orders, TIE)
+    return passes.last(), passes.mean()
 
 
 def table(trees: list[str]) -> list[dict[str, Any]]:

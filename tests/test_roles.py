@@ -676,6 +676,7 @@ def everything(name: str) -> list[RoleInstance]:
     return propbank(name, verbs=False, auxiliaries=True)
 
 
+@pytest.mark.slow
 # Predicates, arguments, and how many of these are one constituent, as the corpora's own descriptions count them.
 @pytest.mark.parametrize(("name", "counts"), [("wsj", (10_397, 21_738, 21_385)), ("masc", (14_118, 30_567, 30_444))])
 def test_propbank(data: Path, name: str, counts: tuple[int, int, int]) -> None:

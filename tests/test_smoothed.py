@@ -40,6 +40,15 @@ def test_wide_nodes_meet_by_the_grid() -> None:
     np.testing.assert_allclose(kernel(examples), slow, rtol=1e-9)
 
 
+def test_a_word_that_is_wholly_like_a_label_is_not_like_its_nodes() -> None:
+    vectors = WordVectors(["z", "A"], [[1.0, 0.0], [2.0, 0.0]])  # a cosine of 1, though they are not equal
+    kernel = Smoothed(vectors, lam=1, mu=1, threshold=0)
+    a, b = tl.Tree.parse("(A z)"), tl.Tree.parse("(A (A x))")
+    for first, second in ((a, b), (b, a), (tl.Tree("A", [a] * 5), tl.Tree("A", [b] * 5))):
+        slow = reference.smoothed_partial_tree(first, second, vectors.similarity, 1, 1)
+        assert kernel([first], [second])[0, 0] == pytest.approx(slow, rel=1e-12)
+
+
 def test_without_alike_words_it_is_the_partial_tree_kernel() -> None:
     examples = ["(S (N x) (V y))", "(S (N y) (V y))", "(N x)"]
     K = tl.PartialTree()(examples)

@@ -354,6 +354,23 @@ def test_a_matrix_grows(bank: tl.Treebank, path: Path, dtype: str, memory: str |
                 np.testing.assert_allclose(new, whole, rtol=2e-6 if dtype == "float32" else 1e-12, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "rows"),
+    [
+        (tl.Linear(), [{"p": 1.0, "q": 0.0}, {"q": 2.0}, {"r": 3.0}, {"a": 1.0, "p": 2.0}]),
+        (tl.Bag(tl.SubsetTree()), [[], None, ["(A a)"], ["(A a)", "(B b)"]]),
+    ],
+    ids=["features by name", "bags"],
+)
+def test_a_matrix_grows_by_features_and_bags_of_which_there_were_none(
+    kernel: tl.kernels.Kernel, rows: list[Any], path: Path
+) -> None:
+    tl.gram(kernel, rows[:2], out=path, resume=True)
+    np.testing.assert_array_equal(tl.gram(kernel, rows, extend=path), kernel(rows))
+    with pytest.raises(FileError, match="it is of other examples"):
+        tl.gram(kernel, [rows[2], *rows[1:]], extend=path)
+
+
 def test_growing_computes_new_rows_only(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tl.gram(KERNEL, bank[:70], out=path, resume=True)
     seen: list[Tile] = []

@@ -140,6 +140,25 @@ def test_what_cannot_go_on() -> None:
         VotedPerceptron().partial_fit([], [], [])
 
 
+@pytest.mark.parametrize(
+    ("kernel", "rows"),
+    [
+        (tl.Linear(), [{"p": 1.0}, {"q": 2.0}, {"q": 1.0, "r": 3.0}, {"s": 1.0}, {"p": 2.0, "s": 1.0}, {"r": 1.0}]),
+        (tl.Bag(tl.SubsetTree()), [["(A a)"], [], ["(B b)", "(A a)"], ["(C c)"], ["(A b)"], ["(B b)"]]),
+        (tl.Bag(tl.Linear()), [[[1.0, 2.0]], [], [[0.0, 1.0], [1.0, 1.0]], [], [[3.0, 0.0]], [[1.0, 1.0]]]),
+    ],
+    ids=["features by name", "bags of trees", "bags of vectors"],
+)
+def test_parts_that_have_other_features_or_bags(kernel: tl.kernels.Kernel, rows: Any) -> None:
+    y, qid = [1, 0] * 3, [0, 0, 1, 1, 2, 2]
+    whole, ranker = VotedPerceptron(kernel).fit(rows, y, qid), VotedPerceptron(kernel)
+    for begin in range(0, 6, 2):
+        part = slice(begin, begin + 2)
+        ranker.partial_fit(rows[part], y[part], qid[part])
+    np.testing.assert_array_equal(ranker.updates_, whole.updates_)
+    np.testing.assert_allclose(ranker.predict(rows), whole.predict(rows), rtol=1e-9)
+
+
 def test_stacked() -> None:
     np.testing.assert_array_equal(stacked(np.eye(2), np.ones((1, 2))), [[1, 0], [0, 1], [1, 1]])
     both = stacked(scipy.sparse.csr_array(np.eye(2)), scipy.sparse.csr_array(np.ones((1, 2))))

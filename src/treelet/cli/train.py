@@ -154,7 +154,7 @@ def command(
         queries = learning.queries_of(found, qid or "qid") if task == "rank" else None
         trees = _tree_columns(found, column)
         data, bare = _data(found, trees, vectors is not None)
-        seconds = {"read": time.perf_counter() - opened}
+        seconds = {"start": opened - begin, "read": time.perf_counter() - opened}
 
         def made(**chosen: float) -> Kernel:
             trees_kernel = kernel_from_options(kernel, **{**given, **chosen})

@@ -91,7 +91,8 @@ def _fitted(model: Any) -> CompressedModel:
     kind = type(model).__name__
     inner = getattr(model, "model_", None)
     if inner is None:
-        raise InputTypeError(f"a fitted estimator or a CompressedModel is needed, got {kind}, which is neither")
+        hint = ": call its fit first" if hasattr(model, "fit") else ""
+        raise InputTypeError(f"a fitted estimator or a CompressedModel is needed, got {kind}, which is neither{hint}")
     if not isinstance(inner, CompressedModel):
         why = "it was fitted to a matrix of kernel values, and knows no trees"
         if getattr(inner, "kernel", None) is not None:

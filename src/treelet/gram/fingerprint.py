@@ -14,6 +14,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.distance import Distance
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
+from treelet.structures.vectors import Vectors
 from treelet.structures.word_vectors import WordVectors
 
 
@@ -59,6 +60,7 @@ def _parts(value: Any) -> list[Any]:
     if hasattr(value, "tocsr"):  # a sparse matrix
         rows = value.tocsr()
         return [rows.shape, rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)]
+    value = value.own_features() if isinstance(value, Vectors) else value
     made = value.__reduce__() if "__reduce__" in vars(type(value)) or isinstance(value, Bank) else None
     if isinstance(made, tuple) and len(made) == 2:  # what it is made of again: banks, vectors, bags
         return list(made[1])

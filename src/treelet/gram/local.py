@@ -108,7 +108,7 @@ def gram(
     X, Y : collections
         Rows and columns. Without Y the matrix is that of X with itself, of which only half is computed.
     n_jobs : int
-        Threads; -1 for one a core. The result does not depend on it.
+        Threads; -1 for one a core. The result does not depend on it, but for last bits where so many share a `memory` that is short.
     memory : int or str, optional
         How much the work may take, such as ``"1GiB"`` (the default for what comes besides the result). If given, a
         result that is larger must go into an `out` of yours, or a file. The examples come besides, and 24 MiB for the interpreter's

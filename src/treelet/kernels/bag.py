@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
 from treelet.kernels.values import check_inner, check_logs, check_values, fits, inverse_roots, to_logs
 from treelet.kernels.wrapped import Normalized
 from treelet.structures.bank import MOST_KNOWN, Bank, is_missing, one_column, row_index
+from treelet.structures.table import stacked
 from treelet.structures.tree import Tree
 
 CELLS = 1 << 20  # of member pairs that are held at a time
@@ -32,7 +34,7 @@ class Bags:
         self.known: dict[Hashable, Vector] = {}  # self-values, by kernel
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Bags, (self.members, self.start)
+        return Bags, (self.members if len(self.members) else [], self.start)  # of no kind, as there is nothing in it
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -57,6 +59,13 @@ class Bags:
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         places = np.repeat(self.start[chosen] - start[:-1], sizes) + np.arange(start[-1])
         return Bags(self.members[places] if len(places) else self.members[:0], start)
+
+    @staticmethod
+    def concat(parts: Sequence[Bags]) -> Bags:
+        """All bags, one collection after the other."""
+        members = [part.members for part in parts if len(part.members)] or [parts[0].members]
+        start = np.concatenate([[0], np.cumsum(np.concatenate([part.sizes for part in parts]))])
+        return Bags(reduce(stacked, members), start.astype(np.int64))
 
     def __repr__(self) -> str:
         return f"<Bags: {len(self)} of {int(self.start[-1])} members>"

@@ -134,7 +134,9 @@ class Encoder:
         if CLASSES.get(type(value).__name__) is type(value):
             state = {name: self.value(item) for name, item in value._to_state().items()}
             return {"object": type(value).__name__, "state": state}
-        raise InputTypeError(f"a {type(value).__name__} cannot be saved in a model file: {str(value)[:60]!r}")
+        raise InputTypeError(
+            f"an object of the type {type(value).__name__} cannot be saved in a model file: {str(value)[:60]!r}"
+        )
 
     def array(self, array: Array) -> Any:
         if array.dtype.kind in "UO":

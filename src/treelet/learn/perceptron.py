@@ -93,7 +93,8 @@ class VotedPerceptron(Ranker, KernelLearner):
     weights are kept as one growing graph of distinct subtrees, and a comparison costs the node pairs that match between
     the candidates and it. With other kernels it costs the values with the support examples.
 
-    Scores that differ by less than 1e-10 of their size count as equal, so that rounding decides nothing.
+    Scores that differ by less than 1e-10 of their size count as equal, so that rounding decides nothing; but for scores whose terms
+    cancel each other, of which rounding is all that is left.
 
     In scikit-learn's cross-validation, groups travel by metadata routing:
     ``VotedPerceptron().set_fit_request(qid=True).set_score_request(qid=True)``.

@@ -65,7 +65,7 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
             *(cls.__name__ for cls in BANKS.values()),
         ]
         raise InputTypeError(
-            f"a {type(model).__name__} cannot be saved{_instead_of(model)}; what can: {', '.join(known)}"
+            f"an object of the type {type(model).__name__} cannot be saved{_instead_of(model)}; what can: {', '.join(known)}"
         )
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}

@@ -143,7 +143,7 @@ class Charts:
         if chart.best == -math.inf and self.fallback:
             return _pieces(chart)
         store, roots, logps = chart.kbest(k)
-        return Columns(store, roots), logps
+        return Columns(store, roots), np.minimum.accumulate(logps)  # equals' sums are rounded each in its order
 
     def forest(self, tokens: Sequence[str], threshold: float, pruning: Pruning) -> Forest:
         chart = self.chart(tokens, pruning)

@@ -196,6 +196,7 @@ class HMM:
             cost, path, before, rank = heapq.heappop(heap)
             push(path[:-1], before, rank + 1)
             if len(path) > n:
+                cost = max(cost, -found[-1][0]) if found else cost  # equals' sums are rounded each in its order
                 found.append((-cost, tuple(int(at[i + 2][p]) for i, p in enumerate(path[:-1]))))
             else:
                 push(path, -cost - ahead(path)[1][0], 0)

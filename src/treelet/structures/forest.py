@@ -276,7 +276,10 @@ class Forest(Drawn):
             raise TreeError("the forest holds no tree")
         store, roots, logps = self._native.kbest(k)
         trees = trees_of(Columns(store, roots))
-        return [(cast(Tree, tree), _power(logp)) for tree, logp in zip(trees, logps.tolist(), strict=True)]
+        falling = np.minimum.accumulate(
+            logps
+        ).tolist()  # those of equals, whose sums are rounded each in its order, too
+        return [(cast(Tree, tree), _power(logp)) for tree, logp in zip(trees, falling, strict=True)]
 
     def trees(self, limit: int = MAX_LISTED) -> list[tuple[Tree, float]]:
         """All trees, best first, each with its probability; an error if there are more than `limit`."""

@@ -17,7 +17,7 @@ from treelet.formats.files import PathLike
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank, is_missing, row_index
 from treelet.structures.treebank import Treebank
-from treelet.structures.vectors import Vectors, side_by_side
+from treelet.structures.vectors import Vectors, side_by_side, together
 
 Name = str | int
 Names = Name | tuple[Name, ...]
@@ -277,12 +277,14 @@ def _taken(column: Any, rows: slice | NDArray[np.int64]) -> Any:
 
 def stacked(first: Any, second: Any) -> Any:
     """The examples of two collections of one kind, in one; InputTypeError where that cannot be."""
-    if isinstance(first, Bank) and type(first) is type(second):
+    if type(first) is type(second) and hasattr(first, "concat"):  # banks, and bags of what they hold
         return type(first).concat([first, second])
     if isinstance(first, Table) and isinstance(second, Table) and set(first.names) == set(second.names):
         return Table({name: stacked(first.column(name), second.column(name)) for name in first.names})
     if isinstance(first, Vectors) and isinstance(second, Vectors) and first.names == second.names:
         return Vectors._of(stacked(first.values, second.values), first.names)
+    if all(isinstance(part, Vectors) and part.names is not None and part.is_sparse for part in (first, second)):
+        return together(first, second)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and first.shape[1:] == second.shape[1:]:
         return np.concatenate([first, second])
     if hasattr(first, "tocsr") and hasattr(second, "tocsr") and first.shape[1] == second.shape[1]:

@@ -77,6 +77,13 @@ class Vectors:
     def __reduce__(self) -> tuple[Any, ...]:
         return Vectors._of, (self.values, self.names)
 
+    def own_features(self) -> Vectors:
+        """The same vectors by name with no other features than they have, in the order of their names: equal where these are equal."""
+        if self.names is None or not self.is_sparse:
+            return self
+        used = sorted({self.names[column] for column in self.values.indices[self.values.data != 0].tolist()}, key=repr)
+        return Vectors._of(_renumbered(self, _with_names(tuple(used))), tuple(used))
+
     def matched(self, other: Vectors) -> tuple[Any, Any]:
         """The two matrices with one meaning to each column; features of `other` alone are left out."""
         mine, theirs = self.values, other.values
@@ -112,6 +119,22 @@ def _renumbered(vectors: Vectors, by: Vectors) -> Any:
     matrix = csr_array((values.data[kept], column[kept], start), shape=(len(vectors), by.shape[1]))
     matrix.sort_indices()
     return matrix
+
+
+def _with_names(names: tuple[str | int, ...]) -> Vectors:
+    """No vectors, of these features."""
+    from scipy.sparse import csr_array
+
+    return Vectors._of(csr_array((0, len(names))), names)
+
+
+def together(first: Vectors, second: Vectors) -> Vectors:
+    """The vectors of both, by the names of their features: those that only one of them has are 0 in the other."""
+    from scipy.sparse import vstack
+
+    names = tuple(dict.fromkeys((*(first.names or ()), *(second.names or ()))))
+    by = _with_names(names)
+    return Vectors._of(vstack([_renumbered(first, by), _renumbered(second, by)], format="csr"), names)
 
 
 def _reordered(vectors: Vectors, by: Vectors) -> Any:

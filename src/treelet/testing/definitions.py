@@ -152,7 +152,11 @@ def _polynomial_of(kernel: kernels.PolynomialOf) -> Slow:
 
 @definition.register
 def _on(kernel: kernels.On) -> Slow:
-    inner = definition(kernel.kernel)
+    return on_columns(kernel, definition(kernel.kernel))
+
+
+def on_columns(kernel: kernels.On, inner: Slow) -> Slow:
+    """A function of two values as one of two rows that have them in the kernel's columns."""
     names = kernel.names
     if len(names) == 1:
         return lambda a, b: inner(a[names[0]], b[names[0]])
@@ -166,5 +170,18 @@ def _on(kernel: kernels.On) -> Slow:
 
 @definition.register
 def _bag(kernel: kernels.Bag) -> Slow:
-    inner = definition(kernel.kernel)
+    return over_members(definition(kernel.kernel))
+
+
+def over_members(inner: Slow) -> Slow:
+    """A function of two members as the sum over two bags of them."""
     return lambda a, b: sum(inner(x, y) for x in a or [] for y in b or [])
+
+
+# --- distances --------------------------------------------------------------------------------------------------
+
+
+@definition.register
+def _distance(distance: kernels.Distance) -> Slow:
+    inner = definition(distance.kernel)
+    return lambda a, b: sqrt(max(0.0, inner(a, a) - 2 * inner(a, b) + inner(b, b)))

@@ -1,13 +1,14 @@
-"""The slow definitions for grammars and forests: by listing every tree."""
+"""The slow definitions for grammars, forests and taggers: by listing every tree, and factor by factor."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, product
-from math import fsum, prod
+from math import fsum, inf, prod
 
-from treelet.structures import Forest, Tree
+from treelet.parsing import HMM
+from treelet.structures import Forest, Tagged, Tree
 from treelet.testing.reference import subset_tree
 
 Rules = Sequence[tuple[str, Sequence[str], float]]
@@ -70,3 +71,58 @@ def forest_kernel(first: Forest, second: Forest, lam: float = 0.4, leaves: bool 
         return 0.0
     whole = fsum(p for _, p in a) * fsum(p for _, p in b)
     return fsum(p * q * subset_tree(t, u, lam, leaves=leaves) for t, p in a for u, q in b) / whole
+
+
+def transitions(sequences: Sequence[Tagged], order: int) -> Callable[[Sequence[str], str], float]:
+    """P(tag | the `order` tags before) of a tagger learnt from sequences; the empty tag stands before and after them.
+
+    Shares of each order, interpolated: an order weighs as often as it would have foretold a tag best, that one not counted
+    (Brants 2000, Fig. 1; of those that tie the longest); and a thousandth is the first's.
+    """
+    seen: list[Counter[tuple[str, ...]]] = [
+        Counter() for _ in range(order + 1)
+    ]  # of each order: the tags before, the tag
+    for sequence in sequences:
+        chain = [""] * order + list(sequence.tags) + [""]
+        for place in range(order, len(chain)):
+            for length, counts in enumerate(seen):
+                counts[tuple(chain[place - length : place + 1])] += 1
+
+    def before(length: int, tags: tuple[str, ...]) -> int:
+        return sum(n for key, n in seen[length].items() if key[:-1] == tags)
+
+    votes = [0.0] * (order + 1)
+    for key, times in seen[order].items():
+        shares = []
+        for length in range(order + 1):
+            own = key[order - length :]
+            context = before(length, own[:-1])
+            shares.append((seen[length][own] - 1) / (context - 1) if context > 1 else 0.0)
+        votes[max(range(order + 1), key=lambda length: (shares[length], length))] += times
+    weights = [0.999 * vote / sum(votes) + 0.001 * (length == 0) for length, vote in enumerate(votes)]
+
+    def probability(context: Sequence[str], tag: str) -> float:
+        def mixed(tag: str) -> float:
+            total = 0.0
+            for length, weight in enumerate(weights):
+                tags = tuple(context[order - length :])
+                if times := before(length, tags):
+                    total += weight * seen[length][*tags, tag] / times
+            return total
+
+        tags = {key[0] for key in seen[0]}
+        return mixed(tag) / fsum(map(mixed, tags))
+
+    return probability
+
+
+def tag_score(hmm: HMM, words: Sequence[str], tags: Sequence[str]) -> float:
+    """Log P(words, tags) of a tagger, factor by factor; transitions are the tagger's own."""
+    edge = len(hmm.tags)
+    chain = [edge] * hmm.order + [hmm.tags.index(tag) for tag in tags] + [edge]
+    total = sum(hmm._log[tuple(chain[i - hmm.order : i + 1])] for i in range(hmm.order, len(chain)))
+    for place, (word, tag) in enumerate(zip(words, tags, strict=True)):
+        numbers, logs = hmm._emissions(word, place == 0)
+        known = dict(zip(numbers.tolist(), logs.tolist(), strict=True))
+        total += known.get(hmm.tags.index(tag), -inf)
+    return float(total)

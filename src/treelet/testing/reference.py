@@ -15,7 +15,7 @@ from typing import NamedTuple
 from treelet.structures import Tagged, Tree
 
 KEPT = 64
-"""A tree is compared with many: what was listed last of so many trees is kept."""
+"""A tree is compared with many: what was listed last of so many trees is kept, and the values of the pairs of these."""
 Fragment = str | tuple[str, tuple["Fragment", ...]]
 """A label on the fragment's edge (a word, or a node that is not expanded), or a label over its children."""
 
@@ -48,6 +48,7 @@ def complete_subtree(node: Tree) -> Fragment:
     return (node.label, tuple(complete_subtree(child) for child in node)) if node.children else node.label
 
 
+@lru_cache(KEPT**2)
 def subtree(first: Tree, second: Tree, lam: float = 1.0) -> float:
     """ST: sum over complete subtrees f of lam^size(f) * count in first * count in second."""
     a, b = complete_subtrees(first), complete_subtrees(second)
@@ -71,6 +72,7 @@ def subset_trees(node: Tree) -> list[Fragment]:
     return [(node.label, kids) for kids in product(*choices)]
 
 
+@lru_cache(KEPT**2)
 def subset_tree(
     first: Tree, second: Tree, lam: float = 0.4, max_depth: int | None = None, leaves: bool = False
 ) -> float:
@@ -118,6 +120,7 @@ def partial_trees(node: Tree) -> list[Occurrence]:
     return found
 
 
+@lru_cache(KEPT**2)
 def partial_tree(
     first: Tree, second: Tree, lam: float = 0.4, mu: float = 0.4, leaves: bool = True, terminal_factor: float = 1.0
 ) -> float:
@@ -198,6 +201,7 @@ def tagging_features(sequence: Tagged) -> list[Piece]:
     return found
 
 
+@lru_cache(KEPT**2)
 def tagging(first: Tagged, second: Tagged, lam: float = 0.4) -> float:
     """Sum over pieces f of lam^length(f) * count in first * count in second."""
     a, b = tagging_counts(first), tagging_counts(second)
