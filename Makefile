@@ -12,7 +12,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native portable differential mutants bench reproduce lint audit stubs format docs linkcheck dist minimum newest clean
+.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential mutants bench reproduce lint audit stubs format docs linkcheck dist minimum newest clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -35,7 +35,7 @@ demo: setup
 	$(BIN)/treelet rerank --jobs $(JOBS) --output build/demo
 
 # OMP_NUM_THREADS: there are as many workers as cores, and none is to wait for another's threads.
-test: setup sanitize link-grammar
+test: setup link-grammar
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 # A system package: installed where we may and can. Without it the tests of LinkParser are skipped.
@@ -49,21 +49,31 @@ link-grammar:
 test-slow: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m slow
 
-# The native core under AddressSanitizer and UBSan, driven by the tests that reach it.
-$(SANITIZED)/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py) | setup
-	@echo "Building the native core with AddressSanitizer and UBSan ..."
-	@rm -rf $(SANITIZED)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps --target $(SANITIZED)/site \
-		--config-settings=build-dir=$(SANITIZED)/work --config-settings=cmake.define.TREELET_SANITIZE=ON \
+# Builds under sanitizers, each with a copy of the package: address (AddressSanitizer and UBSan), thread (ThreadSanitizer).
+$(SANITIZED)/%/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py src/treelet/*/*/*.py) | setup
+	@echo "Building the native core under sanitizers: $* ..."
+	@rm -rf $(SANITIZED)/$*/site
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps --target $(SANITIZED)/$*/site \
+		--config-settings=build-dir=$(SANITIZED)/$*/work --config-settings=install.strip=false --config-settings=cmake.define.TREELET_SANITIZE=$* \
 		--config-settings=cmake.define.TREELET_EMULATED=ON .
 	@touch $@
 
-# -S: without it the editable install in .venv would come before the sanitized one.
-sanitize: $(SANITIZED)/.stamp
-	SITE=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
-	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$(SANITIZED)/site:$$SITE" \
-		$(BIN)/python -S -m pytest -q -p no:cacheprovider tests/native
+# -S, also for the workers: without it the editable install in .venv would come before the sanitized one.
+under = LD_PRELOAD="$$($(CXX) -print-file-name=$(1).so) $$($(CXX) -print-file-name=libstdc++.so)" OMP_NUM_THREADS=1 \
+	PYTHONPATH="$(CURDIR)/$(SANITIZED)/$(2)/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+
+# The native core, and the device code in its CPU build, driven by the tests that reach them.
+sanitize: $(SANITIZED)/address/.stamp
+	$(call under,libasan,address) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(BIN)/python -S -m pytest -q -p no:cacheprovider --dist load --tx "$(JOBS)*popen//python=$(BIN)/python -S" tests/native tests/device
+
+# Threads under ThreadSanitizer. Its reports are collected in files: pytest would keep them to itself. setarch: it wants its memory where it expects it.
+tsan: $(SANITIZED)/thread/.stamp
+	@rm -f $(SANITIZED)/thread/report.*
+	$(call under,libtsan,thread) OPENBLAS_NUM_THREADS=1 \
+		TSAN_OPTIONS="suppressions=$(CURDIR)/tests/native/tsan.supp log_path=$(CURDIR)/$(SANITIZED)/thread/report" \
+		setarch -R $(BIN)/python -S -m pytest -q -p no:cacheprovider -k threads tests/native tests/test_matrix.py tests/test_banks.py tests/test_nearest.py \
+		|| { cat $(SANITIZED)/thread/report.* 2>/dev/null; exit 1; }
 
 # Readers and native core on inputs that a fuzzer makes: make fuzz FUZZ_SECONDS=7200. Findings are in build/fuzz/findings and build/fuzz/native-findings.
 fuzz: fuzz-readers fuzz-native
@@ -76,17 +86,24 @@ fuzz-readers: $(VENV)/.stamp-fuzz
 	$(BIN)/python tests/fuzz/run.py $(FUZZ_SECONDS)
 
 # libFuzzer comes with clang; GCC has none.
-build/fuzz/native_core: tests/fuzz/native_core.cpp $(wildcard native/*.hpp)
-	@mkdir -p build/fuzz/native build/fuzz/native-findings
+NATIVE_TARGETS := core forests sequences
+build/fuzz/native_%: tests/fuzz/native_%.cpp tests/fuzz/native_checks.hpp $(wildcard native/*.hpp)
+	@mkdir -p build/fuzz
 	clang++ -std=c++20 -O1 -gline-tables-only -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -Inative $< -o $@
 
-fuzz-native: $(if $(CLANG),build/fuzz/native_core)
+# Of the seconds each target has its share. A finding does not keep the others from their turn.
+fuzz-native: $(if $(CLANG),$(NATIVE_TARGETS:%=build/fuzz/native_%))
 ifeq ($(CLANG),)
 	@echo "clang++ is not there (apt install clang libclang-rt-14-dev, or as your system names them): the native core is not fuzzed"
 else
-	build/fuzz/native_core -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -timeout=60 -dict=tests/fuzz/brackets.dict \
-		-artifact_prefix=build/fuzz/native-findings/ -print_final_stats=1 build/fuzz/native tests/fuzz/corpus/native
+	@mkdir -p build/fuzz/native-findings $(NATIVE_TARGETS:%=build/fuzz/native/%)
+	@failed=0; for target in $(NATIVE_TARGETS); do \
+		echo "native $$target"; \
+		build/fuzz/native_$$target -max_total_time=$$(( $(FUZZ_SECONDS) / $(words $(NATIVE_TARGETS)) )) -max_len=2000 -timeout=60 \
+			$$(test $$target = core && echo -dict=tests/fuzz/brackets.dict || echo -len_control=0) -artifact_prefix=build/fuzz/native-findings/$$target- \
+			-print_final_stats=1 build/fuzz/native/$$target tests/fuzz/corpus/native-$$target || failed=1; \
+	done; exit $$failed
 endif
 
 # The native core as the compilers of other systems read it, without building it: Clang, Clang with the library that macOS has, MinGW-w64 for Windows (all but the bindings:
@@ -133,7 +150,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --select S --ignore S101,S311,S404 $(KNOWN) src
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/* tests/fuzz/*.cpp
+	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/* tests/fuzz/*.?pp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -150,7 +167,7 @@ stubs: setup
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i native/* src/treelet/device/cuda/* tests/fuzz/*.cpp
+	$(BIN)/clang-format -i native/* src/treelet/device/cuda/* tests/fuzz/*.?pp
 
 # The site, in build/site. A warning is an error: a link that leads nowhere, a page that no list names, a cell that fails.
 $(VENV)/.stamp-docs: pyproject.toml | setup

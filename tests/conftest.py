@@ -7,12 +7,14 @@ import inspect
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -84,6 +86,19 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     from treelet import work
 
     monkeypatch.setattr(work, "PATIENCE", 0.0)
+
+
+@pytest.fixture
+def alarm() -> Iterator[None]:
+    """A signal that is heard as Ctrl-C is."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 # --- commands -------------------------------------------------------------------------------------------------------

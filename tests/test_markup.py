@@ -381,3 +381,8 @@ def test_names_in_pages_are_the_same_in_large_letters(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(page)
     assert tl.read_trees(tmp_path / "a.html", **options).strings() == ["(div (@class a) (#text one))"]
     assert tl.Treebank(xml_trees("<A B='1'><a b='2'/></A>", attributes=["b"])).strings() == ["(A (a (@b 2)))"]
+
+
+def test_names_that_only_pages_have() -> None:
+    page = io.BytesIO(b"<p <\x01i=3 b=2>")  # lxml gives the first attribute's name, and refuses to look for it
+    assert tl.read_trees(page, "html").strings() == ["(html (body (p (@<\x01i 3) (@b 2))))"]

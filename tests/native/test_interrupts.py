@@ -6,9 +6,8 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -193,19 +192,6 @@ def test_every_entry_point_has_a_line() -> None:
         owner, dot, first = names.split()[0].partition(".")
         listed |= {f"{owner}.{member}" for member in [first, *names.split()[1:]]} if dot else set(names.split())
     assert entry_points() == listed
-
-
-@pytest.fixture
-def alarm() -> Iterator[None]:
-    """A signal that is heard as Ctrl-C is."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer's signal")
