@@ -12,7 +12,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential mutants bench reproduce lint audit stubs format docs linkcheck dist minimum newest clean
+.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential mutants bench load reproduce lint audit stubs format docs linkcheck dist minimum newest clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -140,6 +140,10 @@ bench: setup
 	$(BIN)/python -m benchmarks.sketch
 	$(BIN)/python -m benchmarks.fragment_features
 	$(BIN)/python -m benchmarks.diff
+
+# The explorer and models under load, twice ten minutes: apart from bench, which is for quiet cores.
+load: setup
+	$(BIN)/python -m benchmarks.load
 
 # The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions OPTIONS=--quick runs one.
 reproduce: setup

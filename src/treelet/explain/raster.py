@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from treelet.checks import is_number, wrong
 from treelet.errors import TreeletError
+from treelet.printable import printable
 
 PIXELS = 96.0  # an inch
 LARGEST = 20_000  # dots along a side
@@ -170,7 +171,7 @@ def _fonts(text: str, kind: str) -> list[str]:
         missing, more = _without(missing, others, known)
         found += more
     if missing:
-        lacking = " ".join(sorted(map(chr, missing))[:10])
+        lacking = printable(" ".join(sorted(map(chr, missing))[:10]))
         raise TreeletError(
             f"no font that matplotlib finds has the letters {lacking}: install one, such as Noto Sans, or save the picture as "
             f".svg instead of .{kind}"
