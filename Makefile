@@ -192,14 +192,15 @@ linkcheck: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -b linkcheck -q -j $(JOBS) -d build/doctrees docs build/linkcheck
 
 # What a release consists of, in dist: the sources, and wheels that are made of them alone, in environments with nothing else; tried as tools/try_wheel.py says.
-# make dist PYTHONS="python3.11 python3.12 python3.13"
+# make dist PYTHONS="python3.11 python3.12 python3.13": from 3.12 on, one wheel serves all.
 PYTHONS ?= $(PYTHON)
 dist:
 	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist/tools
 	@build/dist/tools/bin/python -m pip install -q "build>=1.2" auditwheel twine
 	build/dist/tools/bin/python -m build -q --sdist --outdir dist .
 	@set -e; for python in $(PYTHONS); do \
-		$$python -m pip wheel -q --no-deps --wheel-dir build/dist/wheel dist/*.tar.gz; \
+		$$python -m pip download -q --no-deps --no-index --find-links dist --only-binary :all: --dest build/dist/wheel treelet 2>/dev/null || \
+			$$python -m pip wheel -q --no-deps --wheel-dir build/dist/wheel dist/*.tar.gz; \
 		$$python tools/try_wheel.py build/dist/wheel/*.whl build/dist/tried; \
 		mv build/dist/wheel/*.whl dist; \
 	done
