@@ -1,6 +1,6 @@
 """What becomes of files when a run is killed, a disk is full, memory is short, or what was kept is damaged: `make faults`.
 
-`python tests/faults/run.py [PART ...]` runs the parts (all by default), prints a line for each case and leaves its counts in build/faults/PART.json;
+`python tests/faults/run.py [PART[:WORDS] ...]` runs the parts (all by default), or those of their cases whose names have these words, prints a line for each case and leaves its counts in build/faults/PART.json;
 `python tests/faults/run.py --page` makes docs/results/faults.md of them. The exit code is 1 if anything was lost.
 """
 
@@ -49,6 +49,7 @@ from fault_places import (  # noqa: E402
 from experiments import report  # noqa: E402
 
 Row = tuple[str, Trial]
+words = ""  # of the cases that are wanted
 REAL, CHILDREN = 12, 24  # kills of a command: as a program of its own, and in a child of this one
 
 
@@ -58,23 +59,28 @@ REAL, CHILDREN = 12, 24  # kills of a command: as a program of its own, and in a
 def kills() -> Iterator[Row]:
     """Commands and functions that are ended."""
     with material() as m, TemporaryDirectory() as name:
-        for trials in (fault_kills.saves(m, 120),):
-            yield from (("tl.save over a file that is there", found) for found in trials)
+        yield from _named("tl.save over a file that is there", fault_kills.saves(m, 120))
         for output in ("K.npy", "K.zarr"):
             for resume in (True, False):
                 said = f"gram(out={output!r}{', resume=True' * resume})"
-                yield from ((said, found) for found in fault_kills.matrices(output, 45 if resume else 20, resume))
+                yield from _named(said, fault_kills.matrices(output, 45 if resume else 20, resume))
         for victim in fault_kills.commands(m, Path(name)):
-            yield from ((victim.writer.name, found) for found in fault_kills.ended(victim, CHILDREN, real=False))
+            yield from _named(victim.writer.name, fault_kills.ended(victim, CHILDREN, real=False))
+
+
+def _named(case: str, trials: Iterable[Trial]) -> Iterator[Row]:
+    """A case, if it is wanted."""
+    return ((case, found) for found in (trials if words in case else ()))
 
 
 def programs() -> Iterator[Row]:
     """The same commands, from the start of the interpreter to its end."""
     with material() as m, TemporaryDirectory() as name:
         for victim in fault_kills.commands(m, Path(name)):
-            yield from ((f"{victim.writer.name}, a program", found) for found in fault_kills.ended(victim, REAL))
-        yield from (("treelet explore, a program", found) for found in fault_kills.explorers(m, REAL))
-        yield from fault_kills.clusters(REAL)
+            yield from _named(f"{victim.writer.name}, a program", fault_kills.ended(victim, REAL))
+        yield from _named("treelet explore, a program", fault_kills.explorers(m, REAL))
+        if words in "a Dask client and its workers":
+            yield from fault_kills.clusters(REAL)
 
 
 def places() -> Iterator[Row]:
@@ -125,17 +131,18 @@ def _places(writer: Writer, new: Snapshot, small: Path | None, sparse: Path | No
 def memory() -> Iterator[Row]:
     """Too little memory."""
     with material() as m, TemporaryDirectory() as name:
-        for writer, words in fault_memory.commands(m, Path(name)):
-            with TemporaryDirectory() as first, chdir(first):
-                command(*words)  # what modules there are, this process has loaded
-            yield from ((f"treelet {words[0]}", found) for found in fault_memory.trials(writer, words, 17))
+        for writer, line in fault_memory.commands(m, Path(name)):
+            if words in f"treelet {line[0]}":
+                with TemporaryDirectory() as first, chdir(first):
+                    command(*line)  # what modules there are, this process has loaded
+                yield from _named(f"treelet {line[0]}", fault_memory.trials(writer, line, 17))
 
 
 def streams() -> Iterator[Row]:
     """Standard streams on a full device."""
     with material() as m:
-        for words in fault_streams.commands(m):
-            yield from fault_streams.trials(words)
+        for line in fault_streams.commands(m):
+            yield from fault_streams.trials(line)
 
 
 def damage() -> Iterator[Row]:
@@ -143,7 +150,7 @@ def damage() -> Iterator[Row]:
     with material() as m:
         for kept in fault_damage.all_kept(m):
             number = 40 if "experiment" in kept.name else 400 if "matrix" not in kept.name else 150
-            yield from ((kept.name, found) for found in fault_damage.trials(kept, number))
+            yield from _named(kept.name, fault_damage.trials(kept, number))
 
 
 PARTS: dict[str, tuple[Callable[[], Iterable[Row]], str]] = {
@@ -248,6 +255,7 @@ def write_page() -> None:
 
 
 def main(names: list[str]) -> int:
+    global words
     if names == ["--page"]:
         write_page()
         return 0
@@ -261,11 +269,17 @@ def main(names: list[str]) -> int:
     random.seed(0)
     BUILD.mkdir(parents=True, exist_ok=True)
     lost = tried = 0
-    for name in names or PARTS:
-        found = counted(name)
-        (BUILD / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+    for one in names or PARTS:
+        name, _, words = one.partition(":")
+        found, path = counted(name), BUILD / f"{name}.json"
         lost += len(found["wrong"])
         tried += sum(sum(outcomes.values()) for outcomes in found["cases"].values())
+        if words and path.exists():
+            before = json.loads(path.read_text())
+            found["cases"] = before["cases"] | found["cases"]
+            found["wrong"] += [one for one in before["wrong"] if words not in one]
+            found |= {key: before[key] + found[key] for key in ("seconds", "cpu_seconds")}
+        path.write_text(json.dumps(found, indent=1) + "\n")
     print(f"{tried:,} faults, {lost} lost")
     return int(lost > 0)
 
