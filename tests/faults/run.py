@@ -234,7 +234,7 @@ In the first runs, and mended:
 - `gram --resume -o K.zarr` replaced a file of that name by a folder.
 - A complete matrix was given back, and a matrix extended, by a sample of its bytes: a flipped bit elsewhere went unnoticed. So did damage to what was copied or mirrored already in one that was begun, swapped blocks within a tile, and all of a `.zarr` folder read by Zarr. There
   is a CRC of each tile, and of each chunk of a `.zarr` folder; a shard that is lost reads as NaN, no longer as 0.
-- A manifest that says complete gave its name to whatever lay there.
+- A manifest that says complete gave its name to whatever lay there. A run that was killed before it removed that manifest left it for good.
 - Grammars in JSON had no checksum: a flipped digit was another probability. Kept splits of experiments neither. An empty `.gz` file was no trees.
 - An interrupt in the middle of what Zarr does let it go on in the background, and write what was just removed.
 - With next to no memory, threads that could not begin were waited for, for ever; a matrix that was written but could not be mapped was told as an error.
