@@ -215,8 +215,7 @@ EXPLAINED = {
     "kills": "SIGKILL, SIGTERM and SIGINT at random moments, half of them just after the output was begun, over an older output. *had ended*: the signal "
     "came too late. *gone on with*: a run after some of these that was left alone, whose output must be that of an undisturbed run (matrices and saved models to the bit) with nothing beside it. "
     "The children are forks of one process, so that they are in the command at once; the library's functions are among them.",
-    "programs": "The same, of programs as users start them: 12 ends each, also while modules are loaded and while the interpreter ends. Of Dask clusters, clients and workers are killed. "
-    "The explorer's port must be free again.",
+    "programs": "The same, of programs as users start them, also while modules are loaded and while the interpreter ends. Of Dask clusters, clients and workers are killed.",
     "places": "Each of the commands' outputs and of the library's writing functions, over an old output and without one. A full disk and one without room for more files are small "
     "file systems in memory with so much left (nothing, a page, half of what is needed, all but a page; 0, 1, 2 files); where nothing can be mounted, limits to the size of files stand for them. "
     "*done*: there was room enough, or (a folder for a report) what was missing was made.",
