@@ -12,7 +12,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential mutants bench load reproduce lint audit stubs format docs linkcheck dist minimum newest clean
+.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist minimum newest clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -122,6 +122,10 @@ portable: setup
 differential: setup
 	$(BIN)/python tests/differential/run.py --cases $(CASES)
 	$(BIN)/python tests/differential/run.py --pages build/differential
+
+# Kills, full disks, short memory and damaged files, counted: a quarter of an hour. make faults FAULTS=damage is one part of it (tests/faults/run.py).
+faults: setup
+	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/run.py $(FAULTS)
 
 # Errors planted in the core, one at a time: the tests must notice each.
 mutants: setup
