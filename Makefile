@@ -12,7 +12,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential mutants bench load reproduce lint audit stubs format docs linkcheck dist minimum newest clean
+.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist minimum newest clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -123,6 +123,10 @@ differential: setup
 	$(BIN)/python tests/differential/run.py --cases $(CASES)
 	$(BIN)/python tests/differential/run.py --pages build/differential
 
+# Kills, full disks, short memory and damaged files, counted: a quarter of an hour. make faults FAULTS=damage is one part of it (tests/faults/run.py).
+faults: setup
+	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/run.py $(FAULTS)
+
 # Errors planted in the core, one at a time: the tests must notice each.
 mutants: setup
 	$(BIN)/python tools/mutants.py
@@ -188,14 +192,15 @@ linkcheck: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -b linkcheck -q -j $(JOBS) -d build/doctrees docs build/linkcheck
 
 # What a release consists of, in dist: the sources, and wheels that are made of them alone, in environments with nothing else; tried as tools/try_wheel.py says.
-# make dist PYTHONS="python3.11 python3.12 python3.13"
+# make dist PYTHONS="python3.11 python3.12 python3.13": from 3.12 on, one wheel serves all.
 PYTHONS ?= $(PYTHON)
 dist:
 	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist/tools
 	@build/dist/tools/bin/python -m pip install -q "build>=1.2" auditwheel twine
 	build/dist/tools/bin/python -m build -q --sdist --outdir dist .
 	@set -e; for python in $(PYTHONS); do \
-		$$python -m pip wheel -q --no-deps --wheel-dir build/dist/wheel dist/*.tar.gz; \
+		$$python -m pip download -q --no-deps --no-index --find-links dist --only-binary :all: --dest build/dist/wheel treelet 2>/dev/null || \
+			$$python -m pip wheel -q --no-deps --wheel-dir build/dist/wheel dist/*.tar.gz; \
 		$$python tools/try_wheel.py build/dist/wheel/*.whl build/dist/tried; \
 		mv build/dist/wheel/*.whl dist; \
 	done

@@ -170,8 +170,9 @@ def main() -> None:
         print(name, found, flush=True)
         if options.seconds < SECONDS:
             continue
-        results = (report.read("load", RESULTS) if (RESULTS / "load.json").exists() else {}) | {name: found}
+        results = report.read("load", RESULTS) if (RESULTS / "load.json").exists() else {}
         results["made_by"] = report.provenance("make load")
+        results[name] = found | {"commit": results["made_by"]["commit"]}
         report.write(RESULTS, "load", results, page(results) if parts.keys() <= results.keys() else "")
 
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from types import FrameType
@@ -110,7 +111,17 @@ def run(*args: object, input: str | bytes | None = None, app: Any = None) -> Any
     from treelet.cli.main import app as treelet_app
 
     apart = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}  # click before 8.2
-    return CliRunner(**apart).invoke(app or treelet_app, [str(arg) for arg in args], input=input)
+
+    class Runner(CliRunner):
+        @contextmanager
+        def isolation(self, *args: Any, **options: Any) -> Iterator[Any]:
+            with super().isolation(*args, **options) as streams:
+                sys.stderr.reconfigure(
+                    line_buffering=True
+                )  # as the real one is; click before 8.2 flushes the other only
+                yield streams
+
+    return Runner(**apart).invoke(app or treelet_app, [str(arg) for arg in args], input=input)
 
 
 def run_experiment(*args: object) -> Any:

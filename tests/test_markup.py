@@ -261,8 +261,11 @@ def test_deep_documents() -> None:
     assert tl.read_trees(io.StringIO(deep), "xml") == tl.Treebank([found])
     assert len(tl.Treebank([ElementTree.fromstring(deep)])) == 1
     assert sum(1 for _ in html_trees("<b>" * 1000 + "</b>" * 1000)[0].nodes()) == 1002
-    with pytest.raises(FormatError, match="nested too deeply for the HTML parser"):
-        html_trees("<b>" * 100_000)
+    try:  # by libxml2's version
+        told = str(sum(1 for _ in html_trees("<b>" * 100_000)[0].nodes()))
+    except FormatError as error:
+        told = str(error)
+    assert told == "100002" or "nested too deeply for the HTML parser" in told
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,8 @@ def test_licences_are_those_of_the_packages() -> None:
     met = set(installed("treelet", frozenset({"all"})))
     assert met >= {"numpy", "scipy", "scikit-learn", "joblib", "typer", "rich"}
     assert [name for name in met & stated.keys() if stated[name] not in licence(name)] == []
-    assert {name: licence(name) for name in met if not PERMISSIVE.search(licence(name)) or "GPL" in licence(name)} == {}
+    others = {name: licence(name) for name in met if not PERMISSIVE.search(licence(name)) or "GPL" in licence(name)}
+    assert others.keys() <= {"crc32c"}, others  # which zarr 3.0 needs
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,17 @@ def rendered(svg: str, kind: str, scale: float) -> bytes:
     families = _fonts("".join(element.text or "" for element, _ in elements if element.tag == "text"), kind)
     for number, (element, style) in enumerate(elements):
         _DRAW[element.tag](axes, element, style, {"zorder": number, "families": families})
+    return content_of(figure, kind, min(PIXELS * scale, LARGEST / max(width, height) * PIXELS))
+
+
+def content_of(figure: Any, kind: str, dots: float) -> bytes:
+    """A figure of matplotlib's as a file of this kind, the same each time: without dates and random names."""
+    from matplotlib import rc_context
+
     out = io.BytesIO()
-    dots = min(PIXELS * scale, LARGEST / max(width, height) * PIXELS)
-    figure.savefig(out, format=kind, dpi=dots, metadata={"CreationDate": None} if kind == "pdf" else {"Software": None})
+    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
+    with rc_context({"svg.hashsalt": "treelet"}):
+        figure.savefig(out, format=kind, dpi=dots, metadata=dates[kind])
     return out.getvalue()
 
 
