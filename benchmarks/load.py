@@ -1,7 +1,8 @@
 """Under load: the explorer asked by many at once, models scored by many threads; how fast, how late, and whether memory stays flat.
 
 Writes docs/results/load.md and .json. Its parts can be run one by one: ``python -m benchmarks.load explorer``; what is not run stays as it was.
-``--seconds 20`` in place of ten minutes for a try, which writes nothing. Traffic stays on 127.0.0.1.
+``--seconds 20`` in place of ten minutes for a try, which writes nothing. ``--share 0.2`` scores a fifth of the time and rests otherwise, on
+a machine that others use. Traffic stays on 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ LEVEL = 30.0  # seconds of each number of clients
 CLIENTS, STEADY = (1, 4, 16, 64), 16
 THREADS = (1, 2, 16)
 CHUNKS, CHUNK = 320, 20  # of trees that are scored
-REPEATS = 5  # the fastest counts: other work on the machine meets all alike
+REPEATS = 3  # the fastest counts: other work on the machine meets all alike
 KERNEL = tl.SubsetTree(0.3, leaves=True).normalized()
-CALLS = 20  # of the command
+CALLS = 12  # of the command
 TREELET = [sys.executable, "-m", "treelet"]
 
 
 # --- the explorer -------------------------------------------------------------------------------------------------
 
 
-def explorer(seconds: float) -> dict[str, Any]:
+def explorer(seconds: float, share: float) -> dict[str, Any]:
     """`treelet explore` as a user starts it, asked by more and more clients, and then by 16 for as long as is told."""
     known = examples()
     with tempfile.TemporaryDirectory() as folder:
@@ -93,15 +94,17 @@ def scorers(known: Examples) -> dict[str, Score]:
     }
 
 
-def scoring(seconds: float) -> dict[str, Any]:
+def scoring(seconds: float, share: float) -> dict[str, Any]:
     """Models asked by 1, 2 and 16 threads for chunks of trees that were never seen; then by 16 for as long as is told."""
     known = examples()
     asked = scorers(known)
     rows = [{"model": name, **_threads(score, known)} for name, score in asked.items()]
+    print(rows, flush=True)
     rounds = scored = 0
     with Watched(os.getpid()) as watched, ThreadPoolExecutor(16) as pool:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
+            begun = time.monotonic()
             for name, score in asked.items():
                 chunks = [known.bank(CHUNK) for _ in range(16)]
                 found = list(pool.map(score, chunks))
@@ -110,8 +113,9 @@ def scoring(seconds: float) -> dict[str, Any]:
                     raise RuntimeError(f"{name}: 16 threads and one differ in round {rounds}")
                 scored += CHUNK * len(chunks)
             rounds += 1
+            time.sleep((time.monotonic() - begun) * (1 / share - 1))
         begin = watched.now() - seconds
-    return {"models": rows, "rounds": rounds, "scored": scored, **growth(watched, begin)}
+    return {"models": rows, "rounds": rounds, "scored": scored, "share": share, **growth(watched, begin)}
 
 
 def _threads(score: Score, known: Examples) -> dict[str, Any]:
@@ -133,7 +137,7 @@ def _threads(score: Score, known: Examples) -> dict[str, Any]:
 # --- the command --------------------------------------------------------------------------------------------------
 
 
-def command(seconds: float) -> dict[str, Any]:
+def command(seconds: float, share: float) -> dict[str, Any]:
     """`treelet predict`, one process after the other."""
     known = examples()
     code = "import sys; from treelet.cli.main import main\ntry: main()\nfinally: print(*(x for x in open('/proc/self/status') if x[:5] == 'VmHWM'), file=sys.stderr)"
@@ -155,18 +159,20 @@ def command(seconds: float) -> dict[str, Any]:
 
 
 def main() -> None:
-    parts: dict[str, Callable[[float], Any]] = {"explorer": explorer, "scoring": scoring, "command": command}
+    parts: dict[str, Callable[[float, float], Any]] = {"explorer": explorer, "scoring": scoring, "command": command}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=list(parts), help="which; all of them by default")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of the long runs")
+    parser.add_argument("--share", type=float, default=1.0, help="of the time in which models are scored")
     options = parser.parse_args()
     for name in options.parts or parts:
-        found = parts[name](options.seconds)
+        found = parts[name](options.seconds, options.share)
         print(name, found, flush=True)
         if options.seconds < SECONDS:
             continue
-        results = (report.read("load", RESULTS) if (RESULTS / "load.json").exists() else {}) | {name: found}
+        results = report.read("load", RESULTS) if (RESULTS / "load.json").exists() else {}
         results["made_by"] = report.provenance("make load")
+        results[name] = found | {"commit": results["made_by"]["commit"]}
         report.write(RESULTS, "load", results, page(results) if parts.keys() <= results.keys() else "")
 
 
