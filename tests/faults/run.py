@@ -203,6 +203,8 @@ def page(results: dict[str, Any]) -> str:
         table = report.table(["", "tried", *outcomes, "lost"], rows, range(1, len(outcomes) + 3))
         at = f" At commit `{part['commit']}`, {part['seconds']:.0f} s." if part["commit"] != made["commit"] else ""
         text += [f"## {PARTS[name][1]}", f"{EXPLAINED[name]}{at}", table]
+    if results["note"]:
+        text.insert(3, results["note"])
     return "\n\n".join([*text, FOUND]) + "\n"
 
 
@@ -248,7 +250,9 @@ def write_page() -> None:
     parts = {
         name: json.loads((BUILD / f"{name}.json").read_text()) for name in PARTS if (BUILD / f"{name}.json").exists()
     }
-    results = {"made_by": report.provenance("make faults"), "parts": parts}
+    note = BUILD / "note.txt"  # on what this run was, or was not
+    said = note.read_text().strip() if note.exists() else ""
+    results = {"made_by": report.provenance("make faults"), "note": said, "parts": parts}
     for path in report.write(ROOT / "docs" / "results", "faults", results, page(results)):
         print(path)
 
