@@ -12,7 +12,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 explain/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize fuzz fuzz-readers fuzz-native differential mutants bench reproduce lint audit stubs format docs linkcheck dist minimum clean
+.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist minimum newest clean
 
 setup: $(VENV)/.stamp-installed
 
@@ -35,7 +35,7 @@ demo: setup
 	$(BIN)/treelet rerank --jobs $(JOBS) --output build/demo
 
 # OMP_NUM_THREADS: there are as many workers as cores, and none is to wait for another's threads.
-test: setup sanitize link-grammar
+test: setup link-grammar
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
 # A system package: installed where we may and can. Without it the tests of LinkParser are skipped.
@@ -49,21 +49,31 @@ link-grammar:
 test-slow: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m slow
 
-# The native core under AddressSanitizer and UBSan, driven by the tests that reach it.
-$(SANITIZED)/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py) | setup
-	@echo "Building the native core with AddressSanitizer and UBSan ..."
-	@rm -rf $(SANITIZED)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps --target $(SANITIZED)/site \
-		--config-settings=build-dir=$(SANITIZED)/work --config-settings=cmake.define.TREELET_SANITIZE=ON \
+# Builds under sanitizers, each with a copy of the package: address (AddressSanitizer and UBSan), thread (ThreadSanitizer).
+$(SANITIZED)/%/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py src/treelet/*/*/*.py) | setup
+	@echo "Building the native core under sanitizers: $* ..."
+	@rm -rf $(SANITIZED)/$*/site
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps --target $(SANITIZED)/$*/site \
+		--config-settings=build-dir=$(SANITIZED)/$*/work --config-settings=install.strip=false --config-settings=cmake.define.TREELET_SANITIZE=$* \
 		--config-settings=cmake.define.TREELET_EMULATED=ON .
 	@touch $@
 
-# -S: without it the editable install in .venv would come before the sanitized one.
-sanitize: $(SANITIZED)/.stamp
-	SITE=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
-	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$(SANITIZED)/site:$$SITE" \
-		$(BIN)/python -S -m pytest -q -p no:cacheprovider tests/native
+# -S, also for the workers: without it the editable install in .venv would come before the sanitized one.
+under = LD_PRELOAD="$$($(CXX) -print-file-name=$(1).so) $$($(CXX) -print-file-name=libstdc++.so)" OMP_NUM_THREADS=1 \
+	PYTHONPATH="$(CURDIR)/$(SANITIZED)/$(2)/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+
+# The native core, and the device code in its CPU build, driven by the tests that reach them.
+sanitize: $(SANITIZED)/address/.stamp
+	$(call under,libasan,address) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(BIN)/python -S -m pytest -q -p no:cacheprovider --dist load --tx "$(JOBS)*popen//python=$(BIN)/python -S" tests/native tests/device
+
+# Threads under ThreadSanitizer. Its reports are collected in files: pytest would keep them to itself. setarch: it wants its memory where it expects it.
+tsan: $(SANITIZED)/thread/.stamp
+	@rm -f $(SANITIZED)/thread/report.*
+	$(call under,libtsan,thread) OPENBLAS_NUM_THREADS=1 \
+		TSAN_OPTIONS="suppressions=$(CURDIR)/tests/native/tsan.supp log_path=$(CURDIR)/$(SANITIZED)/thread/report" \
+		setarch -R $(BIN)/python -S -m pytest -q -p no:cacheprovider -k threads tests/native tests/test_banks.py tests/test_nearest.py \
+		|| { cat $(SANITIZED)/thread/report.* 2>/dev/null; exit 1; }
 
 # Readers and native core on inputs that a fuzzer makes: make fuzz FUZZ_SECONDS=7200. Findings are in build/fuzz/findings and build/fuzz/native-findings.
 fuzz: fuzz-readers fuzz-native
@@ -76,23 +86,46 @@ fuzz-readers: $(VENV)/.stamp-fuzz
 	$(BIN)/python tests/fuzz/run.py $(FUZZ_SECONDS)
 
 # libFuzzer comes with clang; GCC has none.
-build/fuzz/native_core: tests/fuzz/native_core.cpp $(wildcard native/*.hpp)
-	@mkdir -p build/fuzz/native build/fuzz/native-findings
+NATIVE_TARGETS := core forests sequences
+build/fuzz/native_%: tests/fuzz/native_%.cpp tests/fuzz/native_checks.hpp $(wildcard native/*.hpp)
+	@mkdir -p build/fuzz
 	clang++ -std=c++20 -O1 -gline-tables-only -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -Inative $< -o $@
 
-fuzz-native: $(if $(CLANG),build/fuzz/native_core)
+# Of the seconds each target has its share. A finding does not keep the others from their turn.
+fuzz-native: $(if $(CLANG),$(NATIVE_TARGETS:%=build/fuzz/native_%))
 ifeq ($(CLANG),)
 	@echo "clang++ is not there (apt install clang libclang-rt-14-dev, or as your system names them): the native core is not fuzzed"
 else
-	build/fuzz/native_core -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -timeout=60 -dict=tests/fuzz/brackets.dict \
-		-artifact_prefix=build/fuzz/native-findings/ -print_final_stats=1 build/fuzz/native tests/fuzz/corpus/native
+	@mkdir -p build/fuzz/native-findings $(NATIVE_TARGETS:%=build/fuzz/native/%)
+	@failed=0; for target in $(NATIVE_TARGETS); do \
+		echo "native $$target"; \
+		build/fuzz/native_$$target -max_total_time=$$(( $(FUZZ_SECONDS) / $(words $(NATIVE_TARGETS)) )) -max_len=2000 -timeout=60 \
+			$$(test $$target = core && echo -dict=tests/fuzz/brackets.dict || echo -len_control=0) -artifact_prefix=build/fuzz/native-findings/$$target- \
+			-print_final_stats=1 build/fuzz/native/$$target tests/fuzz/corpus/native-$$target || failed=1; \
+	done; exit $$failed
 endif
+
+# The native core as the compilers of other systems read it, without building it: Clang, Clang with the library that macOS has, MinGW-w64 for Windows (all but the bindings:
+# Python's headers for Windows are not at hand). A compiler that is not there is passed over.
+STRICT := -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Inative
+portable: setup
+	@set -e; include="-isystem $$($(BIN)/python -m nanobind --include_dir) -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"; \
+	mkdir -p build && printf '#include "%s"\n' $(filter-out bindings%,$(notdir $(wildcard native/*.hpp))) > build/headers.cpp; \
+	for compiler in "clang++" "clang++ -stdlib=libc++" x86_64-w64-mingw32-g++-posix; do \
+		case $$compiler in *mingw*) sources="build/headers.cpp tests/fuzz/native_core.cpp";; *) sources="native/*.cpp tests/fuzz/native_core.cpp";; esac; \
+		if ! echo '#include <version>' | $$compiler -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then echo "$$compiler: not there"; continue; fi; \
+		for source in $$sources; do $$compiler $(STRICT) $$include $$source; done; echo "$$compiler: no complaint"; \
+	done
 
 # Every kernel, parser and learner beside its slow definition: some 40 minutes; ended, it is gone on with. A page is in build/differential.
 differential: setup
 	$(BIN)/python tests/differential/run.py --cases $(CASES)
 	$(BIN)/python tests/differential/run.py --pages build/differential
+
+# Kills, full disks, short memory and damaged files, counted: a quarter of an hour. make faults FAULTS=damage is one part of it (tests/faults/run.py).
+faults: setup
+	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/run.py $(FAULTS)
 
 # Errors planted in the core, one at a time: the tests must notice each.
 mutants: setup
@@ -112,22 +145,29 @@ bench: setup
 	$(BIN)/python -m benchmarks.fragment_features
 	$(BIN)/python -m benchmarks.diff
 
+# The explorer and models under load, twice ten minutes: apart from bench, which is for quiet cores.
+load: setup
+	$(BIN)/python -m benchmarks.load
+
 # The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions OPTIONS=--quick runs one.
 reproduce: setup
 	$(BIN)/python -m experiments $(EXPERIMENT) $(if $(EXPERIMENT),--jobs $(JOBS) --out build/results $(OPTIONS))
 
+# The second line: bandit's rules, as ruff has them, so that one tool and one list of exceptions do. Allowed everywhere: assert, random numbers, the import of subprocess (its calls are looked at).
 lint: setup
 	$(BIN)/ruff check .
-	$(BIN)/ruff check --select S --ignore S101,S311,S404 $(KNOWN) src  # bandit's rules
+	$(BIN)/ruff check --select S --ignore S101,S311,S404 $(KNOWN) src
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/* tests/fuzz/*.cpp
+	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/* tests/fuzz/*.?pp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # Known holes in what treelet depends on: asks an advisory service, so it is apart from lint.
+# Strict: a package that the service does not know is an error, not left out.
 audit: setup
-	$(BIN)/python -m pip install -q pip-audit
-	$(BIN)/python -m pip_audit --local --skip-editable
+	@$(PYTHON) -m venv build/audit && build/audit/bin/python -m pip install -q pip-audit
+	@$(BIN)/python -m pip freeze --exclude-editable > build/audit/installed.txt
+	build/audit/bin/python -m pip_audit --strict --disable-pip --no-deps -r build/audit/installed.txt
 
 stubs: setup
 	$(BIN)/python -m nanobind.stubgen -m treelet._core -o src/treelet/_core.pyi
@@ -135,7 +175,7 @@ stubs: setup
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(BIN)/clang-format -i native/* src/treelet/device/cuda/* tests/fuzz/*.cpp
+	$(BIN)/clang-format -i native/* src/treelet/device/cuda/* tests/fuzz/*.?pp
 
 # The site, in build/site. A warning is an error: a link that leads nowhere, a page that no list names, a cell that fails.
 $(VENV)/.stamp-docs: pyproject.toml | setup
@@ -151,23 +191,38 @@ docs: $(VENV)/.stamp-docs
 linkcheck: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -b linkcheck -q -j $(JOBS) -d build/doctrees docs build/linkcheck
 
-# What a release consists of, in dist: the sources, and a wheel that is made of them alone; both as in an environment with nothing else.
+# What a release consists of, in dist: the sources, and wheels that are made of them alone, in environments with nothing else; tried as tools/try_wheel.py says.
+# make dist PYTHONS="python3.11 python3.12 python3.13": from 3.12 on, one wheel serves all.
+PYTHONS ?= $(PYTHON)
 dist:
-	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist
-	@build/dist/bin/python -m pip install -q "build>=1.2"
-	build/dist/bin/python -m build --outdir dist .
-	@$(PYTHON) -m venv --clear build/dist && build/dist/bin/python -m pip install -q dist/*.whl
-	build/dist/bin/python tools/smoke.py
+	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist/tools
+	@build/dist/tools/bin/python -m pip install -q "build>=1.2" auditwheel twine
+	build/dist/tools/bin/python -m build -q --sdist --outdir dist .
+	@set -e; for python in $(PYTHONS); do \
+		$$python -m pip download -q --no-deps --no-index --find-links dist --only-binary :all: --dest build/dist/wheel treelet 2>/dev/null || \
+			$$python -m pip wheel -q --no-deps --wheel-dir build/dist/wheel dist/*.tar.gz; \
+		$$python tools/try_wheel.py build/dist/wheel/*.whl build/dist/tried; \
+		mv build/dist/wheel/*.whl dist; \
+	done
+	build/dist/tools/bin/python -m twine check --strict dist/*
+	@for wheel in dist/*.whl; do build/dist/tools/bin/python -m auditwheel show $$wheel; done
 
-# The oldest versions that pyproject.toml allows, on the oldest Python that is at hand.
+# The oldest versions that pyproject.toml allows, of what is needed and of all extras but cuda, on the oldest Python that is at hand: the tests that use them. And the newest
+# versions of the same: what they say will go away, and treelet still calls, is an error.
 QUICK := tests/native tests/test_package.py tests/test_gram.py tests/test_persist.py tests/test_learn.py tests/test_files.py tests/test_cli.py \
-	tests/test_stored.py tests/test_table.py tests/test_draw.py tests/test_markup.py
+	tests/test_stored.py tests/test_table.py tests/test_draw.py tests/test_markup.py tests/test_formats.py tests/test_dask.py tests/test_explorer.py tests/test_widget.py
 minimum:
 	@rm -rf build/minimum && $(PYTHON) -m venv build/minimum/venv
 	@$(PYTHON) tools/minimum.py > build/minimum/oldest.txt
-	build/minimum/venv/bin/python -m pip install -q -r build/minimum/oldest.txt pytest hypothesis pytest-xdist .
+	build/minimum/venv/bin/python -m pip install -q -r build/minimum/oldest.txt pytest hypothesis pytest-xdist httpx .
 	build/minimum/venv/bin/python tools/smoke.py
 	OMP_NUM_THREADS=1 build/minimum/venv/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider $(QUICK)
+
+newest:
+	@rm -rf build/newest && $(PYTHON) -m venv build/newest
+	build/newest/bin/python -m pip install -q --upgrade pytest hypothesis pytest-xdist httpx '.[all]'
+	OMP_NUM_THREADS=1 build/newest/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider \
+		-o "filterwarnings=$$(printf 'error::%s:treelet\n' RuntimeWarning DeprecationWarning PendingDeprecationWarning FutureWarning)" $(QUICK)
 
 clean:
 	rm -rf build dist $(VENV)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from experiments import EXPERIMENTS, report
 from experiments.sources import digest
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
+from treelet.formats.temporary import naming
 
 Say = Callable[[str], None]
 
@@ -91,25 +93,25 @@ def _command(name: str, quick: bool, options: dict[str, Any]) -> str:
 
 
 class Kept:
-    """Finished parts on disk, one a line, so that an interrupted run goes on where it was, if the code is the same."""
+    """Finished parts on disk, one a line with its checksum, so that an interrupted run goes on where it was, if the code is the same."""
 
     def __init__(self, folder: Path | None, name: str) -> None:
         self.done: dict[int, dict[str, Any]] = {}
         self.file = None if folder is None else folder / f".{name}-{digest()}.partial"
         if self.file is not None and self.file.exists():
-            for line in self.file.read_text(encoding="utf-8").splitlines():
-                try:
-                    number, result = json.loads(line)
-                except ValueError:
-                    continue  # a line that was being written
-                self.done[number] = result
+            for line in self.file.read_bytes().splitlines():
+                said, _, text = line.partition(b" ")
+                if said == b"%08x" % zlib.crc32(text):  # else it was being written, or is not as it was
+                    number, result = json.loads(text)
+                    self.done[number] = result
 
     def add(self, number: int, result: dict[str, Any]) -> None:
         self.done[number] = result
         if self.file is not None:
+            text = json.dumps([number, result]).encode()
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.file, "a", encoding="utf-8") as stream:
-                stream.write(json.dumps([number, result]) + "\n")
+            with naming(self.file, self.file), open(self.file, "ab") as stream:
+                stream.write(b"\n%08x %s\n" % (zlib.crc32(text), text))  # what is before may have no end
 
     def forget(self) -> None:
         if self.file is not None:

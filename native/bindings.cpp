@@ -213,7 +213,7 @@ NB_MODULE(_core, m) {
     });
 
     m.attr("compiler") = nb::str(__VERSION__);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     m.attr("sanitized") = true;
 #else
     m.attr("sanitized") = false;

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -84,6 +88,19 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "PATIENCE", 0.0)
 
 
+@pytest.fixture
+def alarm() -> Iterator[None]:
+    """A signal that is heard as Ctrl-C is."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
 # --- commands -------------------------------------------------------------------------------------------------------
 
 
@@ -93,7 +110,18 @@ def run(*args: object, input: str | bytes | None = None, app: Any = None) -> Any
 
     from treelet.cli.main import app as treelet_app
 
-    return CliRunner().invoke(app or treelet_app, [str(arg) for arg in args], input=input)
+    apart = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}  # click before 8.2
+
+    class Runner(CliRunner):
+        @contextmanager
+        def isolation(self, *args: Any, **options: Any) -> Iterator[Any]:
+            with super().isolation(*args, **options) as streams:
+                sys.stderr.reconfigure(
+                    line_buffering=True
+                )  # as the real one is; click before 8.2 flushes the other only
+                yield streams
+
+    return Runner(**apart).invoke(app or treelet_app, [str(arg) for arg in args], input=input)
 
 
 def run_experiment(*args: object) -> Any:

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from _frame.contents import pages_in
 from conftest import ROOT, succeed
-from treelet.cli import main
+from treelet.cli.main import FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED, app
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -96,18 +96,18 @@ def test_the_first_five_minutes(
 
 
 def test_every_command_is_shown() -> None:
-    known = get_command(main.app).commands  # type: ignore[attr-defined]
+    known = get_command(app).commands  # type: ignore[attr-defined]
     assert {command.split()[1] for command in COMMANDS if command.startswith("treelet ")} == set(known)
 
 
 def test_every_exit_code_is_told() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)}
-    codes = (main.FAILED, main.INTERNAL, main.INTERRUPTED, main.PIPE_CLOSED, main.TERMINATED)
+    codes = (FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED)
     assert told == {0, 1, *codes}
 
 
 def test_options_that_pages_name_exist() -> None:
-    known = get_command(main.app).commands  # type: ignore[attr-defined]
+    known = get_command(app).commands  # type: ignore[attr-defined]
     options = {
         name: {"--help"} | {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
         for name, command in known.items()

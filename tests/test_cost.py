@@ -219,3 +219,9 @@ def test_sizes_in_words(number: int) -> None:
     value, unit = in_bytes(number).split()
     scale = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit]
     assert abs(float(value.replace(",", "")) * scale - number) <= 0.051 * scale
+
+
+def test_a_depth_beyond_all_trees_is_none() -> None:
+    X = ["(S (A a) (B b))", "(S (A a) (C c))"]
+    assert tl.SubsetTree(max_depth=10**30).cost(X).pairs == tl.SubsetTree(max_depth=100).cost(X).pairs
+    assert (tl.SubsetTree(max_depth=10**30)(X) == tl.SubsetTree()(X)).all()

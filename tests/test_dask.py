@@ -406,6 +406,18 @@ def test_a_closed_client(client: Client) -> None:
         tl.gram(tl.SubsetTree(), ["(A x)"], client=other)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [type("ClosedClientError", (Exception,), {})(), Exception("Tried sending message after closing.  Status: closed")],
+    ids=["2025", "2024"],
+)
+def test_a_client_that_is_closed_while_it_is_asked(said: Exception) -> None:
+    with pytest.raises(tl.errors.ClusterError, match="the Dask cluster is lost"), on_dask._told():
+        raise said
+    with pytest.raises(RuntimeError, match=r"^another$"), on_dask._told():
+        raise RuntimeError("another")
+
+
 def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "treelet.gram.on_dask", raising=False)

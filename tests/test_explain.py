@@ -326,3 +326,12 @@ def test_is_shown() -> None:
     for shown in (explanation._repr_html_(), top._repr_html_()):
         assert "<img " in shown
         assert "(N &lt;b&gt;)" in shown
+
+
+def test_more_than_there_are() -> None:
+    trees = ["(S (A a) (B b))", "(S (A a) (C c))"]
+    for kernel in (tl.Subtree(), tl.SubsetTree(max_depth=10**30), tl.PartialTree()):
+        model = tl.RLS(kernel).fit(trees, [1, -1])
+        assert tl.explain(model, trees[0], limit=10**30).fragments == tl.explain(model, trees[0], limit=100).fragments
+        assert tl.top_fragments(model, 10**30) == tl.top_fragments(model, 1000)
+        assert tl.shared_fragments(*trees, kernel, 10**30) == tl.shared_fragments(*trees, kernel, 1000)

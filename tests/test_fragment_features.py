@@ -301,3 +301,23 @@ def test_errors() -> None:
         tl.FragmentFeatures(model, norm="l2").fit(TREES, CLASSES).linear()
     with pytest.raises(tl.errors.InputTypeError, match="fragments are listed for models of"):
         tl.FragmentFeatures(tl.KernelSVC(tl.Linear())).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_no_columns_are_told() -> None:
+    """Of a model that has learnt nothing, or of trees without fragments."""
+    for features, X, y in (
+        (tl.FragmentFeatures(tl.RLS(tl.SubsetTree())), ["(A a)", "(B b)"], [0, 0]),
+        (tl.FragmentFeatures(kernel=tl.SubsetTree()), [None, None], None),
+    ):
+        with pytest.warns(tl.errors.TreeletWarning, match="there are no columns"):
+            features.fit(X, y)
+        assert features.transform(["(A a)"]).shape == (1, 0)
+
+
+def test_columns_and_numbers_beyond_all() -> None:
+    hashed = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=16)
+    for bad in (-1, 16, "x", math.nan, [0, 1.5]):
+        with pytest.raises(tl.TreeletError, match="'columns' parameter must be ints from 0 to 15"):
+            hashed.names_of(bad, ["(A a)"])
+    with pytest.raises(tl.TreeletError, match="at least 1 and less than 2147483648"):
+        tl.FragmentFeatures(kernel=tl.SubsetTree(), n=10**30).fit(["(A a)"])

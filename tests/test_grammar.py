@@ -526,6 +526,12 @@ def test_damaged_files(tmp_path: Path) -> None:
     PCFG.from_treebank(BANK, parent=True, markov=1).save(path)
     whole = path.read_text()
     document = json.loads(whole)
+    path.write_text(json.dumps({**document, "fallback": not document["fallback"]}))
+    with pytest.raises(FormatError, match="was altered: its checksum does not fit"):
+        PCFG.load(path)
+    del document["checksum"]
+    path.write_text(json.dumps(document, indent=1))  # a file by hand has none
+    assert PCFG.load(path) == PCFG.from_treebank(BANK, parent=True, markov=1)
     for end in (0, 1, len(whole) // 2, len(whole) - 3):
         path.write_text(whole[:end])
         with pytest.raises(FormatError, match=r"g\.json:1:.*written by PCFG\.save"):

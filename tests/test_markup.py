@@ -261,8 +261,11 @@ def test_deep_documents() -> None:
     assert tl.read_trees(io.StringIO(deep), "xml") == tl.Treebank([found])
     assert len(tl.Treebank([ElementTree.fromstring(deep)])) == 1
     assert sum(1 for _ in html_trees("<b>" * 1000 + "</b>" * 1000)[0].nodes()) == 1002
-    with pytest.raises(FormatError, match="nested too deeply for the HTML parser"):
-        html_trees("<b>" * 100_000)
+    try:  # by libxml2's version
+        told = str(sum(1 for _ in html_trees("<b>" * 100_000)[0].nodes()))
+    except FormatError as error:
+        told = str(error)
+    assert told == "100002" or "nested too deeply for the HTML parser" in told
 
 
 @pytest.mark.parametrize(
@@ -378,3 +381,8 @@ def test_names_in_pages_are_the_same_in_large_letters(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(page)
     assert tl.read_trees(tmp_path / "a.html", **options).strings() == ["(div (@class a) (#text one))"]
     assert tl.Treebank(xml_trees("<A B='1'><a b='2'/></A>", attributes=["b"])).strings() == ["(A (a (@b 2)))"]
+
+
+def test_names_that_only_pages_have() -> None:
+    page = io.BytesIO(b"<p <\x01i=3 b=2>")  # lxml gives the first attribute's name, and refuses to look for it
+    assert tl.read_trees(page, "html").strings() == ["(html (body (p (@<\x01i 3) (@b 2))))"]

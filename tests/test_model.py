@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -262,3 +265,40 @@ def test_scoring_one_batch_leaves_no_trace_in_the_next():
         for batch in batches:
             want = kernel(batch, support) @ np.array([1.0, -0.5])
             np.testing.assert_allclose(model.score(batch)[:, 0], want, rtol=1e-12)
+
+
+def test_threads_share_a_model_from_its_first_use_on(tmp_path: Path) -> None:
+    """Sixteen ask a model that was just loaded, all at once: what is made when it is first needed is made under way."""
+    X = tl.datasets.flights(48)
+    y, number, qid = np.array(["a", "b", "c"] * 16), np.arange(48) % 7, np.arange(48) // 6
+    svc = tl.KernelSVC(SST.normalized()).fit(X, y)
+    features = tl.FragmentFeatures(svc, n=200).fit(X)
+    models = {
+        "classes": (svc, "decision_function"),
+        "names": (tl.KernelSVC(PT, multi_class="ovo").fit(X, y), "predict"),
+        "values": (tl.RLS(SST + 0.5 * PT).fit(X, number), "predict"),
+        "ranks": (tl.VotedPerceptron(ST, epochs=1).fit(X, number, qid=qid), "predict"),
+        "columns": (features, "transform"),
+        "near": (tl.Nearest(SST, n_neighbors=3).fit(X), "kneighbors"),
+        "sketch": (tl.TreeSketch(SST, n_components=64, random_state=0).fit(X), "transform"),
+    }
+    others = tl.datasets.flights(40, 1)
+    chunks = [others[k : k + 5] for k in range(0, 40, 5)] * 2
+    start = threading.Barrier(len(chunks))
+
+    def asked(model: Any, method: str, chunk: tl.Treebank) -> list[bytes]:
+        start.wait(60)
+        return as_bytes(getattr(model, method)(chunk))
+
+    with ThreadPoolExecutor(len(chunks)) as pool:
+        for name, (model, method) in models.items():
+            tl.save(model, tmp_path / name)
+            fresh = tl.load(tmp_path / name)
+            found = list(pool.map(asked, [fresh] * len(chunks), [method] * len(chunks), chunks))
+            assert found == [as_bytes(getattr(model, method)(chunk)) for chunk in chunks], name
+
+
+def as_bytes(found: Any) -> list[bytes]:
+    if sp.issparse(found):
+        found = (found.data, found.indices, found.indptr)
+    return [np.asarray(one).tobytes() for one in (found if isinstance(found, tuple) else (found,))]

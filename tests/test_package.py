@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import treelet
 from conftest import ROOT
@@ -57,6 +61,46 @@ def test_licences_of_all_that_is_needed(metadata: str) -> None:
     needed = {name.lower() for name in re.findall(r"^Requires-Dist: ([\w.-]+)", metadata, re.MULTILINE)} - {"treelet"}
     page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
     assert needed == set(re.findall(r"^\| ([\w-]+) \|.*\| (?:always|extra `\w+`) \|$", page, re.MULTILINE))
+
+
+PERMISSIVE = re.compile(r"\b(0?BSD|MIT|Apache|ISC|PSF|PSFL|Python Software Foundation|MPL|CNRI)\b")
+
+
+def licence(name: str) -> str:
+    """What a package's metadata says of its licence; of a text in full, how it begins."""
+    told = importlib.metadata.metadata(name)
+    kinds = [kind for kind in told.get_all("Classifier") or [] if kind.startswith("License ::")]
+    return " ".join([told.get("License-Expression") or "", (told.get("License") or "")[:60], *kinds])
+
+
+def installed(name: str, extras: frozenset[str]) -> Iterator[str]:
+    """A package and what it needs, and so on, as far as it is there."""
+    met, asked = set(), [(name, extras)]
+    while asked:
+        name, extras = asked.pop()
+        try:
+            lines = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        if (name, extras) in met:
+            continue
+        met.add((name, extras))
+        yield name
+        asked += [
+            (canonicalize_name(line.name), frozenset(line.extras))
+            for line in map(Requirement, lines)
+            if line.marker is None or any(line.marker.evaluate({"extra": extra}) for extra in {"", *extras})
+        ]
+
+
+def test_licences_are_those_of_the_packages() -> None:
+    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    stated = dict(re.findall(r"^\| ([\w-]+) \| (\w+).*\| (?:always|extra `\w+`) \|$", page, re.MULTILINE))
+    met = set(installed("treelet", frozenset({"all"})))
+    assert met >= {"numpy", "scipy", "scikit-learn", "joblib", "typer", "rich"}
+    assert [name for name in met & stated.keys() if stated[name] not in licence(name)] == []
+    others = {name: licence(name) for name in met if not PERMISSIVE.search(licence(name)) or "GPL" in licence(name)}
+    assert others.keys() <= {"crc32c"}, others  # which zarr 3.0 needs
 
 
 @pytest.mark.parametrize(

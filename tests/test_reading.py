@@ -391,11 +391,14 @@ def test_nothing_is_said_where_nothing_is_wrong() -> None:
         ("() (S (B b))\n((A a) (B b)) (C c)", ["(S (B b))", "(C c)"], ["1:1", "2:1"]),
         ("(S (A\n( )\n) )\n(S (B b))", ["(S (B b))"], ["2:1"]),  # its own lines are no trees
         ("(S (é ( )) (B b)) (C c)\n(D (", ["(C c)"], ["1:7", "2:1"]),
+        ("\udcbf(A a)é\udcbf (B b) \udcbf\udcbf(C c)", ["(A a)", "(B b)", "(C c)"], ["1:1", "1:6", "1:14"]),
+        ("\udcbf(A (\n(B b)", ["(B b)"], ["1:1", "1:1"]),  # a byte in the place of the character that follows it
     ],
 )
 def test_where_brackets_go_on(text: str, kept: list[str], places: list[str]) -> None:
+    data = io.BytesIO(text.encode("utf-8", "surrogateescape"))
     with pytest.warns(TreeletWarning) as told:
-        assert tl.read_trees(io.StringIO(text), "brackets", on_error="skip").strings() == kept
+        assert tl.read_trees(data, "brackets", on_error="skip").strings() == kept
     message = str(told[0].message)
     assert message.startswith(f"{len(places)} of {len(places) + len(kept)} ")
     assert [part.split(": ")[0] for part in message.split("<stream>:")[1:]] == places

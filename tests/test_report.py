@@ -37,7 +37,7 @@ TWISTED = ["place", *LABELS[1:-1], "human"]  # two labels that the model cannot 
 class Page(HTMLParser):
     """Checks that tags are closed in order; keeps the text outside of scripts and styles, and the tags."""
 
-    VOID = ("meta", "br", "path", "rect", "circle")
+    VOID = ("meta", "br", "path", "rect", "circle", "img")
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -334,3 +334,32 @@ def test_an_explanation_of_one_class_rather_than_another() -> None:
     assert sum(node.share for node in why.heat) + why.intercept == pytest.approx(why.score)
     with pytest.raises(tl.TreeletError, match="one of the classes"):
         tl.explain(MODEL, TREES[0], output=("human", "nobody"))
+
+
+HOSTILE = {
+    "ends": "]]></style></script></svg><svg/onload=alert`1`>",
+    "attribute": "\"'onmouseover=alert`1`//",
+    "comment": "--><!--",
+    "bidi": "\u202eabc\u2066",
+    "control": "\x1b[2J\x07",
+    "entity": "&lt;script&gt;&#0;",
+    "no letter": "\uffff\ufffe",
+    "large": "L" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_labels_stay_text_and_bearable(name: str) -> None:
+    label = HOSTILE[name]
+    trees = [f"(S ({label} {label}) (B b))", "(S (A a) (B b))", "(S (C c) (B b))"]
+    model = tl.KernelSVC(tl.SubsetTree()).fit(trees, ["x", "y", label])
+    found = report(model, trees, ["y", "y", label])
+    text = report_page(found, title=label, source=label, card={"kernel": label}, command=label)
+    page = Page(text)
+    assert not page.open
+    kinds = [names.get("type") for tag, names in page.tags if tag == "script"]
+    assert kinds == ["application/json", "module"]
+    assert not any(attribute.startswith("on") for _, names in page.tags for attribute in names)
+    assert len(text) < 400_000
+    for shown in (tl.explain(model, trees[0])._repr_html_(), tl.Tree.parse(trees[0])._repr_svg_()):
+        assert not {"script", "svg/onload=alert`1`"} & {tag for tag, _ in Page(shown).tags}

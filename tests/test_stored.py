@@ -18,7 +18,7 @@ import treelet as tl
 from conftest import binary
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
-from treelet.formats.files import locked
+from treelet.formats.temporary import locked
 from treelet.gram import stored
 from treelet.gram.fingerprint import fingerprint
 from treelet.gram.journal import Journal, checksum

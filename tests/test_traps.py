@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -164,88 +163,6 @@ def test_the_core_writes_rows_apart(out: Any, said: str) -> None:
         columns.rows(store, weights, None, 0, 3, out)
     with pytest.raises(ValueError, match=said):
         _core.mirror(out, 0, 3, 0, 3)
-
-
-# --- what threads may share -----------------------------------------------------------------------------------------
-
-
-def in_threads(work: Callable[[], Any], threads: int = 4) -> list[Any]:
-    """What each thread got, or the error."""
-    got: list[Any] = []
-    ready = threading.Barrier(threads)
-
-    def one() -> None:
-        ready.wait()
-        try:
-            got.append(work())
-        except ValueError as error:
-            got.append(str(error))
-
-    running = [threading.Thread(target=one) for _ in range(threads)]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
-    return got
-
-
-def test_a_reader_is_for_one_thread() -> None:
-    reader, text = _core.BracketReader(), b"(S (A x) (B (C y) (D z)))" * 20_000
-    refused = 0
-    for _ in range(5):
-        for got in in_threads(lambda: reader.feed(text)):
-            assert got in (len(text), "this reader is in use by another thread: give each thread its own")
-            refused += got != len(text)
-    assert refused
-    taken = 20 - refused
-    assert reader.trees == 20_000 * taken
-    store, roots = reader.result()
-    assert len(set(roots.tolist())) == 1
-    assert len(store) == 8
-
-
-def test_parts_are_counted_by_one_thread() -> None:
-    counts, bank = _core.PartCounts(False, False, True), tl.datasets.flights(2000)
-    store, weights, share = bank.columns.store, bank.weights(), np.ones(2000)
-    refused = sum(got is not None for _ in range(5) for got in in_threads(lambda: counts.add(store, weights, share)))
-    assert refused
-    alone = _core.PartCounts(False, False, True)
-    alone.add(store, weights, share)
-    assert np.array_equal(counts.trees, (20 - refused) * alone.trees)
-
-
-def test_columns_do_not_grow_while_rows_are_asked_for() -> None:
-    bank = tl.Treebank(chain(15_000))
-    store, weights = bank.columns.store, bank.weights()
-    columns = _core.SubsetTreeColumns(store, weights, False, 0.4, 0, False)
-    stop, begun = _core.Stop(), threading.Event()
-
-    def work() -> None:
-        _core.watch(stop)
-        begun.set()
-        with pytest.raises(RuntimeError, match="stopped"):
-            columns.rows(store, weights, None, 0, 1, np.empty((1, 1)))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    begun.wait()
-    said = ""
-    while thread.is_alive() and not said:
-        try:
-            columns.add(weights, 0, 0.0)
-        except ValueError as error:
-            said = str(error)
-    stop.set()
-    thread.join()
-    assert said == "these columns are in use by another thread: they cannot grow now"
-
-
-def test_threads_share_a_chart() -> None:
-    grammar = tl.PCFG.from_rules([("S", ("S", "S"), 0.3), ("S", ("a",), 0.4), ("S", ("b",), 0.3)], start="S")
-    chart = grammar.charts().chart(["a", "b"] * 12)
-    alone = chart.kbest(40)[2]
-    for _, _, got in in_threads(lambda: chart.kbest(40)):
-        assert np.array_equal(got, alone)
 
 
 def test_rows_on_a_device_lie_apart() -> None:

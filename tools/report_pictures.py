@@ -27,7 +27,7 @@ from treelet.explain.page import data_block, page
 from treelet.explain.web.pictures import explained
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-COLOURS, MOST = 64, 60_000  # bytes of a picture
+COLOURS, MOST = 256, 60_000  # bytes of a picture
 KINDS = {"SQ": "yes or no", "SBARQ": "question word", "S": "no question"}
 CASE = 2  # of the report, that is shown
 

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import uvicorn
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from treelet.cli.explore import desk_of
 from treelet.cli.reading import Reading
-from treelet.explain.explorer import application, serving
+from treelet.explain.explorer import serving
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 COLOURS = 128
@@ -29,8 +28,8 @@ WAS = "(SBARQ (WHNP (WP Who)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?
 NOW = "(SBARQ (WHADVP (WRB When)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
 DESKTOP, PHONE = (1280, 900), (375, 1040)
 VIEWS: dict[str, tuple[str, dict[str, str], str]] = {
-    "trees": ("trees", {"light": "(PP (IN with) NP)"}, ".fragment"),
-    "sentence": ("sentence", {"light": "(PP PP (PP TO NP))"}, ".fragment"),
+    "trees": ("trees", {"light": "(PP (IN with) NP)"}, ".treelet-fragment"),
+    "sentence": ("sentence", {"light": "(PP PP (PP TO NP))"}, ".treelet-fragment"),
     "forest": ("sentence", {"show": "forest"}, ".stage.wide .treelet-best"),
     "model": ("model", {"tree": NOW, "was": WAS}, ".near li"),
 }
@@ -45,7 +44,7 @@ def main() -> None:
     listening = serving.listen(0)
     port = listening.getsockname()[1]
     desk = desk_of(asked.model, asked.data, None, None, Reading(None, "utf-8", "raise", {}))
-    server = uvicorn.Server(uvicorn.Config(application(desk, port), log_level="warning", ws="none", lifespan="off"))
+    server = serving.server_of(desk, listening)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:

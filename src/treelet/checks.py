@@ -50,7 +50,8 @@ def check_integer(
 ) -> None:
     """An int of at least so much, and not absurdly large; or None."""
     if not (is_integer(value, least) and value < most) and not (optional and value is None):
-        raise wrong(name, f"{'None or ' if optional else ''}an int of at least {least}", value, of)
+        below = f" and less than {most}" if is_integer(value, least) else ""
+        raise wrong(name, f"{'None or ' if optional else ''}an int of at least {least}{below}", value, of)
 
 
 def check_boolean(name: str, value: Any, *, of: object = None) -> None:

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import wrong
+from treelet.errors import NotEnoughMemoryError
+from treelet.memory import available, in_bytes
 
 Advance = Callable[[int], None]
 Item = TypeVar("Item")
@@ -26,6 +28,7 @@ PATIENCE = 10.0  # seconds without a word, where progress is told in lines
 LONGEST_SILENCE = 60.0  # between two lines
 BLINK = 0.25  # between two states of a notebook's line
 LEAST_PART = 256  # items for which a thread is worth asking
+THREAD = 16 << 20  # bytes that one takes before it does anything
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -68,6 +71,7 @@ def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advanc
         for item in items:
             advance(work(item))
         return
+    check_room(threads)
     stop = _core.Stop()  # signals reach the main thread only; the others watch this
     with ThreadPoolExecutor(threads, "treelet", initializer=_core.watch, initargs=(stop,)) as pool:
         waiting = {pool.submit(work, item) for item in items}
@@ -81,6 +85,14 @@ def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advanc
             for future in waiting:
                 future.cancel()
             raise
+
+
+def check_room(threads: int) -> None:
+    """Refuse threads for which there is no memory: Python waits for ever for one that cannot begin."""
+    if (free := available()) < threads * THREAD:
+        raise NotEnoughMemoryError(
+            f"there is no memory for {threads} threads: {in_bytes(free)} are free; n_jobs=1 needs none"
+        )
 
 
 _sharing: ContextVar[int] = ContextVar("_sharing", default=1)
@@ -209,13 +221,15 @@ def _watched(state: _State, say: Callable[[_State], None], first: float, longest
         speak()
 
     watcher = threading.Thread(target=watch, name="treelet progress", daemon=True)
-    watcher.start()
+    if watched := available() >= THREAD:  # else it is told between two steps only
+        watcher.start()
     try:
         yield advance
     finally:
         with lock:
             over.set()
-        watcher.join()
+        if watched:
+            watcher.join()
     if spoken or state.gone >= first:
         state.done = state.total
         say(state)

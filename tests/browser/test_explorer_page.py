@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -15,10 +16,8 @@ import treelet as tl
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
-import uvicorn
-
 from treelet.cli.explore import embedded
-from treelet.explain.explorer import Desk, application, serving
+from treelet.explain.explorer import Desk, Parsing, serving
 from treelet.explain.explorer.desk import Judge
 
 HOSTILE = "<img/src=x/onerror=window.hurt=1>"
@@ -35,20 +34,24 @@ QUESTIONS = [
 pytestmark = pytest.mark.filterwarnings("ignore:1 of 1 examples share nothing")  # the page says it
 
 
+@contextmanager
+def served(desk: Desk) -> Iterator[str]:
+    """The address of an explorer."""
+    with serving.listen(0) as listening:
+        server = serving.server_of(desk, listening)
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        server.should_exit = True
+        thread.join(10)
+
+
 @pytest.fixture(scope="module")
 def explorer() -> Iterator[str]:
     """The address of an explorer with a model of two classes."""
     model = tl.KernelSVC(tl.SubsetTree(lam=0.4).normalized()).fit(QUESTIONS, ["human"] * 4 + ["place"] * 4)
-    listening = serving.listen(0)
-    port = listening.getsockname()[1]
-    app = application(Desk(embedded(), Judge(model, "questions.treelet")), port)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", lifespan="off"))
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    yield f"http://127.0.0.1:{port}/"
-    server.should_exit = True
-    thread.join(10)
-    listening.close()
+    with served(Desk(embedded(), Judge(model, "questions.treelet"))) as address:
+        yield address
 
 
 def value(page: Any) -> str:
@@ -103,8 +106,8 @@ def test_the_number_and_the_colours_follow_the_slider(page: Any, explorer: str, 
 def test_a_fragment_lights_up_in_both_trees_and_stays_when_chosen(page: Any, explorer: str) -> None:
     lit = "() => [...document.querySelectorAll('.stage')].map((stage) => [...stage.querySelectorAll('g.treelet-lit text:first-of-type')].map((one) => one.textContent))"
     page.goto(explorer + "#trees?" + urlencode({"trees.a": A, "trees.b": B}))
-    page.wait_for_selector(".fragment")
-    row = page.locator(".fragment", has_text="(D the)").first
+    page.wait_for_selector(".treelet-fragment")
+    row = page.locator(".treelet-fragment", has_text="(D the)").first
     row.hover()
     assert page.evaluate(lit) == [["D", "the"], ["D", "the"]]
     page.mouse.move(5, 5)
@@ -115,7 +118,7 @@ def test_a_fragment_lights_up_in_both_trees_and_stays_when_chosen(page: Any, exp
     assert page.evaluate(lit) == [["D", "the"], ["D", "the"]]
     page.wait_for_function("() => location.hash.includes('trees.light')")
     page.reload()
-    page.wait_for_selector(".fragment[aria-pressed=true]")
+    page.wait_for_selector(".treelet-fragment[aria-pressed=true]")
     assert page.evaluate(lit) == [["D", "the"], ["D", "the"]]
 
 
@@ -161,8 +164,8 @@ def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
     assert HOSTILE[:20] in page.inner_text("main > section > .error")
     page.goto(explorer + "#trees?" + urlencode({"trees.a": hurt, "trees.b": hurt}))
     page.reload()
-    page.wait_for_selector(".fragment")
-    assert HOSTILE in page.inner_text(".fragments")
+    page.wait_for_selector(".treelet-fragment")
+    assert HOSTILE in page.inner_text(".treelet-fragments")
     page.goto(explorer + f"#sentence?sentence.words={quote('show me ' + HOSTILE)}")
     page.wait_for_selector(".parse .pick")
     page.goto(explorer + "#model?" + urlencode({"model.tree": hurt, "model.was": hurt}))
@@ -176,9 +179,43 @@ def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
     assert page.locator("main img").count() == 0
 
 
+def test_hostile_names_and_links_stay_text(page: Any) -> None:
+    """Of models, classes, grammars, labels in files; and whatever a link says."""
+    model = tl.KernelSVC(tl.SubsetTree().normalized()).fit(QUESTIONS, [HOSTILE] * 4 + ["</script>"] * 4)
+    parsing = Parsing(HOSTILE, lambda: tl.PCFG.from_treebank(QUESTIONS))
+    desk = Desk(parsing, Judge(model, f"{HOSTILE}.treelet"), tl.Treebank(QUESTIONS), [HOSTILE] * 8)
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    links: list[dict[str, str]] = [
+        {"model.output": HOSTILE, "model.light": HOSTILE},
+        {"model.output": "__proto__", "model.tree": HOSTILE, "model.was": "("},
+        {"trees.kernel": "constructor", "trees.lam": "x", "trees.light": HOSTILE, "trees.depth": "-1"},
+        {"trees.__proto__": "x", "__proto__.a": "x", "trees.a": "\0", "constructor.name": "x"},
+        {"sentence.show": HOSTILE, "sentence.this": "1e9", "sentence.that": "-1", "sentence.k": "NaN"},
+        {"sentence.words": "who saw it", "sentence.k": "9" * 400, "sentence.prune": "Infinity"},
+    ]
+    with served(desk) as address:
+        for link in links:
+            view = next(iter(link)).split(".")[0]
+            page.goto("about:blank")
+            page.goto(f"{address}#{view}?{urlencode(link)}")
+            page.wait_for_selector("main > section")
+            page.wait_for_timeout(150)
+        page.goto("about:blank")
+        page.goto(f"{address}#model?" + urlencode({"model.tree": QUESTIONS[0], "model.output": HOSTILE}))
+        wait_for(page, HOSTILE, "#label")
+        page.wait_for_selector(".near li")
+        said = page.inner_text("main")
+        assert said.count(HOSTILE) > 5
+        assert f"{HOSTILE}.treelet" in said
+    assert page.evaluate("window.hurt") is None
+    assert page.locator("main img").count() == 0
+    assert wrong == []
+
+
 def test_a_sentence_is_parsed_ranked_and_explained(page: Any, explorer: str) -> None:
     page.goto(explorer + "#sentence")
-    page.wait_for_selector(".fragment")
+    page.wait_for_selector(".treelet-fragment")
     assert page.locator(".parse:not(.head)").count() == 10
     assert page.locator(".pick[aria-pressed=true]").count() == 2
     page.locator(".parse", has_text="2").nth(1).locator(".pick").first.click()
@@ -217,7 +254,7 @@ def test_a_model_follows_the_edits_of_a_tree(page: Any, explorer: str) -> None:
 
 def test_it_fits_a_phone_and_is_used_by_keys(page: Any, explorer: str) -> None:
     page.set_viewport_size({"width": 375, "height": 700})
-    for view, there in (("trees", ".fragment"), ("sentence", ".fragment"), ("model", ".score")):
+    for view, there in (("trees", ".treelet-fragment"), ("sentence", ".treelet-fragment"), ("model", ".score")):
         page.goto(f"{explorer}#{view}")
         page.reload()
         page.wait_for_selector(there)

@@ -39,3 +39,17 @@ def test_a_fragment_lights_up_and_a_click_is_told(page: Any, serve: Callable[[di
     assert page.locator("#here svg").count() == 1
     page.evaluate("stop()")
     assert page.locator("#here *").count() == 0
+
+
+def test_two_fragments_of_one_text_are_two(page: Any, serve: Callable[[dict[str, str]], str]) -> None:
+    """As those of a sum of kernels may be."""
+    page.goto(serve({"index.html": PAGE, "widget.js": web.script("widget.js"), "tree-view.css": web.style()}))
+    page.wait_for_function("window.ready")
+    both = [{"text": "(A a)", "share": 2.0, "places": [[1, 2]]}, {"text": "(A a)", "share": -1.0, "places": [[3, 4]]}]
+    tree = {"title": "", "picture": picture("(S (A a) (A a))")}
+    page.evaluate("told => start(told)", {"trees": [tree], "fragments": both})
+    second = page.locator(".treelet-fragment").nth(1)
+    second.click()
+    assert page.evaluate("[...document.querySelectorAll('g.treelet-lit')].map((one) => +one.dataset.number)") == [3, 4]
+    pressed = page.eval_on_selector_all(".treelet-fragment", "all => all.map((one) => one.ariaPressed)")
+    assert pressed == ["false", "true"]

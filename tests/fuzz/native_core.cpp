@@ -1,91 +1,130 @@
 // The native reader and core under libFuzzer: any bytes are read as trees, in pieces; what is read is compared by every tree
-// kernel, and the fragments that it shares must add up to the kernel's value. `make fuzz` builds it, where there is clang.
+// kernel, the fragments that it shares must add up to the kernel's value, and counts and sketches must not depend on what stands
+// beside a tree. `make fuzz` builds it, where there is clang.
 //
-// The first byte says how to read, the second how large the pieces are.
+// The first byte says how to read and what is done, the second how large the pieces are.
 #include "brackets.hpp"
 #include "fragment_graphs.hpp"
 #include "hashed_fragments.hpp"
-#include "matrix_rows.hpp"
+#include "native_checks.hpp"
 #include "partial_tree.hpp"
-#include "scaled.hpp"
+#include "sketch.hpp"
 #include "subset_tree.hpp"
 #include "subtree.hpp"
-#include <cstdio>
-#include <cstdlib>
+#include <cstring>
 
 using namespace treelet;
+using namespace treelet::fuzz;
 
 namespace {
 
-void nothing() {}
-
-void expect(bool good, const char *what) {
-    if (good) return;
-    std::fprintf(stderr, "not as it should be: %s\n", what);
-    std::abort();
+void compare_subset_trees(const Store &store, const std::vector<Id> &roots, const NodeWeights &trees) {
+    bool fits = true;
+    for (const int depth : {0, 2})
+        for (const bool leaves : {false, true}) {
+            const Matrix K = compared<SubsetTreeColumns>(store, roots, trees, fits, [&]<class Num>(Targets targets, Num) {
+                return SubsetTreeColumns<Num>(targets, Num(0.4), depth, leaves);
+            });
+            if (fits) add_up(ProductionGraph(TreeEdges{store, leaves}, first_and_last(trees), 0.4, depth), K[trees.rows() - 1]);
+        }
 }
 
-bool alike(double a, double b) { return a == b || std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)); }
-
-using Matrix = std::vector<double>;
-
-template <class Columns> Matrix filled(Columns &columns, const Store &store, const NodeWeights &trees, bool &fits) {
-    Matrix out(trees.rows() * trees.rows());
-    Rows rows{&store, &trees, nullptr, 0, trees.rows(), out.data(), static_cast<std::int64_t>(trees.rows())};
-    columns.rows(rows, nothing);
-    fits = rows.overflow_row == none;
+// Labels in twos are alike.
+SimilarPtr pairs_of_labels(const Store &store) {
+    auto out = std::make_shared<Similar>();
+    for (Id label = 0; label < static_cast<Id>(store.label_count()); ++label) {
+        if (const Id other = label ^ 1; other < static_cast<Id>(store.label_count()))
+            out->label.push_back(other), out->sigma.push_back(0.5);
+        out->start.push_back(static_cast<std::int64_t>(out->label.size()));
+    }
     return out;
 }
 
-// Symmetric, and the same in plain numbers and in logarithms.
-template <template <class> class Algorithm> Matrix compared(const Store &store, const NodeWeights &trees, bool &fits, auto make) {
-    Algorithm<double> plain = make(double());
-    Algorithm<Scaled> scaled = make(Scaled());
-    bool all = true; // the logarithm of 0 fits no double
-    const Matrix K = filled(plain, store, trees, fits), L = filled(scaled, store, trees, all);
-    const std::size_t n = trees.rows();
-    for (std::size_t i = 0; i < n && fits; ++i)
-        for (std::size_t j = 0; j < n; ++j) {
-            const double value = K[i * n + j];
-            expect(value >= 0 && alike(value, K[j * n + i]), "a matrix that is not symmetric");
-            expect(value < 1e-290 || alike(value, std::exp(L[i * n + j])) || std::fabs(std::log(value) - L[i * n + j]) < 1e-9,
-                   "another value in logarithms");
-        }
-    return K;
-}
-
-Numbers side(const NodeWeights &trees, std::size_t row) {
-    const auto first = static_cast<std::size_t>(trees.start[row]), last = static_cast<std::size_t>(trees.start[row + 1]);
-    return {trees.node.data() + first, trees.weight.data() + first, last - first};
-}
-
-template <class Graph> void add_up(const Graph &graph, double value) {
-    const FoundFragments found = FragmentSearch(graph, 2, 5'000, 200'000, nothing).run();
-    if (!found.complete) return;
-    double sum = 0;
-    for (const FoundFragment &one : found.fragments) sum += one.value;
-    expect(alike(sum, value), "fragments that do not add up");
-}
-
-void use(const Store &store, const std::vector<Id> &roots) {
-    const std::size_t n = std::min<std::size_t>(roots.size(), 6);
-    const NodeWeights trees = count_nodes(store, roots.data(), n);
-    const Targets targets{&store, trees};
+void compare_partial_trees(const Store &store, const std::vector<Id> &roots, const NodeWeights &trees) {
     bool fits = true;
-    compared<SubtreeColumns>(store, trees, fits, [&]<class Num>(Num) { return SubtreeColumns<Num>(targets, Num(0.5)); });
-    for (const int depth : {0, 2})
+    for (const double terminal : {1.0, 0.0, 0.7})
         for (const bool leaves : {false, true}) {
-            const Matrix K = compared<SubsetTreeColumns>(
-                store, trees, fits, [&]<class Num>(Num) { return SubsetTreeColumns<Num>(targets, Num(0.4), depth, leaves); });
-            if (fits) add_up(ProductionGraph(TreeEdges{store, leaves}, {side(trees, 0), side(trees, n - 1)}, 0.4, depth), K[n - 1]);
+            const Matrix K = compared<PartialTreeColumns>(store, roots, trees, fits, [&]<class Num>(Targets targets, Num) {
+                return PartialTreeColumns<Num>(targets, Num(0.4), Num(0.3), leaves, terminal);
+            });
+            if (fits && terminal == 1)
+                add_up(Lists::partial_trees(store, first_and_last(trees), 0.4, 0.3, leaves), K[trees.rows() - 1]);
         }
-    for (const bool leaves : {false, true}) {
-        const Matrix K = compared<PartialTreeColumns>(
-            store, trees, fits, [&]<class Num>(Num) { return PartialTreeColumns<Num>(targets, Num(0.4), Num(0.3), leaves, 1.0); });
-        if (fits) add_up(Lists::partial_trees(store, {side(trees, 0), side(trees, n - 1)}, 0.4, 0.3, leaves), K[n - 1]);
+    const Targets targets{&store, trees};
+    PartialTreeColumns<double> smoothed(targets, 0.4, 0.3, true, 1.0, pairs_of_labels(store)), plain(targets, 0.4, 0.3, true, 1.0);
+    bool both = true;
+    const Matrix S = filled(smoothed, trees.rows(), store, trees, fits), K = filled(plain, trees.rows(), store, trees, both);
+    for (std::size_t i = 0; i < K.size() && fits && both; ++i) expect(S[i] >= K[i] * (1 - 1e-9), "less in common with words alike");
+}
+
+// Every tree counts itself once at least, and a row does not depend on the rows beside it.
+void count_fragments(const Store &store, const std::vector<Id> &roots, const NodeWeights &trees) {
+    const std::size_t n = roots.size();
+    const std::vector<double> one(n, 1.0);
+    std::vector<Id> distinct(roots);
+    sort_distinct(distinct);
+    const auto patterns = std::make_shared<const Store>(store);
+    for (const Fragments kind : {Fragments::complete, Fragments::subset, Fragments::partial}) {
+        const FragmentMatcher matcher(patterns, distinct.data(), one.data(), distinct.size(), {kind, true, 0.4});
+        const SparseRows all = matcher.rows(store, trees, one.data(), 0, n, false, nothing);
+        for (std::size_t t = 0; t < n; ++t) {
+            const SparseRows row = matcher.rows(store, trees, one.data(), t, t + 1, false, nothing);
+            const auto from = all.column.begin() + all.start[t], to = all.column.begin() + all.start[t + 1];
+            expect(std::equal(from, to, row.column.begin(), row.column.end()), "other fragments for a row alone");
+            const auto own = std::find_if(from, to, [&](Id c) { return distinct[c] == roots[t]; });
+            if (store.arity(roots[t]) > 0)
+                expect(own != to && all.value[own - all.column.begin()] >= 1 - 1e-9, "a tree that is not in itself");
+        }
+        const HashedFragments hashed({kind, true, 0.4, 0.3, 4, 3, 64, 100});
+        const HashedRows found = hashed.rows(store, trees, true, nothing);
+        expect(found.rows.start.size() == n + 1, "rows that are missing");
+        for (const Id column : hashed.columns(store, distinct.data(), distinct.size()))
+            expect(column >= 0 && column < 64, "a coordinate that is not there");
     }
-    for (const Fragments kind : {Fragments::complete, Fragments::subset, Fragments::partial})
-        HashedFragments({kind, true, 0.4, 0.3, 4, 3, 64, 100}).rows(store, trees, true, nothing);
+}
+
+// A row of a sketch depends on its tree alone, to the last bit, whatever is kept.
+void sketch_trees(const Store &store, const std::vector<Id> &roots, const NodeWeights &trees) {
+    const std::size_t n = roots.size();
+    const std::vector<double> logs(n, 0.0), share(n, 1.0);
+    for (const bool partial : {false, true})
+        for (const bool leaves : {false, true}) {
+            PartCounts counts({!partial, leaves}, leaves, true);
+            counts.add(store, trees, share.data());
+            std::vector<Id> coordinate(counts.key.size(), none);
+            for (std::size_t i = 0; i < coordinate.size(); i += 2) coordinate[i] = static_cast<Id>(i / 2);
+            const KnownParts known(counts.key.data(), coordinate.data(), coordinate.size());
+            const SketchParameters p{partial, 0.4, 0.3, partial ? 0 : 2, leaves};
+            const TreeSketch large(p, 8, 7, known, false, 1 << 20), small(p, 8, 7, known, false, 0),
+                only(p, 8, 7, known, true, 100);
+            std::vector<float> all(n * large.width()), row(large.width());
+            const auto stride = static_cast<std::int64_t>(large.width());
+            large.rows(store, trees, roots.data(), logs.data(), 0, n, all.data(), stride, nothing);
+            for (std::size_t t = 0; t < n; ++t) {
+                small.rows(store, trees, roots.data(), logs.data(), t, t + 1, row.data(), stride, nothing);
+                expect(std::memcmp(row.data(), all.data() + t * large.width(), row.size() * sizeof(float)) == 0,
+                       "another sketch for a row alone");
+            }
+            only.rows(store, trees, roots.data(), logs.data(), 0, n, all.data(), stride, nothing);
+        }
+}
+
+void use(const Store &store, std::vector<Id> roots, int what) {
+    roots.resize(std::min<std::size_t>(roots.size(), 6));
+    const NodeWeights trees = count_nodes(store, roots.data(), roots.size());
+    bool fits = true;
+    switch (what) {
+    case 0:
+        compared<SubtreeColumns>(store, roots, trees, fits,
+                                 [&]<class Num>(Targets targets, Num) { return SubtreeColumns<Num>(targets, Num(0.5)); });
+        return compare_subset_trees(store, roots, trees);
+    case 1:
+        return compare_partial_trees(store, roots, trees);
+    case 2:
+        return count_fragments(store, roots, trees);
+    default:
+        return sketch_trees(store, roots, trees);
+    }
 }
 
 } // namespace
@@ -110,7 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     const auto [store, roots] = reader.take();
     try {
-        if (!roots.empty()) use(store, roots);
+        if (!roots.empty()) use(store, roots, how >> 4 & 3);
     } catch (const std::length_error &) { // more nodes than can be counted: said by name
     }
     return 0;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from pathlib import Path
 
 import pytest
 from fuzz_mutations import mutated
@@ -34,3 +36,16 @@ def test_altered_inputs(name: str) -> None:
         error = once(target, data)
         if error is not None:
             raise AssertionError(f"{type(error).__name__} for {data!r}") from error
+
+
+def test_every_header_of_the_core_is_in_a_target() -> None:
+    here = Path(__file__).parent
+    native = here.parents[1] / "native"
+    seen, waiting = set(), [*here.glob("native_*.cpp")]
+    while waiting:
+        for name in re.findall(r'^#include "(.+)"', waiting.pop().read_text(encoding="utf-8"), re.MULTILINE):
+            if name not in seen:
+                seen.add(name)
+                waiting.append(next(folder / name for folder in (native, here) if (folder / name).exists()))
+    headers = {path.name for path in native.glob("*.hpp") if not path.name.startswith("bindings")}
+    assert headers <= seen, "without a use in tests/fuzz/native_*.cpp"

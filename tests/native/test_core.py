@@ -20,7 +20,7 @@ KERNELS = [PLAIN[name].kernel for name in ("st", "sst", "sst depth 1", "sst dept
 
 
 def test_the_right_core_is_under_test() -> None:
-    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+    if any(name in os.environ.get("LD_PRELOAD", "") for name in ("libasan", "libtsan")):
         assert _core.sanitized, "the sanitizers are loaded but the core was built without them"
     else:
         assert _core.optimized

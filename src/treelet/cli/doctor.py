@@ -5,8 +5,9 @@ from __future__ import annotations
 import json as json_format
 import os
 import platform
+import re
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Annotated, Any
 
 import typer
@@ -14,8 +15,6 @@ import typer
 from treelet.cli.options import JsonOption
 from treelet.cli.overwriting import READ
 from treelet.printable import printable
-
-PACKAGES = ("numpy", "scipy", "scikit-learn", "typer", "rich", "pandas", "matplotlib", "nltk", "lxml", "hypothesis")
 
 HINTS = {"Link Grammar": "apt install link-grammar"}
 
@@ -60,13 +59,23 @@ def _versions() -> dict[str, str | None]:
     import treelet
 
     found: dict[str, str | None] = {"treelet": treelet.__version__, "Python": platform.python_version()}
-    for name in PACKAGES:
+    for name in _packages():
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = None
     found["Link Grammar"] = _link_grammar()
     return found
+
+
+def _packages() -> list[str]:
+    """What treelet needs, always or for an extra; CuPy is told with the GPU."""
+    try:
+        lines = requires("treelet") or []
+    except PackageNotFoundError:  # its sources on the path, not installed
+        lines = []
+    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in lines] + ["hypothesis"]
+    return [name for name in dict.fromkeys(names) if name != "treelet" and not name.startswith("cupy")]
 
 
 def _link_grammar() -> str | None:

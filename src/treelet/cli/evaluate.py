@@ -202,6 +202,8 @@ def draw(result: dict[str, Any], kind: str, target: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.transforms import ScaledTranslation
 
+    from treelet.explain.raster import content_of
+
     names = [name if len(name) <= 24 else name[:23] + "…" for name in result["confusion"]["labels"]]
     counts = np.array(result["confusion"]["matrix"])
     totals = counts.sum(axis=1)
@@ -246,4 +248,4 @@ def draw(result: dict[str, Any], kind: str, target: Path) -> None:
     bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0 %", "25 %", "50 %", "75 %", "100 %"], fontsize=9)
     bar.set_label("share of the true class", fontsize=9)
     bar.outline.set_visible(False)
-    figure.savefig(target, format=kind, dpi=150)
+    target.write_bytes(content_of(figure, kind, 150))  # matplotlib itself trips over a full disk

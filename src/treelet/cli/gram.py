@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,6 +94,7 @@ def command(
 
     from treelet.gram import gram
     from treelet.gram.local import host_gram
+    from treelet.gram.matrix_file import NotOpenedError
     from treelet.gram.on_device import crew_on
     from treelet.structures import read_trees
 
@@ -110,7 +111,8 @@ def command(
         options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "dtype": dtype, "progress": progress}
         options |= {"device": device, "device_memory": device_memory}
         if files.is_binary(output):
-            gram(chosen, rows, others, out=output, resume=resume, extend=extend, **options)
+            with suppress(NotOpenedError):  # which nobody asks for here
+                gram(chosen, rows, others, out=output, resume=resume, extend=extend, **options)
         else:
             files.write_text(host_gram(chosen, rows, others, **options), output, temporary)
     end = time.perf_counter()

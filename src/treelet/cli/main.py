@@ -33,7 +33,7 @@ from treelet.cli import (
     train,
 )
 from treelet.cli.overwriting import check_files
-from treelet.cli.terminal import Terminal
+from treelet.cli.terminal import Notes, Terminal
 from treelet.cli.wording import in_command_words, way_out
 from treelet.errors import TreeletError
 from treelet.printable import printable
@@ -178,6 +178,7 @@ def start(app: typer.Typer, name: str) -> None:
             )
     if sys.stdout.isatty():
         sys.stdout = Terminal(sys.stdout)
+    sys.stderr = Notes(sys.stderr)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     try:

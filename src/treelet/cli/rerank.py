@@ -6,7 +6,8 @@ import json as json_format
 import os
 import shlex
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -125,7 +126,7 @@ def command(
     say = tell if progress else rerank_job.quiet
     with ExitStack() as stack:
         model = stack.enter_context(files.whole_file(Path(save))) if save is not None else None
-        folder = None if output is None else _folder(output)
+        folder = None if output is None else stack.enter_context(_folder(output))
         options: dict[str, Any] = {"max_words": max_words, "random_state": random_state, "say": say}
         if nbest is not None:
             title, source = "Parse reranking", f"The proposals are another parser's, from {nbest}."
@@ -267,12 +268,22 @@ def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict
     return parts_of_lists(parses, documents, sizes, **options)
 
 
-def _folder(output: Path) -> Path:
+@contextmanager
+def _folder(output: Path) -> Iterator[Path]:
+    """The folder for the report; where it was made for it and there will be none, it goes again."""
+    made: list[Path] = []
     try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{output}: cannot be made a folder ({error.strerror or error})") from error
-    return output
+        try:
+            made += [path for path in (output, *output.parents) if not path.exists()]
+            output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{output}: cannot be made a folder ({error.strerror or error})") from error
+        yield output
+    except BaseException:
+        for path in made:
+            with suppress(OSError):  # such as: it is not empty
+                path.rmdir()
+        raise
 
 
 def _report(outcome: Outcome, mended: list[Mended], folder: Path, title: str, source: str) -> None:

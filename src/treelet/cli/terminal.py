@@ -1,8 +1,9 @@
-"""The standard output where it is a terminal: it obeys what it is sent, and labels and words are other people's."""
+"""The standard streams: a terminal obeys what it is sent, and labels and words are other people's; notes may be lost, work may not."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any, TextIO
 
 from treelet.printable import printable
@@ -11,17 +12,11 @@ COLOURS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
 """What treelet's own colours are: see `treelet.explain.compare`."""
 
 
-class Terminal:
-    """A terminal that is sent text, ends of lines and treelet's colours, and nothing else that it would obey."""
+class _Stream:
+    """Another stream, in whose place this one is."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-
-    def write(self, text: str) -> int:
-        """Write the text, with other signs spelled out."""
-        parts = COLOURS.split(text)
-        self._stream.write("".join(part if n % 2 else printable(part, keep="\n\t") for n, part in enumerate(parts)))
-        return len(text)
 
     def writelines(self, lines: Any) -> None:
         """Write some texts."""
@@ -30,3 +25,28 @@ class Terminal:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+class Terminal(_Stream):
+    """A terminal that is sent text, ends of lines and treelet's colours, and nothing else that it would obey."""
+
+    def write(self, text: str) -> int:
+        """Write the text, with other signs spelled out."""
+        parts = COLOURS.split(text)
+        self._stream.write("".join(part if n % 2 else printable(part, keep="\n\t") for n, part in enumerate(parts)))
+        return len(text)
+
+
+class Notes(_Stream):
+    """A standard error that may be full: what is said there is lost then, and nothing else."""
+
+    def write(self, text: str) -> int:
+        """Write the text, if that can be."""
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Likewise."""
+        with suppress(OSError):
+            self._stream.flush()

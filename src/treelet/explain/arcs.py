@@ -12,6 +12,7 @@ from typing import NamedTuple
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError, TreeError
 from treelet.explain.drawing import Drawing
+from treelet.explain.excerpts import shortened
 from treelet.explain.layout import shown, width_of
 from treelet.explain.svg import Caption, escaped
 from treelet.structures import Dependencies
@@ -218,7 +219,7 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
-        f"<title>{escaped(' '.join(parse.words))}</title>",
+        f"<title>{escaped(shortened(' '.join(parse.words)))}</title>",
         f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
     ]
     highest = sorted(layout.arcs, key=lambda arc: -arc.level)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +10,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.checks import is_integer, wrong
+from treelet.errors import KernelOverflowError
+from treelet.explain.growing import fragments
+from treelet.explain.sides import Side
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.base import Vector
-from treelet.structures import Treebank
+from treelet.structures import Tree, Treebank
 from treelet.work import run
 
 ROWS = 1 << 15  # trees of which a thread makes rows at once
 MOST = 50_000  # fragments at one node that are hashed
+LOOKED_AT = 20_000  # fragments of which names are looked for
 
 Rows = Any  # a csr_matrix: SciPy has no types
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
@@ -89,7 +94,7 @@ class HashedCounter:
         kind = Kind.of(kernel)
         inside = getattr(kernel, "max_depth", None)
         deepest = min(depth or 2**31 - 1, inside or 2**31 - 1)
-        self._columns = columns
+        self._kernel, self._size, self._depth, self._columns = kernel, size, deepest, columns
         self._native = _core.HashedFragments(
             kind.name, kind.leaves, kind.lam, kind.mu, size, deepest if deepest < 2**31 - 1 else 0, columns, MOST
         )
@@ -115,6 +120,26 @@ class HashedCounter:
         found: NDArray[np.int32] = self._native.columns(store, np.ascontiguousarray(roots))
         return found
 
+    def named(self, columns: int | Iterable[int], bank: Treebank) -> dict[int, list[Tree]]:
+        """The fragments of some columns, of those that weigh most in some trees."""
+        wanted: list[Any] = [columns] if np.isscalar(columns) else list(columns)  # type: ignore[arg-type]
+        for column in wanted:
+            if not is_integer(column, 0, self._columns - 1):
+                raise wrong("columns", f"ints from 0 to {self._columns - 1}", column)
+        side = Side.of(bank.weights())
+        listed = [one.tree for one in fragments(self._kernel, bank.columns.store, (side,), LOOKED_AT).fragments]
+        found: dict[int, list[Tree]] = {int(column): [] for column in wanted}
+        if listed:
+            for tree, column in zip(listed, self.columns(Treebank(listed)).tolist(), strict=True):
+                if column in found and self._counts(tree):
+                    found[column].append(tree)
+        return found
+
+    def _counts(self, tree: Tree) -> bool:
+        nodes = list(tree.nodes())
+        size = len(nodes) if isinstance(self._kernel, PartialTree) else sum(1 for node in nodes if node.children)
+        return size <= self._size and tree.height() <= self._depth
+
 
 def in_rows(made: Callable[[int, int], Arrays], n: int, columns: int, threads: int) -> Rows:
     """A sparse matrix whose rows are made in parts, by threads."""
@@ -139,6 +164,16 @@ def in_rows(made: Callable[[int, int], Arrays], n: int, columns: int, threads: i
         np.concatenate([empty, *(value for _, _, value in found)]),
         (n, columns),
     )
+
+
+def checked(rows: Rows) -> Rows:
+    """Rows whose numbers are numbers."""
+    if not np.isfinite(rows.data).all():
+        bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
+        raise KernelOverflowError(
+            f"the fragments of example {bad} are too many to count in a float64: use a smaller lam="
+        )
+    return rows
 
 
 def _sparse(start: Any, column: Any, value: Any, shape: tuple[int, int]) -> Rows:

@@ -12,6 +12,7 @@ from treelet.structures.dependency import Link
 LEAVES, LEVELS = 30, 20  # of a tree that is shown whole
 WORDS = 30  # of a sequence or a parse
 COUNTED = 100_000  # nodes: a tree with shared parts may have more than can be counted
+LETTERS = 1_000  # of a text
 MORE = "…"
 
 
@@ -68,6 +69,15 @@ def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
         below_it = tuple(made[id(kid)] for kid in part.kept)
         made[id(part)] = Tree._trusted(part.tree.label, below_it + (Tree(MORE),) * part.cut)
     return Excerpt(made[id(parts[0])], f"cut: {len(parts):,} of {nodes_text(tree)}")
+
+
+def shortened(text: str, letters: int = LETTERS) -> str:
+    """A text, or its beginning.
+
+    >>> shortened("telescope", 5)
+    'tele…'
+    """
+    return text if len(text) <= letters else text[: letters - 1] + MORE
 
 
 def nodes_text(tree: Tree) -> str:

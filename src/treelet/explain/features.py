@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
@@ -15,7 +14,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_integer, check_one_of
-from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
+from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.explain.choosing import (
     Chosen,
     coefficients,
@@ -26,9 +25,8 @@ from treelet.explain.choosing import (
     outputs,
     row_factors,
 )
-from treelet.explain.counting import HashedCounter, Rows
-from treelet.explain.growing import fragments
-from treelet.explain.sides import FRAGMENTS, Side, check_has_fragments
+from treelet.explain.counting import HashedCounter, Rows, checked
+from treelet.explain.sides import FRAGMENTS, check_has_fragments
 from treelet.kernels import Kernel
 from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.wrapped import Normalized
@@ -40,7 +38,7 @@ from treelet.learn.summands import Roots
 from treelet.structures import Tree, Treebank
 from treelet.work import count_threads
 
-LOOKED_AT = 20_000  # fragments among which `names_of` looks
+NOTHING = "FragmentFeatures finds no fragment with a weight other than 0: there are no columns, and nothing can be learnt on them"
 
 
 @register
@@ -201,6 +199,8 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         self.kernel_, self.exact_ = kernel, chosen.exact
         self.fragments_ = Treebank(chosen.trees).compact()
         self.part_ = np.array(chosen.parts, np.int64)
+        if not chosen.trees:
+            warnings.warn(NOTHING, TreeletWarning, stacklevel=4)
         self._counters: Any = None
 
     def transform(self, X: Any) -> Rows:
@@ -224,12 +224,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if len(blocks) > 1:
             rows = sp.csr_matrix(sp.hstack(blocks, format="csr")[:, np.argsort(np.concatenate(order))])
             rows = normalize(rows, copy=False) if unit else rows
-        if not np.isfinite(rows.data).all():
-            bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
-            raise KernelOverflowError(
-                f"the fragments of example {bad} are too many to count in a float64: use a smaller lam="
-            )
-        return rows
+        return checked(rows)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_counters"}
@@ -281,18 +276,8 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         """
         if self.n_features is None:
             raise ParameterError("names_of is for hashed columns; get_feature_names_out names these")
-        wanted = [int(c) for c in np.atleast_1d(np.asarray(columns if np.isscalar(columns) else list(columns)))]  # type: ignore[arg-type]
         counter, inner, _ = self._hashed()
-        bank = inner.coerce(trees)
-        side = Side.of(bank.weights())
-        listed = [one.tree for one in fragments(inner, bank.columns.store, (side,), LOOKED_AT).fragments]
-        found: dict[int, list[Tree]] = {column: [] for column in wanted}
-        if listed:
-            at = Treebank(listed)
-            for tree, column in zip(listed, counter.columns(at).tolist(), strict=True):
-                if column in found and self._is_hashed(inner, tree):
-                    found[column].append(tree)
-        return found
+        return counter.named(columns, inner.coerce(trees))
 
     # --- the machine --------------------------------------------------------------------------------------------
 
@@ -366,11 +351,6 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
         return rows
-
-    def _is_hashed(self, kernel: Kernel, tree: Tree) -> bool:
-        nodes = list(tree.nodes())
-        size = len(nodes) if hasattr(kernel, "mu") else sum(1 for node in nodes if node.children)
-        return size <= self.size and tree.height() <= (self.depth or math.inf)
 
     # --- in a file ----------------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ def fragments(kernel: Kernel, store: Any, sides: tuple[Side, ...], limit: int) -
     search, drawn = _search(kernel)
     nodes = [np.ascontiguousarray(side.node, dtype=np.int32) for side in sides]
     numbers = [np.ascontiguousarray(side.number, dtype=np.float64) for side in sides]
-    values, start, where, what, sums, complete, exact = search(store, nodes, numbers, limit, MAX_STEPS)
+    values, start, where, what, sums, complete, exact = search(store, nodes, numbers, min(limit, MAX_STEPS), MAX_STEPS)
     steps = list(zip(where.tolist(), what.tolist(), strict=True))
     begins = start.tolist()
     found = [

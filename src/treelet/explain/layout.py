@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treelet.explain.excerpts import shortened
 from treelet.structures import Forest
 
 FONT = 13.0
@@ -87,7 +88,7 @@ def width_of(text: str, size: float) -> float:
 
 
 def shown(label: str) -> str:
-    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+    return shortened(label, LONGEST)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from typing import Any
 
 from treelet.explain.arcs import dependency_svg
 from treelet.explain.drawing import Drawing
-from treelet.explain.excerpts import MORE, WORDS, excerpt, first_words, nodes_text
+from treelet.explain.excerpts import MORE, WORDS, excerpt, first_words, nodes_text, shortened
 from treelet.explain.formula import parameters, parts_of, symbols_of, written
 from treelet.explain.svg import captioned_svg, forest_svg
 from treelet.kernels import Kernel, On
@@ -276,6 +276,4 @@ def _table(caption: str, head: list[str] | None, rows: Iterable[list[str]], *, h
 
 
 def _text(text: str, letters: int | None = None) -> str:
-    if letters is not None and len(text) > letters:
-        text = text[: letters - 1] + MORE
-    return escape(text)
+    return escape(text if letters is None else shortened(text, letters))

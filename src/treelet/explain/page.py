@@ -9,6 +9,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from treelet.explain.excerpts import shortened
 from treelet.explain.svg import escaped
 
 STYLE = """
@@ -55,8 +56,8 @@ class Html(str):
 
 
 def said(text: object) -> Html:
-    """What stands on a page for a text."""
-    return text if isinstance(text, Html) else Html(escaped(str(text)))
+    """What stands on a page for a text; of a very long one its beginning."""
+    return text if isinstance(text, Html) else Html(escaped(shortened(str(text))))
 
 
 def paragraphs(*texts: str) -> Html:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from treelet.checks import is_number, wrong
 from treelet.errors import TreeletError
+from treelet.printable import printable
 
 PIXELS = 96.0  # an inch
 LARGEST = 20_000  # dots along a side
@@ -43,9 +44,17 @@ def rendered(svg: str, kind: str, scale: float) -> bytes:
     families = _fonts("".join(element.text or "" for element, _ in elements if element.tag == "text"), kind)
     for number, (element, style) in enumerate(elements):
         _DRAW[element.tag](axes, element, style, {"zorder": number, "families": families})
+    return content_of(figure, kind, min(PIXELS * scale, LARGEST / max(width, height) * PIXELS))
+
+
+def content_of(figure: Any, kind: str, dots: float) -> bytes:
+    """A figure of matplotlib's as a file of this kind, the same each time: without dates and random names."""
+    from matplotlib import rc_context
+
     out = io.BytesIO()
-    dots = min(PIXELS * scale, LARGEST / max(width, height) * PIXELS)
-    figure.savefig(out, format=kind, dpi=dots, metadata={"CreationDate": None} if kind == "pdf" else {"Software": None})
+    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
+    with rc_context({"svg.hashsalt": "treelet"}):
+        figure.savefig(out, format=kind, dpi=dots, metadata=dates[kind])
     return out.getvalue()
 
 
@@ -170,7 +179,7 @@ def _fonts(text: str, kind: str) -> list[str]:
         missing, more = _without(missing, others, known)
         found += more
     if missing:
-        lacking = " ".join(sorted(map(chr, missing))[:10])
+        lacking = printable(" ".join(sorted(map(chr, missing))[:10]))
         raise TreeletError(
             f"no font that matplotlib finds has the letters {lacking}: install one, such as Noto Sans, or save the picture as "
             f".svg instead of .{kind}"

@@ -10,6 +10,7 @@ from html import escape
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError, TreeError
 from treelet.explain.drawing import Drawing
+from treelet.explain.excerpts import shortened
 from treelet.explain.layout import FONT, HEIGHT, MARGIN, Edge, Graph, Layout, shown, width_of
 from treelet.structures import Forest, Tree
 
@@ -129,7 +130,7 @@ class Picture:
         lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
-            f"<title>{escaped(' '.join(self._words()))}</title>",
+            f"<title>{escaped(shortened(' '.join(self._words())))}</title>",
             f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
             '<g fill="none" stroke-linecap="round">',
             *(line for dot in dots for line in self._edge(*dot)),
@@ -190,7 +191,7 @@ class Picture:
         x, y = self.layout.at[node, self.graph.layer[node]].x, self.layout.top[self.graph.layer[node]]
         chance, best = self.graph.posterior[node], node in self.graph.best_nodes
         number = _number(chance)
-        said = f"{label or 'hidden root'} over words {begin} to {end}, probability {chance:.4g}"
+        said = f"{shortened(label) or 'hidden root'} over words {begin} to {end}, probability {chance:.4g}"
         lines = ["<g>", f"<title>{escaped(said)}</title>"]
         line = f'stroke="{BEST if best else ONLY}" stroke-width="{1.8 if best else 1:g}"'
         if not label:

@@ -105,7 +105,7 @@ class Reader:
                 except FormatError as error:
                     opened = self._native.open_at
                     start = opened if opened != (0, 0) else (error.line or 1, error.column or 1)
-                    at = text.after(text.offset(*start))
+                    at = text.after(text.offset(*start, at))
                     self._native.abandon(self._native.trees)
                     raise
 
@@ -175,11 +175,16 @@ class _Text:
         line = int(np.searchsorted(self._starts, at, "right"))
         return line, 1 + int(_begins_character(self._codes[self._starts[line - 1] : at]).sum())
 
-    def offset(self, line: int, column: int) -> int:
-        """The byte at a line and column."""
+    def offset(self, line: int, column: int, least: int) -> int:
+        """The byte at a line and column, not before `least`: where a character begins, or what should be one and is not UTF-8."""
         start = int(self._starts[line - 1])
         end = int(self._starts[line]) if line < len(self._starts) else len(self.data)
-        return start + int(np.flatnonzero(_begins_character(self._codes[start:end]))[column - 1])
+        codes = self._codes[start:end]
+        begins = _begins_character(codes)
+        stray = ~begins & np.concatenate([[True], codes[:-1] < 0x80])  # goes on with a character that is not there
+        here = (np.cumsum(begins) - begins == column - 1) & (begins | stray)
+        here[: max(0, least - start)] = False
+        return start + int(here.argmax())
 
     def end(self, at: int) -> int:
         """How far to read from a byte: to the next line that begins a tree which is never closed; from such a line, to

@@ -18,13 +18,13 @@ import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
 from treelet.checks import check_one_of, wrong
 from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
-from treelet.formats.temporary import own_name, remove_stale
+from treelet.formats.temporary import naming, own_name, remove_stale
 from treelet.printable import shortened
 
 PathLike = str | os.PathLike[str]
@@ -276,6 +276,8 @@ def open_source(
         source = Source(unpacked, str(path), encoding, on_error)
         if unpacked is not stream or opener is not open:
             size = path.stat().st_size
+            if size == 0 and path.is_file():  # of which gzip says that it is whole
+                raise FileError(f"{path}: is empty, and so no packed file; is the file whole?")
             source.packed = lambda: size
         yield source
 
@@ -316,76 +318,29 @@ def whole_file(file: PathLike) -> Iterator[Path]:
     Links are followed. What is no regular file (a pipe, a device) stays what it is: the temporary file is poured into it.
     """
     target = Path(file)
-    special = target.exists() and not target.is_file() and not target.is_dir()
-    if not special:  # the shell's >(command) is a link to what has no name
-        target = target.resolve()
-    if target.is_dir():
-        raise FileError(f"{target}: is a folder")
+    with naming(file, target):
+        special = target.exists() and not target.is_file() and not target.is_dir()
+        if not special:  # the shell's >(command) is a link to what has no name
+            target = target.resolve()
+        if target.is_dir():
+            raise FileError(f"{target}: is a folder")
     folder = Path(tempfile.gettempdir()) if special else target.parent
     remove_stale(target, folder)
-    with own_name(target, folder) as temporary:  # known before it is made, so that it always goes away
-        yield from _whole_file(file, target, temporary, special)
-
-
-def _whole_file(file: PathLike, target: Path, temporary: Path, special: bool) -> Iterator[Path]:
-    try:
-        try:
+    with own_name(target, folder) as temporary, naming(file, target, temporary):
+        try:  # the name is known before the file is made, so that it always goes away
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        except OSError as error:
-            raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
-        yield temporary
-        if special:
-            with temporary.open("rb") as source, target.open("wb") as sink:
-                shutil.copyfileobj(source, sink)
-            temporary.unlink()
-            return
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, FileError) or str(error.filename) not in ("None", str(temporary), str(target)):
-            raise  # it was another file
-        raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def locked(target: Path) -> Iterator[None]:
-    """While this is held, no other process writes a file of that name in this way; FileError if one does.
-
-    The lock is a file beside it, which a process that is killed leaves behind, without the lock.
-    """
-    path = target.with_name(f"{target.name}.lock")
-    try:
-        import fcntl
-    except ImportError:  # a system without such locks
-        yield
-        return
-    while True:
-        try:
-            file = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
-        except OSError as error:
-            raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(os.fstat(file), path.stat()):
-                break  # else it went away with whoever had it
-        except BlockingIOError:
-            os.close(file)
-            message = "another process is writing it: wait until it is done, or give another name"
-            raise FileError(f"{target}: {message}") from None
-        except FileNotFoundError:
-            pass
-        os.close(file)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(file)
+            yield temporary
+            if special:
+                with temporary.open("rb") as source, target.open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
+                return
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
+            temporary.replace(target)
+        finally:
+            with suppress(OSError):  # it has its name now; or its folder is none
+                temporary.unlink()
 
 
 @contextmanager
@@ -406,10 +361,16 @@ def open_target(file: PathLike | IO[str]) -> Iterator[IO[str]]:
     elif hasattr(file, "write"):
         yield cast("IO[str]", file)
     else:
-        pack = PACKED.get(Path(file).suffix.lower())
         with (
             open_whole(file) as raw,
-            pack(raw, "wb") if pack else raw as out,
+            _packing(raw, Path(file).suffix.lower()) as out,
             io.TextIOWrapper(out, encoding="utf-8", errors="surrogatepass", newline="\n") as stream,
         ):
             yield stream
+
+
+def _packing(raw: IO[bytes], suffix: str) -> IO[bytes]:
+    """What packs what is written, if the name says so; the same bytes each time, where gzip.open writes the time."""
+    if suffix == ".gz":
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="wb", mtime=0))
+    return cast("IO[bytes]", PACKED[suffix](raw, "wb")) if suffix in PACKED else raw

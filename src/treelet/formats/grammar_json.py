@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from treelet.errors import ParameterError
+from treelet.formats.checksums import checksum
 from treelet.formats.grammar_rules import GrammarParts, Rule, Word, is_lexical
 
 VERSION = 1
@@ -17,7 +18,7 @@ def to_json(grammar: GrammarParts) -> str:
     for head, tail, probability in grammar.rules:
         if is_lexical(tail):
             lexicon.setdefault(str(tail[0]), {})[head] = probability
-    content = {
+    content: dict[str, Any] = {
         "treelet": "pcfg",
         "version": VERSION,
         "start": grammar.start,
@@ -32,6 +33,7 @@ def to_json(grammar: GrammarParts) -> str:
         "unknown": grammar.unknown,
         "fallback": grammar.fallback,
     }
+    content["checksum"] = checksum(content)
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -43,6 +45,11 @@ def from_json(text: str | bytes) -> GrammarParts:
     if content.get("version") != VERSION:
         raise ParameterError(
             f"the grammar has format {content.get('version')!r}, and this treelet reads format {VERSION}: upgrade treelet"
+        )
+    if (said := content.pop("checksum", None)) is not None and said != checksum(content):
+        raise ParameterError(
+            "the grammar was altered: its checksum does not fit. Copy or save it again; if it was altered on purpose, remove "
+            '"checksum" from it'
         )
     for key, kind in (
         ("start", dict), ("rules", list), ("lexicon", dict), ("labels", dict), ("hidden", list), ("fallback", bool),

@@ -76,9 +76,9 @@ class MarkupAdapter(Adapter):
         return value_label(str(node.tag)), found
 
     def _attributes_of(self, node: Node) -> Iterator[Node]:
-        for name in sorted(node.attrib):
+        for name, value in sorted(node.attrib.items()):  # lxml refuses to look for some names of HTML's
             if self._attributes is True or name in self._attributes:  # type: ignore[operator]
-                yield "@" + value_label(name), (value_label(node.attrib[name]),)
+                yield "@" + value_label(name), (value_label(value),)
 
     def _run(self, text: str) -> tuple[Node, ...]:
         words = _WORDS.findall(text) if self._text != "none" else []

@@ -1,4 +1,6 @@
-"""Names of files that are not complete yet. They say of which target and of which process they are, so that what a killed run left goes away."""
+"""Files that are not complete yet: their names, which say of which target and of which process they are, so that what a killed run left goes away;
+locks on them, and errors about them.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
+
+from treelet.errors import FileError
 
 LONGEST = 200  # bytes of a target's name within another
 _NAME = re.compile(r"([0-9a-f]{6})-([0-9]{1,10})-[0-9a-f]{8}\.tmp")
@@ -41,6 +45,57 @@ def remove_stale(target: Path, folder: Path | None = None) -> None:
                 else:
                     with suppress(OSError):
                         path.unlink()
+
+
+@contextmanager
+def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
+    """What the system says of these places while a file is written, or of no place, is an error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        known = isinstance(error, FileError) or error.errno is None  # not the system's
+        if known or not str(error.filename).startswith(("None", *map(str, places))):
+            raise  # it was another file
+        raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
+    except RuntimeError as error:  # what pathlib makes of a link that leads to itself
+        if not str(error).startswith("Symlink loop"):
+            raise
+        raise FileError(f"{file}: cannot be written ({error})") from error
+
+
+@contextmanager
+def locked(target: Path) -> Iterator[None]:
+    """While this is held, no other process writes a file of that name in this way; FileError if one does.
+
+    The lock is a file beside it, which a process that is killed leaves behind, without the lock.
+    """
+    path = target.with_name(f"{target.name}.lock")
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        yield
+        return
+    while True:
+        try:
+            file = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        except OSError as error:
+            raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.path.samestat(os.fstat(file), path.stat()):
+                break  # else it went away with whoever had it
+        except BlockingIOError:
+            os.close(file)
+            message = "another process is writing it: wait until it is done, or give another name"
+            raise FileError(f"{target}: {message}") from None
+        except FileNotFoundError:
+            pass
+        os.close(file)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(file)
 
 
 def _stem(target: Path) -> str:

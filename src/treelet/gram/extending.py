@@ -10,6 +10,7 @@ import numpy as np
 from treelet.errors import FileError, ParameterError
 from treelet.formats.files import PathLike
 from treelet.gram.fingerprint import fingerprint
+from treelet.gram.intact import is_intact
 from treelet.gram.manifest import Manifest
 from treelet.gram.matrix_file import open_matrix
 from treelet.gram.plan import Span, Tile
@@ -47,12 +48,17 @@ class Old:
             manifest = Manifest.read(self.path)
         except ValueError:
             manifest = None
-        if manifest is not None and manifest.complete == self.sample:
+        if manifest is not None and manifest.complete is not None:
             self._check_manifest(manifest, kernel, X)
         elif self.size:
             self._check_values(kernel, X)
 
     def _check_manifest(self, manifest: Manifest, kernel: Pairwise, X: Any) -> None:
+        if manifest.complete != self.sample or not is_intact(self._matrix, manifest):
+            raise FileError(
+                f"{self.path}: cannot be extended: it is not as it was written; compute it again, or, if it is right, remove "
+                f"{Manifest.path(self.path).name}, which says what it was"
+            )
         there = manifest.identity
         if there.parameters != fingerprint(kernel):
             raise FileError(f"{self.path}: cannot be extended: it is of another kernel, {there.kernel}, not {kernel!r}")

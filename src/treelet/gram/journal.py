@@ -6,25 +6,15 @@ import threading
 from pathlib import Path
 from typing import Self
 
-import numpy as np
-
 from treelet.errors import FileError
+from treelet.gram.intact import checksum, copied_checksum
 from treelet.gram.manifest import Manifest
 from treelet.gram.matrix_file import MatrixFile
 from treelet.gram.plan import Tile
 from treelet.gram.tiles import Values
+from treelet.work import check_room
 
 PATIENCE = 2.0  # seconds of work that may be lost, besides the tiles at hand
-
-
-def checksum(values: Values, tile: Tile, symmetric: bool) -> int:
-    """A number that changes with the values; what is right of the diagonal of a symmetric matrix is set to 0 before."""
-    if symmetric:  # there the mirror image will be, whose last bits may be others
-        for row, line in enumerate(values, tile.rows.begin):
-            line[max(0, row + 1 - tile.columns.begin) :] = 0
-    content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-    whole = len(content) // 8 * 8
-    return (int(content[:whole].view(np.uint64).sum()) + int(content[whole:].sum())) % 2**64
 
 
 class NoJournal:
@@ -61,6 +51,7 @@ class Journal(NoJournal):
         self._thread = threading.Thread(target=self._watch, name="treelet journal", daemon=True)
 
     def __enter__(self) -> Self:
+        check_room(1)
         self._thread.start()
         return self
 
@@ -75,11 +66,11 @@ class Journal(NoJournal):
 
     @property
     def copied(self) -> bool:  # type: ignore[override]
-        return self._manifest.copied
+        return self._manifest.copied is not None
 
     def was_copied(self) -> None:
         self._matrix.sync()
-        self._manifest.copied = True
+        self._manifest.copied = copied_checksum(self._matrix, self._manifest.plan, self._manifest.memory)
 
     def is_done(self, tile: Tile) -> bool:
         return self._numbers[tile] in self._manifest.done

@@ -122,7 +122,8 @@ def gram(
     resume : bool
         Keep what is done, in a file: a call that was ended at any moment is gone on with by the same call, and gives the same
         file to the last bit. Until it is complete it lies beside, as ``K.npy.part``; of what it is, and what of it is done,
-        is in ``K.npy.part.json``, later in ``K.npy.json``. Another kernel or other examples are refused. A matrix that is complete is given back.
+        is in ``K.npy.part.json``, later in ``K.npy.json``. Another kernel or other examples are refused. A matrix that is complete is given back,
+        if it is as it was written; what is not is computed again.
     extend : str, optional
         The file of a matrix of the first of the examples, ``"K.npy"``: only the rows and columns of the others are computed.
         It may also be `out`, which is replaced when the new matrix is complete. Only without Y.

@@ -5,9 +5,9 @@ It lies beside the matrix, as JSON under its name with ``.json`` added, and is a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ import numpy as np
 
 import treelet
 from treelet.errors import FileError
+from treelet.formats.checksums import checksum
 from treelet.gram.fingerprint import fingerprint
 from treelet.gram.plan import Plan
 from treelet.kernels.base import Pairwise
 
-FORMAT = 2  # 1 had no checksum
+FORMAT = 3  # 1 had no checksum, 2 sums in place of checksums of tiles
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ class Manifest:
     threads: int
     """What the plan was made for: the number of tiles that fit into the memory at once."""
     grid: int
-    copied: bool = False
-    """Whether the matrix that this one extends was taken in."""
+    copied: int | None = None
+    """A checksum of the matrix that this one extends, once it was taken in."""
     done: dict[int, int] = field(default_factory=dict)
     """Numbers of tiles that are on disk, and checksums of them."""
     mirrored: list[int] = field(default_factory=list)
@@ -120,16 +121,17 @@ class Manifest:
             data = json.loads(text)
             if data["format"] != FORMAT:
                 raise ValueError(f"it is of format {data['format']}")
-            if data.pop("checksum") != _checksum(data):
+            if data.pop("checksum") != checksum(data):
                 raise ValueError("its checksum does not fit")
-            done = {int(number): int(checksum) for number, checksum in data["done"].items()}
+            done = {int(number): int(found) for number, found in data["done"].items()}
             plan, mirrored = Plan.from_json(data["plan"]), [int(number) for number in data["mirrored"]]
             if any(not 0 <= number < len(plan.tiles) for number in done):
                 raise ValueError("it lists tiles that are not there")
             complete = None if data["complete"] is None else str(data["complete"])
             identity = Identity.from_json(data["identity"])
             memory, threads, grid = int(data["memory"]), int(data["threads"]), int(data["grid"])
-            return cls(identity, plan, memory, threads, grid, bool(data["copied"]), done, mirrored, complete)
+            copied = None if data["copied"] is None else int(data["copied"])
+            return cls(identity, plan, memory, threads, grid, copied, done, mirrored, complete)
         except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise ValueError(f"it is not whole ({error})") from error
 
@@ -143,30 +145,31 @@ class Manifest:
             "threads": self.threads,
             "grid": self.grid,
             "copied": self.copied,
-            "done": {str(number): checksum for number, checksum in self.done.items()},
+            "done": {str(number): found for number, found in self.done.items()},
             "mirrored": self.mirrored,
             "complete": self.complete,
         }
-        data["checksum"] = _checksum(data)
+        data["checksum"] = checksum(data)
         path = self.path(target)
         new = path.with_name(
             f"{path.name}.new"
-        )  # always the same: there is one writer, and one that is killed leaves no others
-        with new.open("w", encoding="utf-8") as stream:
-            json.dump(data, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.replace(path)
+        )  # always the same: there is one writer, and a killed one leaves no others
+        try:
+            with new.open("w", encoding="utf-8") as stream:
+                json.dump(data, stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            new.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                new.unlink()
+            raise
         sync_folder(path.parent)
 
     @classmethod
     def remove(cls, target: Path) -> None:
         """Nothing is known of the matrix any more."""
         cls.path(target).unlink(missing_ok=True)
-
-
-def _checksum(data: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def sync_folder(folder: Path) -> None:

@@ -26,6 +26,10 @@ SAMPLES, SAMPLE = 64, 4096
 _seeking = threading.Lock()
 
 
+class NotOpenedError(FileError):
+    """A matrix is written, whole, and only cannot be given back."""
+
+
 class MatrixFile(ABC):
     """A matrix in a file, open for reading, or for writing too. Tiles are written by several threads at once."""
 
@@ -240,9 +244,12 @@ class NpyFile(RowsInFile, MatrixFile):
 
     @staticmethod
     def opened(path: Path) -> Values:
-        with path.open("rb") as stream:
-            empty = 0 in read_header(stream).shape
-        found: Values = np.load(path, mmap_mode=None if empty else "r+")
+        try:
+            with path.open("rb") as stream:
+                empty = 0 in read_header(stream).shape
+            found: Values = np.load(path, mmap_mode=None if empty else "r+")
+        except (OSError, MemoryError, ValueError) as error:
+            raise NotOpenedError(f"{path}: is complete, but cannot be mapped into memory ({error})") from error
         return found
 
     @staticmethod

@@ -15,7 +15,6 @@ from typing import Any
 
 import distributed
 import numpy as np
-from distributed.client import ClosedClientError
 from distributed.scheduler import KilledWorker
 
 import treelet
@@ -377,8 +376,15 @@ def _told() -> Iterator[None]:
         raise ClusterError(f"a tile was given up, several Dask workers died of it: {_WHY}") from error
     except ModuleNotFoundError as error:
         raise ClusterError(f"the Dask workers need all that is installed here: {error}") from error
-    except (*_LOST, OSError, ClosedClientError) as error:
+    except (Exception, *_LOST) as error:
+        if not isinstance(error, (*_LOST, OSError)) and not _closed(error):
+            raise
         raise ClusterError(f"the Dask cluster is lost: {str(error) or type(error).__name__}") from error
+
+
+def _closed(error: BaseException) -> bool:
+    """Whether the client was closed: an error of its own in newer versions, a plain one in older ones."""
+    return type(error).__name__ == "ClosedClientError" or (type(error) is Exception and "after closing" in str(error))
 
 
 # --- what workers do ----------------------------------------------------------------------------------------------

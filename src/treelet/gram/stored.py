@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from treelet.errors import FileError, KernelOverflowError, TreeletWarning
-from treelet.formats.files import PathLike, locked
+from treelet.formats.files import PathLike
+from treelet.formats.temporary import locked, naming
 from treelet.gram.extending import Old
-from treelet.gram.journal import Journal, NoJournal, checksum
+from treelet.gram.intact import forget_changes, is_intact
+from treelet.gram.journal import Journal, NoJournal
 from treelet.gram.manifest import Identity, Manifest, sync_folder
 from treelet.gram.matrix_file import MatrixFile, NpyFile, kind_of
 from treelet.gram.plan import Block, Plan, Tile, mirrored
@@ -133,13 +135,14 @@ def _closing(matrix: MatrixFile) -> Iterator[MatrixFile]:
 
 def into_file(job: Job, file: PathLike) -> Any:
     """Compute a matrix into a file that appears under its name when it is complete; it is given back opened."""
-    kind, target = kind_of(file), Path(file).resolve()
+    kind = kind_of(file)
     grid = job.grid(kind, job.threads)
     with (
         kind.whole(file) as temporary,
         _closing(kind.create(temporary, job.shape, job.dtype, grid, job.Y is None, str(file))) as matrix,
     ):
         _write(job, job.planned(grid, job.threads), matrix, NoJournal(), grid, job.threads)
+    target = Path(file).resolve()
     if not target.is_file() and not target.is_dir():  # poured into a pipe
         return None
     _forget(target)
@@ -161,24 +164,30 @@ def _forget(target: Path) -> None:
 
 def resumed(job: Job, file: PathLike) -> Any:
     """As `into_file`; what an earlier call has done is not done again."""
-    kind, target = kind_of(file), Path(file).resolve()
-    if kind is NpyFile and target.exists() and not target.is_file():
-        raise FileError(f"{file}: is no file")
+    kind = kind_of(file)
+    with naming(file, Path(file)):
+        target = Path(file).resolve()
+        if target.exists() and (target.is_file() if kind is not NpyFile else not target.is_file()):
+            raise FileError(f"{file}: is no {'file' if kind is NpyFile else 'folder'}")
     part = target.with_name(f"{target.name}.part")
     extends = None if job.old is None else job.old.sample
     identity = Identity.of(job.kernel, job.X, job.Y, job.shape, job.dtype, extends)
-    with locked(target):
+    with locked(target), naming(file, target):
         if _given_back(job, kind, target, identity, file):
+            if not part.exists():
+                Manifest.remove(part)  # of a run that was ended when this was all that was left to do
             return kind.opened(target)
         manifest = _manifest(part)
+        if manifest is not None and manifest.complete is not None:  # all but its name is done
+            _check(identity, manifest, file, _over(part))
+            if not _is_whole(kind, part if part.exists() else target, manifest):
+                manifest.complete = None
         if manifest is None or manifest.complete is None:
             begun = None if manifest is None else _begun(job, kind, part, manifest, identity, file)
             if manifest is None or begun is None:
                 begun, manifest = _begin(job, kind, part, identity, file)
             with _closing(begun) as matrix:
                 _go_on(job, manifest, matrix, kind, part)
-        else:  # all but its name is done
-            _check(identity, manifest, file, _over(part))
         _name(kind, part, target, manifest)
         return kind.opened(target)
 
@@ -186,8 +195,11 @@ def resumed(job: Job, file: PathLike) -> Any:
 def _given_back(job: Job, kind: type[MatrixFile], target: Path, identity: Identity, file: PathLike) -> bool:
     """Whether the matrix is there; what is there may be another only if that is the one to be extended."""
     manifest = _manifest(target)
-    if manifest is None or manifest.complete is None or _sample(kind, target) != manifest.complete:
-        return False  # nothing is known of what is there
+    if manifest is None or not target.exists():
+        return False
+    if not _is_whole(kind, target, manifest):
+        _start_over(f"{target}: is not as it was written")
+        return False
     identity = replace(identity, extends=manifest.identity.extends)  # however it came about
     if identity.other_than(manifest.identity) is None:
         return True
@@ -232,12 +244,13 @@ def _manifest(target: Path) -> Manifest | None:
         return None
 
 
-def _sample(kind: type[MatrixFile], path: Path) -> str | None:
+def _is_whole(kind: type[MatrixFile], path: Path, manifest: Manifest) -> bool:
+    """Whether there is the matrix that a manifest says is complete, as it was then."""
     try:
         with _closing(kind(path)) as matrix:
-            return matrix.sample()
+            return matrix.sample() == manifest.complete and is_intact(matrix, manifest)
     except OSError:
-        return None
+        return False
 
 
 def _start_over(why: str) -> None:
@@ -267,16 +280,8 @@ def _begun(
         matrix.close()
         _start_over(f"{part}: is another matrix")
         return None
-    changed = []
-    for number, tile in enumerate(manifest.plan.tiles):
-        if number in manifest.done:
-            found = checksum(matrix.read(tile), tile, manifest.plan.symmetric)
-            changed += [number] if found != manifest.done[number] else []
-    if changed:
-        for number in changed:
-            del manifest.done[number]
-        manifest.mirrored.clear()
-        message = f"{part}: {len(changed)} tiles are not as they were written; they are computed again"
+    if changed := forget_changes(matrix, manifest):
+        message = f"{part}: {changed} are not as they were written; they are computed again"
         warnings.warn(message, TreeletWarning, stacklevel=4)
     return matrix
 
@@ -289,14 +294,17 @@ def _begin(
     at_once = max(job.threads, MOST_THREADS if kind is NpyFile else 1)
     grid = job.grid(kind, at_once)
     plan = job.planned(grid, at_once)
+    manifest = Manifest(identity, plan, job.memory, at_once, grid)
     try:
         matrix = kind.create(part, job.shape, job.dtype, grid, job.Y is None, str(file))
-    except OSError as error:
-        if isinstance(error, FileError):
-            kind.remove(part)
+        try:
+            matrix.sync()
+            manifest.write(part)
+        except BaseException:
+            matrix.close()
             raise
-        raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
-    matrix.sync()
-    manifest = Manifest(identity, plan, job.memory, at_once, grid)
-    manifest.write(part)
+    except OSError:
+        with suppress(OSError):
+            kind.remove(part)  # without its manifest it is nothing to go on with
+        raise
     return matrix, manifest

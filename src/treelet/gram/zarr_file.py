@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,11 +21,12 @@ import numpy as np
 
 from treelet.errors import FileError
 from treelet.formats.files import PathLike
-from treelet.formats.temporary import own_name, remove_stale
+from treelet.formats.temporary import naming, own_name, remove_stale
 from treelet.gram.manifest import sync_folder
 from treelet.gram.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
 from treelet.gram.plan import Span, Tile
 from treelet.gram.tiles import Values
+from treelet.work import check_room
 
 LARGEST = 1024  # rows and columns of a shard, at most
 CHUNK = 256  # of what is read at once, within a shard
@@ -33,7 +37,28 @@ def _zarr() -> Any:
         import zarr
     except ImportError:
         raise FileError("matrices in .zarr folders need the package zarr: pip install 'treelet[zarr]'") from None
+    check_room(2)  # it has threads of its own
     return zarr
+
+
+@lru_cache(1)
+def _apart() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, "treelet zarr")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_apart.cache_clear)  # threads stay behind
+
+
+def _undivided(work: Callable[[], Any]) -> Any:
+    """Do it in another thread, if this is the one that interrupts reach: Zarr goes on in the background with what it has begun."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    try:
+        return _apart().submit(work).result()
+    except BaseException:
+        _apart().submit(int).result()  # when it is over
+        raise
 
 
 class ZarrFile(MatrixFile):
@@ -45,7 +70,7 @@ class ZarrFile(MatrixFile):
         zarr = _zarr()
         self.path = path
         try:
-            self._array = zarr.open_array(str(path), mode="r+" if writing else "r")
+            self._array = _undivided(lambda: zarr.open_array(str(path), mode="r+" if writing else "r"))
             if self._array.ndim != 2 or self._array.dtype not in DTYPES:
                 raise ValueError(f"it holds {self._array.dtype} of shape {self._array.shape}")
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -63,16 +88,20 @@ class ZarrFile(MatrixFile):
         size = dtype.itemsize * shape[0] * shape[1]
         if path.parent.exists() and shutil.disk_usage(path.parent).free < size:
             raise FileError(f"{shown}: no room for {size:,} bytes")
-        zarr.create_array(
+        create = partial(
+            zarr.create_array,
             str(path),
             shape=shape,
             dtype=dtype,
             shards=(grid, grid),
             chunks=(min(grid, CHUNK),) * 2,
-            compressors=None,  # values have few bits in common, and reading should cost nothing
-            fill_value=0,
+            compressors=[
+                zarr.codecs.Crc32cCodec()
+            ],  # values have few bits in common, but those should be the right ones
+            fill_value=np.nan,  # of a shard that is lost
             attributes={"symmetric": symmetric},
         )
+        _undivided(create)
         return cls(path, writing=True)
 
     @classmethod
@@ -83,7 +112,10 @@ class ZarrFile(MatrixFile):
         return side
 
     def read(self, tile: Tile) -> Values:
-        found: Values = np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice])
+        try:
+            found: Values = _undivided(lambda: np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice]))
+        except Exception as error:  # Zarr's codecs raise what they like
+            raise FileError(f"{self.path}: cannot be read ({error})") from error
         return found
 
     def write(self, tile: Tile, values: Values) -> None:
@@ -94,9 +126,15 @@ class ZarrFile(MatrixFile):
             ]
             if self._symmetric and rows == columns:
                 part = np.tril(part) + np.tril(part, -1).T
-            self._array[rows.slice, columns.slice] = part
+            self._write(rows, columns, part)
             if self._symmetric and rows != columns:
-                self._array[columns.slice, rows.slice] = part.T
+                self._write(columns, rows, part.T)
+
+    def _write(self, rows: Span, columns: Span, values: Values) -> None:
+        self._file(rows, columns).unlink(
+            missing_ok=True
+        )  # else Zarr would read it first, at an edge, and it may be damaged
+        _undivided(partial(self._array.__setitem__, (rows.slice, columns.slice), values))
 
     def mirror(self, tile: Tile) -> None:
         """Nothing is left to do: `write` has completed both sides of the diagonal."""
@@ -109,7 +147,7 @@ class ZarrFile(MatrixFile):
         for path in files:
             try:
                 number = os.open(path, os.O_RDWR)  # Windows syncs only what may be written
-            except FileNotFoundError:  # nothing but zeros
+            except FileNotFoundError:  # not written yet
                 continue
             try:
                 os.fsync(number)
@@ -146,17 +184,18 @@ class ZarrFile(MatrixFile):
 
     @staticmethod
     def opened(path: Path) -> Any:
-        return _zarr().open_array(str(path), mode="r+")
+        return _undivided(lambda: _zarr().open_array(str(path), mode="r+"))
 
     @staticmethod
     @contextmanager
     def whole(file: PathLike) -> Iterator[Path]:
-        target = Path(file).resolve()
-        if target.exists() and not target.is_dir():
-            raise FileError(f"{file}: is no folder")
-        if not os.access(target.parent, os.W_OK):
-            raise FileError(f"{file}: cannot be written")
-        with own_name(target) as temporary:
+        with naming(file, Path(file)):
+            target = Path(file).resolve()
+            if target.exists() and not target.is_dir():
+                raise FileError(f"{file}: is no folder")
+            if not os.access(target.parent, os.W_OK):
+                raise FileError(f"{file}: cannot be written")
+        with own_name(target) as temporary, naming(file, target, temporary):
             try:
                 yield temporary
                 ZarrFile.replace(temporary, target)

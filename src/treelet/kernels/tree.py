@@ -122,11 +122,14 @@ class SubsetTree(TreeKernel):
         check_boolean("leaves", self.leaves, of="SubsetTree")
 
     def _native_parameters(self, store: _core.Store) -> tuple[float, int, bool]:
-        depth = 0 if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
-        return float(self.lam), depth, bool(self.leaves)
+        return float(self.lam), self._deepest() or 0, bool(self.leaves)
+
+    def _deepest(self) -> int | None:
+        """The largest depth that counts; no tree is deeper than an int of 32 bits says."""
+        return None if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
 
     def _rough_more(self, store: Any) -> int:
-        return 0 if self.max_depth is None else 128 * len(store) * min(int(self.max_depth), len(store))
+        return 128 * len(store) * min(self._deepest() or 0, len(store))
 
     def _less_memory(self) -> str:
         return "" if self.max_depth is None else ", a smaller max_depth, or None"
@@ -143,7 +146,8 @@ class SubsetTree(TreeKernel):
         edge, there = np.flatnonzero(below >= 0), np.flatnonzero(own >= 0)
         _, first, production = np.unique(own, return_index=True, return_inverse=True)
         slot = (np.cumsum(of.arity[first]) - of.arity[first])[production]  # a number for each production and position
-        levels = 1 if self.max_depth is None else np.minimum(self.max_depth, store.height[nodes] + int(self.leaves)) - 1
+        deepest = self._deepest()
+        levels = 1 if deepest is None else np.minimum(deepest, store.height[nodes] + int(self.leaves)) - 1
         count = np.broadcast_to(np.maximum(levels, 0), len(nodes))[of.owner[edge]]
         key = (slot[of.owner[edge]] + of.position[edge]) * (int(below.max(initial=0)) + 1) + below[edge]
         return Parts.together(Parts.of(there, own[there]), Parts.of(of.owner[edge], key, count))

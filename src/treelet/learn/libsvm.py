@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from treelet.kernels.base import Matrix, Vector
+from treelet.work import check_room
 
 Codes = NDArray[np.intp]
 
@@ -57,6 +58,7 @@ def against_rest(
     if threads == 1 or len(positives) == 1:
         rows, intercepts = zip(*map(machine, positives), strict=True)
     else:  # libsvm lets go of the interpreter; all machines read one matrix
+        check_room(min(threads, len(positives)))
         with ThreadPoolExecutor(min(threads, len(positives)), thread_name_prefix="treelet") as pool:
             rows, intercepts = zip(*pool.map(machine, positives), strict=True)
     return Solution(sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts))

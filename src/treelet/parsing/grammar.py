@@ -205,7 +205,7 @@ class PCFG(Parser):
 
         >>> import nltk
         >>> PCFG.from_nltk(nltk.CFG.fromstring("S -> S S | 'a'"))
-        <PCFG: 1 phrasal labels, 1 tags, 1 rules, 1 words>
+        <PCFG: 1 phrasal label, 1 tag, 1 rule, 1 word>
         """
         return cls(*nltk_rules(grammar))
 
@@ -297,7 +297,7 @@ class PCFG(Parser):
 
         >>> import io
         >>> PCFG.read_text(io.StringIO("S -> NP VP | VP\nNP -> he | she\nVP -> 'sleeps'"))
-        <PCFG: 1 phrasal labels, 2 tags, 2 rules, 3 words>
+        <PCFG: 1 phrasal label, 2 tags, 2 rules, 3 words>
         """
         with open_source(file) as source:
             parts = grammar_text.read(source, UnknownWords.from_document)

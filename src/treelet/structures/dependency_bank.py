@@ -36,7 +36,7 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
     >>> len(bank), bank.shape
     (1, (1,))
     >>> print(bank.stats())
-    1 parses, 2 words, 1 links, 2 types
+    1 parse, 2 words, 1 link, 2 types
     """
 
     __slots__ = ()

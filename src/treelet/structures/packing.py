@@ -35,7 +35,7 @@ def weighted(items: Iterable[tuple[object, float]]) -> tuple[Vector, list[Tree]]
         if tree is None or not tree.children:
             raise TreeError(f"tree {number} is missing or a lone word")
         if not 0 < weights[number] < math.inf:
-            raise TreeError(f"tree {number} must have a positive probability, got {weights[number]!r}")
+            raise TreeError(f"tree {number} must have a positive probability, got {float(weights[number])!r}")
         own = tree.words()
         if words is not None and own != words:
             raise TreeError(f"tree {number} has other words than tree 0: a forest is of one sentence")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -50,8 +49,7 @@ def application(desk: Desk, port: int) -> Starlette:
             return refusal(404, "there is no such question here")
         try:
             question = Question.parse(await body_of(request))
-            found = await crew.do(partial(answer, desk, question), request.is_disconnected)
-            return JSONResponse(found)
+            return await crew.do(lambda: JSONResponse(answer(desk, question)), request.is_disconnected)
         except RefusedError as error:
             return refusal(error.status, str(error))
         except TreeletError as error:
@@ -62,7 +60,7 @@ def application(desk: Desk, port: int) -> Starlette:
             LOG.exception("a question could not be answered")
             return refusal(500, f"internal error: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
 
-    return Starlette(
+    made = Starlette(
         routes=[
             Route("/", file, methods=["GET"]),
             Route("/static/{name}", file, methods=["GET"]),
@@ -70,6 +68,8 @@ def application(desk: Desk, port: int) -> Starlette:
         ],
         middleware=[Middleware(Guard, port=port)],
     )
+    made.state.crew = crew
+    return made
 
 
 def told(error: TreeletError) -> dict[str, Any]:

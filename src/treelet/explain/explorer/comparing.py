@@ -37,7 +37,7 @@ def compare(question: Question) -> dict[str, Any]:
         "cosine": cosine,
         "fragments": [
             {
-                "tree": str(one.tree),
+                "text": str(one.tree),
                 "share": one.contribution,
                 "counts": one.counts,
                 "places": lights.of(one.tree, kernel),

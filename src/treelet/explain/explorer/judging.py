@@ -46,7 +46,7 @@ def judge(desk: Desk, question: Question) -> dict[str, Any]:
         "complete": told.complete,
         "others": [{"kernel": repr(other.kernel), "share": other.share} for other in told.others],
         "fragments": [
-            {"tree": str(part.tree), "share": part.share, "places": lights.of(part.tree, part.kernel)}
+            {"text": str(part.tree), "share": part.share, "places": lights.of(part.tree, part.kernel)}
             for part in told.fragments
         ],
         "tree": picture(tree, heat=heat_of(told.heat)),
@@ -68,9 +68,17 @@ def _check_cost(chosen: Judge, tree: Tree) -> None:
     steps = 0.0
     for term in getattr(chosen.model.model_, "terms", ()):
         if isinstance(term, GraphTerm):
-            steps += term.part.place.kernel.cost(bank, term.graph).pairs
+            kernel, most = term.part.place.kernel, float(_parts(bank) * _parts(term.graph))
+            needless = most < PAIRS and getattr(kernel, "max_depth", None) is None  # to count them would take longest
+            steps += most if needless else kernel.cost(bank, term.graph).pairs
     if steps > 10 * PAIRS:
         raise QuestionError("tree", f"about {steps:.1g} pairs of nodes would have to be compared: take a smaller tree")
+
+
+def _parts(bank: Any) -> int:
+    """At most so many distinct parts are compared: nodes, and children of nodes."""
+    store = bank.columns.store
+    return len(store) + len(store.child)
 
 
 def _said(chosen: Judge, tree: Tree) -> tuple[str | None, list[dict[str, Any]]]:

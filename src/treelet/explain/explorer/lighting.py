@@ -15,6 +15,7 @@ from treelet.structures import Tree
 OCCURRENCES = 20  # of a fragment in a tree that are lit up
 PAIRS = 100_000  # of a node of a fragment and one of a tree with the same label, in all: about a tenth of a second
 KEPT = 2_000  # places that are remembered
+KEPT_LETTERS = 5_000  # of a fragment and its tree whose places are: so all that is kept stays small
 HEATED = 200_000  # nodes, counted once for each node above them: beyond, no heat
 
 
@@ -37,7 +38,8 @@ class Lights:
                 found.append([])
                 continue
             self._left -= pairs
-            found.append(_covered(text, tree, _family(kernel)))
+            covered = _covered if len(text) + len(tree) <= KEPT_LETTERS else _covered.__wrapped__
+            found.append(covered(text, tree, _family(kernel)))
         return found
 
 

@@ -2,7 +2,8 @@
 
 The server listens to this machine alone, but every page that a browser shows on this machine can send requests to it. So the name that
 it was called by is checked (a page elsewhere may give itself our address under its own name), and so is the page that asks.
-Work is done in threads and cannot be taken back: every answer first says what it would cost, and refuses what is too much.
+Work is done in threads: every answer first says what it would cost, and refuses what is too much. Long loops end when nobody waits for
+them any longer.
 """
 
 from __future__ import annotations
@@ -10,20 +11,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from treelet import _core
 from treelet.errors import TreeletError
 
 BODY = 256 * 1024  # bytes of a request
 BODY_SECONDS = 5.0  # in which it must have come
 ANSWER_SECONDS = 20.0
 AT_ONCE = 2  # questions that are worked on
-WAITING = 16  # questions that wait for their turn
+WAITING = 64  # questions that wait for their turn
+GLANCE = 0.2  # seconds from one look to the next, whether anybody still waits for an answer
 
 Done = TypeVar("Done")
 
@@ -89,14 +92,15 @@ class Guard:
             return "this server answers to 127.0.0.1 and localhost only"
         if not self.origins.issuperset(headers.getlist("origin")):
             return "this server answers its own page only"
-        if method == "POST" and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        if method == "POST" and not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
             return "this server answers its own page only"
         return None
 
 
 async def body_of(request: Request) -> bytes:
     """A request's body, if it is not too large and does not dawdle."""
-    if not request.headers.get("content-type", "").startswith("application/json"):
+    kinds = {kind.partition(";")[0].strip().lower() for kind in request.headers.getlist("content-type")}
+    if kinds != {"application/json"}:
         raise RefusedError(415, "a question is sent as application/json")
     length = request.headers.get("content-length", "0")
     body = bytearray()
@@ -110,7 +114,13 @@ async def body_of(request: Request) -> bytes:
                     raise RefusedError(413, _too_large())
     except TimeoutError:
         raise RefusedError(408, f"the question did not arrive within {BODY_SECONDS:g} seconds") from None
+    except ClientDisconnect:
+        raise _nobody() from None
     return bytes(body)
+
+
+def _nobody() -> RefusedError:
+    return RefusedError(499, "nobody waits for this answer any longer")
 
 
 def _too_large() -> str:
@@ -118,39 +128,65 @@ def _too_large() -> str:
 
 
 class Crew:
-    """A few threads that work on questions. Those that wait take turns; those that nobody waits for are dropped."""
+    """A few threads that work on questions. Those that wait take turns; those that nobody waits for are given up."""
 
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING, seconds: float = ANSWER_SECONDS) -> None:
         self._threads = ThreadPoolExecutor(at_once, "treelet-explorer")
         self._free = asyncio.Semaphore(at_once)
         self._room, self._seconds = waiting, seconds
+        self._closed = False
+
+    def close(self) -> None:
+        """Give up all that is worked on or waits."""
+        self._closed = True
 
     async def do(self, work: Callable[[], Done], gone: Callable[[], Awaitable[bool]]) -> Done:
-        """The result of some work, unless `gone` says when its turn comes that nobody waits for it any longer."""
+        """The result of some work. When `gone` says that nobody waits for it any longer, it is given up, begun or not."""
         if self._room <= 0:
             raise RefusedError(503, "too many questions at once: wait a moment and ask again")
         self._room -= 1
+        turn = asyncio.ensure_future(self._free.acquire())
         try:
-            async with asyncio.timeout(self._seconds):
-                await self._free.acquire()
-        except TimeoutError:
-            raise RefusedError(503, "earlier questions still take all the time: wait a moment and ask again") from None
+            await self._attended(turn, gone, "earlier questions still take all the time: wait a moment and ask again")
+        except BaseException:
+            if not turn.cancel():
+                self._free.release()
+            raise
         finally:
             self._room += 1
-        if await gone():
-            self._free.release()
-            raise RefusedError(499, "nobody waits for this answer any longer")
-        done = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        stop = _core.Stop()
+        done = asyncio.get_running_loop().run_in_executor(self._threads, _watched, work, stop)
         done.add_done_callback(self._finished)
+        late = f"this took more than {self._seconds:g} seconds: take smaller trees, or the command line"
+        try:
+            await self._attended(done, gone, late)
+        finally:
+            stop.set()
+        return done.result()
+
+    async def _attended(self, future: asyncio.Future[Any], gone: Callable[[], Awaitable[bool]], late: str) -> None:
+        """Waits for something, as long as somebody waits for us."""
         try:
             async with asyncio.timeout(self._seconds):
-                return await asyncio.shield(done)
+                await self._look(gone)
+                while not (await asyncio.wait({future}, timeout=GLANCE))[0]:
+                    await self._look(gone)
         except TimeoutError:
-            raise RefusedError(
-                503, f"this took more than {self._seconds:g} seconds: take smaller trees, or the command line"
-            ) from None
+            raise RefusedError(503, late) from None
+
+    async def _look(self, gone: Callable[[], Awaitable[bool]]) -> None:
+        if self._closed:
+            raise RefusedError(503, "the server stops")
+        if await gone():
+            raise _nobody()
 
     def _finished(self, done: asyncio.Future[Done]) -> None:
         self._free.release()
         if not done.cancelled():
             done.exception()  # was told, if anybody still waited
+
+
+def _watched(work: Callable[[], Done], stop: _core.Stop) -> Done:
+    """In a thread: its long loops end when they are told to."""
+    _core.watch(stop)
+    return work()

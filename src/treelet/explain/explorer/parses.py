@@ -97,7 +97,7 @@ def why(desk: Desk, question: Question) -> dict[str, Any]:
         "others": [{"kernel": repr(other.kernel), "share": other.share} for other in told.others],
         "complete": told.complete,
         "fragments": [
-            {"tree": str(one.tree), "share": one.share, "places": lights.of(one.tree, one.kernel)}
+            {"text": str(one.tree), "share": one.share, "places": lights.of(one.tree, one.kernel)}
             for one in told.fragments
         ],
         "trees": [picture(tree, heat=heat_of(heat)) for tree, heat in zip(trees, heats, strict=True)],

@@ -7,17 +7,26 @@ import os
 import socket
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 
 from treelet.errors import ParameterError, TreeletError, TreeletWarning
 from treelet.explain.explorer.app import application
+from treelet.explain.explorer.connections import SECONDS, Connection
 from treelet.explain.explorer.desk import Desk
 
 HOST = "127.0.0.1"  # this machine alone
 PORT = 8377
 TRIED = 20  # ports, where none is asked for
-CONNECTIONS = 64
+
+
+class Server(uvicorn.Server):
+    """Gives up what is worked on when it is to stop."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.config.app.state.crew.close()  # type: ignore[union-attr]
+        await super().shutdown(sockets)
 
 
 def serve(desk: Desk, port: int | None = None, ready: Callable[[str], None] = lambda link: None) -> None:
@@ -32,27 +41,28 @@ def serve(desk: Desk, port: int | None = None, ready: Callable[[str], None] = la
     ready : callable
         Is told the link, when there is somebody to answer it.
     """
-    listening = listen(port)
-    number = listening.getsockname()[1]
+    with listen(port) as listening:
+        server = server_of(desk, listening)
+        warnings.filterwarnings("ignore", category=TreeletWarning)  # the page says what there is to say
+        ready(f"http://{HOST}:{listening.getsockname()[1]}/")
+        with suppress(KeyboardInterrupt):  # it has stopped by then, and only passes the signal on
+            server.run(sockets=[listening])
+
+
+def server_of(desk: Desk, listening: socket.socket) -> Server:
+    """What answers at a socket, before it is run."""
     config = uvicorn.Config(
-        application(desk, number),
-        log_level="warning",
+        application(desk, listening.getsockname()[1]),
+        http=Connection,
+        log_level="error",  # what others send is not worth a line: a page elsewhere could fill the terminal
         access_log=False,
         ws="none",
         lifespan="off",
         server_header=False,
-        limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=5,
+        timeout_keep_alive=int(SECONDS),
         timeout_graceful_shutdown=2,
     )
-    warnings.filterwarnings("ignore", category=TreeletWarning)  # the page says what there is to say
-    ready(f"http://{HOST}:{number}/")
-    try:
-        uvicorn.Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:  # it has stopped by now, and only passes the signal on
-        pass
-    finally:
-        listening.close()
+    return Server(config)
 
 
 def listen(port: int | None = None) -> socket.socket:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from treelet.cuts import TreeIndex
 from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.explain.excerpts import shortened
 from treelet.explain.explanation import Explanation, NodeShare
 from treelet.explain.layout import Graph
 from treelet.explain.pieces import Run, Word
@@ -174,12 +175,12 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
     left = explanation.score - math.fsum(one.share for one in few)
     return {
         "trees": [
-            {"title": name, "picture": {**picture(one.thing, heat=one.heat), "scale": scale}}
+            {"title": name, "picture": {**_readable(picture(one.thing, heat=one.heat)), "scale": scale}}
             for name, one in zip(names, shown, strict=True)
         ],
         "fragments": [
             {
-                "text": str(one.tree),
+                "text": shortened(str(one.tree)),
                 "share": one.share,
                 "places": [_covered(one, other.thing) if other.column == one.column else [] for other in shown],
             }
@@ -188,6 +189,11 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
         "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}; all else {signed(left)}, "
         f"of which intercept {signed(explanation.intercept)}",
     }
+
+
+def _readable(drawn: Picture) -> Picture:
+    """With labels that nobody would read to their ends shortened: who looks does not edit here."""
+    return drawn | {name: list(map(shortened, drawn[name])) for name in ("labels", "words", "tags") if drawn.get(name)}
 
 
 def hottest(shown: Iterable[Shown]) -> float:

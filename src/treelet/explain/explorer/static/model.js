@@ -2,8 +2,7 @@
 
 import {ask, Latest} from "./ask.js";
 import {brackets, grown, pruned, renamed} from "./edits.js";
-import {Fragments} from "./fragments.js";
-import {Brackets, aligned, bar, drawn, figures, make, signed} from "./parts.js";
+import {Brackets, aligned, bar, drawn, figures, fragmentList, make, signed} from "./parts.js";
 
 const SHOWN = 8; // classes before "more"
 const TASKS = {classify: "classifier", regress: "regressor", rank: "ranker"};
@@ -45,7 +44,7 @@ export class ModelView {
     this.changedTools = make("div", {class: "tools", hidden: true},
       button("Back to the first tree", () => (this.link.set("model", {tree: this.fields.was}), this.restore())),
       button("Compare with this one from now on", () => (this.link.set("model", {was: this.fields.tree}), this.restore())));
-    this.fragments = new Fragments(() => [this.view], (light) => this.link.set("model", {light}));
+    this.fragments = fragmentList(() => [this.view], (light) => this.link.set("model", {light}));
     this.sum = make("p", {class: "faint"});
     this.near = make("ol", {class: "near"});
     this.nearNote = make("p", {class: "faint"});

@@ -1,9 +1,11 @@
 // Small parts that all views are made of. Texts are only ever set as text.
 
 import {html} from "./drawing.js";
+import {FragmentList} from "./fragments.js";
 import {treeView} from "./tree-view.js";
 
 export {el, html} from "./drawing.js";
+export {bar} from "./fragments.js";
 
 // An element with properties and children; what is a string becomes text.
 export function make(name, properties = {}, ...children) {
@@ -138,11 +140,11 @@ export function choice(label, options, changed) {
   return {element, set: (value) => inputs.forEach(({input}) => (input.checked = input.value === value))};
 }
 
-// A bar from the middle to the left or the right, or from the left where nothing is below 0.
-export function bar(share, most, twoSided) {
-  const inner = make("span", {class: share < 0 ? "minus" : "plus"});
-  const part = most > 0 ? Math.abs(share) / most : 0;
-  inner.style.width = `${(twoSided ? 50 : 100) * Math.min(1, part)}%`;
-  if (twoSided) inner.style.marginLeft = share < 0 ? `${50 * (1 - Math.min(1, part))}%` : "50%";
-  return make("span", {class: "share-bar", "aria-hidden": "true"}, inner);
+// The pieces behind a number, as many of them as are looked at.
+export function fragmentList(views, chosen) {
+  const numbers = (shares) => {
+    const figure = aligned(shares), twoSided = shares.some((share) => share < 0);
+    return (share) => (twoSided && share > 0 ? "+" : "") + figure(share);
+  };
+  return new FragmentList({views, chosen, first: 12, numbers});
 }

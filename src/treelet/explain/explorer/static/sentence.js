@@ -2,8 +2,7 @@
 
 import {Latest} from "./ask.js";
 import {EXAMPLES} from "./examples.js";
-import {Fragments} from "./fragments.js";
-import {Complaint, aligned, choice, drawn, figures, make, signed, slider} from "./parts.js";
+import {Complaint, aligned, choice, drawn, figures, fragmentList, make, signed, slider} from "./parts.js";
 
 export class SentenceView {
   constructor(link, about) {
@@ -31,7 +30,7 @@ export class SentenceView {
     this.list = make("ol", {class: "parses"});
     this.stages = [make("div", {class: "stage"}), make("div", {class: "stage"})];
     this.heads = [make("h3", {}), make("h3", {})];
-    this.fragments = new Fragments(() => this.views, (light) => this.link.set("sentence", {light}));
+    this.fragments = fragmentList(() => this.views, (light) => this.link.set("sentence", {light}));
     this.stages.forEach((stage, side) => stage.addEventListener("treelet:hover", (event) => this.fragments.touch(side, event.detail.number)));
     this.balance = make("p", {class: "balance"});
     this.forestStage = make("div", {class: "stage wide"});

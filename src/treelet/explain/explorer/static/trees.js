@@ -2,8 +2,7 @@
 
 import {Latest} from "./ask.js";
 import {EXAMPLES} from "./examples.js";
-import {Fragments} from "./fragments.js";
-import {Brackets, Complaint, choice, drawn, el, figures, make, slider} from "./parts.js";
+import {Brackets, Complaint, choice, drawn, el, figures, fragmentList, make, slider} from "./parts.js";
 
 const KERNELS = {st: "Subtrees", sst: "Subset trees", pt: "Partial trees"};
 const MEANS = {
@@ -42,7 +41,7 @@ export class TreesView {
     this.means = make("p", {class: "faint means"});
     this.chart = el("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "curve", role: "img"});
     this.complaint = new Complaint();
-    this.fragments = new Fragments(() => this.views, (light) => this.link.set("trees", {light}));
+    this.fragments = fragmentList(() => this.views, (light) => this.link.set("trees", {light}));
     this.views = [null, null];
     this.editors = ["a", "b"].map((name, k) => new Brackets(`Tree ${k + 1}, in brackets`, (text) => set({[name]: text})));
     this.stages = [0, 1].map((side) => make("div", {class: "stage", on: {
@@ -90,7 +89,7 @@ export class TreesView {
     const {a, b, kernel, lam, mu, depth, norm} = this.fields;
     this.mu.element.hidden = kernel !== "pt";
     this.depth.element.hidden = kernel !== "sst";
-    this.means.textContent = MEANS[kernel] ?? "";
+    this.means.textContent = Object.hasOwn(MEANS, kernel) ? MEANS[kernel] : "";
     const asked = {a, b, kernel, mu: Number(mu), depth: depth === "" ? null : Number(depth)};
     this.compare.ask({...asked, lam: Number(lam), normalized: norm !== ""});
     const key = JSON.stringify(asked);

@@ -1,0 +1,248 @@
+"""A bounded part of `make faults`, and single faults that were found by it."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+
+if os.name == "nt":
+    pytest.skip("needs POSIX", allow_module_level=True)
+
+import fault_damage
+import fault_kills
+import fault_streams
+from fault_cases import KERNEL, Material, bank, material, writers
+from fault_places import PLACES, lay_old, lay_other, smaller_files, trial, undisturbed
+from typer.main import get_command
+
+import treelet as tl
+from treelet import work
+from treelet.cli.main import app
+from treelet.cli.overwriting import Written, marks
+from treelet.errors import FileError, NotEnoughMemoryError, TreeletWarning
+from treelet.gram.manifest import Manifest
+from treelet.gram.matrix_file import NotOpenedError
+
+FEW = ("--resume", "resume=True", "tl.save(bank)", "PCFG.save", "Treebank.write", "Drawing.save svg")
+"""Writers that are tried in every test run; all of them are in the whole one."""
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Material]:
+    with material() as found:
+        yield found
+
+
+def test_every_output_of_a_command_is_tried(made: Material) -> None:
+    written = {
+        (name, parameter)
+        for name, command in get_command(app).commands.items()  # type: ignore[attr-defined]
+        for parameter, mark in marks(command.callback).items()
+        if isinstance(mark, Written) and parameter in get_type_hints(command.callback)
+    }
+    assert written == {writer.option for writer in writers(made) if writer.option is not None}
+
+
+def test_places_that_cannot_be_written_to(made: Material, tmp_path: Path) -> None:
+    for number, writer in enumerate(w for w in writers(made) if any(word in w.name for word in FEW)):
+        new = undisturbed(writer)
+        for limit in (0, max(map(len, new.values())) - 1):
+            folder = tmp_path / f"{number}-{limit}"
+            folder.mkdir()
+            lay_old(writer, folder)
+            found = trial(writer, folder, smaller_files(limit), new, folder)
+            assert found.outcome == "refused", (writer.name, limit, found)
+        for said, place in PLACES.items():
+            folder = tmp_path / f"{number}-{said}"
+            folder.mkdir()
+            assert trial(writer, folder, nullcontext(), new, place(folder)).outcome == "refused", (writer.name, said)
+        folder = tmp_path / f"{number}-other"
+        folder.mkdir()
+        lay_other(writer, folder)
+        assert trial(writer, folder, nullcontext(), new, folder).outcome == "refused", writer.name
+
+
+def test_damaged_files(made: Material) -> None:
+    for kept in fault_damage.all_kept(made):
+        if "experiment" not in kept.name:
+            for found in fault_damage.trials(kept, 3 if "matrix" in kept.name else 20):
+                assert not found.wrong, (kept.name, found)
+
+
+def test_ends(made: Material) -> None:
+    for found in (*fault_kills.saves(made, 9), *fault_kills.matrices("K.npy", 3, True)):
+        assert not found.wrong, found
+
+
+def test_streams_that_are_full(made: Material) -> None:
+    for words in fault_streams.commands(made):
+        if words[0] == "convert":
+            for _, found in fault_streams.trials(words):
+                assert not found.wrong, (words, found)
+
+
+# --- found by it ----------------------------------------------------------------------------------------------------------
+
+
+def harmed(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def test_a_bit_anywhere_in_a_complete_matrix(tmp_path: Path) -> None:
+    trees = tl.Treebank(list(bank(300)))
+    path = tmp_path / "K.npy"
+    right = np.array(tl.gram(KERNEL, trees, out=path, resume=True, dtype="float32"))
+    for place in (
+        5000,
+        path.stat().st_size - 5000,
+    ):  # neither is in the sample; one has a mirror image on the other side
+        harmed(path, place)
+        with pytest.raises(
+            FileError, match=r"not as it was written; compute it again, or, if it is right, remove K\.npy\.json"
+        ):
+            tl.gram(KERNEL, trees, extend=path, dtype="float32")
+        with pytest.warns(TreeletWarning, match="is not as it was written; the matrix is computed from its beginning"):
+            again = tl.gram(KERNEL, trees, out=path, resume=True, dtype="float32")
+        np.testing.assert_array_equal(again, right)
+
+
+def test_complete_is_what_is_complete(tmp_path: Path) -> None:
+    """A run was ended before the matrix had its name; what has the name is another."""
+    path, part = tmp_path / "K.npy", tmp_path / "K.npy.part"
+    right = np.array(tl.gram(KERNEL, bank(), out=path, resume=True))
+    Path(f"{path}.json").rename(f"{part}.json")
+    np.save(path, right + 1)
+    with pytest.warns(TreeletWarning, match=r"K\.npy\.part.*computed from its beginning"):
+        np.testing.assert_array_equal(tl.gram(KERNEL, bank(), out=path, resume=True), right)
+    path.rename(part)
+    Path(f"{path}.json").rename(f"{part}.json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(tl.gram(KERNEL, bank(), out=path, resume=True), right)
+
+
+def test_the_last_thing_that_a_killed_run_left_goes(tmp_path: Path) -> None:
+    path, part = tmp_path / "K.npy", tmp_path / "K.npy.part.json"
+    tl.gram(KERNEL, bank(), out=path, resume=True)
+    part.write_bytes(Path(f"{path}.json").read_bytes())
+    tl.gram(KERNEL, bank(), out=path, resume=True)
+    assert sorted(os.listdir(tmp_path)) == ["K.npy", "K.npy.json"]
+
+
+def test_a_shard_that_is_lost_is_seen(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    out = tmp_path / "K.zarr"
+    found = tl.gram(KERNEL, bank(), out=out, memory="20kB")
+    (out / "c" / "0" / "0").unlink()
+    assert np.isnan(found[0, 0])
+    harmed(out / "c" / "1" / "1", 100)
+    with pytest.raises(ValueError, match="checksum"):
+        found[-1, -1]
+    with pytest.raises(FileError, match="is not the matrix"):
+        tl.gram(KERNEL, bank(), extend=out)
+
+
+def test_a_manifest_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Any, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Manifest, "write", full)
+    with pytest.raises(FileError, match=r"K\.npy: cannot be written \(No space left on device\)"):
+        tl.gram(KERNEL, bank(), out=tmp_path / "K.npy", resume=True)
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_empty_packed_file_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.mrg.gz"
+    path.write_bytes(b"")
+    with pytest.raises(FileError, match="is empty, and so no packed file"):
+        tl.read_trees(path)
+    path.write_bytes(gzip.compress(b""))
+    assert len(tl.read_trees(path, "brackets")) == 0
+
+
+def test_packed_files_are_the_same_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = set()
+    for now in (1e9, 1.5e9):
+        monkeypatch.setattr("time.time", lambda now=now: now)
+        bank().write(tmp_path / "b.mrg.gz")
+        found.add((tmp_path / "b.mrg.gz").read_bytes())
+    assert len(found) == 1
+
+
+def test_no_thread_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "available", lambda: 20 << 20)
+    with pytest.raises(NotEnoughMemoryError, match=r"no memory for 2 threads: 20\.0 MiB are free"):
+        tl.gram(KERNEL, bank(), n_jobs=2)
+    assert len(KERNEL(bank())) == len(bank())
+
+
+def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise OSError(12, "Cannot allocate memory")
+
+    from conftest import succeed
+
+    trees = tmp_path / "a.mrg"
+    bank().write(trees)
+    monkeypatch.setattr("numpy.load", refused)
+    with pytest.raises(NotOpenedError, match=r"is complete, but cannot be mapped"):
+        tl.gram(KERNEL, bank(), out=tmp_path / "K.npy")
+    succeed("gram", trees, "-o", tmp_path / "L.npy")
+    assert (tmp_path / "L.npy").read_bytes() == (tmp_path / "K.npy").read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs zarr's threads as they are there")
+def test_what_zarr_has_begun_is_ended_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("zarr")
+    from treelet.gram import zarr_file
+
+    done: list[str] = []
+
+    def slowly() -> None:
+        import time
+
+        time.sleep(0.2)
+        done.append("written")
+
+    with pytest.raises(KeyboardInterrupt):
+        zarr_file._undivided(lambda: _interrupting(slowly))
+    assert done == ["written"]
+
+
+def _interrupting(work: Any) -> None:
+    import _thread
+
+    _thread.interrupt_main()
+    work()
+
+
+def test_a_report_that_fails_leaves_no_folder(tmp_path: Path) -> None:
+    from conftest import run
+
+    with smaller_files(0):
+        done = run(
+            "rerank", "--sizes", "20,8,8", "--k", "3", "--folds", "2", "--epochs", "1", "-o", tmp_path / "a" / "b"
+        )
+    assert (done.exit_code, "cannot be written (File too large)" in done.stderr) == (2, True)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    path = tmp_path / "K.zarr"
+    path.write_text("precious")
+    with pytest.raises(FileError, match="is no folder"):
+        tl.gram(KERNEL, bank(), out=path, resume=True)
+    assert path.read_text() == "precious"
