@@ -72,7 +72,7 @@ tsan: $(SANITIZED)/thread/.stamp
 	@rm -f $(SANITIZED)/thread/report.*
 	$(call under,libtsan,thread) OPENBLAS_NUM_THREADS=1 \
 		TSAN_OPTIONS="suppressions=$(CURDIR)/tests/native/tsan.supp log_path=$(CURDIR)/$(SANITIZED)/thread/report" \
-		setarch -R $(BIN)/python -S -m pytest -q -p no:cacheprovider -k threads tests/native tests/test_matrix.py tests/test_banks.py tests/test_nearest.py \
+		setarch -R $(BIN)/python -S -m pytest -q -p no:cacheprovider -k threads tests/native tests/test_banks.py tests/test_nearest.py \
 		|| { cat $(SANITIZED)/thread/report.* 2>/dev/null; exit 1; }
 
 # Readers and native core on inputs that a fuzzer makes: make fuzz FUZZ_SECONDS=7200. Findings are in build/fuzz/findings and build/fuzz/native-findings.

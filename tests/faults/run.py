@@ -1,6 +1,6 @@
 """What becomes of files when a run is killed, a disk is full, memory is short, or what was kept is damaged: `make faults`.
 
-`python tests/faults/run.py [PART ...]` runs the parts (all by default), prints a line for each case and leaves its counts in build/faults/PART.json;
+`python tests/faults/run.py [PART[:WORDS] ...]` runs the parts (all by default), or those of their cases whose names have these words, prints a line for each case and leaves its counts in build/faults/PART.json;
 `python tests/faults/run.py --page` makes docs/results/faults.md of them. The exit code is 1 if anything was lost.
 """
 
@@ -49,6 +49,7 @@ from fault_places import (  # noqa: E402
 from experiments import report  # noqa: E402
 
 Row = tuple[str, Trial]
+words = ""  # of the cases that are wanted
 REAL, CHILDREN = 12, 24  # kills of a command: as a program of its own, and in a child of this one
 
 
@@ -58,23 +59,28 @@ REAL, CHILDREN = 12, 24  # kills of a command: as a program of its own, and in a
 def kills() -> Iterator[Row]:
     """Commands and functions that are ended."""
     with material() as m, TemporaryDirectory() as name:
-        for trials in (fault_kills.saves(m, 120),):
-            yield from (("tl.save over a file that is there", found) for found in trials)
+        yield from _named("tl.save over a file that is there", fault_kills.saves(m, 120))
         for output in ("K.npy", "K.zarr"):
             for resume in (True, False):
                 said = f"gram(out={output!r}{', resume=True' * resume})"
-                yield from ((said, found) for found in fault_kills.matrices(output, 45 if resume else 20, resume))
+                yield from _named(said, fault_kills.matrices(output, 45 if resume else 20, resume))
         for victim in fault_kills.commands(m, Path(name)):
-            yield from ((victim.writer.name, found) for found in fault_kills.ended(victim, CHILDREN, real=False))
+            yield from _named(victim.writer.name, fault_kills.ended(victim, CHILDREN, real=False))
+
+
+def _named(case: str, trials: Iterable[Trial]) -> Iterator[Row]:
+    """A case, if it is wanted."""
+    return ((case, found) for found in (trials if words in case else ()))
 
 
 def programs() -> Iterator[Row]:
     """The same commands, from the start of the interpreter to its end."""
     with material() as m, TemporaryDirectory() as name:
         for victim in fault_kills.commands(m, Path(name)):
-            yield from ((f"{victim.writer.name}, a program", found) for found in fault_kills.ended(victim, REAL))
-        yield from (("treelet explore, a program", found) for found in fault_kills.explorers(m, REAL))
-        yield from fault_kills.clusters(REAL)
+            yield from _named(f"{victim.writer.name}, a program", fault_kills.ended(victim, REAL))
+        yield from _named("treelet explore, a program", fault_kills.explorers(m, REAL))
+        if words in "a Dask client and its workers":
+            yield from fault_kills.clusters(REAL)
 
 
 def places() -> Iterator[Row]:
@@ -125,17 +131,18 @@ def _places(writer: Writer, new: Snapshot, small: Path | None, sparse: Path | No
 def memory() -> Iterator[Row]:
     """Too little memory."""
     with material() as m, TemporaryDirectory() as name:
-        for writer, words in fault_memory.commands(m, Path(name)):
-            with TemporaryDirectory() as first, chdir(first):
-                command(*words)  # what modules there are, this process has loaded
-            yield from ((f"treelet {words[0]}", found) for found in fault_memory.trials(writer, words, 17))
+        for writer, line in fault_memory.commands(m, Path(name)):
+            if words in f"treelet {line[0]}":
+                with TemporaryDirectory() as first, chdir(first):
+                    command(*line)  # what modules there are, this process has loaded
+                yield from _named(f"treelet {line[0]}", fault_memory.trials(writer, line, 17))
 
 
 def streams() -> Iterator[Row]:
     """Standard streams on a full device."""
     with material() as m:
-        for words in fault_streams.commands(m):
-            yield from fault_streams.trials(words)
+        for line in fault_streams.commands(m):
+            yield from fault_streams.trials(line)
 
 
 def damage() -> Iterator[Row]:
@@ -143,7 +150,7 @@ def damage() -> Iterator[Row]:
     with material() as m:
         for kept in fault_damage.all_kept(m):
             number = 40 if "experiment" in kept.name else 400 if "matrix" not in kept.name else 150
-            yield from ((kept.name, found) for found in fault_damage.trials(kept, number))
+            yield from _named(kept.name, fault_damage.trials(kept, number))
 
 
 PARTS: dict[str, tuple[Callable[[], Iterable[Row]], str]] = {
@@ -196,6 +203,8 @@ def page(results: dict[str, Any]) -> str:
         table = report.table(["", "tried", *outcomes, "lost"], rows, range(1, len(outcomes) + 3))
         at = f" At commit `{part['commit']}`, {part['seconds']:.0f} s." if part["commit"] != made["commit"] else ""
         text += [f"## {PARTS[name][1]}", f"{EXPLAINED[name]}{at}", table]
+    if results["note"]:
+        text.insert(3, results["note"])
     return "\n\n".join([*text, FOUND]) + "\n"
 
 
@@ -208,8 +217,7 @@ EXPLAINED = {
     "kills": "SIGKILL, SIGTERM and SIGINT at random moments, half of them just after the output was begun, over an older output. *had ended*: the signal "
     "came too late. *gone on with*: a run after some of these that was left alone, whose output must be that of an undisturbed run (matrices and saved models to the bit) with nothing beside it. "
     "The children are forks of one process, so that they are in the command at once; the library's functions are among them.",
-    "programs": "The same, of programs as users start them: 12 ends each, also while modules are loaded and while the interpreter ends. Of Dask clusters, clients and workers are killed. "
-    "The explorer's port must be free again.",
+    "programs": "The same, of programs as users start them, also while modules are loaded and while the interpreter ends. Of Dask clusters, clients and workers are killed.",
     "places": "Each of the commands' outputs and of the library's writing functions, over an old output and without one. A full disk and one without room for more files are small "
     "file systems in memory with so much left (nothing, a page, half of what is needed, all but a page; 0, 1, 2 files); where nothing can be mounted, limits to the size of files stand for them. "
     "*done*: there was room enough, or (a folder for a report) what was missing was made.",
@@ -227,7 +235,7 @@ In the first runs, and mended:
 - `gram --resume -o K.zarr` replaced a file of that name by a folder.
 - A complete matrix was given back, and a matrix extended, by a sample of its bytes: a flipped bit elsewhere went unnoticed. So did damage to what was copied or mirrored already in one that was begun, swapped blocks within a tile, and all of a `.zarr` folder read by Zarr. There
   is a CRC of each tile, and of each chunk of a `.zarr` folder; a shard that is lost reads as NaN, no longer as 0.
-- A manifest that says complete gave its name to whatever lay there.
+- A manifest that says complete gave its name to whatever lay there. A run that was killed before it removed that manifest left it for good.
 - Grammars in JSON had no checksum: a flipped digit was another probability. Kept splits of experiments neither. An empty `.gz` file was no trees.
 - An interrupt in the middle of what Zarr does let it go on in the background, and write what was just removed.
 - With next to no memory, threads that could not begin were waited for, for ever; a matrix that was written but could not be mapped was told as an error.
@@ -242,12 +250,15 @@ def write_page() -> None:
     parts = {
         name: json.loads((BUILD / f"{name}.json").read_text()) for name in PARTS if (BUILD / f"{name}.json").exists()
     }
-    results = {"made_by": report.provenance("make faults"), "parts": parts}
+    note = BUILD / "note.txt"  # on what this run was, or was not
+    said = note.read_text().strip() if note.exists() else ""
+    results = {"made_by": report.provenance("make faults"), "note": said, "parts": parts}
     for path in report.write(ROOT / "docs" / "results", "faults", results, page(results)):
         print(path)
 
 
 def main(names: list[str]) -> int:
+    global words
     if names == ["--page"]:
         write_page()
         return 0
@@ -261,11 +272,17 @@ def main(names: list[str]) -> int:
     random.seed(0)
     BUILD.mkdir(parents=True, exist_ok=True)
     lost = tried = 0
-    for name in names or PARTS:
-        found = counted(name)
-        (BUILD / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+    for one in names or PARTS:
+        name, _, words = one.partition(":")
+        found, path = counted(name), BUILD / f"{name}.json"
         lost += len(found["wrong"])
         tried += sum(sum(outcomes.values()) for outcomes in found["cases"].values())
+        if words and path.exists():
+            before = json.loads(path.read_text())
+            found["cases"] = before["cases"] | found["cases"]
+            found["wrong"] += [one for one in before["wrong"] if words not in one]
+            found |= {key: before[key] + found[key] for key in ("seconds", "cpu_seconds")}
+        path.write_text(json.dumps(found, indent=1) + "\n")
     print(f"{tried:,} faults, {lost} lost")
     return int(lost > 0)
 

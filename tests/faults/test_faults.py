@@ -132,6 +132,14 @@ def test_complete_is_what_is_complete(tmp_path: Path) -> None:
         np.testing.assert_array_equal(tl.gram(KERNEL, bank(), out=path, resume=True), right)
 
 
+def test_the_last_thing_that_a_killed_run_left_goes(tmp_path: Path) -> None:
+    path, part = tmp_path / "K.npy", tmp_path / "K.npy.part.json"
+    tl.gram(KERNEL, bank(), out=path, resume=True)
+    part.write_bytes(Path(f"{path}.json").read_bytes())
+    tl.gram(KERNEL, bank(), out=path, resume=True)
+    assert sorted(os.listdir(tmp_path)) == ["K.npy", "K.npy.json"]
+
+
 def test_a_shard_that_is_lost_is_seen(tmp_path: Path) -> None:
     pytest.importorskip("zarr")
     out = tmp_path / "K.zarr"

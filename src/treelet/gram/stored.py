@@ -174,6 +174,8 @@ def resumed(job: Job, file: PathLike) -> Any:
     identity = Identity.of(job.kernel, job.X, job.Y, job.shape, job.dtype, extends)
     with locked(target), naming(file, target):
         if _given_back(job, kind, target, identity, file):
+            if not part.exists():
+                Manifest.remove(part)  # of a run that was ended when this was all that was left to do
             return kind.opened(target)
         manifest = _manifest(part)
         if manifest is not None and manifest.complete is not None:  # all but its name is done
