@@ -149,7 +149,7 @@ SHORT = {
 """Of the above, what is done before it can be interrupted, whatever the input."""
 
 LINEAR = {
-    "BracketReader.__init__ feed finish result abandon move_to open_at trees": "bytes of a chunk",
+    "BracketReader.__init__ feed finish result abandon move_to open_at trees lines": "bytes of a chunk",
     "Chart.best mask pieces": "what the chart has, each once or twice",
     "Forest.__init__ begin count edge_start end inside label labels logp outside pruned root tail tail_start": "nodes and edges",
     "ForestStore.__init__ __len__ child child_count child_start edge_start forest from_columns grown height joined label labels "
