@@ -276,9 +276,7 @@ class Forest(Drawn):
             raise TreeError("the forest holds no tree")
         store, roots, logps = self._native.kbest(k)
         trees = trees_of(Columns(store, roots))
-        falling = np.minimum.accumulate(
-            logps
-        ).tolist()  # those of equals, whose sums are rounded each in its order, too
+        falling = np.minimum.accumulate(logps).tolist()  # equals' sums are rounded each in its order
         return [(cast(Tree, tree), _power(logp)) for tree, logp in zip(trees, falling, strict=True)]
 
     def trees(self, limit: int = MAX_LISTED) -> list[tuple[Tree, float]]:
