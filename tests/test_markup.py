@@ -385,4 +385,8 @@ def test_names_in_pages_are_the_same_in_large_letters(tmp_path: Path) -> None:
 
 def test_names_that_only_pages_have() -> None:
     page = io.BytesIO(b"<p <\x01i=3 b=2>")  # lxml gives the first attribute's name, and refuses to look for it
-    assert tl.read_trees(page, "html").strings() == ["(html (body (p (@<\x01i 3) (@b 2))))"]
+    (tree,) = tl.read_trees(page, "html").strings()
+    assert tree in (
+        "(html (body (p (@<\x01i 3) (@b 2))))",
+        "(html (body (p (@b 2))))",
+    )  # libxml2 before 2.14 leaves it out
