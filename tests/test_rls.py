@@ -23,6 +23,7 @@ from conftest import check_forgeries
 from treelet.learn import RLS, CompressedModel, RankRLS, RLSPath
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
+from treelet.testing.learning import rank_least_squares
 
 ALPHAS = [2.0**k for k in range(-8, 8, 2)]
 
@@ -789,3 +790,16 @@ def test_a_model_by_conjugate_gradients_in_a_file(tmp_path: Path) -> None:
 def test_bad_parameters_of_the_solver(params: dict[str, Any], message: str) -> None:
     with pytest.raises(tl.errors.ParameterError, match=message):
         RLS(**params).fit(TREES, Y)
+
+
+def test_examples_that_hardly_differ_are_ranked_without_a_warning() -> None:
+    """What rounding leaves below 0, in differences of values near 1, is no kernel that is not positive."""
+    kernel = tl.Tagging(lam=1.3897396135707373e-07).normalized()
+    X = [tl.Tagged.parse(" ".join(["x/S"] * n)) for n in (1, 5, 1, 5, 7)]
+    y, qid, alpha = np.array([0.0, 2.0, 0.0, 1.0, 0.0]), ["q0", "q1", "q1", "q0", "q1"], 0.15363212048608102
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = tl.RankRLS(kernel, alpha, weights="groups").fit(X, y, qid)
+    K = kernel(X)
+    expected = K @ rank_least_squares(K, y, qid, alpha, every_pair=False)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=0, atol=1e-13)

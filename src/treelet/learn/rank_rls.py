@@ -141,11 +141,12 @@ class RankRLS(Ranker, LeastSquares):
             phi = turn(phi)
             spectrum = Spectrum.of_features(turn.scale[:, None] * phi[turn.rest], back, smallest)
             return PairProblem(spectrum, phi[turn.first] @ spectrum.axes, y, turn)
+        size = float(np.diag(K).max(initial=0) * turn.scale.max(initial=0) ** 2)  # differences may be very much smaller
         K = turn(turn(K).T)
         level = K[np.ix_(turn.first, turn.rest)] * turn.scale
         K = K[np.ix_(turn.rest, turn.rest)] * turn.scale
         K *= turn.scale[:, None]
-        spectrum = Spectrum.of(K, self._name)
+        spectrum = Spectrum.of(K, self._name, size)
         return PairProblem(spectrum, (level @ spectrum.axes) * spectrum.kept, y, turn)
 
 

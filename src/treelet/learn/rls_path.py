@@ -121,10 +121,13 @@ class Spectrum:
         self.back, self.thin = back, back is not None
 
     @classmethod
-    def of(cls, S: Matrix, name: str) -> Spectrum:
-        """Decompose a symmetric matrix, which is overwritten; only one half of it is read."""
+    def of(cls, S: Matrix, name: str, size: float = 0.0) -> Spectrum:
+        """Decompose a symmetric matrix, which is overwritten; only one half of it is read.
+
+        Rounding errors are those of values of this size, where it is made of larger ones than it has.
+        """
         values, vectors = decomposed(S)
-        smallest, kept = checked_signs(values, name)
+        smallest, kept = checked_signs(values, name, size)
         return cls(vectors, np.maximum(values, 0), kept, smallest)
 
     @classmethod
@@ -185,9 +188,9 @@ def decomposed(S: Matrix) -> tuple[Vector, Matrix]:
     return values, vectors
 
 
-def checked_signs(values: Vector, name: str) -> tuple[float, NDArray[np.bool_]]:
+def checked_signs(values: Vector, name: str, size: float = 0.0) -> tuple[float, NDArray[np.bool_]]:
     """The smallest eigenvalue, and which are not negative by more than rounding; a warning if some are."""
-    smallest, size = float(values.min(initial=np.inf)), float(np.abs(values).max(initial=0))
+    smallest, size = float(values.min(initial=np.inf)), max(size, float(np.abs(values).max(initial=0)))
     limit = -ROUNDING * len(values) * size
     kept = values >= limit
     if not kept.all():
