@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -156,3 +157,12 @@ def test_in_a_pipeline_and_a_file(tmp_path: Path) -> None:
 def test_parameters_that_make_no_sense(options: dict[str, Any], message: str) -> None:
     with pytest.raises(tl.errors.ParameterError, match=message):
         tl.Nystroem(**options).fit(TREES)
+
+
+def test_leverage_where_most_examples_are_missing() -> None:
+    X = tl.Treebank([None] * 9 + ["(A a)"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tl.errors.TreeletWarning)
+        for seed in range(20):
+            made = tl.Nystroem(tl.SubsetTree(), n_components=1, sampling="leverage", random_state=seed).fit(X)
+            assert np.isfinite(made.transform(X)).all()

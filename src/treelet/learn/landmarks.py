@@ -13,6 +13,7 @@ from treelet.kernels.base import Matrix, Vector
 
 Rows = NDArray[np.intp]
 SAMPLINGS = ("uniform", "kmeans++", "leverage")
+TINY = 1e-300  # in place of 0, by which nothing can be divided
 
 
 class Values(NamedTuple):
@@ -100,7 +101,7 @@ def by_leverage(values: Values, wanted: int, rng: np.random.Generator) -> Rows:
         between = values.between(rows, sample)
         inner = values.between(sample, sample)
         ridge = _ridge(inner * np.outer(weight, weight), rank)
-        solved = np.linalg.solve(inner + np.diag(ridge / weight**2), between.T)
+        solved = np.linalg.solve(inner + np.diag(np.maximum(ridge / weight**2, TINY)), between.T)
         scores = np.maximum(values.diagonal[rows] - (between * solved.T).sum(axis=1), 0) / ridge
         if size == n:
             break
@@ -118,4 +119,4 @@ def _ridge(inner: Matrix, rank: int) -> float:
     """What is left of a matrix by its best approximation of some rank, shared out to that rank."""
     eigenvalues = np.linalg.eigvalsh(inner)
     total = float(np.abs(eigenvalues).sum())
-    return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, total * 1e-10, 1e-300)
+    return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, total * 1e-10, TINY)
