@@ -25,8 +25,6 @@ from treelet.testing.rounding import size
 KINDS = ["trees", "trees", "trees", "tagged", "sequences", "vectors", "rows", "bags of trees"]
 SOLVED = 1e-9
 """Of what a dense system gives, in proportion to the sizes of the terms."""
-HELD_OUT = 1e-7
-"""The same of examples that were left out: found from one decomposition, not from a refit, which loses digits where examples are nearly equal."""
 DECISIONS = "decisions"
 
 
@@ -145,7 +143,7 @@ def rls(batch: Batch) -> None:
             out, rest = np.flatnonzero(held == group), np.flatnonzero(held != group)
             if len(rest):
                 wanted[out] = K[np.ix_(out, rest)] @ learning.least_squares(K[np.ix_(rest, rest)], y[rest], alpha)
-        batch.compare(what, predictions.reshape(n, -1), wanted, own, HELD_OUT, aside=True, tell=tell)
+        batch.compare(what, predictions.reshape(n, -1), wanted, own, SOLVED, aside=True, tell=tell)
     by_products = tl.RLS(found.kernel, alpha, solver="cg", tol=1e-12).fit(found.train, given)
     values = by_products.predict(found.test).reshape(len(found.test), -1)
     batch.compare("RLS by conjugate gradients", values, found.across @ a, scale, 1e-7, tell=tell)
@@ -171,7 +169,7 @@ def rank_rls(batch: Batch) -> None:
         wanted[out] = K[np.ix_(out, rest)] @ b
     own = np.abs(y).max() * n
     batch.compare(
-        "RankRLS, a group left out", model.leave_group_out_predictions_, wanted, own, HELD_OUT, aside=True, tell=tell
+        "RankRLS, a group left out", model.leave_group_out_predictions_, wanted, own, SOLVED, aside=True, tell=tell
     )
 
 
