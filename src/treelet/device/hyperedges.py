@@ -13,7 +13,7 @@ from treelet.device.numbering import Numbers
 from treelet.device.strips import (
     COLUMNS_A_THREAD,
     THREADS,
-    Columns,
+    DeviceColumns,
     Entries,
     Postings,
     Strip,
@@ -29,10 +29,11 @@ NOWHERE = np.zeros(1, np.int64)  # where examples begin among entries of which n
 
 
 @dataclass(frozen=True)
-class Graph:
-    """A store's nodes and edges on a device.
+class Hypergraph:
+    """The nodes and hyperedges of a store, on a device.
 
-    Productions are numbered as in the store; with leaves between them are those of words, which their labels number.
+    Without leaves, productions have the store's numbers. With leaves, production p of the store has the number 2p,
+    and a word with label w has the production 2w + 1.
     """
 
     edge_start: Array  # per node
@@ -46,7 +47,7 @@ class Graph:
     packed: bool
 
     @staticmethod
-    def of(device: Device, store: Any, leaves: bool) -> Graph:
+    def of(device: Device, store: Any, leaves: bool) -> Hypergraph:
         xp = device.xp
         label = device.array(store.label)
         packed = hasattr(store, "edge_start")
@@ -67,7 +68,7 @@ class Graph:
         if leaves:
             production = xp.where(production >= 0, 2 * production, -1)
         child, height = device.array(store.child), device.array(store.height)
-        return Graph(
+        return Hypergraph(
             edge_start,
             head.astype(np.int32),
             production.astype(np.int32),
@@ -91,10 +92,10 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What is made once of all rows."""
+class HyperedgeRows:
+    """The rows of the matrix, prepared once for all strips."""
 
-    graph: Graph
+    graph: Hypergraph
     entries: Entries  # of edges that have columns with more than counts
     kind: Array  # per edge
     level: Array
@@ -106,7 +107,7 @@ class Rows:
     cells: Any  # per row, at most
 
 
-class HyperedgeColumns(Columns):
+class HyperedgeColumns(DeviceColumns):
     """The subset-tree kernel and the forest kernel.
 
     Parameters
@@ -123,7 +124,7 @@ class HyperedgeColumns(Columns):
         super().__init__(device, store, weights)
         xp = self.xp
         self.lam, self.leaves = lam, leaves
-        graph, entries = Graph.of(device, store, leaves), Entries.of(device, weights)
+        graph, entries = Hypergraph.of(device, store, leaves), Entries.of(device, weights)
         highest = int(graph.height[entries.part].max()) if len(entries.part) else 0
         self.depth = max_depth if 0 < max_depth < highest + leaves else 0
         self.bound = graph.productions
@@ -164,7 +165,7 @@ class HyperedgeColumns(Columns):
         )
         self._count(graph, entries, edges)
 
-    def _children(self, graph: Graph) -> Array:
+    def _children(self, graph: Hypergraph) -> Array:
         """The columns' children, as nodes: all first ones of a production, then all second ones."""
         xp = self.xp
         column = self.column
@@ -183,7 +184,7 @@ class HyperedgeColumns(Columns):
         kid[place] = graph.child[graph.child_start[column[owner]] + position]
         return kid
 
-    def _codes(self, graph: Graph, number: Array) -> Array:
+    def _codes(self, graph: Hypergraph, number: Array) -> Array:
         """What tells of a node of a tree what it can match: its edge's number; -2 - production if that has no more than counts; -1 if
         no column has it.
         """
@@ -198,7 +199,7 @@ class HyperedgeColumns(Columns):
         code[words] = -2 - graph.word[words]
         return code
 
-    def _alternatives(self, graph: Graph, number: Array) -> tuple[Array, Array, Array, Array]:
+    def _alternatives(self, graph: Hypergraph, number: Array) -> tuple[Array, Array, Array, Array]:
         """The productions of each node of a forest; see the device code."""
         xp = self.xp
         none = (xp.zeros(1, np.int64), xp.zeros(0, np.int32), xp.zeros(0), xp.zeros(0, np.int32))
@@ -218,7 +219,7 @@ class HyperedgeColumns(Columns):
         production[start[words]] = graph.word[words]
         return start, production, p, code
 
-    def _count(self, graph: Graph, entries: Entries, edges: Spread) -> None:
+    def _count(self, graph: Hypergraph, entries: Entries, edges: Spread) -> None:
         """The two products of counts: of productions, and of productions with a child's production at a position."""
         self.productions = CountProduct(self.device, self._productions(graph, entries, edges), self.bound)
         self.slot_start = self.xp.zeros(self.kinds + 1, np.int64)
@@ -230,7 +231,7 @@ class HyperedgeColumns(Columns):
             counts = self._keys(numbers, len(entries.start) - 1)
             self.keys = CountProduct(self.device, counts, len(self.known_keys))
 
-    def _productions(self, graph: Graph, entries: Entries, edges: Spread) -> Counts:
+    def _productions(self, graph: Hypergraph, entries: Entries, edges: Spread) -> Counts:
         xp = self.xp
         example, edge, weight = edges
         production = graph.production[edge]
@@ -243,7 +244,7 @@ class HyperedgeColumns(Columns):
         example, production, weight = (xp.concatenate(column) for column in zip(*parts, strict=True))
         return Counts.of(self.device, example, production, weight, len(entries.start) - 1)
 
-    def _key_numbers(self, graph: Graph, edges: Spread) -> Spread:
+    def _key_numbers(self, graph: Hypergraph, edges: Spread) -> Spread:
         """(example, key, weight) for each child of each edge, and each of its productions."""
         xp, device = self.xp, self.device
         example, edge, weight = edges
@@ -275,9 +276,9 @@ class HyperedgeColumns(Columns):
         there = number >= 0
         return Counts.of(self.device, example[there], number[there], weight[there], examples)
 
-    def bind(self, store: Any, weights: Any) -> Rows:
+    def bind(self, store: Any, weights: Any) -> HyperedgeRows:
         xp, device = self.xp, self.device
-        graph, entries = Graph.of(device, store, self.leaves), Entries.of(device, weights)
+        graph, entries = Hypergraph.of(device, store, self.leaves), Entries.of(device, weights)
         edges = example, edge, weight = entries.spread(device, graph.edge_start, graph.p)
         kind = self.kind_of[xp.minimum(graph.production, self.bound)]
         parts = Entries(example, edge.astype(np.int32), weight, entries.start).where(device, kind[edge] >= 0)
@@ -285,7 +286,7 @@ class HyperedgeColumns(Columns):
         keys = None
         if self.keys is not None:
             keys = self.keys.of_rows(self._keys(self._key_numbers(graph, edges), len(entries.start) - 1))
-        return Rows(
+        return HyperedgeRows(
             graph,
             parts,
             kind,
@@ -298,7 +299,7 @@ class HyperedgeColumns(Columns):
             parts.totals(device, self.size[kind[parts.part]]),
         )
 
-    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: HyperedgeRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         self.productions.add(rows.productions, begin, end, out, begin, self.lam, halves)
         if self.keys is None or rows.keys is None:
@@ -321,7 +322,7 @@ class HyperedgeColumns(Columns):
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 
-    def _compare(self, rows: Rows, work: Strip, begin: int, out: Array, halves: bool) -> None:
+    def _compare(self, rows: HyperedgeRows, work: Strip, begin: int, out: Array, halves: bool) -> None:
         graph, xp = rows.graph, self.xp
         values = xp.empty(work.cells + 1)
         below = values
@@ -344,8 +345,8 @@ class HyperedgeColumns(Columns):
             values, below = below, values
 
 
-class ForestColumns(HyperedgeColumns):
-    """With the parameters of the forest kernel."""
+class ForestKernelColumns(HyperedgeColumns):
+    """The forest kernel: `HyperedgeColumns` with its parameters, and without a depth limit."""
 
     def __init__(self, device: Device, store: Any, weights: Any, lam: float, leaves: bool) -> None:
         super().__init__(device, store, weights, lam, 0, leaves)

@@ -101,8 +101,8 @@ def _looked_at(node: Node, adapter: Adapter) -> tuple[str, Sequence[Node]]:
     return node if type(node) is tuple and not adapter.shares else adapter.parts(node)
 
 
-class _Names(dict[str, int]):
-    """The labels, numbered as they come; what is no label is an error."""
+class _LabelNumbers(dict[str, int]):
+    """Numbers labels in the order in which they are first looked up. An invalid label raises an error."""
 
     def __missing__(self, name: str) -> int:
         if problem := label_problem(name):
@@ -118,7 +118,7 @@ class _Flat:
     """
 
     def __init__(self) -> None:
-        self.names = _Names()
+        self.names = _LabelNumbers()
         self.label: list[int] = []
         self.arity: list[int] = []
         self._shared: dict[int, int] = {}

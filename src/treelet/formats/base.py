@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from treelet.checks import check_integer, check_one_of, in_words, wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
-from treelet.formats.format_options import Written, option_values, split_options
+from treelet.formats.format_options import OptionText, option_values, split_options
 
 PARTS = ("labels", "vectors", "strings", "trees")
 _NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
@@ -154,8 +154,8 @@ def _by_content(head: bytes, options: Collection[str] = (), but: Format | None =
     return None
 
 
-class Choice(NamedTuple):
-    """A format, and why this one: None if there is no doubt; and options that were given with its name."""
+class FormatChoice(NamedTuple):
+    """A format, the reason for choosing it (None if the choice is certain), and the options written after its name."""
 
     format: Format
     why: str | None = None
@@ -175,23 +175,23 @@ def _names() -> str:
     return ", ".join(FORMATS)
 
 
-def choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> Choice:
+def choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> FormatChoice:
     """The format called `name`; else what the file's name suggests, unless its content plainly is of another format;
     else what the content looks like; else brackets. What is guessed must know the options.
     """
     if name is not None:
         name, given = split_options(name)
         chosen = find_format(name)
-        return Choice(chosen, given=option_values(given, chosen.options()))
+        return FormatChoice(chosen, given=option_values(given, chosen.options()))
     head = source.head()
     named, seen = _by_suffix(source), _by_content(head, options)
     if named is not None:
         sure = named.looks is None or named.looks(head) is not None or not head.strip()
         if seen is None or (sure and named.takes(options)):
-            return Choice(named, None if sure else f"its name ends in {unpacked_name(source.name).suffix}")
+            return FormatChoice(named, None if sure else f"its name ends in {unpacked_name(source.name).suffix}")
     if seen is not None:
-        return Choice(*seen)
-    return Choice(FORMATS["brackets"], "it looks like no other format" if head.strip() else None)
+        return FormatChoice(*seen)
+    return FormatChoice(FORMATS["brackets"], "it looks like no other format" if head.strip() else None)
 
 
 # --- reading and writing ----------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def _opened(
     """A file, the format that it is in, and what that is to be told; errors in it say how the format was found."""
     with open_source(file, encoding, on_error) as source:
         choice = choose_format(format, source, options)
-        written = {name: value for name, value in options.items() if isinstance(value, Written)}
+        written = {name: value for name, value in options.items() if isinstance(value, OptionText)}
         options = {**choice.given, **options, **option_values(written, choice.format.options())}
         _check_options(choice.format, options)
         if not labels and "label_column" in choice.format.options():

@@ -92,7 +92,7 @@ class Reader:
             yield self.result()
 
     def _feed_what_is_right(self, source: Source) -> None:
-        text, at = _Text(b"".join(source.chunks())), 0
+        text, at = _DamagedText(b"".join(source.chunks())), 0
         while at < len(text.data):
             end = text.end(at)
             with source.item():
@@ -155,8 +155,8 @@ def in_blocks(columns: Columns, size: int | None) -> Iterator[Columns]:
         yield Columns(columns.store, columns.roots[begin:][:size])
 
 
-class _Text:
-    """A text in which some trees are wrong: where lines begin, and where it goes on after a wrong tree."""
+class _DamagedText:
+    """A text that contains malformed trees: finds the lines, and the place where reading continues after such a tree."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

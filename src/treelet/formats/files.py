@@ -53,8 +53,11 @@ def unpacked_name(file: PathLike) -> Path:
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-class Item:
-    """The reading of one item of a source; see `Source.item`. No generator: there may be millions of them."""
+class ItemGuard:
+    """Context manager around the reading of one item; see `Source.item`.
+
+    A class rather than a generator, because a file may have millions of items.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -86,7 +89,7 @@ class Source:
         self._wrong: list[FormatError] = []  # the first few
         self._doubts: list[str] = []
         self.left_out = 0
-        self._item = Item(self)
+        self._item = ItemGuard(self)
         try:
             "".encode(encoding)  # refuses unknown ones, and codecs that are not for text
             self.encoding = codecs.lookup(encoding).name
@@ -160,7 +163,7 @@ class Source:
         if group:
             yield group
 
-    def item(self) -> Item:
+    def item(self) -> ItemGuard:
         """Around the reading of one item: an error in it is raised, or the item is left out."""
         return self._item
 

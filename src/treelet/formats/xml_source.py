@@ -20,7 +20,7 @@ def parsed_xml(source: Source) -> tuple[Any, dict[int, Place]]:
     FormatError
         What is not well-formed; entities that are declared nowhere or in another file; entities that grow beyond measure.
     """
-    reader = _Reader(source)
+    reader = _XmlReader(source)
     try:
         for chunk in source.chunks():
             reader.parser.Parse(chunk, False)
@@ -36,7 +36,7 @@ def parsed_xml(source: Source) -> tuple[Any, dict[int, Place]]:
     return reader.builder.close(), reader.places
 
 
-class _Reader:
+class _XmlReader:
     """Expat's events, made elements."""
 
     def __init__(self, source: Source) -> None:

@@ -14,58 +14,58 @@ Vector = NDArray[np.float64]
 EXACT = 1 << 17  # parts of all rows up to which halves are counted one by one
 
 
-class Parts(NamedTuple):
-    """What a kernel compares, of some nodes of a store: a pair with one key costs the product of the two sides' weights."""
+class KeyedParts(NamedTuple):
+    """The parts of some nodes that a kernel compares. Two parts with the same key cost the product of their weights."""
 
     node: Ids
-    """Which of the nodes, by its place among them; ascending."""
+    """Index of the part's node among the given nodes; ascending."""
     key: Ids
     row: Vector
-    """What a pair costs by the row's part."""
+    """Weight of the part on the side of the rows."""
     column: Vector
-    """Likewise, by the column's."""
+    """Weight of the part on the side of the columns."""
 
     @staticmethod
-    def of(node: Any, key: Any, row: Any = 1.0, column: Any = 1.0) -> Parts:
-        """In the order of the nodes; weights may be one for all."""
+    def of(node: Any, key: Any, row: Any = 1.0, column: Any = 1.0) -> KeyedParts:
+        """Build the parts in the order of their nodes. A weight may be one number for all parts."""
         order = np.argsort(node, kind="stable")
         weights = [np.broadcast_to(np.asarray(weight, np.float64), len(order))[order] for weight in (row, column)]
-        return Parts(np.asarray(node, np.int64)[order], np.asarray(key, np.int64)[order], *weights)
+        return KeyedParts(np.asarray(node, np.int64)[order], np.asarray(key, np.int64)[order], *weights)
 
     @staticmethod
-    def together(*several: Parts) -> Parts:
-        """Parts of several kinds; keys of one kind are none of another's."""
+    def together(*several: KeyedParts) -> KeyedParts:
+        """Join parts of several kinds. Keys of different kinds become different."""
         keys, above = [], 0
         for parts in several:
             keys.append(parts.key + above)
             above += int(parts.key.max(initial=-1)) + 1
         columns = [np.concatenate(column) for column in zip(*several, strict=True)]
-        return Parts.of(columns[0], np.concatenate(keys), *columns[2:])
+        return KeyedParts.of(columns[0], np.concatenate(keys), *columns[2:])
 
 
-PartsOf = Callable[[Any, Ids], Parts]
+PartsOf = Callable[[Any, Ids], KeyedParts]
 """The parts of some nodes of a store, ascending."""
 
 
-class Nodes(NamedTuple):
-    """Nodes of a tree store by columns: each with its children, one after the other."""
+class StoreNodes(NamedTuple):
+    """Some nodes of a tree store as columns, followed by their children, one after the other."""
 
     label: Ids
     production: Ids
     arity: Ids
     owner: Ids
-    """Of each child: the place of its parent."""
+    """Index of each child's parent among the nodes."""
     position: Ids
     child: Ids
 
     @staticmethod
-    def of(store: Any, nodes: Ids) -> Nodes:
+    def of(store: Any, nodes: Ids) -> StoreNodes:
         start = store.child_start
         arity = (start[nodes + 1] - start[nodes]).astype(np.int64)
         owner, position = spread(arity)
         child = store.child[start[nodes][owner] + position].astype(np.int64)
         production = store.production[nodes].astype(np.int64)
-        return Nodes(store.label[nodes].astype(np.int64), production, arity, owner, position, child)
+        return StoreNodes(store.label[nodes].astype(np.int64), production, arity, owner, position, child)
 
 
 def spread(sizes: Ids) -> tuple[Ids, Ids]:
@@ -116,7 +116,7 @@ def pairs_by_row(rows: Any, columns: Any | None, parts_of: PartsOf) -> Vector:
     return _halves(parts, key, place, start, reached, sizes)
 
 
-def _halves(parts: Parts, key: Ids, place: Ids, start: Ids, reached: Ids, sizes: Ids) -> Vector:
+def _halves(parts: KeyedParts, key: Ids, place: Ids, start: Ids, reached: Ids, sizes: Ids) -> Vector:
     """Each row's parts with those of one key and a node that it reaches."""
     n = len(sizes) + 1
     own = key * n + parts.node

@@ -17,8 +17,8 @@ Context = tuple[str, ...] | None  # the siblings that are remembered; None befor
 STOP = ""  # no symbol and no word is empty
 
 
-class Parts(NamedTuple):
-    """What a grammar is made of."""
+class EstimatedGrammar(NamedTuple):
+    """The rules, start symbols and labels of a grammar that was estimated from a treebank."""
 
     rules: list[Rule]
     start: dict[str, float]
@@ -27,7 +27,9 @@ class Parts(NamedTuple):
     unknown: UnknownWords | None
 
 
-def estimate(trees: object, markov: int | None, parent: bool | str, unknown: str | None, min_count: int) -> Parts:
+def estimate(
+    trees: object, markov: int | None, parent: bool | str, unknown: str | None, min_count: int
+) -> EstimatedGrammar:
     """Count, then divide; the parameters are those of `PCFG.from_treebank`."""
     _check(markov, parent, unknown, min_count)
     bank = Treebank.of(trees)
@@ -44,7 +46,7 @@ def estimate(trees: object, markov: int | None, parent: bool | str, unknown: str
             rules += _markov_rules(head, tails, totals[head], markov, counter.names, hidden)
     rules.sort(key=lambda rule: (rule.head, -rule.probability, rule.tail))
     start = {symbol: count / sum(roots.values()) for symbol, count in sorted(roots.items())}
-    return Parts(
+    return EstimatedGrammar(
         rules, start, labels, sorted(hidden), _unknown(counter, counts, totals, labels, min_count) if unknown else None
     )
 
@@ -60,14 +62,14 @@ def _check(markov: object, parent: object, unknown: object, min_count: object) -
             raise wrong(name, needed, value, of="PCFG.from_treebank")
 
 
-class Names:
-    """A name of its own for each thing, whatever the labels of a treebank look like."""
+class UniqueNames:
+    """Hands out names and never the same one twice, whatever the labels of a treebank are."""
 
     def __init__(self) -> None:
         self.taken: set[str] = set()
 
     def new(self, wish: str) -> str:
-        """The name that is wished for, with a number where it is taken."""
+        """Return the wished name, with a number appended if the name is already taken."""
         name, number = wish, 2
         while name in self.taken:
             name, number = f"{wish}#{number}", number + 1
@@ -96,7 +98,7 @@ class _Counter:
         weights = bank.weights()
         self.total = np.bincount(weights.node, weights.weight, minlength=len(self.store))
         self.parent = parent
-        self.names = Names()
+        self.names = UniqueNames()
 
     def productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
         """Counts of tails by head, counts of the roots' symbols, and the label of each annotated symbol."""
@@ -198,7 +200,7 @@ def _unknown(
 
 
 def _markov_rules(
-    head: str, tails: dict[Tail, float], total: float, order: int, names: Names, hidden: list[str]
+    head: str, tails: dict[Tail, float], total: float, order: int, names: UniqueNames, hidden: list[str]
 ) -> list[Rule]:
     """The children of `head` one at a time, left to right, each knowing the `order` before it.
 

@@ -18,7 +18,7 @@ from treelet.checks import check_boolean, check_integer, wrong
 from treelet.errors import InputTypeError
 from treelet.parsing import link_library, link_program
 from treelet.parsing.link_child import Child, ChildEnded
-from treelet.parsing.link_result import Answer, Cost, Linkage, Linkages, LinkGrammarError, LinkResults, Settings
+from treelet.parsing.link_result import Answer, Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults, Settings
 from treelet.work import progress_bar
 
 WAYS = ("auto", "library", "program")
@@ -207,7 +207,9 @@ class LinkParser:
 
     def _result(self, sentence: str, answer: Answer, panic: bool) -> Linkages:
         linkages = tuple(
-            Linkage(rank, Cost(*cost), tuple(words), tuple(sorted((a, b, kind) for a, b, kind in links)), self.walls)
+            Linkage(
+                rank, LinkageCost(*cost), tuple(words), tuple(sorted((a, b, kind) for a, b, kind in links)), self.walls
+            )
             for rank, (words, links, cost) in enumerate(answer.linkages)
         )
         problem = answer.problem
