@@ -38,7 +38,7 @@ def warn_if_alone(K: Matrix) -> None:
             f"{ALONE} or more with any, and the model can do little but remember them. Large trees need smaller "
             "fragments: try a smaller lam=, a small max_depth=, or the kernel of subtrees",
             TreeletWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -231,6 +231,11 @@ class ParseRanker:
         Fitted to all parses.
     """
 
+    refused_: list[Kernel]
+    choices_: list[Choice]
+    choice_: Choice
+    model_: RLS | RankRLS
+
     def __init__(
         self,
         kernels: Sequence[Kernel] | None = None,
@@ -275,13 +280,14 @@ class ParseRanker:
                 advance=advance,
                 **more,
             )
-        self.refused_ = found.refused
-        self.choices_: list[Choice] = []
+        choices: list[Choice] = []
         for begin in range(0, len(found.trials), len(self.alphas)):
             tried = [self._choice(lists, trial) for trial in found.trials[begin : begin + len(self.alphas)]]
-            self.choices_.append(max(tried, key=lambda choice: choice.tau))
-        self.choice_ = max(self.choices_, key=lambda choice: choice.tau)
-        self.model_ = self._learner(self.choice_.kernel, self.choice_.alpha).fit(X, lists.goodness, **more)
+            choices.append(max(tried, key=lambda choice: choice.tau))
+        best = max(choices, key=lambda choice: choice.tau)
+        model = self._learner(best.kernel, best.alpha).fit(X, lists.goodness, **more)
+        # All at once: an interrupted fit leaves the earlier one as it was.
+        self.__dict__.update(refused_=found.refused, choices_=choices, choice_=best, model_=model)
         return self
 
     @staticmethod
