@@ -220,7 +220,7 @@ def _check_options(
         if wrong:
             raise ParameterError(f"--prune must be a number of at least 0, or none, got {prune!r}")
     if picture is not None:
-        from treelet.explain.drawing import check_kind
+        from treelet.draw.drawing import check_kind
 
         if check_kind(Path(picture).suffix, picture) == ".tex" and forest:
             raise ParameterError(f"{picture}: a forest has no LaTeX form: leave --forest out, or choose .svg or .pdf")
@@ -321,7 +321,7 @@ def _draw(
     kind: str,
 ) -> int:
     """Draw the first sentence that has a parse, and say which one that is."""
-    from treelet.explain import draw
+    from treelet.draw import draw
 
     for number, words in enumerate(sentences):
         if forest:

@@ -13,7 +13,6 @@ import numpy as np
 
 from treelet.checks import wrong
 from treelet.errors import ParameterError, TreeError
-from treelet.explain.compare import wrong_constituents
 from treelet.kernels import Kernel, SubsetTree
 from treelet.learn import VotedPerceptron
 from treelet.metrics import (
@@ -26,6 +25,7 @@ from treelet.metrics import (
     paired_bootstrap,
     relative_improvement,
 )
+from treelet.report.gold_comparison import wrong_constituents
 from treelet.structures import Tree, Treebank
 from treelet.tasks.rerank_parts import NAMES, Clock, Parts, Say, parts_of_lists, parts_of_treebank, quiet
 from treelet.tasks.reranking import CandidateParses, Reranker, Rows, reranking_kernel
