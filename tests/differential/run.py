@@ -163,7 +163,7 @@ HOW = (
 )
 NOT_IN_IT = (
     "## What is not in it\n\n"
-    "`LinkParser`, whose linkages are another program's; `TreeSketch`, whose vectors are random, and their kernel's in the mean only (`tests/test_sketch.py`); "
+    "`LinkParser`, whose linkages are another program's; `TreeSketch`, whose vectors are random, and their kernel's in the mean only (`tests/learn/test_sketch.py`); "
     "the GPU itself, which [a check of its own](gpu-check.md) compares: device code is here in its build for the CPU; and cuts of trees and forests, which are compared with each other in `tests`.\n\n"
     "Where a perceptron compares two equal scores whose terms cancel each other, floating-point numbers leave rounding to decide, which exact ones do not: such problems are set aside, and counted."
 )

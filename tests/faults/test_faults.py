@@ -196,7 +196,7 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
 
     trees = tmp_path / "a.mrg"
     bank().write(trees)
-    monkeypatch.setattr("numpy.load", refused)
+    monkeypatch.setattr("numpy.memmap", refused)
     with pytest.raises(NotOpenedError, match=r"is complete, but cannot be mapped"):
         tl.gram(KERNEL, bank(), out=tmp_path / "K.npy")
     succeed("gram", trees, "-o", tmp_path / "L.npy")

@@ -115,8 +115,10 @@ def gram(
         own; what was written to a mapped file counts for nothing. What two rows and an index of one column take is taken
         in any case.
     out : ndarray or memmap of float64 or float32, or str, optional
-        Where the result goes: an array, ``len(X)`` x ``len(Y)``, rows contiguous; or the name of a new file, ``"K.npy"``, which
-        appears when it is complete and is given back mapped, or ``"K.zarr"``, given back as an array of the package zarr.
+        Destination. An array must have shape ``(len(X), len(Y))`` and contiguous rows. A path ending in ``.npy`` or ``.zarr``
+        creates a file that appears only when it is complete. The result is then a read-only memory map, or a read-only array
+        of the package zarr, which reads the folder whenever it is indexed. Only one call at a time may write a file. To change
+        the file afterwards, open it again: ``np.load("K.npy", mmap_mode="r+")``.
     dtype : "float64" or "float32"
         Of a new result; an `out` has its own. Values are computed in float64, and rounded when they are stored.
     resume : bool

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import treelet as tl
-from conftest import fail, process, run, succeed
+from conftest import ROOT, fail, process, run, succeed
 from treelet.explain import forest_svg, latex, tree_svg
 
 GRAMMAR = """S -> NP VP [1.0]
@@ -167,7 +167,7 @@ def test_the_first_sentence_that_has_a_parse_is_drawn(grammar: Path, tmp_path: P
 
 
 def test_the_picture_in_the_docs(grammar: Path, tmp_path: Path) -> None:
-    kept = Path(__file__).parents[1] / "docs" / "images" / "pp-attachment.svg"
+    kept = ROOT / "docs" / "images" / "pp-attachment.svg"
     succeed("parse", "-g", grammar, "--text", SENTENCES[0], "--forest", "--picture", tmp_path / "p.svg")
     assert (tmp_path / "p.svg").read_text() == kept.read_text(), "draw it anew"
 

@@ -204,7 +204,7 @@ def test_what_is_wrong() -> None:
 
 
 def test_deep_trees() -> None:
-    depth = 10_000  # tests/test_roles.py has the index and what is made of it at 100,000
+    depth = 10_000  # tests/cuts/test_roles.py has the index and what is made of it at 100,000
     tree = tl.Tree("N", ["x"])
     for _ in range(depth):
         tree = tl.Tree("S", [tree])

@@ -139,7 +139,7 @@ def test_trees_of_real_statements_are_equal_just_where_they_are() -> None:
     """Against ast.dump, over every statement and expression of these sources."""
     nodes = [
         node
-        for path in sorted(HERE.glob("test_f*.py"))
+        for path in sorted(HERE.parent.rglob("test_f*.py"))
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, (ast.stmt, ast.expr))
     ]

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -234,13 +236,57 @@ def test_what_was_harmed_is_computed_again(bank: tl.Treebank, path: Path, harm: 
     assert names(path) == ["K.npy", "K.npy.json"]
 
 
-def test_two_at_once_are_refused(bank: tl.Treebank, path: Path) -> None:
-    with locked(path), pytest.raises(FileError, match="another process is writing it"):
-        tl.gram(KERNEL, bank, out=path, resume=True)
-    tl.gram(KERNEL, bank, out=path, resume=True)
+@pytest.mark.parametrize("resume", [False, True])
+def test_two_at_once_are_refused(bank: tl.Treebank, path: Path, resume: bool) -> None:
+    with locked(path), pytest.raises(FileError, match="another process or thread is writing it"):
+        tl.gram(KERNEL, bank, out=path, resume=resume)
+    tl.gram(KERNEL, bank, out=path, resume=resume)
     with locked(path), locked(path.with_name("L.npy")):
         pass
-    assert names(path) == ["K.npy", "K.npy.json"]
+    assert names(path) == ["K.npy", "K.npy.json"][: 1 + resume]
+
+
+def test_a_call_returns_the_matrix_that_it_wrote(
+    bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program replaces the file as soon as it has its name."""
+    wanted, other = KERNEL(bank), path.with_name("other.npy")
+    np.save(other, -wanted)
+    monkeypatch.setattr(stored, "_forget", other.replace)
+    np.testing.assert_array_equal(tl.gram(KERNEL, bank, out=path), wanted)
+    np.testing.assert_array_equal(np.load(path), -wanted)
+
+
+def test_two_writers_never_get_each_others_matrix(bank: tl.Treebank, path: Path) -> None:
+    banks = [bank[:20], bank[20:40]]
+    expected = [KERNEL(part) for part in banks]
+    refusals: list[str] = []
+    barrier = Barrier(2, timeout=60)
+
+    def write(writer: int) -> None:
+        for _ in range(50):
+            barrier.wait()
+            try:
+                np.testing.assert_array_equal(tl.gram(KERNEL, banks[writer], out=path), expected[writer])
+            except FileError as error:
+                refusals.append(str(error))
+
+    with ThreadPoolExecutor(2) as pool:
+        for job in [pool.submit(write, writer) for writer in (0, 1)]:
+            job.result()
+    assert all("another process or thread is writing it" in refusal for refusal in refusals)
+    assert names(path) == ["K.npy"]
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("name", ["K.npy", "K.zarr"])
+def test_a_finished_matrix_cannot_be_overwritten_by_accident(
+    bank: tl.Treebank, tmp_path: Path, name: str, resume: bool
+) -> None:
+    K = tl.gram(KERNEL, bank, out=tmp_path / name, resume=resume)
+    with pytest.raises(ValueError, match="read-only"):
+        K[:] = 0
+    np.testing.assert_array_equal(np.asarray(tl.gram(KERNEL, bank, out=tmp_path / name, resume=resume)), KERNEL(bank))
 
 
 def test_where_there_is_nothing_to_go_on_with(bank: tl.Treebank, tmp_path: Path) -> None:

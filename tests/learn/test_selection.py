@@ -25,6 +25,7 @@ from sklearn.model_selection import (
 )
 
 import treelet as tl
+from conftest import ROOT
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.learn import RLS, KernelSVC, KernelSVR, RankRLS, RankSVM, VotedPerceptron, matrices
 from treelet.learn.matrices import SharedMatrices
@@ -437,7 +438,7 @@ def test_memory_is_that_of_gram(name: str) -> None:
 
 def test_no_module_imports_private_names_of_another() -> None:
     root = Path(tl.__file__).parent
-    for file in [*root.rglob("*.py"), *(Path(__file__).parents[1] / "experiments").glob("*.py")]:
+    for file in [*root.rglob("*.py"), *(ROOT / "experiments").glob("*.py")]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("treelet", "experiments")):
                 private = [
