@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.fragments import as_tree
 from treelet.datasets import flights
 from treelet.fragments import shared_fragments
 from treelet.kernels.fragments import search
 from treelet.kernels.fragments.weighting import Found, Grown
 from treelet.testing import reference
-from treelet.testing.fragments import as_tree
 from treelet.testing.strategies import trees
 
 Listing = dict[tl.Tree, tuple[tuple[int, int], float]]

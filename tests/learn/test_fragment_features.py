@@ -18,12 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import treelet as tl
+from definitions.fragments import vector
 from treelet.datasets import flights
 from treelet.fragments import places
 from treelet.learn import fragment_counts
 from treelet.learn.fragment_counts import FragmentCounter, HashedCounter
 from treelet.testing import check_estimator
-from treelet.testing.fragments import vector
 from treelet.testing.strategies import trees
 
 KERNELS = {
