@@ -174,6 +174,8 @@ def command(
             print(f"grammar: {chosen.stats()}: {save_grammar}", file=sys.stderr)
         if not parsing:
             return
+        from treelet.checks import plural
+
         begin = time.perf_counter()
         words = [item.words for item in items]
         if drawing is not None:
@@ -181,12 +183,12 @@ def command(
         if forest:
             forests = chosen.forests(words, threshold, beam=beam, n_jobs=n_jobs, progress=progress)
             lines: Iterable[str] = (found.to_json() for found in forests)
-            made = _number(len(forests), "forest")
+            made = plural(len(forests), "forest")
             without, pieces = _failed_forests(forests)
         else:
             found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs, progress=progress)
             lines = _lines(items, found, to or _suggested(output, k or 1))
-            made = _number(len(found.trees), "tree")
+            made = plural(len(found.trees), "tree")
             pieces = int((found.logp == -math.inf).sum())
             without = len(items) - len(set(found.qid.tolist()))
         stream.writelines(f"{line}\n" for line in lines)
@@ -345,13 +347,11 @@ def _failed_forests(forests: ForestBank) -> tuple[int, int]:
 
 
 def _close(count: int, made: str, seconds: float, without: int, pieces: int) -> None:
-    line = f"{_number(count, 'sentence')}, {made} in {seconds:.2f} s"
+    from treelet.checks import plural
+
+    line = f"{plural(count, 'sentence')}, {made} in {seconds:.2f} s"
     if pieces:
         line += f"; {pieces:,} without a parse (pieces under the root FALLBACK)"
     if without:
         line += f"; {without:,} without a parse (nothing)"
     print(line, file=sys.stderr)
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_one_of, wrong
+from treelet.checks import article, check_one_of, plural, wrong
 from treelet.cuts import as_sequencebank, dependency_trees
 from treelet.cuts.link_features import FEATURES
 from treelet.datasets.link_parses import ParsedSentence
@@ -65,7 +65,7 @@ class ParseLists:
         self.sentences = list(sentences)
         for number, sentence in enumerate(self.sentences):
             if not isinstance(sentence, ParsedSentence):
-                raise InputTypeError(f"sentence {number} is a {type(sentence).__name__}, not a ParsedSentence")
+                raise InputTypeError(f"sentence {number} is {article(type(sentence).__name__)}, not a ParsedSentence")
         self.parses = [parse for sentence in self.sentences for parse in sentence.parses]
         self.goodness = np.array([value for sentence in self.sentences for value in sentence.goodness], float)
         self.ranks = np.array([rank for sentence in self.sentences for rank in sentence.ranks], np.int64)
@@ -116,7 +116,7 @@ class ParseLists:
         return cls(found), results
 
     def __repr__(self) -> str:
-        return f"<ParseLists: {len(self.sentences):,} sentences, {len(self.parses):,} parses>"
+        return f"<ParseLists: {plural(len(self.sentences), 'sentence')}, {plural(len(self.parses), 'parse')}>"
 
     def __len__(self) -> int:
         return len(self.sentences)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treelet.checks import wrong
+from treelet.checks import plural, wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.explain.compare import wrong_constituents
 from treelet.kernels import Kernel, SubsetTree
@@ -291,7 +291,7 @@ def rerank(
 
     parses = parts.test
     first, chosen = parses.first(), reranker.choose(parses)
-    clock.done("reranking", f"test part: {len(parses):,} sentences reranked")
+    clock.done("reranking", f"test part: {plural(len(parses), 'sentence')} reranked")
     by_f1 = oracle(candidate_scores(parses.gold, parses.trees, parses.qid, PARSEVAL), parses.qid, "f1").f1
     best = best_of_group(parses.counts.goodness, parses.qid)
     before, after = parses.counts.goodness[first], parses.counts.goodness[chosen]
