@@ -43,7 +43,7 @@ FAILED, INTERNAL, PIPE_CLOSED, TERMINATED = 2, 3, 141, 143
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
-class Told:
+class ErrorReporting:
     """Runs a command; an error becomes one line on the standard error and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -73,11 +73,11 @@ class Told:
             _stop(f"{name}: internal error: {what}: {_one_line(error)} ({how} shows where)", INTERNAL, ctx)
 
 
-class Commands(Told, TyperGroup):
+class Commands(ErrorReporting, TyperGroup):
     """A command with subcommands."""
 
 
-class Command(Told, TyperCommand):
+class Command(ErrorReporting, TyperCommand):
     """A subcommand, or a command of its own, as ``python -m experiments`` is."""
 
 

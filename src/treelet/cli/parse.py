@@ -35,7 +35,7 @@ NO_PARSE = 1  # exit code
 
 
 @dataclass(frozen=True)
-class Sentence:
+class InputSentence:
     """Words, and the number of their line."""
 
     line: int
@@ -251,17 +251,17 @@ def load_grammar(file: str) -> PCFG:
     return grammar
 
 
-def _typed(texts: list[str]) -> list[Sentence]:
+def _typed(texts: list[str]) -> list[InputSentence]:
     found = []
     for number, text in enumerate(texts, 1):
         if not text.split():
             raise TreeError("--text has no words in it")
         _check_words(text, f"--text {text[:40]!r}")
-        found.append(Sentence(number, text.split()))
+        found.append(InputSentence(number, text.split()))
     return found
 
 
-def _read(file: str, skip_empty: bool, encoding: str) -> list[Sentence]:
+def _read(file: str, skip_empty: bool, encoding: str) -> list[InputSentence]:
     from treelet.formats.files import open_source
 
     found = []
@@ -270,7 +270,7 @@ def _read(file: str, skip_empty: bool, encoding: str) -> list[Sentence]:
             words = line.split()
             if words:
                 _check_words(line, f"{source.name}:{number}")
-                found.append(Sentence(number, words))
+                found.append(InputSentence(number, words))
             elif not skip_empty:
                 raise source.error("an empty line has no parse: leave it out, or say --skip-empty", number)
     return found
@@ -293,7 +293,7 @@ def _suggested(output: str, k: int) -> str:
     return SUFFIXES.get(unpacked_name(output).suffix.lower(), "tsv" if k > 1 else "trees")
 
 
-def _lines(items: list[Sentence], found: Candidates, to: str) -> Iterator[str]:
+def _lines(items: list[InputSentence], found: Candidates, to: str) -> Iterator[str]:
     """The parses of each sentence, in its place also where there is none."""
     trees, logps, qids = found.trees.strings(), found.logp.tolist(), found.qid.tolist()
     rows: list[list[tuple[float, str]]] = [[] for _ in items]

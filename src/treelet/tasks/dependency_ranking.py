@@ -188,7 +188,7 @@ def typewise(kernel: Kernel) -> Kernel:
 
 
 @dataclass(frozen=True)
-class Choice:
+class KernelChoice:
     """A kernel and a strength of regularisation, and the mean tau_b that they had in cross-validation."""
 
     kernel: Kernel
@@ -221,9 +221,9 @@ class ParseRanker:
 
     Attributes
     ----------
-    choices_ : list of Choice
+    choices_ : list of KernelChoice
         The best strength of each kernel.
-    choice_ : Choice
+    choice_ : KernelChoice
         The best of these.
     refused_ : list of Kernel
         Kernels whose values do not fit a float64, which were passed over.
@@ -276,7 +276,7 @@ class ParseRanker:
                 **more,
             )
         self.refused_ = found.refused
-        self.choices_: list[Choice] = []
+        self.choices_: list[KernelChoice] = []
         for begin in range(0, len(found.trials), len(self.alphas)):
             tried = [self._choice(lists, trial) for trial in found.trials[begin : begin + len(self.alphas)]]
             self.choices_.append(max(tried, key=lambda choice: choice.tau))
@@ -285,10 +285,10 @@ class ParseRanker:
         return self
 
     @staticmethod
-    def _choice(lists: ParseLists, trial: Trial) -> Choice:
+    def _choice(lists: ParseLists, trial: Trial) -> KernelChoice:
         """The mean over sentences of what was predicted without each."""
         taus = [np.nanmean(lists.tau(scores)) for scores in trial.held_out]
-        return Choice(trial.kernel, float(trial.parameters["alpha"]), float(np.mean(taus)))
+        return KernelChoice(trial.kernel, float(trial.parameters["alpha"]), float(np.mean(taus)))
 
     def _learner(self, kernel: Any, alpha: float = 1.0) -> RLS | RankRLS:
         return (RLS if self.learner == "rls" else RankRLS)(kernel, alpha=alpha, n_jobs=self.n_jobs)

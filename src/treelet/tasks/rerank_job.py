@@ -27,13 +27,13 @@ from treelet.metrics import (
     relative_improvement,
 )
 from treelet.structures import Tree, Treebank
-from treelet.tasks.rerank_parts import NAMES, Clock, Parts, Say, parts_of_lists, parts_of_treebank, quiet
+from treelet.tasks.rerank_parts import NAMES, CandidateSplit, Clock, Say, parts_of_lists, parts_of_treebank, quiet
 from treelet.tasks.reranking import CandidateParses, Reranker, Rows, reranking_kernel
 
 __all__ = [
+    "CandidateSplit",
     "Mended",
     "Outcome",
-    "Parts",
     "Scores",
     "Setting",
     "grid",
@@ -142,7 +142,7 @@ class Outcome:
 
     Attributes
     ----------
-    parts : Parts
+    parts : CandidateSplit
     reranker : Reranker
         Trained on the training and development part.
     setting : Setting
@@ -161,7 +161,7 @@ class Outcome:
         By phase.
     """
 
-    parts: Parts
+    parts: CandidateSplit
     reranker: Reranker
     setting: Setting
     tried: list[tuple[Setting, float]]
@@ -231,7 +231,7 @@ class Outcome:
 
 
 def rerank(
-    parts: Parts,
+    parts: CandidateSplit,
     settings: Sequence[Setting] | None = None,
     *,
     epochs: int = 3,
@@ -245,7 +245,7 @@ def rerank(
 
     Parameters
     ----------
-    parts : Parts
+    parts : CandidateSplit
         From `parts_of_treebank` or `parts_of_lists`.
     settings : list of Setting, optional
         To choose from, by default those of `grid`.

@@ -29,7 +29,7 @@ def quiet(text: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class CandidateSplit:
     """Candidates to train, develop and test on.
 
     Attributes
@@ -94,7 +94,7 @@ def parts_of_treebank(
     progress: bool = False,
     say: Say = quiet,
     **options: Any,
-) -> Parts:
+) -> CandidateSplit:
     """Split a treebank at random, and let a grammar propose parses.
 
     The grammar is read off the training part. For the training part itself, each fold is parsed by a grammar of
@@ -126,7 +126,7 @@ def parts_of_treebank(
 
     Returns
     -------
-    Parts
+    CandidateSplit
 
     Examples
     --------
@@ -165,7 +165,7 @@ def parts_of_treebank(
         "other candidates",
         f"development and test part, parsed: {len(tuned.trees):,} and {len(tested.trees):,} candidates",
     )
-    return Parts(learnt, tuned, tested, notes, clock.seconds, tuple(parts))
+    return CandidateSplit(learnt, tuned, tested, notes, clock.seconds, tuple(parts))
 
 
 def parts_of_lists(
@@ -176,7 +176,7 @@ def parts_of_lists(
     max_words: int | None = 40,
     random_state: Any = 0,
     say: Say = quiet,
-) -> Parts:
+) -> CandidateSplit:
     """Split another parser's lists at random, whole documents at a time.
 
     Parameters
@@ -189,7 +189,7 @@ def parts_of_lists(
 
     Returns
     -------
-    Parts
+    CandidateSplit
     """
     clock = Clock(say)
     words = [tuple(tree.words()) if tree is not None else () for tree in parses.gold]
@@ -201,7 +201,7 @@ def parts_of_lists(
     parts, notes["twins"] = without_twins(split, words)
     train, development, test = (parses.sentences(part) for part in parts)
     clock.done("split", _split_text(parts, notes))
-    return Parts(train, development, test, notes, clock.seconds, tuple(parts))
+    return CandidateSplit(train, development, test, notes, clock.seconds, tuple(parts))
 
 
 def _kept(words: Sequence[Words], max_words: int | None) -> tuple[Rows, dict[str, int]]:
