@@ -242,7 +242,7 @@ def test_what_is_wrong_is_said(bank):
         search.kneighbors_graph(mode="cosine")
     with pytest.raises(tl.TreeletError, match=r"'threshold' parameter must be a number\. Got None"):
         search.threshold_neighbors(None)
-    with pytest.raises(tl.TreeletError, match=r"'threshold' parameter must be a number or None\. Got 'a'"):
+    with pytest.raises(tl.TreeletError, match=r"'threshold' parameter must be None or a number\. Got 'a'"):
         tl.nearest(KERNEL, TREES, threshold="a")
     with pytest.raises(tl.TreeletError, match="'graph' parameter must be True or False"):
         tl.nearest(KERNEL, TREES, graph="distance")

@@ -9,6 +9,7 @@ from xml.parsers import expat
 from treelet.errors import FormatError
 from treelet.formats.files import Source
 from treelet.formats.nodes import Place
+from treelet.vocabulary import keyword
 
 
 def parsed_xml(source: Source) -> tuple[Any, dict[int, Place]]:
@@ -31,7 +32,7 @@ def parsed_xml(source: Source) -> tuple[Any, dict[int, Place]]:
         raise
     except (ValueError, LookupError) as error:
         raise source.error(
-            f"the encoding that this XML declares cannot be read ({error}): name it (encoding=)", 1
+            f"the encoding that this XML declares cannot be read ({error}): name it ({keyword('encoding')})", 1
         ) from None
     return reader.builder.close(), reader.places
 
