@@ -5,6 +5,8 @@ Arguments are regular expressions, as the patterns are that `pytest.raises(match
 
 from __future__ import annotations
 
+import re
+
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 TRUE_OR_FALSE = "True or False"
@@ -26,7 +28,8 @@ def at_most(neighbors: int, *, without_itself: bool = False) -> str:
 
 
 def number_in(interval: str) -> str:
-    return f"a number in {interval}"
+    """For example `number_in("(0, 1]")`; the interval is plain text."""
+    return f"a number in {re.escape(interval)}"
 
 
 def one_of(*choices: str) -> str:
