@@ -195,11 +195,11 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Each way to the scores in turn."""
     name = request.param
 
-    def forced(kernel: Any, data: Any, **means: Any) -> Any:
+    def forced(kernel: Any, data: Any, resources: Any) -> Any:
         if name == "matrix":
             return GrowingMatrix(kernel(data))
         if name == "blocks":
-            return GrowingBlocks(kernel, data, 9, **means)
+            return GrowingBlocks(kernel, data, resources, 9)
         made = GrowingParts.of(kernel, data)
         assert made is not None
         return made
@@ -291,7 +291,7 @@ def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypa
     assert GrowingParts.of(kernel, data) is None
     assert isinstance(growing(kernel, data), GrowingMatrix)
     if width:
-        monkeypatch.setattr(perceptron, "growing", lambda k, X, **means: GrowingBlocks(k, X, width, **means))
+        monkeypatch.setattr(perceptron, "growing", lambda k, X, resources: GrowingBlocks(k, X, resources, width))
     last, _ = by_matrix(kernel(rows), Y, QID, [list(dict.fromkeys(QID))] * 2)
     ranker = VotedPerceptron(kernel, 2, prediction="last").fit(rows, Y, QID)
     np.testing.assert_allclose(ranker.predict(more), kernel(more, rows) @ last, atol=1e-9)

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 from treelet.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
-    from treelet.kernels.base import Matrix
+    from treelet.kernels.pairwise import Matrix
 
 SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
 BINARY = (".npy", ".zarr")

@@ -93,12 +93,14 @@ def command(
         raise ParameterError("--resume and --extend are for matrices in .npy or .zarr files")
 
     from treelet.gram import gram
-    from treelet.gram.local import host_gram
-    from treelet.gram.matrix_file import NotOpenedError
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import executor_for
+    from treelet.gram.sinks import checked_dtype
+    from treelet.gram.stored.matrix_file import NotOpenedError
+    from treelet.gram.tiles import Job
+    from treelet.resources import Resources
     from treelet.structures import read_trees
 
-    crew_on(device, device_memory)  # complains before anything is read
+    executor = executor_for(Resources.of(n_jobs, memory, device, device_memory, progress=progress))
     begin = time.perf_counter()
     text = output != "-" and not files.is_binary(output)
     with files.whole_file(Path(output)) if text else nullcontext() as temporary:
@@ -114,7 +116,8 @@ def command(
             with suppress(NotOpenedError):  # which nobody asks for here
                 gram(chosen, rows, others, out=output, resume=resume, extend=extend, **options)
         else:
-            files.write_text(host_gram(chosen, rows, others, **options), output, temporary)
+            matrix = executor.host_matrix(Job(chosen, rows, others, checked_dtype(dtype)))
+            files.write_text(matrix, output, temporary)
     end = time.perf_counter()
 
     shape = len(rows), len(rows if others is None else others)

@@ -144,10 +144,10 @@ def command(
     machine_options = _machine_options(task, multi_class, class_weight, probability, epsilon, qid, random_state)
     begin = time.perf_counter()
     with files.whole_file(Path(output)) as temporary:
-        from treelet.gram.on_device import crew_on
+        from treelet.gram.executors import check_device
         from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
 
-        crew_on(device, device_memory)  # complains before anything is read
+        check_device(device, device_memory)  # before anything is read
         opened = time.perf_counter()
         found = examples.read(file, reading)
         targets: Any = learning.classes_of(found) if task == "classify" else learning.values_of(found)

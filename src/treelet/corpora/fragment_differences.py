@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from treelet.corpora.two_samples import Labels, p_value
 from treelet.fragments.model_fragments import top_fragments
 from treelet.kernels import Kernel
-from treelet.kernels.base import Vector
 from treelet.kernels.fragments.weighting import has_fragments
+from treelet.kernels.pairwise import Vector
 from treelet.learn.fragment_counts import FragmentCounter
 from treelet.learn.linear_output import asked
 from treelet.learn.model import CompressedModel

@@ -15,7 +15,7 @@ from treelet.explorer.highlights import Lights, can_be_heated, heat_of
 from treelet.explorer.requests import Question, QuestionError
 from treelet.explorer.workspace import Desk, Judge
 from treelet.fragments.model_fragments import explain
-from treelet.kernels.base import Vector
+from treelet.kernels.pairwise import Vector
 from treelet.learn.linear_output import Asked, asked
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Tree, Treebank

@@ -14,10 +14,10 @@ from treelet.cuts.link_features import feature_words
 from treelet.formats.base import Columns
 from treelet.fragments.explanation import NodeShare
 from treelet.kernels import Locality
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.sequences import Feature, Word
 from treelet.kernels.fragments.weighting import Side
 from treelet.kernels.fragments.windows import window_values
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.model import ROOT_LARGE
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree

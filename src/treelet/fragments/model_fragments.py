@@ -22,9 +22,9 @@ from treelet.fragments.explanation import (
     TopFragments,
     WeightedFragment,
 )
-from treelet.kernels.base import Vector
 from treelet.kernels.fragments.search import fragments
 from treelet.kernels.fragments.weighting import Side
+from treelet.kernels.pairwise import Vector
 from treelet.learn.linear_output import Asked, asked, weights_of
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_integer, check_one_of
 from treelet.errors import TreeletWarning
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.landmarks import SAMPLINGS, Values, inverse_root, landmarks
@@ -195,7 +196,7 @@ class Nystroem(FeatureMap):
     def _check_parameters(self) -> None:
         check_integer("n_components", self.n_components, of=self, most=2**31)
         check_one_of("sampling", self.sampling, SAMPLINGS, of=self)
-        self._check_means()
+        self._check_resources()
 
     def transform(self, X: Any) -> Matrix:
         """One vector an example. Kernel values with the landmarks are made block by block."""

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from treelet.errors import ParameterError
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.rls_path import finite
 
 Times = Callable[[Matrix], Matrix]

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Vector
 from treelet.learn.growing import Growing
 from treelet.learn.ranker import beats, signed_sums
 from treelet.learn.targets import Rows

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.kernels import Kernel
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.weighting import FRAGMENTS, check_has_fragments
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.wrapped import Normalized
 from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import known_class, register
@@ -35,8 +35,8 @@ from treelet.learn.fragment_selection import (
 from treelet.learn.model import CompressedModel
 from treelet.learn.state import are_floats, check_intercepts, whole_numbers
 from treelet.learn.summands import Roots
+from treelet.resources import count_threads
 from treelet.structures import Tree, Treebank
-from treelet.work import count_threads
 
 NOTHING = "FragmentFeatures finds no fragment with a weight other than 0: there are no columns, and nothing can be learnt on them"
 

@@ -12,9 +12,9 @@ import numpy as np
 from treelet import _core
 from treelet.errors import InputTypeError
 from treelet.kernels import Kernel, SubsetTree
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.search import fragments
 from treelet.kernels.fragments.weighting import FRAGMENTS, Found, Side, has_fragments
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.fragment_counts import FragmentCounter, Rows
 from treelet.learn.linear_output import Asked, asked, weights_of
 from treelet.learn.model import CompressedModel

@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import KernelOverflowError
-from treelet.gram.local import host_gram
+from treelet.gram.executors import host_matrix
 from treelet.kernels.algebra import Constant
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE, CompressedModel
 from treelet.learn.summands import Roots, collapses, linear_parts
+from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
@@ -53,19 +55,19 @@ class Growing(Protocol):
         """Add weight * K(row, .) to the function."""
 
 
-def growing(kernel: Kernel | None, data: Any, **means: Any) -> Growing:
-    """The fastest way there is for a kernel; without one, `data` is the matrix. `means` are what `host_gram` computes by."""
+def growing(kernel: Kernel | None, data: Any, resources: Resources = PLAIN) -> Growing:
+    """The fastest way there is for a kernel; without one, `data` is the matrix."""
     if kernel is None:
         return GrowingMatrix(data)
     parts = GrowingParts.of(kernel, data)
     if parts is not None:
         return parts
     if len(data) ** 2 <= WHOLE:
-        return GrowingMatrix(host_gram(kernel, data, **means))
+        return GrowingMatrix(host_matrix(kernel, data, resources=resources))
     sparse = GrowingSparse.of(kernel, data)
     if sparse is not None:
         return sparse
-    return GrowingBlocks(kernel, data, **means)
+    return GrowingBlocks(kernel, data, resources)
 
 
 class GrowingMatrix:
@@ -96,8 +98,8 @@ class GrowingBlocks:
     Memory is that of a block's matrix, whatever the number of rows.
     """
 
-    def __init__(self, kernel: Kernel, data: Any, width: int = WIDTH, **means: Any) -> None:
-        self.kernel, self.data, self.means, self.width = kernel, data, means, width
+    def __init__(self, kernel: Kernel, data: Any, resources: Resources = PLAIN, width: int = WIDTH) -> None:
+        self.kernel, self.data, self.resources, self.width = kernel, data, resources, width
         self.weights = np.zeros(len(data))
         self._place = np.zeros(len(data), np.intp)
         self._block = GrowingMatrix(np.empty((0, 0)))
@@ -108,9 +110,9 @@ class GrowingBlocks:
         before = np.zeros(len(rows))
         if len(support):
             model = CompressedModel.of(self.kernel, self.data[support], self.weights[None, support])
-            before = model.score(here, **self.means)[:, 0]
+            before = model.score_with(here, self.resources)[:, 0]
         self._place[rows] = np.arange(len(rows))
-        self._block = GrowingMatrix(host_gram(self.kernel, here, **self.means), before)
+        self._block = GrowingMatrix(host_matrix(self.kernel, here, resources=self.resources), before)
 
     def scores(self, rows: Rows) -> Vector:
         return self._block.scores(self._place[rows])
@@ -330,7 +332,7 @@ class GrowingParts:
         return total
 
     def values(self, rows: Rows) -> Matrix:
-        return host_gram(self.kernel, self._block[self._place[rows]])
+        return host_matrix(self.kernel, self._block[self._place[rows]])
 
     def add(self, row: int, weight: float) -> None:
         for _, inverse, summand in self.summands:

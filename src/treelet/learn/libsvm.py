@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.work import check_room
 
 Codes = NDArray[np.intp]

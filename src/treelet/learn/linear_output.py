@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from treelet import _core
 from treelet.errors import InputTypeError, ParameterError
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.weighting import LISTED, is_listed
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.model import CompressedModel
 from treelet.learn.terms import GraphTerm, Term, node_weights
 

@@ -12,7 +12,8 @@ import numpy as np
 from treelet.checks import check_boolean, check_number
 from treelet.errors import TreeletWarning
 from treelet.gram import parse_memory
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.libsvm import Solution
 from treelet.learn.model import CompressedModel, warn_of_strangers

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
-from treelet.gram.on_device import crew_on, warn_of_copies
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.gram.executors import Executor, executor_for
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
 from treelet.learn.summands import Part, Path, Place, Roots, linear_parts
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
+from treelet.resources import Resources
 from treelet.vocabulary import current
-from treelet.work import Advance, count_threads, progress_bar, run
+from treelet.work import Advance, progress_bar, run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -157,27 +159,30 @@ class CompressedModel:
         number of threads, nor on whether progress is shown. With a `device`, as for `treelet.gram`, that computes the
         scores; what is made of the model there stays with it.
         """
-        crew, threads = crew_on(device, device_memory), count_threads(n_jobs)
+        return self.score_with(X, Resources.of(n_jobs, None, device, device_memory, progress=progress))
+
+    def score_with(self, X: Any, resources: Resources) -> Matrix:
+        """Return the values of all functions like `score`, with validated resources."""
+        executor = executor_for(resources)
         X = self.kernel.coerce(X)
         out = np.zeros((len(X), self.outputs))
         if not len(X):
             return out
-        with progress_bar(progress, "scores", len(X) * len(self.terms)) as advance:
-            if crew is None:
-                self._add_terms(X, out, threads, len(X) // STEP if progress else 1, advance)
-                return out
-            with crew.taken():
-                warn_of_copies((kernel for term in self.terms for kernel in term.copied(crew.device)), crew.device)
-                self._add_terms(X, out, 1, PIECES if progress else 1, advance, crew.device)
+        with progress_bar(resources.progress, "scores", len(X) * len(self.terms)) as advance, executor.limited():
+            self._add_terms(X, out, executor, advance)
         return out
 
-    def _add_terms(
-        self, X: Any, out: Matrix, threads: int, pieces: int, advance: Advance, device: Device | None = None
-    ) -> None:
-        """Add all terms' scores, the examples in at least so many pieces."""
+    def _add_terms(self, X: Any, out: Matrix, executor: Executor, advance: Advance) -> None:
+        """Add the scores of all terms; examples are scored in pieces, for threads and for progress."""
+        device = executor.device
+        executor.warn_of_copies(kernel for term in self.terms for kernel in term.copied_kernels(device))
+        threads = executor.resources.threads if device is None else 1
+        pieces = 4 * threads if 1 < threads <= len(X) // 2 else 1
+        if executor.resources.progress:
+            pieces = max(pieces, len(X) // STEP if device is None else PIECES)
         roots = Roots(X)
-        pieces = max(1, pieces, 4 * threads if 1 < threads <= len(X) // 2 else 1)
-        spans = list(pairwise(np.linspace(0, len(X), min(len(X), pieces) + 1).astype(int).tolist()))
+        pieces = min(pieces, len(X))
+        spans = list(pairwise(len(X) * number // pieces for number in range(pieces + 1)))
         joined: list[tuple[Graph, Path, Graph]] = []
         for term in self.terms:
             data = term.part.place.data(X)

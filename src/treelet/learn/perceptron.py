@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import ParameterError
-from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Vector
 from treelet.learn.base import KernelLearner, atomic_fit
 from treelet.learn.contests import Past, Trace, contest, one_pass
 from treelet.learn.encoding import register
@@ -173,7 +174,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         if not contests:
             raise nothing_to_learn(len(groups))
         started = time.perf_counter()
-        trace = self._trained(growing(kernel, data, **self._means), contests)
+        trace = self._trained(growing(kernel, data, self._resources), contests)
         self.fit_seconds_ = {"train": time.perf_counter() - started}
         self._conclude(kernel, data, np.arange(n), trace, n)
         self._remember(kernel, data, goodness, group_numbers(groups, n))
@@ -213,7 +214,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         everything = stacked(past.examples, kept(kernel, data)) if old else kept(kernel, data)
         contests = [old + rows for rows in (contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         started = time.perf_counter()
-        function = growing(kernel, everything, **self._means)
+        function = growing(kernel, everything, self._resources)
         past.tell(function)
         with progress_bar(self.progress, "groups", len(contests)) as advance:
             more = one_pass(function, contests, range(len(contests)), past.trace.comparisons, advance)
@@ -302,7 +303,7 @@ class VotedPerceptron(Ranker, KernelLearner):
                 "prediction='voted' needs qid, the group of each example, since votes are for the best of a group: "
                 "give qid=, or fit with prediction='averaged'"
             )
-        return self.model_.votes(X, qid, **self._means)
+        return self.model_.votes(X, qid, self._resources)
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()

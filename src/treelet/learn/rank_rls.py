@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from treelet.errors import ParameterError
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.least_squares import LeastSquares

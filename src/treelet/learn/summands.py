@@ -8,8 +8,9 @@ from typing import Any
 
 from treelet.kernels.algebra import Scale, Sum
 from treelet.kernels.bag import Bags
-from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.base import Kernel
 from treelet.kernels.on import On
+from treelet.kernels.pairwise import Vector
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.wrapped import Normalized
 from treelet.structures.bank import Bank

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_number, check_one_of, some_of
 from treelet.errors import ParameterError, TreeletWarning, UnseenLabelWarning
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.available import available
 from treelet.learn.base import atomic_fit
 from treelet.learn.deciding import Decides, Unseen
@@ -26,8 +27,8 @@ from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights
 from treelet.learn.machine import KernelMachine
 from treelet.learn.platt import sigmoid_parameters
 from treelet.learn.targets import checked_numbers, checked_targets
+from treelet.resources import count_threads
 from treelet.vocabulary import keyword
-from treelet.work import count_threads
 
 FOLDS = 5
 

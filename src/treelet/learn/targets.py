@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.vocabulary import keyword
 
 Rows = NDArray[np.intp]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.gram.on_device import copied
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
 from treelet.kernels.on import is_column
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.store import StoreKernel
 from treelet.learn.encoding import packed_weights, register, unpacked_weights
 from treelet.learn.summands import Part, Place, collapses
@@ -40,8 +40,8 @@ class Term(ABC):
     def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
         """Add the scores to ``out``; values that do not fit a float64 become inf or NaN. A device may compute them."""
 
-    def copied(self, device: Device) -> list[Any]:
-        """The kernels whose values the CPU computes, with a device or not."""
+    def copied_kernels(self, device: Device | None) -> list[Any]:
+        """Return the kernels whose values the CPU computes and copies to the device."""
         return []
 
     def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
@@ -94,8 +94,8 @@ class SupportSum(Term):
         for begin, end, values in self._strips(data, False, device):
             out[begin:end] += device.to_host(values @ coefficients.T)
 
-    def copied(self, device: Device) -> list[Any]:
-        return copied(self.part.place.kernel.evaluator(self.examples[:8]).on(device))
+    def copied_kernels(self, device: Device | None) -> list[Any]:
+        return [] if device is None else self.part.place.kernel.evaluator(self.examples[:8]).on(device).copied_kernels()
 
     def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
         with np.errstate(divide="ignore"):
@@ -175,8 +175,8 @@ class GraphTerm(Term):
         else:
             self.on(device)
 
-    def copied(self, device: Device) -> list[Any]:
-        return [] if self._kernel.can_be_on_device() else [self._kernel]
+    def copied_kernels(self, device: Device | None) -> list[Any]:
+        return [] if device is None or self._kernel.can_be_on_device() else [self._kernel]
 
     def on(self, device: Device) -> Any:
         """The kernel bound to the graph, on a device."""
