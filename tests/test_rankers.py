@@ -694,7 +694,7 @@ FOUR = TREES[:4]
         (FOUR, [1, 0, 1], [0, 0, 1, 1], "X has 4 examples and y has 3"),
         (FOUR, [1, 0, 1, 0], [0, 0, 1], "X has 4 examples and qid has 3"),
         (FOUR, [1, np.nan, 1, 0], [0, 0, 1, 1], "y has no value for example 1"),
-        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], "y has no value for example 1"),
+        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], "y is infinite for example 1"),
         (FOUR, [1, None, 1, 0], [0, 0, 1, 1], "y has no value for example 1"),
         (FOUR, ["good", "bad", "a", "b"], [0, 0, 1, 1], "y must hold numbers"),
         (FOUR, [1, 0, 1, 0], [0, np.nan, 1, 1], "qid has no value for example 1"),

@@ -592,7 +592,7 @@ FOUR, GOOD = TREES[:4], [1, 0, 1, 0]
         (FOUR, [1, 0, 1], [0, 0, 1, 1], "X has 4 examples and y has 3"),
         (FOUR, GOOD, [0, 0, 1], r"X has 4 examples and (qid|groups) has 3"),
         (FOUR, [1, np.nan, 1, 0], [0, 0, 1, 1], "y has no value for example 1"),
-        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], "y has no value for example 1"),
+        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], "y is infinite for example 1"),
         (FOUR, [1, None, 1, 0], [0, 0, 1, 1], "y has no value for example 1"),
         (FOUR, ["good", "bad", "a", "b"], [0, 0, 1, 1], "y must hold numbers"),
         (FOUR, GOOD, [0, np.nan, 1, 1], r"(qid|groups) has no value for example 1"),
