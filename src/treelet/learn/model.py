@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.gram.on_device import crew_on, warn_of_copies
@@ -244,34 +245,51 @@ class CompressedModel:
 
 
 def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix, device: Device | None) -> None:
-    """Add a term's scores of some examples. In scaled arithmetic the CPU computes, with a device or not."""
+    r"""Add a term's scores of some examples to `out`; the first of them has the number `first` in messages.
+
+    The term's kernel is :math:`K(t, x) / (r(t) r(x))`, where r is 1 or, for a normalized kernel, a root of self-values.
+    The factors of the support examples :math:`t_k` are part of the term's coefficients :math:`c_k`, so that its score is
+
+    .. math:: \exp(-\log r(x)) \; \sum_k c_k K(t_k, x)
+
+    `logs` holds :math:`\log r(x)` per example, or is None where r is 1. There are three kinds of examples:
+
+    * r(x) = 0, a logarithm of :math:`-\infty`: the score is 0, and nothing is added.
+    * The sum and r(x) both fit a float64: plain arithmetic, which is fast and which a device can do.
+    * The sum or r(x) alone would overflow, though the score need not: scaled arithmetic on the CPU, which keeps exponents
+      apart. Which examples these are is known from `logs`, or when the plain sum turns out not to be finite. A term whose
+      coefficients hold the factor exp(shift), since roots of its support examples are large, is always computed this way.
+    """
     if logs is None:
         with np.errstate(over="ignore", invalid="ignore"):
             term.plain(data, out, device)
-        bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
-        if len(bad):
-            raise _overflow(term, first + int(bad[0]))
+        _check_scores(term, out, np.arange(first, first + len(out)))
         return
-    small = np.isfinite(logs) & (np.abs(logs) <= ROOT_LARGE) & (not term.needs_scaling)
-    large = np.isfinite(logs) & ~small  # -inf: a self-value of 0, and so is the score
-    if small.any():
-        rows = np.zeros((int(small.sum()), out.shape[1]))
+    nonzero = np.isfinite(logs)
+    scaled = nonzero & ((np.abs(logs) > ROOT_LARGE) | term.needs_scaling)
+    rows = np.flatnonzero(nonzero & ~scaled)
+    if len(rows):
+        scores = np.zeros((len(rows), out.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            term.plain(data if small.all() else data[np.flatnonzero(small)], rows, device)
-        rows *= np.exp(-logs[small])[:, None]
-        fits = np.isfinite(rows).all(axis=1)
-        where = np.flatnonzero(small)
-        out[where[fits]] += rows[fits]
-        large[where[~fits]] = True
-    if large.any():
-        where = np.flatnonzero(large)
-        rows = np.zeros((len(where), out.shape[1]))
+            term.plain(data if len(rows) == len(logs) else data[rows], scores, device)
+            scores *= np.exp(-logs[rows])[:, None]
+        fits = np.isfinite(scores).all(axis=1)
+        out[rows[fits]] += scores[fits]
+        scaled[rows[~fits]] = True
+    rows = np.flatnonzero(scaled)
+    if len(rows):
+        scores = np.zeros((len(rows), out.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            term.scaled(data if large.all() else data[where], logs[where] + term.shift, rows)
-        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-        if len(bad):
-            raise _overflow(term, first + int(where[bad[0]]))
-        out[where] += rows
+            term.scaled(data if len(rows) == len(logs) else data[rows], logs[rows] + term.shift, scores)
+        _check_scores(term, scores, first + rows)
+        out[rows] += scores
+
+
+def _check_scores(term: Term, scores: Matrix, examples: NDArray[np.intp]) -> None:
+    """Raise KernelOverflowError, with the number of the example, if a score is not finite."""
+    bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+    if len(bad):
+        raise _overflow(term, int(examples[bad[0]]))
 
 
 def _overflow(term: Term, example: int) -> KernelOverflowError:
