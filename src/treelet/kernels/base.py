@@ -19,6 +19,7 @@ from treelet.errors import ParameterError
 from treelet.kernels.asked import Asked
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn, unchanged_on_error
 from treelet.shown import Tabled
+from treelet.vocabulary import current, keyword
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -398,10 +399,10 @@ def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.floa
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
     if dtype != np.float64:
         return KernelOverflowError(
-            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: dtype='float64' holds it, and so does "
-            "kernel.normalized()"
+            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: {keyword('dtype', 'float64')} holds it, and so does "
+            f"{current().normalized}"
         )
     return KernelOverflowError(
         f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
-        "Use a smaller lam=, or kernel.normalized(), which stays right"
+        f"Use a smaller {keyword('lam')}, or {current().normalized}, which stays right"
     )

@@ -27,6 +27,7 @@ from treelet.learn.precomputed import MatrixColumns, MatrixModel, check_columns,
 from treelet.learn.state import are_floats, whole_numbers
 from treelet.learn.summands import kept
 from treelet.shown import learnt
+from treelet.vocabulary import keyword
 from treelet.work import count_threads
 
 MEANS = ("device", "device_memory")
@@ -264,7 +265,7 @@ class KernelLearner(KernelEstimator):
         budget = parse_memory(self.memory)  # those that ask have one
         if budget is not None and needed > budget:
             raise ParameterError(
-                f"{what} takes {needed:,} bytes, more than the {budget:,} of memory=: give more memory=, or {self._smaller}"
+                f"{what} takes {needed:,} bytes, more than the {budget:,} of {keyword('memory')}: give more {keyword('memory')}, or {self._smaller}"
             )
 
     def _keep(self, kernel: Kernel | None, data: Any, support: Any, coefficients: Any) -> None:

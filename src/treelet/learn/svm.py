@@ -26,6 +26,7 @@ from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights
 from treelet.learn.machine import KernelMachine
 from treelet.learn.platt import sigmoid_parameters
 from treelet.learn.targets import checked_numbers, checked_targets
+from treelet.vocabulary import keyword
 from treelet.work import count_threads
 
 FOLDS = 5
@@ -165,7 +166,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         single = classes[np.bincount(codes) < 2].tolist()
         if self.probability and single:
             raise ParameterError(
-                "probability=True needs at least two examples of each class, to fit on some and score others; "
+                f"{keyword('probability', True)} needs at least two examples of each class, to fit on some and score others; "
                 f"there is one only of {some_of(single)}"
             )
         K = self._fit(kernel, data, lambda K: self._solve(K, codes, weights))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from treelet.checks import missing_places
 from treelet.errors import ParameterError
 from treelet.kernels.base import Matrix, Vector
+from treelet.vocabulary import keyword
 
 Rows = NDArray[np.intp]
 
@@ -80,7 +81,9 @@ def checked_outputs(y: Any, n: int) -> tuple[Matrix, bool]:
 def checked_groups(groups: Any, n: int, name: str = "qid") -> list[Rows]:
     """The rows of each group, in order; groups in the order in which they first appear."""
     if groups is None:
-        raise ParameterError(f"a ranker needs {name}, the group (sentence, query) of each example: give {name}=")
+        raise ParameterError(
+            f"a ranker needs {name}, the group (sentence, query) of each example: give {keyword(name)}"
+        )
     names = _one_dimension(groups, n, name)
     if missing := missing_places(groups, names):
         raise ParameterError(f"{name} has no value for example {missing[0]}: each example needs a group")
