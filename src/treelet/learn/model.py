@@ -23,7 +23,7 @@ from treelet.gram.on_device import crew_on, warn_of_copies
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
-from treelet.learn.summands import Part, Path, Place, Roots, linear_parts
+from treelet.learn.summands import ColumnKernel, KernelTerm, Path, Roots, linear_parts
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
 from treelet.vocabulary import current
 from treelet.work import Advance, count_threads, progress_bar, run
@@ -181,18 +181,18 @@ class CompressedModel:
         spans = list(pairwise(np.linspace(0, len(X), min(len(X), pieces) + 1).astype(int).tolist()))
         joined: list[tuple[Graph, Path, Graph]] = []
         for term in self.terms:
-            data = term.part.place.data(X)
+            data = term.kernel_term.inner.data(X)
             if len(data) != len(X):
                 raise ParameterError(f"a column has {len(data)} rows, the examples are {len(X)}")
             if isinstance(term, GraphTerm):
-                graph, path = term.graph, term.part.place.path
+                graph, path = term.graph, term.kernel_term.inner.path
                 known = [bank for other, way, bank in joined if other is graph and way == path]
                 data = known[0] if known else graph.joined(data)[1]
                 if not known:
                     joined.append((graph, path, data))
                 data.weights()  # counted once, before threads share it
                 term.ready(device)
-            logs = roots.logs(term.part.roots)
+            logs = roots.logs(term.kernel_term.roots)
 
             def work(span: tuple[int, int], term: Term = term, data: Any = data, logs: Vector | None = logs) -> int:
                 begin, end = span
@@ -232,9 +232,12 @@ class CompressedModel:
             raise ValueError("a model needs a kernel and terms")
         if not all(type(count) is int and count >= 0 for count in (outputs, *counts.values())):
             raise ValueError("a model's counts are not numbers")
-        parts = [Part(1.0, Place(kernel)), *(replace(part, factor=1.0) for part in linear_parts(kernel))]
+        kernel_terms = [
+            KernelTerm(1.0, ColumnKernel(kernel)),
+            *(replace(kernel_term, factor=1.0) for kernel_term in linear_parts(kernel)),
+        ]
         for term in terms:
-            if term.part not in parts:  # it would look for its data where the kernel has none
+            if term.kernel_term not in kernel_terms:  # it would look for its data where the kernel has none
                 raise ValueError("a term is no part of the kernel")
             if isinstance(term, GraphTerm):
                 found = term.outputs
@@ -295,6 +298,6 @@ def _check_scores(term: Term, scores: Matrix, examples: NDArray[np.intp]) -> Non
 
 def _overflow(term: Term, example: int) -> KernelOverflowError:
     return KernelOverflowError(
-        f"the score of example {example} does not fit a float64: values of {term.part.place.kernel!r} grow exponentially "
+        f"the score of example {example} does not fit a float64: values of {term.kernel_term.inner.kernel!r} grow exponentially "
         f"with the size of the example. Train with a smaller lam, or with {current().normalized}, which stays right"
     )

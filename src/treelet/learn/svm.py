@@ -22,7 +22,7 @@ from treelet.learn.base import atomic_fit
 from treelet.learn.deciding import Decides, Unseen
 from treelet.learn.encoding import register
 from treelet.learn.folds import folds_of, matrix_parts
-from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights, between_pairs, regression
+from treelet.learn.libsvm import Codes, DualSolution, against_rest, balanced_weights, between_pairs, regression
 from treelet.learn.machine import KernelMachine
 from treelet.learn.platt import sigmoid_parameters
 from treelet.learn.targets import checked_numbers, checked_targets
@@ -228,7 +228,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             weights *= balanced_weights(codes)
         return weights
 
-    def _solve(self, K: Matrix, codes: Codes, weights: Vector) -> Solution:
+    def _solve(self, K: Matrix, codes: Codes, weights: Vector) -> DualSolution:
         if self.multi_class == "ovo" and codes.max() > 1:
             return between_pairs(K, codes, weights, self._solver)
         balanced, threads = self.class_weight == "balanced", count_threads(self.n_jobs)
