@@ -103,7 +103,7 @@ def _warn_of_new_features(model: SavedPredictor, there: dict[Any, Any], file: st
     from treelet.structures import Vectors
 
     for term in getattr(model.model_, "terms", ()):
-        known, path = getattr(term, "examples", None), term.part.place.path
+        known, path = getattr(term, "examples", None), term.kernel_term.inner.path
         if (
             not isinstance(known, Vectors)
             or known.names is None

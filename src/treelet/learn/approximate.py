@@ -20,7 +20,7 @@ from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.landmarks import SAMPLINGS, Values, inverse_root, landmarks
 from treelet.learn.state import are_floats, whole_numbers
-from treelet.learn.summands import kept
+from treelet.learn.summands import compact_examples
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.work import generator, progress_bar
@@ -187,7 +187,7 @@ class Nystroem(FeatureMap):
         diagonal = kernel.diag(among) if self.sampling != "uniform" else np.ones(len(among))
         chosen = landmarks(Values(diagonal, between), int(self.n_components), self.sampling, rng)
         self.component_indices_ = pool[chosen].astype(np.int64)
-        self.components_ = kept(kernel, among[chosen])
+        self.components_ = compact_examples(kernel, among[chosen])
         self.normalization_ = inverse_root(self._gram(kernel, self.components_))
         self.n_components_ = self.normalization_.shape[1]
         self.kernel_ = kernel

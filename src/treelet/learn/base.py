@@ -25,7 +25,7 @@ from treelet.learn.model import CompressedModel
 from treelet.learn.model_card import fitted_kernel, fitted_parameters, training
 from treelet.learn.precomputed import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
 from treelet.learn.state import are_floats, whole_numbers
-from treelet.learn.summands import kept
+from treelet.learn.summands import compact_examples
 from treelet.resources import Resources
 from treelet.shown import learnt
 from treelet.vocabulary import keyword
@@ -125,7 +125,9 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _kept_examples(self, kernel: Kernel, X: Any) -> Any:
         """A copy of the examples with nothing that the kernel does not look at."""
         examples = self._examples(kernel, X)
-        return kept(kernel, examples[np.arange(len(examples))])  # an array of the caller's may change after the fit
+        return compact_examples(
+            kernel, examples[np.arange(len(examples))]
+        )  # an array of the caller's may change after the fit
 
     _smaller = "train on fewer examples"
     """What to do where there is not enough memory."""
@@ -282,7 +284,7 @@ class KernelLearner(KernelEstimator):
         """Keep what it was fitted to and with, for the model's file and its card; a matrix says nothing of examples."""
         self._fitted_with = self.get_params(deep=False)
         if kernel is not None:
-            self.training_ = training(kept(kernel, data), targets, groups, classes=is_classifier(self))
+            self.training_ = training(compact_examples(kernel, data), targets, groups, classes=is_classifier(self))
 
     def _values(self, X: Any) -> Matrix:
         """What the model says of examples, examples x outputs."""

@@ -51,7 +51,7 @@ class Asked:
 
 
 def _is_listed(term: Term) -> bool:
-    return isinstance(term, GraphTerm) and is_listed(term.part.place.kernel)
+    return isinstance(term, GraphTerm) and is_listed(term.kernel_term.inner.kernel)
 
 
 def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:

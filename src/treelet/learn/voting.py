@@ -15,7 +15,7 @@ from treelet.learn.encoding import register
 from treelet.learn.precomputed import MatrixColumns, given_values
 from treelet.learn.ranker import TIE
 from treelet.learn.state import whole_numbers
-from treelet.learn.summands import kept
+from treelet.learn.summands import compact_examples
 from treelet.learn.targets import Rows, checked_groups
 from treelet.resources import PLAIN, Resources
 
@@ -58,7 +58,7 @@ class VotingModel:
         survived: NDArray[np.int64],
     ) -> VotingModel:
         """The model of training examples, of which `support` are used, and updates that name them by their rows."""
-        examples = MatrixColumns(len(data), support) if kernel is None else kept(kernel, data[support])
+        examples = MatrixColumns(len(data), support) if kernel is None else compact_examples(kernel, data[support])
         return cls(kernel, examples, np.searchsorted(support, updates), survived)
 
     def votes(self, X: Any, qid: Any, resources: Resources = PLAIN) -> Vector:

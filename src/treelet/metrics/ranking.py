@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treelet.checks import missing_places
 from treelet.errors import InputTypeError, ParameterError
 
 
@@ -164,13 +165,16 @@ def mean_kendall_tau(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike) -> 
 def numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """One dimension of numbers, none of them NaN."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        if np.asarray(values).dtype.kind in "cmM":
+            raise TypeError
+        missing = missing_places(values, np.asarray(values))
+        array = np.asarray(values, dtype=np.float64) if not missing else np.asarray(values)
     except (TypeError, ValueError):
         raise InputTypeError(f"The {name!r} parameter must be an array of numbers") from None
     if array.ndim != 1:
         raise ParameterError(f"The {name!r} parameter must have one dimension. Got {array.ndim} instead.")
-    if np.isnan(array).any():
-        raise ParameterError(f"The {name!r} parameter must hold numbers only. Item {np.isnan(array).argmax()} is NaN.")
+    if missing:
+        raise ParameterError(f"The {name!r} parameter must hold numbers only. Item {missing[0]} is NaN or missing.")
     return array
 
 
@@ -181,5 +185,7 @@ def groups(qid: ArrayLike, length: int) -> tuple[int, NDArray[np.intp]]:
         raise ParameterError(
             f"The 'qid' parameter must name the group of each of the {length} items. Got an array of shape {array.shape} instead."
         )
+    if missing := missing_places(qid, array):
+        raise ParameterError(f"The 'qid' parameter must name the group of each item. Item {missing[0]} has none.")
     names, group = np.unique(array, return_inverse=True)
     return len(names), group
