@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.fragments import at_node, norm, vector
+from definitions.fragments import weights as slow_weights
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError
 from treelet.explain import growing
 from treelet.learn.model import CompressedModel
-from treelet.testing.fragments import at_node, norm, vector
-from treelet.testing.fragments import weights as slow_weights
 from treelet.testing.strategies import banks, trees
 
 KERNELS = {

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.fragments import as_tree
 from treelet.cuts import feature_sequences
 from treelet.explain.pieces import Feature, Run, Spaced, Window, Word
 from treelet.learn.model import CompressedModel
 from treelet.structures.forest import ForestNode
 from treelet.testing import reference
 from treelet.testing.definitions import by_type, definition
-from treelet.testing.fragments import as_tree
 from treelet.testing.strategies import forests, sequences, tagged, typed_sequences
 
 Vector = dict[Any, float]

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.fragments import as_tree
 from treelet.datasets import flights
 from treelet.explain import growing, shared_fragments
 from treelet.explain.sides import Found, Grown
 from treelet.testing import reference
-from treelet.testing.fragments import as_tree
 from treelet.testing.strategies import trees
 
 Listing = dict[tl.Tree, tuple[tuple[int, int], float]]

@@ -18,11 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import treelet as tl
+from definitions.fragments import vector
 from treelet.datasets import flights
 from treelet.explain import counting, places
 from treelet.explain.counting import FragmentCounter, HashedCounter
 from treelet.testing import check_estimator
-from treelet.testing.fragments import vector
 from treelet.testing.strategies import trees
 
 KERNELS = {

@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 
 import treelet as tl
 from conftest import binary, check_forgeries
+from definitions.learning import perceptron as slow_perceptron
 from treelet import _core
 from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron, voting
 from treelet.learn.growing import (
@@ -33,7 +34,6 @@ from treelet.learn.growing import (
 from treelet.learn.ranker import TIE
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
-from treelet.testing.learning import perceptron as slow_perceptron
 from treelet.testing.reference import complete_subtree, depth, size, subset_trees
 
 MODES = ["averaged", "voted", "last"]

@@ -20,10 +20,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, c
 
 import treelet as tl
 from conftest import check_forgeries
+from definitions.learning import rank_least_squares
 from treelet.learn import RLS, CompressedModel, RankRLS, RLSPath
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
-from treelet.testing.learning import rank_least_squares
 
 ALPHAS = [2.0**k for k in range(-8, 8, 2)]
 

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from definitions.dependency_forms import dependency_tree as definition
 from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletWarning
@@ -26,7 +27,6 @@ from treelet.explain import arcs_text, dependency_svg
 from treelet.formats import read_document
 from treelet.formats.dependency_forms import FORMS
 from treelet.structures import Dependencies, DependencyBank, Link, read_conllu
-from treelet.testing.dependency_forms import dependency_tree as definition
 
 CAT = Dependencies.from_heads(
     ["The", "cat", "runs", "over", "the", "grass", "."],
