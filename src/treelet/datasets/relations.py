@@ -13,7 +13,7 @@ from treelet.checks import wrong
 from treelet.datasets.loaders import corpus
 from treelet.errors import FormatError
 from treelet.formats.files import open_source
-from treelet.formats.nbest import read_nbest
+from treelet.formats.json_files import read_nbest
 from treelet.structures import Treebank
 from treelet.structures.instances import RelationInstance, as_parses
 from treelet.structures.spans import Span

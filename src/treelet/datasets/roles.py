@@ -9,7 +9,7 @@ from treelet.checks import wrong
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
 from treelet.formats.files import open_source
-from treelet.formats.nbest import read_nbest
+from treelet.formats.json_files import read_nbest
 from treelet.structures import Tree, Treebank
 from treelet.structures.instances import Argument, Parse, RoleInstance, as_parses
 

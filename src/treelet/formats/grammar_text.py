@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, cast
 
 from treelet.formats.brackets import label_problem
 from treelet.formats.files import Source
-from treelet.formats.grammar_rules import GrammarParts, Rule, Tail, Word, shown, uniform
+from treelet.formats.grammars import GrammarParts, Rule, Tail, Word, shown, uniform
 
 _PLAIN = re.compile(r"(?!->$)[\w/@^$.,:;+*=&~!?-]+")
 _TOKEN = re.compile(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from treelet.checks import wrong
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.formats.brackets import label_problem
-from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical, shown
+from treelet.formats.grammars import Rule, Tail, Word, is_lexical, shown
 
 TOLERANCE = 1e-6
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError
-from treelet.formats.grammar_rules import Word
+from treelet.formats.grammars import Word
 
 if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG

@@ -8,7 +8,7 @@ import numpy as np
 
 from treelet.checks import wrong
 from treelet.errors import TreeError
-from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical
+from treelet.formats.grammars import Rule, Tail, Word, is_lexical
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
 

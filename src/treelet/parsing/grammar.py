@@ -12,10 +12,17 @@ from typing import IO, Any
 from treelet import _core
 from treelet.checks import check_integer
 from treelet.errors import ParameterError
-from treelet.formats import grammar_json, grammar_text
+from treelet.formats import grammar_text
 from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.grammar_nltk import nltk_grammar, nltk_rules
-from treelet.formats.grammar_rules import GrammarParts, Rule, Word
+from treelet.formats.grammars import (
+    GrammarParts,
+    Rule,
+    Word,
+    grammar_from_json,
+    grammar_to_json,
+    nltk_grammar,
+    nltk_rules,
+)
 from treelet.parsing.chart import Charts, Parser
 from treelet.parsing.checks import (
     GrammarWarning,
@@ -266,14 +273,14 @@ class PCFG(Parser):
         True
         """
         with open_target(path) as stream:
-            stream.write(grammar_json.to_json(self._parts()) + "\n")
+            stream.write(grammar_to_json(self._parts()) + "\n")
 
     @classmethod
     def load(cls, path: PathLike) -> PCFG:
         """Read a grammar that `save` wrote. Nothing in the file is executed."""
         with open_source(path) as source:
             try:
-                return cls._of(grammar_json.from_json(b"".join(source.chunks())))
+                return cls._of(grammar_from_json(b"".join(source.chunks())))
             except json.JSONDecodeError as error:
                 raise source.error(
                     f"this is no JSON, or not whole ({error.msg}); grammars are written by PCFG.save",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import ParameterError
 from treelet.formats.base import Columns
-from treelet.formats.grammar_rules import Word
+from treelet.formats.grammars import Word
 
 if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG

@@ -7,8 +7,15 @@ from typing import Any, NamedTuple
 
 from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
-from treelet.formats.conllu import UNKNOWN, check_tag, heads_problem, sentence_lines
-from treelet.formats.dependency_adapters import conllu_heads, spacy_heads, stanza_heads
+from treelet.formats.conllu import (
+    UNKNOWN,
+    check_tag,
+    conllu_heads,
+    heads_problem,
+    sentence_lines,
+    spacy_heads,
+    stanza_heads,
+)
 from treelet.shown import Drawn
 
 

@@ -8,8 +8,7 @@ from typing import IO, ClassVar
 from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
-from treelet.formats.conllu import check_tag, read_sentences, sentence_heads, warn_of_no_tags
-from treelet.formats.dependency_adapters import reader_of
+from treelet.formats.conllu import check_tag, read_sentences, reader_of, sentence_heads, warn_of_no_tags
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.dependency import Dependencies, Link, restored

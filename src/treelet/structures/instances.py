@@ -12,7 +12,7 @@ from typing import IO, Any, Literal, NamedTuple, TypeVar, cast, overload
 from treelet.checks import is_number, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.instances import FIELDS, read_records
+from treelet.formats.json_files import FIELDS, read_records
 from treelet.structures.spans import Span, as_span
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError, ParameterError
+from treelet.formats.arrays import read_vectors_npy, read_vectors_text
 from treelet.formats.files import PathLike, open_source
-from treelet.formats.word_vectors import read_npy, read_text
 
 
 class WordVectors:
@@ -59,10 +59,10 @@ class WordVectors:
         or ``.vocab`` file of the same name beside it.
         """
         if str(path).endswith(".npy"):
-            vectors = cls(*read_npy(Path(path)))
+            vectors = cls(*read_vectors_npy(Path(path)))
         else:
             with open_source(path) as source:
-                vectors = cls(*read_text(source))
+                vectors = cls(*read_vectors_text(source))
         vectors.path = os.fspath(path)
         return vectors
 
