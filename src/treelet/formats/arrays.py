@@ -42,10 +42,10 @@ def read_header(stream: IO[bytes]) -> Header:
     begin = stream.tell()
     if any(type(size) is not int or size < 0 for size in shape):
         raise ValueError(f"it says that its shape is {str(shape)[:80]}")
-    needed, there = math.prod(shape) * dtype.itemsize, os.fstat(stream.fileno()).st_size - begin
-    if there != needed:
-        wrong = "was cut short" if there < needed else "goes on after its end"
-        raise ValueError(f"it {wrong}: {needed:,} bytes are announced, {there:,} are there")
+    needed, present = math.prod(shape) * dtype.itemsize, os.fstat(stream.fileno()).st_size - begin
+    if present != needed:
+        wrong = "was cut short" if present < needed else "goes on after its end"
+        raise ValueError(f"it {wrong}: {needed:,} bytes are announced, {present:,} are there")
     return Header(shape, by_columns, dtype, begin)
 
 
@@ -73,7 +73,7 @@ def read_vectors_text(source: Source) -> Vectors:
     rows: list[NDArray[np.float64]] = []
     for number, line in source.text_lines():
         parts = line.rstrip().split(" ")
-        if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
+        if number == 1 and len(parts) == 2 and all(text.isdigit() for text in parts):
             continue
         if not line.strip():
             continue

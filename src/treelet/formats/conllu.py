@@ -118,13 +118,13 @@ def _sentence(source: Source, after: int, rows: list[ConlluWord], lines: list[st
 def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
     """The first word whose head is wrong, and why."""
     number = len(heads)
-    for place, head in enumerate(heads):
+    for index, head in enumerate(heads):
         if isinstance(head, bool) or not isinstance(head, int):
-            return place, f"a head is a number, not {head!r}"
+            return index, f"a head is a number, not {head!r}"
         if not 0 <= head <= number:
-            return place, f"the head {head} is no word: there are {number}, counted from 1, and 0 is for a root"
-        if head == place + 1:
-            return place, "it is its own head: a root has the head 0"
+            return index, f"the head {head} is no word: there are {number}, counted from 1, and 0 is for a root"
+        if head == index + 1:
+            return index, "it is its own head: a root has the head 0"
     seen = [0] * (number + 1)  # by which walk
     for start in range(1, number + 1):
         here = start
@@ -138,8 +138,8 @@ def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
 
 def warn_of_no_tags(name: str, tags: Iterable[Sequence[str]], tag: str) -> None:
     """Say that a file has no tags where they were looked for: all words would be alike, without a word."""
-    found = [words for words in tags if words]
-    if found and all(one == UNKNOWN for words in found for one in words):
+    tagged = [words for words in tags if words]
+    if tagged and all(word_tag == UNKNOWN for words in tagged for word_tag in words):
         other = "xpos" if tag == "upos" else "upos"
         warnings.warn(
             f"{name}: no word has a tag in the column {tag}: all tags are {UNKNOWN!r}. If the tags are in the other one, "
@@ -195,24 +195,24 @@ def spacy_heads(tokens: Iterable[Any], tag: str) -> Heads:
     """A spaCy ``Doc`` or ``Span`` that has been parsed."""
     check_tag(tag)
     try:
-        given = list(tokens)
+        all_tokens = list(tokens)
         # spaCy makes a word its own head and its relation empty until a parser has been there.
-        if given and all(token.head.i == token.i and not token.dep_ for token in given):
+        if all_tokens and all(token.head.i == token.i and not token.dep_ for token in all_tokens):
             raise not_parsed("this Doc or Span", "use a pipeline with a parser, as spacy.load('en_core_web_sm')")
-        found = [token for token in given if not getattr(token, "is_space", False)]
-        place = {token.i: number for number, token in enumerate(found, 1)}
+        words = [token for token in all_tokens if not getattr(token, "is_space", False)]
+        number_of = {token.i: number for number, token in enumerate(words, 1)}
         heads = []
-        for token in found:
+        for token in words:
             head = token.head
             while getattr(head, "is_space", False) and head.head.i != head.i:
                 head = head.head
-            heads.append(0 if head.i == token.i else place.get(head.i, 0))
+            heads.append(0 if head.i == token.i else number_of.get(head.i, 0))
         return Heads(
-            [token.text for token in found],
-            [(token.pos_ if tag == "upos" else token.tag_) or UNKNOWN for token in found],
+            [token.text for token in words],
+            [(token.pos_ if tag == "upos" else token.tag_) or UNKNOWN for token in words],
             heads,
-            [token.dep_ or UNKNOWN for token in found],
-            _known([token.lemma_ for token in found]),
+            [token.dep_ or UNKNOWN for token in words],
+            _known([token.lemma_ for token in words]),
         )
     except (AttributeError, TypeError) as error:
         raise InputTypeError(f"a parsed spaCy Doc or Span is needed, got {type(tokens).__name__} ({error})") from None
@@ -242,17 +242,17 @@ def conllu_heads(tokens: Iterable[Mapping[str, Any]], tag: str) -> Heads:
     """A ``TokenList`` of the conllu package."""
     check_tag(tag)
     try:
-        found = [token for token in tokens if isinstance(token["id"], int)]
-        if found and all(token["head"] is None for token in found):
+        words = [token for token in tokens if isinstance(token["id"], int)]
+        if words and all(token["head"] is None for token in words):
             raise not_parsed("this sentence", "its column HEAD is empty")
-        if headless := [token["id"] for token in found if token["head"] is None]:
+        if headless := [token["id"] for token in words if token["head"] is None]:
             raise TreeError(f"word {headless[0]} has no head: write 0 for a root")
         return Heads(
-            [token["form"] for token in found],
-            [token[tag] or UNKNOWN for token in found],
-            [token["head"] for token in found],
-            [token["deprel"] or UNKNOWN for token in found],
-            _known([token["lemma"] for token in found]),
+            [token["form"] for token in words],
+            [token[tag] or UNKNOWN for token in words],
+            [token["head"] for token in words],
+            [token["deprel"] or UNKNOWN for token in words],
+            _known([token["lemma"] for token in words]),
         )
     except (KeyError, TypeError) as error:
         raise InputTypeError(f"a TokenList of conllu is needed, got {type(tokens).__name__} ({error!r})") from None
@@ -260,5 +260,5 @@ def conllu_heads(tokens: Iterable[Mapping[str, Any]], tag: str) -> Heads:
 
 def _known(lemmas: list[str | None]) -> list[str] | None:
     """Lemmas with what is missing written as such; None if all are."""
-    found = [lemma or UNKNOWN for lemma in lemmas]
-    return None if all(lemma == UNKNOWN for lemma in found) else found
+    texts = [lemma or UNKNOWN for lemma in lemmas]
+    return None if all(lemma == UNKNOWN for lemma in texts) else texts

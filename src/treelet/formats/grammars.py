@@ -86,11 +86,11 @@ class GrammarParts(NamedTuple):
 
 def uniform(rules: Iterable[tuple[str, Tail]]) -> list[Rule]:
     """Rules without probabilities: those of a head are equally probable."""
-    given = list(rules)
+    pairs = list(rules)
     number: dict[str, int] = {}
-    for head, _ in given:
+    for head, _ in pairs:
         number[head] = number.get(head, 0) + 1
-    return [Rule(head, tail, 1 / number[head]) for head, tail in given]
+    return [Rule(head, tail, 1 / number[head]) for head, tail in pairs]
 
 
 # --- JSON: one object, checked when it is read -----------------------------------------------------------------------
@@ -177,10 +177,10 @@ def nltk_rules(grammar: Any) -> tuple[list[Rule], str]:
             (str(rule.lhs()), tuple(Word(item) if isinstance(item, str) else str(item) for item in rule.rhs()), rule)
             for rule in productions
         ]
-        given = [Rule(head, tail, rule.prob()) for head, tail, rule in read if callable(getattr(rule, "prob", None))]
+        weighted = [Rule(head, tail, rule.prob()) for head, tail, rule in read if callable(getattr(rule, "prob", None))]
     except (AttributeError, TypeError):
         raise InputTypeError(f"an nltk grammar is needed, got {type(grammar).__name__}") from None
-    return given or uniform(dict.fromkeys((head, tail) for head, tail, _ in read)), start
+    return weighted or uniform(dict.fromkeys((head, tail) for head, tail, _ in read)), start
 
 
 def nltk_grammar(grammar: GrammarParts, symbol: str, total: float) -> Any:

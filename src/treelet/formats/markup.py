@@ -150,8 +150,8 @@ def _document(parse: Parse, source: Source, each: str | None, **options: Any) ->
     root, places = parse(source)
     adapter = MarkupAdapter(**options, places=places)
     chosen = _chosen(root, each, source.error)
-    found = [adapter.place(element) for element in chosen]
-    lines = [place.line for place in found if place is not None]
+    positions = [adapter.place(element) for element in chosen]
+    lines = [position.line for position in positions if position is not None]
     trees = {"tree": flatten(chosen, None, lambda _: adapter)}
     return Document(trees=trees, lines=lines if len(lines) == len(chosen) else None)
 
@@ -167,19 +167,19 @@ def _as_written(parse: Parse, each: str | None, options: dict[str, Any]) -> tupl
     if parse is not _html:
         return each, options
     named = ((name, options[name]) for name in ("attributes", "drop"))
-    small = {name: [one.lower() for one in names] for name, names in named if not isinstance(names, bool)}
+    small = {name: [word.lower() for word in names] for name, names in named if not isinstance(names, bool)}
     return None if each is None else each.lower(), {**options, **small}
 
 
 def _chosen(root: Any, each: str | None, error: Callable[[str], FormatError]) -> list[Any]:
     if each is None:
         return [root]
-    found = list(root.iter(each))
-    if not found:
+    elements = list(root.iter(each))
+    if not elements:
         names = Counter(element.tag for element in root.iter() if isinstance(element.tag, str))
         most = ", ".join(name for name, _ in names.most_common(8))
         raise error(f"there are no elements {each!r} here; the most frequent ones are {most}")
-    return found
+    return elements
 
 
 def _xml(source: Source) -> tuple[Any, dict[int, Place]]:

@@ -79,11 +79,11 @@ class SyntaxAdapter(Adapter):
         if known is None:
             known = self._known[kind] = _fields(kind, self._ctx, self._docstrings)
         label, fields = known
-        found: list[Node] = []
+        children: list[Node] = []
         for name, holds in fields:
             value: Any = getattr(node, name, None)
             if holds == _CONSTANT:
-                found.append(self._constant(value))
+                children.append(self._constant(value))
                 continue
             if value is None:
                 continue
@@ -92,10 +92,10 @@ class SyntaxAdapter(Adapter):
             names = self._names if holds == _NAMED else None
             if isinstance(value, list):
                 if value:
-                    found.append((name, [_item(each, names) for each in value]))
+                    children.append((name, [_item(each, names) for each in value]))
             else:
-                found.append((name, (_item(value, names),)))
-        return label, found
+                children.append((name, (_item(value, names),)))
+        return label, children
 
     def _constant(self, value: object) -> Node:
         if value is None or value is Ellipsis:
@@ -118,15 +118,15 @@ class SyntaxAdapter(Adapter):
 def _fields(kind: type, ctx: bool, docstrings: bool) -> tuple[str, _Fields]:
     """The name of a class of nodes, and of its fields what they hold."""
     name = kind.__name__
-    found: list[tuple[str, int]] = []
+    fields: list[tuple[str, int]] = []
     for field in kind._fields:  # type: ignore[attr-defined]
         if (name, field) in _HOLD_CONSTANTS:
-            found.append((field, _CONSTANT))
+            fields.append((field, _CONSTANT))
         elif field == "body" and not docstrings and name in _WITH_DOCSTRINGS:
-            found.append((field, _DOCUMENTED))
+            fields.append((field, _DOCUMENTED))
         elif field != "ctx" or ctx:
-            found.append((field, _NAMED if (name, field) in _NAMING else _PLAIN))
-    return name, tuple(found)
+            fields.append((field, _NAMED if (name, field) in _NAMING else _PLAIN))
+    return name, tuple(fields)
 
 
 def _item(value: Any, names: dict[str, str] | None) -> Node:
@@ -236,21 +236,21 @@ class MarkupAdapter(Adapter):
         return root
 
     def parts(self, node: Node) -> tuple[str, list[Node]]:
-        found = list(self._attributes_of(node)) if self._attributes is not False and node.attrib else []
+        children = list(self._attributes_of(node)) if self._attributes is not False and node.attrib else []
         run = node.text or ""
         for child in node:
             tag = child.tag
             if isinstance(tag, str) and tag not in self._drop:
                 if run:
-                    found += self._run(run)
-                found.append(child)
+                    children += self._run(run)
+                children.append(child)
                 run = ""
             elif getattr(tag, "__name__", "") == "Entity":  # lxml's, where they are not resolved
                 run += child.text or ""
             run += child.tail or ""
         if run:
-            found += self._run(run)
-        return value_label(str(node.tag)), found
+            children += self._run(run)
+        return value_label(str(node.tag)), children
 
     def _attributes_of(self, node: Node) -> Iterator[Node]:
         for name, value in sorted(node.attrib.items()):  # lxml refuses to look for some names of HTML's

@@ -103,7 +103,7 @@ class PCFG(Parser):
         self._hidden = frozenset(hidden)
         symbols = dict.fromkeys(self._start) | dict.fromkeys(rule.head for rule in kept)
         symbols |= dict.fromkeys(item for rule in kept for item in rule.tail if not isinstance(item, Word))
-        symbols |= dict.fromkeys(symbol for found in lexicon.values() for symbol in found)
+        symbols |= dict.fromkeys(symbol for chances in lexicon.values() for symbol in chances)
         own = dict(labels or {})
         check_symbols(symbols, own, self._hidden)
         check_hidden(self._hidden, self._start, kept, lexicon)
@@ -144,10 +144,12 @@ class PCFG(Parser):
         >>> grammar.lexical("she")
         [('NP', -1.2039728043259361)]
         """
-        given = [checked_rule(rule, normalize) for rule in rules]
-        heads = {rule.head for rule in given}
-        made = [Rule(head, tuple(item if item in heads else Word(item) for item in tail), p) for head, tail, p in given]
-        for head in sorted(heads - {rule.head for rule in made if rule.tail != (rule.head,)}):
+        checked = [checked_rule(rule, normalize) for rule in rules]
+        heads = {rule.head for rule in checked}
+        typed = [
+            Rule(head, tuple(item if item in heads else Word(item) for item in tail), p) for head, tail, p in checked
+        ]
+        for head in sorted(heads - {rule.head for rule in typed if rule.tail != (rule.head,)}):
             warnings.warn(
                 f"the symbol {head!r} is over itself only and has no trees; for the word of that spelling, write "
                 f"Word({head!r})",
@@ -156,11 +158,11 @@ class PCFG(Parser):
             )
         chosen = checked_start(start, normalize)
         if normalize:
-            total = sums(made)
-            made = [Rule(head, tail, p / total[head]) for head, tail, p in made]
+            total = sums(typed)
+            typed = [Rule(head, tail, p / total[head]) for head, tail, p in typed]
             chosen = {symbol: p / math.fsum(chosen.values()) for symbol, p in chosen.items()}
-        grammar = cls(made, chosen)
-        warn_of_sums(made, chosen)
+        grammar = cls(typed, chosen)
+        warn_of_sums(typed, chosen)
         return grammar
 
     @classmethod
