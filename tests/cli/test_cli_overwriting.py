@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from conftest import fail, run
 from treelet.cli.main import app
-from treelet.cli.overwriting import READ, WRITTEN, Read, Written, marks
+from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, marks
 from treelet.cli.wording import shown_name
 from treelet.gram import stored
 
@@ -65,9 +65,9 @@ def files_of(command: Any, kind: type) -> list[str]:
 def pairs() -> Iterator[tuple[str, str, str]]:
     """Commands, and two of their files of which the second is written."""
     for name, command in COMMANDS.items():
-        written, found = files_of(command, Written), marks(command.callback)
+        written, found = files_of(command, OutputFile), marks(command.callback)
         for second in written:
-            for first in (*files_of(command, Read), *written):
+            for first in (*files_of(command, InputFile), *written):
                 if first != second and getattr(found[first], "replaced_by", None) != second:
                     yield name, first, second
 

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import run_python
+from treelet.draw import dependency_svg, draw, forest_svg, latex, tree_svg
+from treelet.draw.layout import Graph, Layout
+from treelet.draw.tex import SPECIAL
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.explain import dependency_svg, draw, forest_svg, latex, marked_svg, tree_svg
-from treelet.explain.layout import Graph, Layout
-from treelet.explain.tex import SPECIAL
 from treelet.parsing import PCFG
+from treelet.report import marked_svg
 from treelet.testing.strategies import trees
 
 NAME = "{http://www.w3.org/2000/svg}"
@@ -265,7 +266,7 @@ def test_without_matplotlib(tmp_path: Path) -> None:
         "import sys\n"
         "sys.modules['matplotlib'] = None\n"
         "from treelet import TreeletError\n"
-        "from treelet.explain import draw\n"
+        "from treelet.draw import draw\n"
         "try:\n"
         f"    draw('(S a)').save({str(tmp_path / 't.png')!r})\n"
         "except TreeletError as error:\n"

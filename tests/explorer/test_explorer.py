@@ -23,7 +23,7 @@ import treelet as tl
 from conftest import binary, fail
 from treelet.cli.explore import desk_of, embedded
 from treelet.cli.reading import Reading
-from treelet.explain.web.pictures import picture
+from treelet.draw.web.pictures import picture
 from treelet.parsing.chart import relative_logp
 from treelet.testing import strategies
 
@@ -34,10 +34,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # which client it would rather have
     from starlette.testclient import TestClient
 
-from treelet.explain.explorer import Desk, Parsing, application, limits, serving
-from treelet.explain.explorer.answers import ANSWERS
-from treelet.explain.explorer.desk import Judge
-from treelet.explain.explorer.questions import Question, QuestionError
+from treelet.explorer import Desk, Parsing, application, limits, serving
+from treelet.explorer.handlers import ANSWERS
+from treelet.explorer.requests import Question, QuestionError
+from treelet.explorer.workspace import Judge
 
 HOSTILE = "<script>window.hurt=1</script>"
 A = "(S (NP (PRP She)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN telescope)))))"
@@ -216,7 +216,7 @@ def test_sentences_that_cannot_be_parsed(desk: Desk) -> None:
     assert answer("sentence", sentence="a b")["ranker"] is None
     large = Desk(Parsing("large", lambda: tl.PCFG.from_treebank(tl.datasets.flights(300), parent="tags")))
     rules = len(large.parsing.grammar().rules)
-    from treelet.explain.explorer import parses
+    from treelet.explorer import parses
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parses, "STEPS", 10**3 / 6 * rules + 1)

@@ -24,11 +24,11 @@ from treelet.cli.reading import Reading
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
-from treelet.explain.explorer import Desk, Parsing, lighting, serving
-from treelet.explain.explorer.answers import ANSWERS
-from treelet.explain.explorer.connections import Connection
-from treelet.explain.explorer.desk import Judge
-from treelet.explain.explorer.questions import Question, QuestionError
+from treelet.explorer import Desk, Parsing, highlights, serving
+from treelet.explorer.connections import Connection
+from treelet.explorer.handlers import ANSWERS
+from treelet.explorer.requests import Question, QuestionError
+from treelet.explorer.workspace import Judge
 
 TREES = ["(S (A a) (B b))", "(S (A a) (B c))", "(S (B b) (A a))", "(T (A a) (B c))", "(T (B b) (B b))", "(T (A c))"]
 LABELS = ["s", "s", "s", "t", "t", "u"]
@@ -322,7 +322,7 @@ DAWDLING: dict[str, tuple[str, str]] = {  # what is sent at once, and then again
 
 @pytest.mark.parametrize("kind", DAWDLING)
 def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from treelet.explain.explorer import limits
+    from treelet.explorer import limits
 
     monkeypatch.setattr(Connection, "seconds", 0.3)
     monkeypatch.setattr(Connection, "places", 20)
@@ -390,7 +390,7 @@ def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.
 def test_it_serves_until_ctrl_c() -> None:
     """Which ends long work, too. What was sent is not told on the terminal: a page elsewhere could fill it."""
     code = (
-        "import sys, treelet as tl; from treelet.cli.main import main; from treelet.explain.explorer.answers import ANSWERS\n"
+        "import sys, treelet as tl; from treelet.cli.main import main; from treelet.explorer.handlers import ANSWERS\n"
         "ANSWERS['long'] = lambda desk, question: tl.PartialTree()([tl.Tree('A', [tl.Tree('B', [tl.Tree('x')])] * 30_000)]).tolist()\n"
         "sys.argv = ['treelet', 'explore', '--no-browser', '--port', '0']; main()"
     )
@@ -453,8 +453,8 @@ def test_a_grammar_that_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_large_questions_are_not_remembered() -> None:
     """Where fragments are is kept while a slider moves; a thousand long words would stay for good."""
-    desk, kept = Desk(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), lighting._covered.cache_info
-    lighting._covered.cache_clear()
+    desk, kept = Desk(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), highlights._covered.cache_info
+    highlights._covered.cache_clear()
     for word, size in (("x" * 100_000, 0), ("x", 1)):
         found = ANSWERS["compare"](desk, Question({"a": f"(S {word})", "b": f"(S {word})", "kernel": "st"}))
         assert found["fragments"][0]["places"] == [[0, 1], [0, 1]]

@@ -36,7 +36,7 @@ def test_options_after_a_name(format: str, text: str, expected: list[str]) -> No
         ("xml:each=a,,", "xml:option=value"),
         ("xml:eech=a", "does not know this option: 'eech'"),
         ("brackets:drop_empty=perhaps", "'drop_empty' parameter must be True or False"),
-        ("nothing:each=a", "'format' parameter must be one of"),
+        ("nothing:each=a", "'format' parameter must be "),
     ],
 )
 def test_options_that_are_none(format: str, message: str) -> None:

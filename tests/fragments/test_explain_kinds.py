@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from definitions.fragments import as_tree
 from treelet.cuts import feature_sequences
-from treelet.explain.pieces import Feature, Run, Spaced, Window, Word
+from treelet.kernels.fragments.sequences import Feature, Run, Spaced, Window, Word
 from treelet.learn.model import CompressedModel
 from treelet.structures.forest import ForestNode
 from treelet.testing import reference

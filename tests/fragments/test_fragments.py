@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import treelet as tl
 from definitions.fragments import as_tree
 from treelet.datasets import flights
-from treelet.explain import growing, shared_fragments
-from treelet.explain.sides import Found, Grown
+from treelet.fragments import shared_fragments
+from treelet.kernels.fragments import search
+from treelet.kernels.fragments.weighting import Found, Grown
 from treelet.testing import reference
 from treelet.testing.strategies import trees
 
@@ -151,7 +152,7 @@ def test_a_missing_tree_shares_nothing() -> None:
 
 @each_case
 def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "MAX_STEPS", 30_000)
+    monkeypatch.setattr(search, "MAX_STEPS", 30_000)
     deep = tl.Tree("w")
     for _ in range(3_000):
         deep = tl.Tree("A", [deep])
@@ -165,7 +166,7 @@ def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     huge = Found([Grown(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
-    monkeypatch.setattr(import_module("treelet.explain.fragments"), "fragments", lambda *given: huge)
+    monkeypatch.setattr(import_module("treelet.fragments.shared"), "fragments", lambda *given: huge)
     with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
         shared_fragments("(S (A a) (A a))", "(S (A a) (A a))", tl.SubsetTree(lam=1))
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from treelet.explain import places, shared_fragments
+from treelet.fragments import places, shared_fragments
 from treelet.testing.strategies import trees
 
 Occurrence = tuple[tl.Tree, tuple[int, ...]]

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 import treelet as tl
 from conftest import ROOT, binary, run_python
 from treelet.datasets import flights
-from treelet.explain import shared_fragments
-from treelet.explain.excerpts import excerpt
-from treelet.explain.formula import written
+from treelet.draw.excerpts import excerpt
+from treelet.fragments import shared_fragments
+from treelet.report.formula import written
 from treelet.structures import DependencyBank, SequenceBank, Table, TaggedBank
 from treelet.testing import cases
 from treelet.testing.strategies import trees

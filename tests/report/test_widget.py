@@ -11,8 +11,8 @@ from hypothesis import given
 
 import treelet as tl
 from conftest import run_python
-from treelet.explain import web
-from treelet.explain.web.pictures import explained, heated, picture
+from treelet.draw import web
+from treelet.draw.web.pictures import explained, heated, picture
 from treelet.structures import Table
 from treelet.testing.strategies import trees
 
@@ -89,7 +89,7 @@ def test_large_trees_are_refused_in_words() -> None:
 
 def test_the_widget() -> None:
     pytest.importorskip("anywidget")
-    from treelet.explain.widget import TreeView
+    from treelet.report.widget import TreeView
 
     view = TreeView(tl.explain(MODEL, TREES[0]), words="hang")
     seen = []
@@ -112,7 +112,7 @@ import sys
 sys.modules["anywidget"] = None
 import treelet
 try:
-    import treelet.explain.widget
+    import treelet.report.widget
 except treelet.TreeletError as error:
     print(error)
 """
@@ -131,7 +131,7 @@ def test_measures_are_those_of_the_other_pictures() -> None:
     """tree-view.js and layout.py draw alike."""
     import re
 
-    from treelet.explain import arcs, layout
+    from treelet.draw import arcs, layout
 
     there = dict(re.findall(r"\b([A-Z]+) = ([\d.]+)", web.text("layouts.js")))
     for name in ("FONT", "HEIGHT", "PAD", "GAP", "DROP", "CHANNEL", "CLOSE", "STEP", "TRUNK", "MARGIN", "LONGEST"):

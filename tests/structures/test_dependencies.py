@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from definitions.dependency_forms import dependency_tree as definition
 from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
+from treelet.draw import arcs_text, dependency_svg
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletWarning
-from treelet.explain import arcs_text, dependency_svg
 from treelet.formats import read_document
 from treelet.formats.dependency_forms import FORMS
 from treelet.structures import Dependencies, DependencyBank, Link, read_conllu

@@ -14,6 +14,7 @@ from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.strips import THREADS, DeviceColumns, Entries, Strip, owners, starts, strip, strips
 from treelet.errors import TreeletError
+from treelet.vocabulary import keyword
 
 FEW = 32  # as in the device code
 RUN, BLOCKS = 16, 4096
@@ -94,7 +95,9 @@ class PartialTreeColumns(DeviceColumns):
         similar: Any = None,
     ) -> None:
         if similar is not None:
-            raise TreeletError(f"similar words are not compared by device={device.name!r}: use device='cpu'")
+            raise TreeletError(
+                f"similar words are not compared by {keyword('device', device.name)}: use {keyword('device', 'cpu')}"
+            )
         super().__init__(device, store, weights)
         xp = self.xp
         constant = mu * lam * lam

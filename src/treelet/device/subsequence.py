@@ -13,6 +13,7 @@ from treelet.device.locality import is_sequence
 from treelet.device.numbering import Numbers, pairs
 from treelet.device.strips import THREADS, DeviceColumns, Entries, Postings, Strip, starts, strip, strips, up_to
 from treelet.errors import NotEnoughMemoryError
+from treelet.vocabulary import keyword
 
 BLOCKS, WORKING = 1 << 13, 1 << 30
 """So many at a time, and bytes of working memory: it is used again by the next. But for a single block it may be more."""
@@ -84,7 +85,8 @@ class SubsequenceColumns(DeviceColumns):
         if room < least:
             raise NotEnoughMemoryError(
                 f"subsequences of {self.length:,} features, in sequences of up to {self.longest:,}, take {least / 2**30:.3g} GiB of "
-                f"working memory on device={self.device.name!r}, which has {room / 2**30:.3g} GiB for it: use device='cpu'"
+                f"working memory on {keyword('device', self.device.name)}, which has {room / 2**30:.3g} GiB for it: "
+                f"use {keyword('device', 'cpu')}"
             )
 
     def bind(self, store: Any, weights: Any) -> SubsequenceRows:

@@ -22,6 +22,7 @@ from treelet.checks import check_integer, check_one_of, in_words, wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
 from treelet.formats.format_options import OptionText, option_values, split_options
+from treelet.vocabulary import keyword
 
 PARTS = ("labels", "vectors", "strings", "trees")
 _NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
@@ -130,7 +131,7 @@ def find_format(name: str | None, file: object = None) -> Format:
     if name is not None:
         known = FORMATS.get(name) or FORMATS.get(str(name).lower())
         if known is None:
-            error = wrong("format", f"one of {sorted(FORMATS)}", name)
+            error = wrong("format", in_words(map(repr, sorted(FORMATS))), name)
             meant = next(
                 (candidate.name for candidate in FORMATS.values() if f".{name}".lower() in candidate.suffixes), None
             )
@@ -168,7 +169,11 @@ class FormatChoice(NamedTuple):
         if self.why is None:
             return error
         other = _by_content(head, but=self.format)
-        hint = f"format={other[0].name!r} may fit, since {other[1]}" if other else f"format= names another: {_names()}"
+        hint = (
+            f"{keyword('format', other[0].name)} may fit, since {other[1]}"
+            if other
+            else f"{keyword('format')} names another: {_names()}"
+        )
         message = f"{error.message} (read as {self.format.name}, since {self.why}; {hint})"
         return FormatError(message, error.source, error.line, error.column)
 
@@ -366,7 +371,7 @@ def write_document(
         if content not in chosen.holds and content not in dropped:
             others = [name for name, other in FORMATS.items() if other.write and content in other.holds]
             raise ParameterError(
-                f"the format {chosen.name!r} has no place for {what}: choose {in_words(others)}, or leave them out (drop={content!r})"
+                f"the format {chosen.name!r} has no place for {what}: choose {in_words(others)}, or leave them out ({keyword('drop', content)})"
             )
     if not document.trees and len(document) and "vectors" not in chosen.holds:
         raise ParameterError(f"there are no trees to write, and the format {chosen.name!r} holds nothing without them")

@@ -14,6 +14,7 @@ from treelet.errors import FormatError, TreeError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.files import CHUNK, Source
 from treelet.formats.looks import end_of_tree, is_tree, opening_lines
+from treelet.vocabulary import keyword
 
 MOST_NODES = 50_000_000  # of a tree that is written or listed: shared parts may make many more
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
@@ -145,6 +146,9 @@ class Reader:
 
     def _error(self, error: _core.InputError) -> FormatError:
         line, column, message = error.args
+        message = message.replace(
+            'encoding="latin-1"', keyword("encoding", "latin-1")
+        )  # the core knows Python's words only
         return FormatError(message, self._source, line, column)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import check_boolean, wrong
+from treelet.checks import check_boolean, check_one_of
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.conllu import COLUMNS, UNKNOWN, Heads, check_tag, read_sentences, sentence_heads, warn_of_no_tags
 from treelet.formats.files import Source
@@ -52,8 +52,7 @@ FORMS = {
 
 def check_form(form: object) -> None:
     """Which of the four."""
-    if not (isinstance(form, str) and form in FORMS):
-        raise wrong("form", f"one of {list(FORMS)}", form)
+    check_one_of("form", form, FORMS)
 
 
 def form_columns(

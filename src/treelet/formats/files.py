@@ -26,6 +26,7 @@ from treelet.checks import check_one_of, wrong
 from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
 from treelet.formats.temporary import naming, own_name, remove_stale
 from treelet.printable import shortened
+from treelet.vocabulary import keyword
 
 PathLike = str | os.PathLike[str]
 BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: on Windows, bytes are else taken for text
@@ -146,7 +147,7 @@ class Source:
             wide = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
             raise self.error(
                 "these bytes are not UTF-8 text; if the file has another encoding, name it "
-                f'(encoding="{"utf-16" if wide else "latin-1"}")',
+                f"({keyword('encoding', 'utf-16' if wide else 'latin-1')})",
                 number,
                 len(line[: error.start].decode("utf-8")) + 1,
             ) from None

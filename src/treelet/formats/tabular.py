@@ -14,6 +14,7 @@ from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import Reader, bracketed, refuse_missing
 from treelet.formats.files import Source
 from treelet.formats.looks import is_tree, opening_lines
+from treelet.vocabulary import keyword
 
 SHOWN = 3  # rows that are looked at before columns are chosen, and values that an error shows of each
 LABEL_NAMES = frozenset({"label", "class", "target", "category", "y"})
@@ -145,7 +146,7 @@ class _ColumnFinder:
             return names.index(column)
         what = "occurs twice" if column in names else "is not there"
         raise ParameterError(
-            f"{self.source.name}: {name}= must be the number of a column or its name in the first line; {column!r} {what}: "
+            f"{self.source.name}: {keyword(name)} must be the number of a column or its name in the first line; {column!r} {what}: "
             f"{self._listed()}"
         )
 
@@ -157,7 +158,7 @@ class _ColumnFinder:
         if len(cells) == 2:  # label<TAB>tree, whatever is in it
             return 1
         what = "several columns have trees" if tree_columns else "no column has trees, which begin with '('"
-        raise self.source.error(f"{what}: say which with tree_column= ({self._listed()})", self.first.line)
+        raise self.source.error(f"{what}: say which with {keyword('tree_column')} ({self._listed()})", self.first.line)
 
     def _find_label(self, taken: list[int]) -> int | None:
         n = len(self.first.cells)
@@ -167,7 +168,8 @@ class _ColumnFinder:
             others = named if len(named) == 1 else others
         if len(others) > 1:
             raise self.source.error(
-                f"which column has the labels? Say it with label_column= ({self._listed()})", self.first.line
+                f"which column has the labels? Say it with {keyword('label_column')} ({self._listed()})",
+                self.first.line,
             )
         return others[0] if others else None
 

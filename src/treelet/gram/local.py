@@ -23,6 +23,7 @@ from treelet.gram.stored import Job, into_file, resumed
 from treelet.gram.tiles import Values, crew_of
 from treelet.kernels.base import Matrix, Pairwise
 from treelet.structures.bank import Bank
+from treelet.vocabulary import keyword
 from treelet.work import count_threads, progress_bar, run
 
 Out = TypeVar("Out", bound=NDArray[Any])
@@ -177,7 +178,9 @@ def gram(
             return matrix
         if resume:
             raise wrong(
-                "out", f"the name of a file, {in_words([f'*{end}' for end in SUFFIXES])}, with resume=True", out
+                "out",
+                f"the name of a file, {in_words([f'*{end}' for end in SUFFIXES])}, with {keyword('resume', True)}",
+                out,
             )
         if isinstance(crew, DeviceCrew) and (out is None or not isinstance(out, np.ndarray)):
             there: NDArray[Any] = crew.matrix(job, out)
@@ -219,7 +222,9 @@ def _extending(job: Job, extend: str | os.PathLike[str] | None) -> Iterator[Job]
         yield job
         return
     if job.Y is not None:
-        raise ParameterError("only the matrix of a collection with itself can be extended: leave Y out, or extend=")
+        raise ParameterError(
+            f"only the matrix of a collection with itself can be extended: leave Y out, or {keyword('extend')}"
+        )
     old = Old(extend, job.kernel, job.X, job.dtype)
     try:
         yield replace(job, old=old)

@@ -28,6 +28,7 @@ from treelet.gram.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_o
 from treelet.gram.plan import Block, Plan, Tile, mirrored
 from treelet.gram.tiles import AnyCrew, Place, Values, compute, plan_matrix
 from treelet.kernels.base import Pairwise
+from treelet.vocabulary import keyword
 from treelet.work import Advance, progress_bar, run
 
 MOST_THREADS = 8  # that a run may be gone on with, if it was begun with fewer
@@ -287,7 +288,7 @@ def _begun(
     _check(identity, manifest, file, _over(part))
     if job.memory < manifest.memory:
         raise FileError(
-            f"{file}: was begun in tiles that take memory={manifest.memory}, more than {job.memory}: give that, or {_over(part)}"
+            f"{file}: was begun in tiles that take {keyword('memory', manifest.memory)}, more than {job.memory}: give that, or {_over(part)}"
         )
     try:
         matrix = kind(part, writing=True)

@@ -17,6 +17,7 @@ from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector, overf
 from treelet.kernels.parts import Ids, KeyedParts, StoreNodes, pairs_by_row, pairs_within
 from treelet.memory import SMALL, check_memory
 from treelet.structures.bank import Bank
+from treelet.vocabulary import keyword
 from treelet.work import in_parts, sharers
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ class StoreEvaluator(Evaluator):
         kernel = self.algorithm
         if self.logs:
             raise KernelOverflowError(
-                f"values of {kernel!r} do not fit a float64 here, and device={device.name!r} has no other numbers: use device='cpu'"
+                f"values of {kernel!r} do not fit a float64 here, and {keyword('device', device.name)} has no other numbers: "
+                f"use {keyword('device', 'cpu')}"
             )
         if not kernel.can_be_on_device():
             return super().on(device)

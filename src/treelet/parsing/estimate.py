@@ -11,6 +11,7 @@ from treelet.errors import TreeError
 from treelet.formats.grammars import Rule, Tail, Word, is_lexical
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
+from treelet.vocabulary import current
 
 Counts = dict[str, dict[Tail, float]]
 Context = tuple[str, ...] | None  # the siblings that are remembered; None before the first child
@@ -53,7 +54,12 @@ def estimate(
 
 def _check(markov: object, parent: object, unknown: object, min_count: object) -> None:
     for name, value, good, needed in (
-        ("markov", markov, markov is None or (type(markov) is int and markov >= 0), "None or an integer from 0"),
+        (
+            "markov",
+            markov,
+            markov is None or (type(markov) is int and markov >= 0),
+            f"{current().none_or}an integer from 0",
+        ),
         ("parent", parent, parent in (True, False, "tags"), 'True, False or "tags"'),
         ("unknown", unknown, unknown is None or unknown == "signature", '"signature" or None'),
         ("min_count", min_count, type(min_count) is int and min_count >= 1, "an integer from 1"),
