@@ -312,7 +312,11 @@ def hash_seeds(batch: Batch) -> None:
     each = 5
     for hash_seed in SEEDS:
         command = [sys.executable, __file__, str(batch.seed), str(batch.number * each), str(each)]
-        environment = os.environ | {"PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": "1"}
+        environment = os.environ | {
+            "PYTHONHASHSEED": hash_seed,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
         run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         if run.returncode:
             raise AssertionError(run.stderr[-3000:])

@@ -16,7 +16,7 @@ import numpy as np
 
 import treelet
 from treelet.errors import FileError
-from treelet.formats.checksums import checksum
+from treelet.formats.json_files import checksum
 from treelet.gram.plan import Plan
 from treelet.gram.stored.fingerprint import fingerprint
 from treelet.kernels.pairwise import Pairwise
