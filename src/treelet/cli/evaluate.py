@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import examples, files, learning
+from treelet.cli import examples, learning
 from treelet.cli.options import DeviceMemoryOption, DeviceOption, JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names, scored
@@ -58,13 +58,14 @@ def command(
     """
     if picture is not None:
         _check_picture(picture)
+    from treelet.formats.files import whole_file
     from treelet.gram.on_device import crew_on
     from treelet.learn.persist import load_predictor
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
     crew_on(device, device_memory)  # complains before anything is read
     begin = time.perf_counter()
-    with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
+    with whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
         predictor = load_predictor(model, progress=progress, **means)
         if temporary is not None and predictor.task != "classify":
             raise ParameterError(f"{model}: --picture draws a classifier's confusions; this model has no classes")

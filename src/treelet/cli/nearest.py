@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli.compare import read_argument
-from treelet.cli.completing import among
 from treelet.cli.options import (
     KERNELS,
     DeviceMemoryOption,
@@ -22,6 +21,7 @@ from treelet.cli.options import (
     MaxDepthOption,
     MuOption,
     ProgressOption,
+    among,
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ

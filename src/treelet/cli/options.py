@@ -1,19 +1,28 @@
-"""Options that several commands have, and the kernel that they describe."""
+"""Options that several commands share, their completion in a shell, and the kernel that they describe."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.completing import among
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
+
+
+def among(*choices: str) -> Callable[[str], list[str]]:
+    """Complete one of some words: ``treelet gram trees.mrg --kernel <TAB>``. File names are completed by the shell."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
+
 
 KERNELS = {
     "st": ("Subtree", ("lam",)),

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treelet.cli import files
-from treelet.cli.completing import among
-from treelet.cli.options import JobsOption, ProgressOption, one_of
+from treelet.cli.options import JobsOption, ProgressOption, among, one_of
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError, TreeError
@@ -149,12 +147,12 @@ def command(
     if parsing and not text and sentences in (None, "-") and "-" in (grammar, treebank):
         raise ParameterError("only one of the sentences and the grammar can be the standard input")
 
-    from treelet.formats.files import open_target
+    from treelet.formats.files import open_target, whole_file
 
     threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
     with ExitStack() as stack:
         stream = stack.enter_context(open_target(output)) if parsing else sys.stdout
-        drawing = stack.enter_context(files.whole_file(Path(picture))) if picture is not None else None
+        drawing = stack.enter_context(whole_file(Path(picture))) if picture is not None else None
         if grammar is not None:
             chosen = load_grammar(grammar)
         else:

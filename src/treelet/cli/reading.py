@@ -15,14 +15,21 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from treelet.cli.completing import formats
 from treelet.errors import ParameterError, TreeletWarning
+
+
+def _formats(incomplete: str) -> list[str]:
+    """Complete the name of a format, including formats that other packages have registered."""
+    from treelet.formats.base import FORMATS
+
+    return [name for name in sorted(FORMATS) if name.startswith(incomplete)]
+
 
 FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        autocompletion=formats,
+        autocompletion=_formats,
         metavar="FORMAT",
         help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like.",
     ),

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import files
-from treelet.cli.completing import among
-from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, items, numbers, one_of
+from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, among, items, numbers, one_of
 from treelet.cli.overwriting import READ, WRITTEN, OutputFile
 from treelet.cli.parse import PARENTS
 from treelet.cli.reading import Reading, reads
@@ -119,13 +117,14 @@ def command(
     ]
     wanted = None if sizes is None else numbers("--sizes", sizes, repeated=True)
 
+    from treelet.formats.files import whole_file
     from treelet.tasks import rerank_job, rerank_report
     from treelet.work import tell
 
     settings = rerank_job.grid(lams, depths, logps)
     say = tell if progress else rerank_job.quiet
     with ExitStack() as stack:
-        model = stack.enter_context(files.whole_file(Path(save))) if save is not None else None
+        model = stack.enter_context(whole_file(Path(save))) if save is not None else None
         folder = None if output is None else stack.enter_context(_folder(output))
         options: dict[str, Any] = {"max_words": max_words, "random_state": random_state, "say": say}
         if nbest is not None:
