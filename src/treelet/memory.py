@@ -13,6 +13,8 @@ from treelet.errors import NotEnoughMemoryError
 
 SMALL = 1 << 28
 """Bytes that are taken without a question."""
+THREAD = 16 << 20
+"""Bytes that a thread takes before it does anything."""
 _GROUP = Path("/sys/fs/cgroup")
 
 

@@ -125,8 +125,8 @@ def _explained(
 ) -> list[dict[str, Any]]:
     """Each example with what the model says, and why."""
     from treelet.fragments import explain
+    from treelet.progress import progress_bar
     from treelet.report.model_report import words_of
-    from treelet.work import progress_bar
 
     output = _class(predictor, class_name)
     data = predictor.model_.kernel.coerce(examples.for_model(predictor, found))

@@ -13,7 +13,7 @@ import numpy as np
 
 from treelet.cli.learning import METRICS, Metric
 from treelet.errors import ParameterError
-from treelet.work import progress_bar
+from treelet.progress import progress_bar
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel

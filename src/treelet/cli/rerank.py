@@ -118,8 +118,8 @@ def command(
     wanted = None if sizes is None else numbers("--sizes", sizes, repeated=True)
 
     from treelet.formats.files import whole_file
+    from treelet.progress import tell
     from treelet.tasks import rerank_job, rerank_report
-    from treelet.work import tell
 
     settings = rerank_job.grid(lams, depths, logps)
     say = tell if progress else rerank_job.quiet

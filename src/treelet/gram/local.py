@@ -22,9 +22,10 @@ from treelet.gram.plan import DEFAULT_MEMORY, mirrored, parse_memory
 from treelet.gram.stored import Job, into_file, resumed
 from treelet.gram.tiles import Values, crew_of
 from treelet.kernels.base import Matrix, Pairwise
+from treelet.progress import progress_bar
 from treelet.structures.bank import Bank
 from treelet.vocabulary import keyword
-from treelet.work import count_threads, progress_bar, run
+from treelet.work import count_threads, run
 
 Out = TypeVar("Out", bound=NDArray[Any])
 

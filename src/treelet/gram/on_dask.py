@@ -25,7 +25,7 @@ from treelet.gram.shipped import Shipped, let_go
 from treelet.gram.side_by_side import Desk, place, serve
 from treelet.gram.tiles import Place, Values, fill_tile, plan_matrix
 from treelet.kernels.base import Pairwise
-from treelet.work import Advance, progress_bar
+from treelet.progress import Advance, progress_bar
 
 AHEAD = 3
 """Tiles under way for each thread of the workers: one that is computed, one that waits, one whose result does."""

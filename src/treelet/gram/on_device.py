@@ -16,8 +16,8 @@ from treelet.gram.places import layout_problem
 from treelet.gram.plan import Block, Plan, Tile, parse_memory
 from treelet.gram.tiles import Place, bound, fill_tile, plan_matrix
 from treelet.kernels.base import CopiedEvaluator, Evaluator, Pairwise
+from treelet.progress import Advance, progress_bar
 from treelet.vocabulary import keyword
-from treelet.work import Advance, progress_bar
 
 if TYPE_CHECKING:
     from treelet.gram.stored import Job

@@ -14,7 +14,8 @@ from treelet.gram.plan import DEFAULT_MEMORY, Plan, Tile, parse_memory
 from treelet.gram.reduce import FLOAT, check_pairwise
 from treelet.gram.tiles import compute, plan_matrix
 from treelet.kernels.base import Matrix, Pairwise, Vector
-from treelet.work import count_threads, one_blas_thread, progress_bar
+from treelet.progress import progress_bar
+from treelet.work import count_threads, one_blas_thread
 
 PLANNED = 8  # tiles at once, however many threads there are: the sums then are the same to the bit
 ROWS = 256  # of a tile: fewer, and making numbers of the groups takes longer than multiplying

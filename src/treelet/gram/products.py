@@ -16,7 +16,8 @@ from treelet.gram.reduce import FLOAT, check_pairwise, pieces
 from treelet.gram.stored import Job
 from treelet.gram.tiles import compute, plan_matrix
 from treelet.kernels.base import Matrix, Pairwise
-from treelet.work import count_threads, progress_bar
+from treelet.progress import progress_bar
+from treelet.work import count_threads
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator

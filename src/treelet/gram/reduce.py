@@ -14,7 +14,8 @@ from treelet.errors import InputTypeError
 from treelet.gram.plan import DEFAULT_MEMORY, Span, Tile, parse_memory
 from treelet.gram.tiles import AnyCrew, compute, crew_of, plan_matrix
 from treelet.kernels.base import Matrix, Needs, Pairwise
-from treelet.work import count_threads, progress_bar
+from treelet.progress import progress_bar
+from treelet.work import count_threads
 
 FLOAT = np.dtype(np.float64)
 Take = Callable[[slice, slice, Matrix], object]

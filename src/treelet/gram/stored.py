@@ -28,8 +28,9 @@ from treelet.gram.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_o
 from treelet.gram.plan import Block, Plan, Tile, mirrored
 from treelet.gram.tiles import AnyCrew, Place, Values, compute, plan_matrix
 from treelet.kernels.base import Pairwise
+from treelet.progress import Advance, progress_bar
 from treelet.vocabulary import keyword
-from treelet.work import Advance, progress_bar, run
+from treelet.work import run
 
 MOST_THREADS = 8  # that a run may be gone on with, if it was begun with fewer
 

@@ -13,7 +13,8 @@ from treelet.errors import ParameterError, TreeletError
 from treelet.gram.plan import Block, Plan, Tile, planned
 from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
-from treelet.work import Advance, run, sharing
+from treelet.progress import Advance
+from treelet.work import run, sharing
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device

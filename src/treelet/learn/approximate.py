@@ -20,9 +20,10 @@ from treelet.learn.encoding import register
 from treelet.learn.landmarks import SAMPLINGS, Values, inverse_root, landmarks
 from treelet.learn.state import are_floats, whole_numbers
 from treelet.learn.summands import kept
+from treelet.progress import progress_bar
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
-from treelet.work import generator, progress_bar
+from treelet.work import generator
 
 BLOCK = 1 << 22  # kernel values that are held at once
 POOL = 1 << 27  # numbers of a factor over the examples among which landmarks are chosen

@@ -24,8 +24,9 @@ from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
 from treelet.learn.summands import Part, Path, Place, Roots, linear_parts
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
+from treelet.progress import Advance, progress_bar
 from treelet.vocabulary import current
-from treelet.work import Advance, count_threads, progress_bar, run
+from treelet.work import count_threads, run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device

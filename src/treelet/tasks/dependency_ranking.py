@@ -20,8 +20,9 @@ from treelet.learn.selection import Trial, select
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
+from treelet.progress import progress_bar
 from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
-from treelet.work import generator, progress_bar
+from treelet.work import generator
 
 ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
 """Strengths of regularisation to choose from; all of them cost one decomposition."""

@@ -20,9 +20,10 @@ from treelet.learn import RankRLS, RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
 from treelet.parsing import PCFG
 from treelet.parsing.chart import relative_logp
+from treelet.progress import progress_bar
 from treelet.structures import Table, Tree, Treebank
 from treelet.vocabulary import current
-from treelet.work import generator, progress_bar
+from treelet.work import generator
 
 Rows = NDArray[np.int64]
 LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # of each bracket that ends in a word
