@@ -95,10 +95,10 @@ def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning], *place: Any) -> None:
+def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning], *location: Any) -> None:
     """A warning about what the user does is one line as well, without the place in the code."""
     if not issubclass(category, UserWarning):
-        otherwise(message, category, *place)
+        otherwise(message, category, *location)
         return
     print(f"{ctx.find_root().info_name}: warning: {_one_line(message)}", file=sys.stderr)
 

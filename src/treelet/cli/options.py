@@ -105,10 +105,10 @@ def one_of(option: str, value: str, choices: Sequence[str]) -> str:
 
 def items(option: str, text: str) -> list[str]:
     """Values separated by commas."""
-    found = [item.strip() for item in text.split(",")]
-    if not all(found):
+    values = [item.strip() for item in text.split(",")]
+    if not all(values):
         raise ParameterError(f"{option} must be values separated by commas, got {text!r}")
-    return found
+    return values
 
 
 def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
@@ -140,13 +140,13 @@ def kernel_from_options(
     """
     name = one_of("--kernel", name, tuple(KERNELS))
     class_name, known = KERNELS[name]
-    given: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}
-    given = {key: value for key, value in given.items() if value is not None}
-    for key in given:
+    parameters: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}
+    parameters = {key: value for key, value in parameters.items() if value is not None}
+    for key in parameters:
         if key not in known:
             homes = " or ".join(kernel for kernel, (_, theirs) in KERNELS.items() if key in theirs)
             raise ParameterError(f"{OPTION_NAMES[key]} is for the kernel {homes}, not for {name}")
     from treelet import kernels
 
-    kernel: Kernel = getattr(kernels, class_name)(**given)
+    kernel: Kernel = getattr(kernels, class_name)(**parameters)
     return kernel.normalized() if normalize else kernel
