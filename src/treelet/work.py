@@ -54,7 +54,7 @@ def seed_of(random_state: Any) -> int:
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**63:
         return int(random_state)
-    raise wrong("random_state", "an int of at least 0, a RandomState, a Generator or None", random_state)
+    raise wrong("random_state", current().random_state, random_state)
 
 
 def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]) -> None:

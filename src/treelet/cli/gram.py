@@ -41,7 +41,7 @@ BINARY = (".npy", ".zarr")
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input."), READ],
     *,
-    output: Annotated[
+    out: Annotated[
         str,
         typer.Option(
             "--output", "-o", metavar="OUT", help="Name ending in .npy, .zarr, .tsv, .csv or .txt; - prints text."
@@ -76,7 +76,7 @@ def command(
             metavar="FILE3",
             help="The matrix of the first trees: only the others' rows are computed. OUT may be the same file, and is replaced at the end.",
         ),
-        InputFile(replaced_by="output"),
+        InputFile(replaced_by="out"),
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
@@ -90,13 +90,13 @@ def command(
     Example: treelet gram trees.mrg -o K.npy --kernel sst --lam 0.4 --normalize --jobs 2
     """
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves, normalize=normalize)
-    _check_output(output)
-    if json and output == "-":
+    _check_output(out)
+    if json and out == "-":
         raise ParameterError("--json and -o - both want the standard output: name a file for one of them")
     if file == columns == "-":
         raise ParameterError("only one of FILE and --columns can be the standard input")
 
-    if (resume or extend) and not _is_binary(output):
+    if (resume or extend) and not _is_binary(out):
         raise ParameterError("--resume and --extend are for matrices in .npy or .zarr files")
 
     from treelet.formats.files import whole_file
@@ -108,8 +108,8 @@ def command(
 
     crew_on(device, device_memory)  # complains before anything is read
     begin = time.perf_counter()
-    text = output != "-" and not _is_binary(output)
-    with whole_file(Path(output)) if text else nullcontext() as temporary:
+    text = out != "-" and not _is_binary(out)
+    with whole_file(Path(out)) if text else nullcontext() as temporary:
         rows = read_trees(file, **reading.arguments(column=column))
         others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
         for name, bank in ((file, rows), (columns, others)):
@@ -118,11 +118,11 @@ def command(
         read = time.perf_counter()
         options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "dtype": dtype, "progress": progress}
         options |= {"device": device, "device_memory": device_memory}
-        if _is_binary(output):
+        if _is_binary(out):
             with suppress(NotOpenedError):  # which nobody asks for here
-                gram(chosen, rows, others, out=output, resume=resume, extend=extend, **options)
+                gram(chosen, rows, others, out=out, resume=resume, extend=extend, **options)
         else:
-            _write_text(host_gram(chosen, rows, others, **options), output, temporary)
+            _write_text(host_gram(chosen, rows, others, **options), out, temporary)
     end = time.perf_counter()
 
     shape = len(rows), len(rows if others is None else others)
@@ -130,14 +130,14 @@ def command(
         summary = {
             "kernel": repr(chosen),
             "shape": shape,
-            "output": output,
+            "output": out,
             "rows": rows.stats(),
             "columns": None if others is None else others.stats(),
             "seconds": {"read": read - begin, "matrix": end - read},
         }
         print(json_format.dumps(summary))
         return
-    where = "the standard output" if output == "-" else output
+    where = "the standard output" if out == "-" else out
     lines = [f"rows: {rows.stats()}"] + ([] if others is None else [f"columns: {others.stats()}"])
     lines.append(f"{shape[0]} x {shape[1]} values of {chosen!r} in {end - read:.2f} s (reading: {read - begin:.2f} s)")
     lines.append(f"matrix: {where}")
