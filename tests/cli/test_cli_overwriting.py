@@ -53,7 +53,7 @@ def test_every_text_is_a_file_or_known_to_be_none() -> None:
     found = marks(COMMANDS["gram"].callback)
     assert {name: mark for name, mark in found.items() if name != "extend"} == {
         "file": READ,
-        "output": WRITTEN,
+        "out": WRITTEN,
         "columns": READ,
     }
 

@@ -70,9 +70,9 @@ def command(
         raise ParameterError("give --grammar or --treebank, not both")
     if data is not None and model is None:
         raise ParameterError("--data are the training trees of a model: name it first")
-    given = reading.given() + ["--encoding"] * (reading.encoding != UTF8)
-    if given and data is None and treebank is None:
-        raise ParameterError(f"{given[0]} is for --data and --treebank, and neither is there")
+    reading_options = reading.used_options() + ["--encoding"] * (reading.encoding != UTF8)
+    if reading_options and data is None and treebank is None:
+        raise ParameterError(f"{reading_options[0]} is for --data and --treebank, and neither is there")
     try:
         from treelet.explorer import serve
     except ImportError as error:
@@ -90,10 +90,10 @@ def desk_of(model: str | None, data: str | None, grammar: str | None, treebank: 
     judge = None if model is None else _judge(model)
     trees = labels = None
     if data is not None and judge is not None:
-        found = examples.read(data, reading)
-        taken: Any = examples.for_model(judge.model, found)
-        trees = taken if judge.column is None else taken[judge.column]
-        labels = None if found.labels is None else list(map(str, found.labels))
+        contents = examples.read(data, reading)
+        columns: Any = examples.for_model(judge.model, contents)
+        trees = columns if judge.column is None else columns[judge.column]
+        labels = None if contents.labels is None else list(map(str, contents.labels))
     return Desk(_parsing(grammar, treebank, reading), judge, trees, labels)
 
 
@@ -109,15 +109,15 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
 
     if grammar is None and treebank is None:
         return embedded()
-    made: PCFG
+    loaded: PCFG
     if grammar is not None:
-        made = load_grammar(grammar)
+        loaded = load_grammar(grammar)
     else:
         from treelet.parsing import PCFG
         from treelet.structures import read_trees
 
-        made = PCFG.from_treebank(read_trees(str(treebank), **reading.arguments()))
-    return Parsing(Path(str(grammar or treebank)).name, lambda: made)
+        loaded = PCFG.from_treebank(read_trees(str(treebank), **reading.arguments()))
+    return Parsing(Path(str(grammar or treebank)).name, lambda: loaded)
 
 
 def embedded() -> Parsing:

@@ -63,9 +63,9 @@ def command(
             raise ParameterError(
                 f"{model}: --{'scores' if scores else 'probability'} is for classifiers; this model says a number anyway"
             )
-        found = examples.read(file, reading, labels=False)
-        warn_if_empty(file, len(found))
-        data = examples.for_model(predictor, found)
+        contents = examples.read(file, reading, labels=False)
+        warn_if_empty(file, len(contents))
+        data = examples.for_model(predictor, contents)
         told = predicted(predictor, data, "probability" if probability else "scores" if scores else None)
         result: dict[str, Any] = {"model": model, "file": file, "examples": len(next(iter(told.values())))}
         if predictor.task == "classify":
@@ -106,7 +106,7 @@ def scored(classifier: SavedClassifier, data: Any) -> tuple[list[str], list[list
     else:
         best = values.argmax(axis=1)
     names = [str(name) for name in classifier.classes_.tolist()]
-    return [names[place] for place in best], (values + 0.0).tolist()
+    return [names[number] for number in best], (values + 0.0).tolist()
 
 
 def _write(stream: IO[str], told: dict[str, list[Any]], names: list[str]) -> None:

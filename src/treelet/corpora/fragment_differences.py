@@ -21,8 +21,8 @@ from treelet.learn.fragment_counts import FragmentCounter
 from treelet.learn.linear_output import asked
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots
+from treelet.progress import progress_bar
 from treelet.structures import Tree, Treebank
-from treelet.work import progress_bar
 
 LOOKED_AT = 2_000  # the heaviest fragments, which are then put in order
 SAME = 0.8  # of the trees with one of two fragments have both: they are one find

@@ -23,7 +23,7 @@ from treelet.learn.state import are_floats, whole_numbers
 from treelet.learn.summands import compact_examples
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
-from treelet.work import generator, progress_bar
+from treelet.work import generator
 
 BLOCK = 1 << 22  # kernel values that are held at once
 POOL = 1 << 27  # numbers of a factor over the examples among which landmarks are chosen

@@ -14,8 +14,8 @@ from treelet.learn.growing import Growing
 from treelet.learn.ranker import beats, signed_sums
 from treelet.learn.targets import Rows
 from treelet.learn.voting import group_blocks
+from treelet.progress import Advance
 from treelet.structures.table import stacked
-from treelet.work import Advance
 
 
 class History(NamedTuple):

@@ -26,9 +26,10 @@ from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
 from treelet.learn.summands import ColumnKernel, KernelTerm, Path, Roots, linear_parts
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
+from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 from treelet.vocabulary import current
-from treelet.work import Advance, progress_bar, run
+from treelet.work import run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device

@@ -23,8 +23,8 @@ from treelet.learn.state import whole_numbers
 from treelet.learn.summands import compact_examples
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 from treelet.learn.voting import VotingModel
+from treelet.progress import progress_bar
 from treelet.structures.table import stacked
-from treelet.work import progress_bar
 
 PREDICTIONS = ("averaged", "voted", "last")
 

@@ -23,8 +23,8 @@ from treelet.learn.encoding import register
 from treelet.learn.least_squares import NOT_BY_PRODUCTS, LeastSquares
 from treelet.learn.rls_path import Problem, Spectrum, features
 from treelet.learn.targets import Rows, checked_groups, checked_outputs
+from treelet.progress import progress_bar
 from treelet.resources import DEFAULT_MEMORY
-from treelet.work import progress_bar
 
 RANK = 300
 """Of the features that make conjugate gradients faster: with twice as many the iterations fall by a fifth only."""

@@ -97,7 +97,11 @@ class SupportSum(Term):
             out[begin:end] += device.to_host(values @ coefficients.T)
 
     def copied_kernels(self, device: Device | None) -> list[Any]:
-        return [] if device is None else self.kernel_term.inner.kernel.evaluator(self.examples[:8]).on(device).copied_kernels()
+        return (
+            []
+            if device is None
+            else self.kernel_term.inner.kernel.evaluator(self.examples[:8]).on(device).copied_kernels()
+        )
 
     def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
         with np.errstate(divide="ignore"):

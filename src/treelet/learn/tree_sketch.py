@@ -18,9 +18,10 @@ from treelet.kernels.wrapped import Normalized
 from treelet.learn.approximate import FeatureMap
 from treelet.learn.base import atomic_fit
 from treelet.learn.encoding import register
+from treelet.progress import progress_bar
 from treelet.resources import count_threads
 from treelet.structures.treebank import Treebank
-from treelet.work import progress_bar, run, seed_of
+from treelet.work import run, seed_of
 
 ROWS = 256  # trees that one thread takes at once
 MANY = 100  # fitted trees among which what one alone has may be left out

@@ -17,12 +17,13 @@ from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.memory import available
+from treelet.progress import progress_bar
 from treelet.resources import count_threads
 from treelet.structures.forest import Forest, check_count
 from treelet.structures.forest_bank import ForestBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
-from treelet.work import progress_bar, run
+from treelet.work import run
 
 if TYPE_CHECKING:
     from treelet.parsing.compiled import CompiledGrammar

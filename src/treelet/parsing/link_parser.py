@@ -19,7 +19,7 @@ from treelet.errors import InputTypeError
 from treelet.parsing import link_library, link_program
 from treelet.parsing.link_child import Child, ChildEnded
 from treelet.parsing.link_result import Answer, Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults, Settings
-from treelet.work import progress_bar
+from treelet.progress import progress_bar
 
 WAYS = ("auto", "library", "program")
 MOST_WORDS = 252  # Link Grammar takes 254, with the two walls

@@ -14,8 +14,9 @@ from treelet.gram.plan import Block, Plan, Tile, mirrored
 from treelet.gram.sinks import ArraySink, ProductSink, allocated, checked_out
 from treelet.gram.tiles import Job, Sink, Values
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
+from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
-from treelet.work import Advance, progress_bar, run
+from treelet.work import run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device

@@ -24,8 +24,8 @@ from treelet.gram.executors.shipment import Shipment, release
 from treelet.gram.plan import Block, Plan, Span, Tile
 from treelet.gram.tiles import Job, Sink, Values, fill_tile, plan_matrix
 from treelet.kernels.pairwise import Needs, Pairwise
+from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
-from treelet.work import Advance, progress_bar
 
 AHEAD = 3
 """Requested tiles per thread of the workers: one being computed, one waiting, one whose result is on its way."""

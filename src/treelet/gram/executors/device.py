@@ -17,9 +17,9 @@ from treelet.gram.plan import Block, Plan, Tile
 from treelet.gram.sinks import layout_problem, tile_products
 from treelet.gram.tiles import FLOAT, Job, Sink, bind, fill_tile, plan_matrix
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
+from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 from treelet.vocabulary import keyword
-from treelet.work import Advance, progress_bar
 
 
 class DeviceExecutor(Executor):

@@ -10,7 +10,8 @@ from treelet.gram.plan import Block, Plan, Tile, column_blocks
 from treelet.gram.sinks import FunctionSink
 from treelet.gram.tiles import Job, Sink, bind, fill_tile, plan_matrix
 from treelet.kernels.pairwise import Evaluator, Needs, Pairwise
-from treelet.work import Advance, run
+from treelet.progress import Advance
+from treelet.work import run
 
 
 class ThreadExecutor(Executor):

@@ -27,8 +27,9 @@ from treelet.gram.stored.journal import Journal, NoJournal
 from treelet.gram.stored.manifest import Identity, Manifest, sync_folder
 from treelet.gram.stored.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_of
 from treelet.gram.tiles import Job, Values
+from treelet.progress import progress_bar
 from treelet.vocabulary import keyword
-from treelet.work import progress_bar, run
+from treelet.work import run
 
 MOST_THREADS = 8  # with which a matrix may be resumed that was begun with fewer
 
