@@ -30,6 +30,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from unittest.mock import patch
 
 TREES = [
     "(S (NP (D the) (N dog)) (VP (V barks)))",
@@ -151,19 +152,20 @@ def explorer(model: Path) -> tuple[Any, int]:
     from treelet.cli.main import main
 
     made: list[Any] = []
-    init, run, arguments, errors = uvicorn.Config.__init__, uvicorn.Server.run, sys.argv, io.StringIO()
+    init, errors = uvicorn.Config.__init__, io.StringIO()
 
     def remember(self: Any, app: Any, *args: Any, **options: Any) -> None:
         made.append(app)
         init(self, app, *args, **options)
 
-    uvicorn.Config.__init__, uvicorn.Server.run = remember, lambda self, sockets=None: None
-    sys.argv = ["treelet", "explore", str(model), "--no-browser", "--port", "0"]
-    try:
-        with contextlib.redirect_stderr(errors), contextlib.suppress(SystemExit):
-            main()
-    finally:
-        uvicorn.Config.__init__, uvicorn.Server.run, sys.argv = init, run, arguments
+    with (
+        patch.object(uvicorn.Config, "__init__", remember),
+        patch.object(uvicorn.Server, "run"),
+        patch.object(sys, "argv", ["treelet", "explore", str(model), "--no-browser", "--port", "0"]),
+        contextlib.redirect_stderr(errors),
+        contextlib.suppress(SystemExit),
+    ):
+        main()
     address = re.search(r"http://[\w.]+:(\d+)/", errors.getvalue())
     if not made or address is None:
         raise SystemExit(f"treelet explore did not start: {errors.getvalue()}")
