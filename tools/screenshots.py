@@ -19,7 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from treelet.cli.explore import desk_of
 from treelet.cli.reading import Reading
-from treelet.explain.explorer import serving
+from treelet.explorer import serving
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 COLOURS = 128

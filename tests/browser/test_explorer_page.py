@@ -17,8 +17,8 @@ pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
 from treelet.cli.explore import embedded
-from treelet.explain.explorer import Desk, Parsing, serving
-from treelet.explain.explorer.desk import Judge
+from treelet.explorer import Desk, Parsing, serving
+from treelet.explorer.workspace import Judge
 
 HOSTILE = "<img/src=x/onerror=window.hurt=1>"
 A = "(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))"

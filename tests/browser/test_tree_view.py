@@ -13,9 +13,9 @@ import pytest
 
 import treelet as tl
 from treelet.datasets import flights
-from treelet.explain import dependency_svg, web
-from treelet.explain.layout import Graph, Layout
-from treelet.explain.web.pictures import picture
+from treelet.draw import dependency_svg, web
+from treelet.draw.layout import Graph, Layout
+from treelet.draw.web.pictures import picture
 
 HOSTILE = "<img src=x onerror=alert`1`></script><script>window.hurt=1</script>\"'&"
 SENTENCE = tl.Tree.parse("(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))")

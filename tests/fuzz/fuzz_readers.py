@@ -39,7 +39,7 @@ from fuzz_seeds import (
 )
 
 import treelet as tl
-from treelet.explain.explorer.questions import Question
+from treelet.explorer.requests import Question
 from treelet.gram.manifest import Manifest
 from treelet.kernels import Kernel
 from treelet.structures import WordVectors, read_conllu, read_instances, write_instances

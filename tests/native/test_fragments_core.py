@@ -11,8 +11,8 @@ import pytest
 
 import treelet as tl
 from treelet import _core
-from treelet.explain.growing import fragments
-from treelet.explain.sides import Side
+from treelet.kernels.fragments.search import fragments
+from treelet.kernels.fragments.weighting import Side
 from treelet.testing.cases import PLAIN, examples
 
 SEARCHED = ["sst", "sst depth 2", "sst leaves", "pt", "pt no leaves", "forest", "forest leaves", "tagging"]

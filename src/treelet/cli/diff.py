@@ -70,7 +70,7 @@ def command(
         raise ParameterError(f"--top must be at least 0, got {top}")
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves, normalize=normalize)
 
-    from treelet.explain import diff
+    from treelet.corpora import diff
     from treelet.printable import printable
     from treelet.structures import read_trees
 

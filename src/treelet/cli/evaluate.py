@@ -202,7 +202,7 @@ def draw(result: dict[str, Any], kind: str, target: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.transforms import ScaledTranslation
 
-    from treelet.explain.raster import content_of
+    from treelet.draw.raster import content_of
 
     names = [name if len(name) <= 24 else name[:23] + "…" for name in result["confusion"]["labels"]]
     counts = np.array(result["confusion"]["matrix"])

@@ -22,8 +22,8 @@ from treelet.errors import ParameterError
 from treelet.printable import printable
 
 if TYPE_CHECKING:
-    from treelet.explain.report import Report
     from treelet.learn.deciding import SavedPredictor
+    from treelet.report.model_report import Report
 
 WIDTH = 100  # letters of a tree's words that are shown
 
@@ -124,8 +124,8 @@ def _explained(
     predictor: SavedPredictor, found: examples.Examples, class_name: str | None, top: int, progress: bool
 ) -> list[dict[str, Any]]:
     """Each example with what the model says, and why."""
-    from treelet.explain import explain
-    from treelet.explain.report import words_of
+    from treelet.fragments import explain
+    from treelet.report.model_report import words_of
     from treelet.work import progress_bar
 
     output = _class(predictor, class_name)
@@ -189,9 +189,9 @@ def _report(
     errors: int,
     progress: bool,
 ) -> tuple[Report, str]:
-    from treelet.explain.report import report
-    from treelet.explain.report_page import report_page
     from treelet.learn.persist import card
+    from treelet.report.model_report import report
+    from treelet.report.report_page import report_page
 
     found = _read(file, reading, labels=True)
     data = examples.for_model(predictor, found)

@@ -17,7 +17,7 @@ from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError, TreeletError
 
 if TYPE_CHECKING:
-    from treelet.explain.explorer.desk import Desk, Judge, Parsing
+    from treelet.explorer.workspace import Desk, Judge, Parsing
     from treelet.parsing import PCFG
 
 LEARNT = 400  # generated sentences that the embedded ranker learns from: under a second
@@ -74,7 +74,7 @@ def command(
     if given and data is None and treebank is None:
         raise ParameterError(f"{given[0]} is for --data and --treebank, and neither is there")
     try:
-        from treelet.explain.explorer import serve
+        from treelet.explorer import serve
     except ImportError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
@@ -85,7 +85,7 @@ def command(
 
 def desk_of(model: str | None, data: str | None, grammar: str | None, treebank: str | None, reading: Reading) -> Desk:
     """What is explored. What is named is read now, so that errors are told now; what is embedded is made when it is needed."""
-    from treelet.explain.explorer.desk import Desk
+    from treelet.explorer.workspace import Desk
 
     judge = None if model is None else _judge(model)
     trees = labels = None
@@ -98,14 +98,14 @@ def desk_of(model: str | None, data: str | None, grammar: str | None, treebank: 
 
 
 def _judge(file: str) -> Judge:
-    from treelet.explain.explorer.desk import Judge
+    from treelet.explorer.workspace import Judge
     from treelet.learn import load
 
     return Judge(load(file), Path(file).name)
 
 
 def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Parsing:
-    from treelet.explain.explorer.desk import Parsing
+    from treelet.explorer.workspace import Parsing
 
     if grammar is None and treebank is None:
         return embedded()
@@ -122,7 +122,7 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
 
 def embedded() -> Parsing:
     """The grammar of generated sentences, and a perceptron that has learnt to choose among its parses."""
-    from treelet.explain.explorer.desk import Judge, Later, Parsing
+    from treelet.explorer.workspace import Judge, Later, Parsing
 
     def learnt() -> PCFG:
         from treelet.datasets import flights_split

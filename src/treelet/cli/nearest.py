@@ -159,7 +159,7 @@ def _found(
     kernel: Kernel, queries: Treebank, trees: Treebank, near: list[list[tuple[float, int]]], top: int
 ) -> list[dict[str, Any]]:
     """Each query with its neighbours, ready for JSON."""
-    from treelet.explain import shared_fragments
+    from treelet.fragments import shared_fragments
 
     found = []
     for number, query in enumerate(queries):

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from treelet.printable import printable
 
 COLOURS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
-"""What treelet's own colours are: see `treelet.explain.compare`."""
+"""What treelet's own colours are: see `treelet.report.gold_comparison`."""
 
 
 class _Stream:

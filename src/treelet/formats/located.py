@@ -53,7 +53,7 @@ class Located:
             stack.extend(reversed(node.children))
 
     def find(self, fragment: Any, *, gaps: bool = False) -> list[Located]:
-        """The nodes at which a fragment begins, as `treelet.explain.shared_fragments` gives them.
+        """The nodes at which a fragment begins, as `treelet.shared_fragments` gives them.
 
         Parameters
         ----------

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from html import escape
 
-from treelet.explain.compare import marked, marked_svg
-from treelet.explain.drawing import Drawing
-from treelet.explain.page import page, paragraphs, table
+from treelet.draw.drawing import Drawing
+from treelet.report.gold_comparison import marked, marked_svg
+from treelet.report.page import page, paragraphs, table
 from treelet.tasks.rerank_job import Mended, Outcome, Scores
 
 WIDTH = 100

@@ -1,0 +1,285 @@
+"""What tree-view.js draws, as values that JSON can hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import singledispatch
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from treelet.cuts import TreeIndex
+from treelet.draw.excerpts import shortened
+from treelet.draw.layout import Graph
+from treelet.draw.shaded import signed
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.fragments.explanation import Explanation, NodeShare
+from treelet.fragments.occurrences import places
+from treelet.kernels.fragments.sequences import Run, Word
+from treelet.kernels.fragments.weighting import has_fragments
+from treelet.structures import Dependencies, Forest, Tagged, Tree
+from treelet.structures.forest import ForestNode
+
+TONES = 7
+LISTED = 12  # fragments of an explanation
+OCCURRENCES = 50  # of a fragment that are shown
+Picture = dict[str, Any]
+
+
+def picture(thing: object, heat: Iterable[float] | None = None, marks: Iterable[Any] | None = None) -> Picture:
+    """A structure as tree-view.js takes it.
+
+    Parameters
+    ----------
+    thing : Tree, str, Forest, Dependencies or Tagged
+        A text is a tree in brackets.
+    heat : iterable of float, optional
+        A number for each node or word: what it does for (blue) or against (orange) something. Nodes of a tree are in pre-order, words among
+        them, those of a forest as in `Forest.nodes`.
+    marks : iterable, optional
+        Fragments to outline: each the numbers of its nodes, or ``{"nodes": [...], "tone": 0}``.
+
+    Returns
+    -------
+    dict
+        Lists, texts, finite numbers: `json.dumps` takes it.
+
+    Examples
+    --------
+    >>> from treelet.draw.web.pictures import picture
+    >>> picture("(NP (D the) (N cat))", marks=[[0, 1, 3]])
+    {'kind': 'tree', 'labels': ['NP', 'D', 'the', 'N', 'cat'], 'parents': [-1, 0, 1, 0, 3], 'marks': [{'nodes': [0, 1, 3], 'tone': 0}]}
+    """
+    made = _picture(Tree.parse(thing) if isinstance(thing, str) else thing)
+    size = len(
+        made["labels"] if made["kind"] == "tree" else made["nodes"] if made["kind"] == "forest" else made["words"]
+    )
+    if heat is not None:
+        made["heat"] = _heat(heat, size)
+    if marks is not None:
+        made["marks"] = [_mark(mark, number, size) for number, mark in enumerate(marks)]
+    return made
+
+
+@singledispatch
+def _picture(thing: object) -> Picture:
+    raise InputTypeError(
+        f"a Tree, its brackets, a Forest, Dependencies or Tagged can be drawn, not a {type(thing).__name__}"
+    )
+
+
+@_picture.register
+def _(tree: Tree) -> Picture:
+    index = TreeIndex(tree)
+    return {"kind": "tree", "labels": [node.label for node in index.nodes], "parents": index.parent}
+
+
+@_picture.register
+def _(forest: Forest) -> Picture:
+    if not forest:
+        return {"kind": "forest", "nodes": [], "edges": [], "words": []}
+    graph = Graph(forest)
+    return {
+        "kind": "forest",
+        "nodes": [{"label": label, "words": [begin, end]} for label, begin, end in graph.nodes],
+        "edges": [{"head": edge.head, "tails": list(edge.tails), "p": edge.chance} for edge in graph.edges],
+        "words": list(forest.words),
+        "root": graph.root,
+    }
+
+
+@_picture.register
+def _(parse: Dependencies) -> Picture:
+    made: Picture = {"kind": "arcs", "words": list(parse.words)}
+    if any(tag != "_" for tag in parse.tags):
+        made["tags"] = list(parse.tags)
+    if parse.heads is not None and parse.relations is not None:
+        ends = [
+            (head - 1, place, kind) for place, (head, kind) in enumerate(zip(parse.heads, parse.relations, strict=True))
+        ]
+    else:
+        ends = [(left, right, kind) for left, right, kind in parse.links]
+        made["directed"] = False
+    made["links"] = [{"from": start, "to": end, "label": kind} for start, end, kind in ends]
+    return made
+
+
+@_picture.register
+def _(tagged: Tagged) -> Picture:
+    return {"kind": "tagged", "words": [word for word, _ in tagged], "tags": [tag for _, tag in tagged]}
+
+
+def _heat(heat: Iterable[float], size: int) -> list[float]:
+    values = [float(value) for value in heat]
+    if len(values) != size:
+        raise ParameterError(
+            f"The 'heat' parameter must be a number for each of {size:,} nodes. Got {len(values):,} instead."
+        )
+    if not all(map(math.isfinite, values)):
+        raise ParameterError("The 'heat' parameter must be finite numbers. Got NaN or infinity instead.")
+    return values
+
+
+def _mark(mark: Any, number: int, size: int) -> Picture:
+    nodes: Sequence[Any] = mark["nodes"] if isinstance(mark, Mapping) else mark
+    tone = int(mark.get("tone", number)) if isinstance(mark, Mapping) else number
+    found = [int(node) for node in nodes]
+    wrong = [node for node in found if not 0 <= node < size]
+    if wrong:
+        raise ParameterError(
+            f"The 'marks' parameter must be numbers of nodes, 0 to {size - 1:,}. Got {wrong[0]} instead."
+        )
+    return {"nodes": found, "tone": tone % TONES}
+
+
+# --- explanations ---------------------------------------------------------------------------------------------------
+
+
+class Shown(NamedTuple):
+    """Something that an explanation is of, with its column, and the shares of its nodes or words."""
+
+    thing: Tree | Forest | Dependencies | Tagged
+    column: Any
+    heat: list[float]
+
+
+def explained(explanation: Explanation, example: Any = None, *, limit: int = LISTED) -> Picture:
+    """An explanation as explained.js takes it: its trees with heat, and where in them each fragment is.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    example : object, optional
+        What was explained; of trees and tagged words the explanation itself knows enough, of forests and dependency parses it does not.
+    limit : int
+        Fragments at most.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> model = tl.RLS(tl.SubsetTree()).fit(["(A (B b))", "(A (C c))"], [1, -1])
+    >>> told = explained(tl.explain(model, "(A (B b))"))
+    >>> told["trees"][0]["picture"]["labels"], told["fragments"][0]["text"], told["fragments"][0]["places"]
+    (['A', 'B', 'b'], '(B b)', [[1, 2]])
+    """
+    shown = heated(explanation, example)
+    if not shown:
+        raise TreeError(
+            "there is no picture of this explanation: its example is too large, or has to be given as well; print it"
+        )
+    names = [str(one.column) if one.column is not None else "" for one in shown]
+    if pair := len(shown) == 2 and names[0] == names[1]:
+        names = ["the first", "the second"]
+    scale = hottest(shown)
+    few = explanation.fragments[:limit]
+    left = explanation.score - math.fsum(one.share for one in few)
+    return {
+        "trees": [
+            {"title": name, "picture": {**_readable(picture(one.thing, heat=one.heat)), "scale": scale}}
+            for name, one in zip(names, shown, strict=True)
+        ],
+        "fragments": [
+            {
+                "text": shortened(str(one.tree)),
+                "share": one.share,
+                "places": [_covered(one, other.thing) if other.column == one.column else [] for other in shown],
+            }
+            for one in few
+        ],
+        "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}; all else {signed(left)}, "
+        f"of which intercept {signed(explanation.intercept)}",
+    }
+
+
+def _readable(drawn: Picture) -> Picture:
+    """With labels that nobody would read to their ends shortened: who looks does not edit here."""
+    return drawn | {name: list(map(shortened, drawn[name])) for name in ("labels", "words", "tags") if drawn.get(name)}
+
+
+def hottest(shown: Iterable[Shown]) -> float:
+    """The largest share of a node: several pictures have one scale."""
+    return max((abs(share) for one in shown for share in one.heat), default=0.0)
+
+
+def summed(explanation: Explanation, pair: bool = False) -> str:
+    """What the shares add up to, in words."""
+    of = explanation.output
+    if isinstance(of, tuple):
+        return f"{of[0]} rather than {of[1]}"
+    what = "difference of the scores" if pair else "score"
+    return what if isinstance(of, int) else f"{what} of {of}"
+
+
+def heated(explanation: Explanation, example: Any = None) -> list[Shown]:
+    """What an explanation is of and can be drawn; features of sequences cannot."""
+    given = list(_parts(example))
+    found: list[Shown] = []
+    start = 0
+    while start < len(explanation.heat):
+        size, thing = _whole(explanation.heat[start:], given)
+        if thing is not None:
+            found.append(
+                Shown(
+                    thing, explanation.heat[start].column, [one.share for one in explanation.heat[start : start + size]]
+                )
+            )
+        start += size
+    return found
+
+
+def _parts(example: Any) -> Iterator[Any]:
+    """The forests and parses of an example, or of a pair, in the order of their shares."""
+    for one in example if isinstance(example, tuple) and len(example) == 2 else (example,):
+        for part in one.values() if isinstance(one, Mapping) else (one,):
+            if isinstance(part, Forest | Dependencies):
+                yield part
+
+
+def _whole(heat: Sequence[NodeShare], given: list[Any]) -> tuple[int, Any]:
+    """How many of these shares belong together, and what they are of; None where that cannot be drawn."""
+    first = heat[0].tree
+    if isinstance(first, Tree):
+        return sum(1 for _ in first.nodes()), first
+    alike = sum(1 for _ in takewhile(lambda one: type(one.tree) is type(first), heat))
+    if isinstance(first, ForestNode):
+        fits = [forest for forest in given if isinstance(forest, Forest) and _begins(heat, forest)]
+        if not fits:
+            return alike, None
+        given.remove(fits[0])
+        return len(fits[0].nodes), fits[0]
+    if not isinstance(first, Word):
+        return alike, None
+    words = [
+        first,
+        *(one.tree for one in takewhile(lambda one: isinstance(one.tree, Word) and one.tree.place, heat[1:])),
+    ]
+    texts, tags = [word.word for word in words], [word.tag for word in words]
+    for parse in given:
+        if isinstance(parse, Dependencies) and list(parse.words) == texts:
+            return len(words), parse
+    return len(words), Tagged(texts, tags)
+
+
+def _begins(heat: Sequence[NodeShare], forest: Forest) -> bool:
+    return [one.tree for one in heat[: len(forest.nodes)]] == list(forest.nodes)
+
+
+def _covered(fragment: Any, thing: Any) -> list[int]:
+    """The numbers of the nodes or words that a fragment covers, wherever it is; of some kinds it is not known."""
+    if has_fragments(fragment.kernel) and isinstance(thing, Tree):
+        found = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
+        return sorted({node for place in found for node in place})
+    if isinstance(fragment.tree, Run) and isinstance(thing, Tagged):
+        pairs, run = list(thing), list(zip(fragment.tree.words, fragment.tree.tags, strict=True))
+        return sorted(
+            {
+                begin + k
+                for begin in range(len(pairs) - len(run) + 1)
+                if all(
+                    tag == there[1] and word in (None, there[0])
+                    for (word, tag), there in zip(run, pairs[begin:], strict=False)
+                )
+                for k in range(len(run))
+            }
+        )
+    return []

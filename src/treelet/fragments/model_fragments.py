@@ -1,0 +1,156 @@
+"""What a model has learnt, fragment by fragment: of one tree, and altogether.
+
+A model is a weight for each distinct subtree of its support trees (`treelet.learn.model`). So the weight of a fragment, the sum
+over support trees of coefficient times count, is the sum of the weights of the subtrees at whose root it occurs, and the model is
+one side of the search in `growing`: with a tree on the other side the search finds the largest shares of that tree's score, alone it finds
+the heaviest fragments.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from treelet.checks import check_integer
+from treelet.fragments.attribution import Heat, Heated
+from treelet.fragments.explanation import (
+    Explanation,
+    FragmentShare,
+    OtherShare,
+    TopFragments,
+    WeightedFragment,
+)
+from treelet.kernels.base import Vector
+from treelet.kernels.fragments.search import fragments
+from treelet.kernels.fragments.weighting import Side
+from treelet.learn.linear_output import Asked, asked, weights_of
+from treelet.learn.model import CompressedModel
+from treelet.learn.summands import Roots
+from treelet.learn.terms import GraphTerm
+
+
+def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> Explanation:
+    r"""Where a model's score of a tree comes from: the fragments with the largest shares, and the share of every node.
+
+    Parameters
+    ----------
+    model : fitted estimator or CompressedModel
+        A classifier, regressor or ranker whose kernel is `Subtree`, `SubsetTree`, `PartialTree`, `ForestKernel`, `Tagging`, `Subsequence` or `Locality`, or made
+        of these by sums, multiples, `On` and ``.normalized()``. The shares of other summands are told apart from the fragments.
+    tree : Tree, Forest, Tagged, Dependencies, str, ...
+        An example, in any form that the model takes. A tuple of two: why the first and not the second; shares are those of the
+        difference of their scores, as for two parses of a sentence and a ranker.
+    output : object
+        Of a classifier, the class; the one that is predicted, if not given; a tuple of two classes: why the first and not the second. With ``multi_class="ovo"`` the score of a class is the sum of
+        its machines, against each other class. Of a model with several outputs, the number of one.
+    limit : int
+        Fragments at most: there can be exponentially many.
+
+    Returns
+    -------
+    Explanation
+
+    Notes
+    -----
+    The share of a fragment :math:`f` under SST is :math:`\lambda^{\mathrm{size}(f)} h_f(T) w(f)`, with :math:`w(f) = \sum_k \alpha_k h_f(T_k)` over
+    the support trees; where the kernel is normalised, each of these trees is divided by its norm. In forests, :math:`h_f` is an expected count; runs
+    of tags and subsequences are counted likewise, with their kernels' decays. The windows of `Locality` are compared pair by pair: the fragment is what is equal in a pair, seen from the example, and
+    its share that of all pairs in which it is. The shares that are listed are the largest ones, unless the search was ended after about a second of work, as on trees of many thousands of nodes;
+    ``exact`` says so.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> trees = ["(NP (D the) (N apple))", "(NP (D the) (N pear))", "(NP (D an) (N apple))", "(NP (D a) (N pear))"]
+    >>> model = tl.RLS(tl.SubsetTree(lam=0.5)).fit(trees, [1, -1, 1, -1])
+    >>> explanation = tl.explain(model, "(NP (D an) (N apple))")
+    >>> print(explanation.fragments[0].tree)
+    (N apple)
+    >>> abs(sum(one.share for one in explanation.fragments) + explanation.rest - explanation.score) < 1e-12
+    True
+    """
+    check_integer("limit", limit)
+    pair = isinstance(tree, tuple) and len(tree) == 2
+    examples, signs = (list(tree), np.array([1.0, -1.0])) if pair else ([tree], np.array([1.0]))
+    one = asked(model, output, examples)
+    X = one.model.kernel.coerce(examples)
+    intercept = one.intercept * float(signs.sum())
+    score = float(signs @ _scores(one, one.model.terms, X)) + intercept
+    roots = Roots(X)
+    shares: list[FragmentShare] = []
+    heat = Heat(examples, signs, one.mix)
+    complete = exact = True
+    for term in one.listed:
+        data = term.graph.joined(term.part.place.data(X))[1]
+        logs, weights = roots.logs(term.part.roots), Side.of(weights_of(term, one.mix[None, :]))
+        factors, kernel, column = _factors(term, logs, len(X)), term.part.place.kernel, term.part.place.column
+        sides = Side.of(data.weights(), signs * factors), weights
+        found = fragments(kernel, data.columns.store, sides, limit)
+        shares += [FragmentShare(piece, share, kernel, column) for piece, share, _ in found.fragments]
+        complete, exact = complete and found.complete, exact and found.exact
+        heat.add(Heated(term, data, logs, factors, weights, column))
+    shares.sort(key=lambda share: -abs(share.share))
+    others = [OtherShare(term.part.place.kernel, float(signs @ _scores(one, [term], X))) for term in one.others]
+    complete = complete and len(shares) <= limit
+    return Explanation(one.output, score, shares[:limit], intercept, others, heat.listed(), complete, exact)
+
+
+def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
+    r"""The heaviest fragments of a model.
+
+    Parameters
+    ----------
+    model : fitted estimator or CompressedModel
+        As for `explain`.
+    n : int
+        How many at most.
+    output : object
+        As for `explain`. Of two classes the second, if not given; of several, one must be given.
+
+    Returns
+    -------
+    TopFragments
+
+    Notes
+    -----
+    A kernel is a product of two vectors with an entry a fragment; SST's vector of a tree has :math:`\lambda^{\mathrm{size}(f)/2} h_f(T)`, and the model is the vector
+    :math:`\sum_k \alpha_k \phi(T_k)`. The weight of a fragment is its entry there, :math:`\lambda^{\mathrm{size}(f)/2} \sum_k \alpha_k h_f(T_k)`; for ST the same, for PT with
+    :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`, and skipped children discounted in each tree. Where the kernel is normalised, the support trees' vectors have
+    the length 1. The heaviest are those of the largest absolute weight, unless there is too much to look at (about a second of work): ``exact`` says what holds. `Locality` has no such
+    entries: its windows are those of the model, and a weight is what one such window adds to a score.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> trees = ["(NP (D the) (N apple))", "(NP (D the) (N pear))", "(NP (D an) (N apple))", "(NP (D a) (N pear))"]
+    >>> model = tl.RLS(tl.SubsetTree(lam=0.5)).fit(trees, [1, -1, 1, -1])
+    >>> print(tl.top_fragments(model, 2))
+    +0.4866  (N apple)
+    -0.4866  (N pear)
+    """
+    check_integer("n", n)
+    one = asked(model, output)
+    heaviest: list[WeightedFragment] = []
+    complete = exact = True
+    for term in one.listed:
+        kernel, column, scale = term.part.place.kernel, term.part.place.column, math.exp(-term.shift)
+        found = fragments(kernel, term.graph.columns.store, (Side.of(weights_of(term, one.mix[None, :])),), n)
+        heaviest += [WeightedFragment(piece, value * scale, kernel, column) for piece, value, _ in found.fragments]
+        complete, exact = complete and found.complete, exact and found.exact
+    heaviest.sort(key=lambda fragment: -abs(fragment.weight))
+    return TopFragments(heaviest[:n], one.output, complete and len(heaviest) <= n, exact)
+
+
+def _scores(one: Asked, terms: Any, X: Any) -> Vector:
+    part = CompressedModel(one.model.kernel, one.model.outputs, terms, support=0, nodes=0, loose_bytes=0)
+    scores: Vector = part.score(X) @ one.mix
+    return scores
+
+
+def _factors(term: GraphTerm, logs: Vector | None, n: int) -> Vector:
+    """What a term's values of each example are multiplied by; 0 where a self-value is."""
+    if logs is None:
+        return np.ones(n)
+    return np.exp(np.where(np.isfinite(logs), -logs - term.shift, -np.inf))

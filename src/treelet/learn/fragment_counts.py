@@ -1,0 +1,183 @@
+"""Fragments counted in trees, each occurrence as in the kernel's own vector: given fragments, or all small ones by a hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.checks import is_integer, wrong
+from treelet.errors import KernelOverflowError
+from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
+from treelet.kernels.base import Vector
+from treelet.kernels.fragments.search import fragments
+from treelet.kernels.fragments.weighting import Side
+from treelet.structures import Tree, Treebank
+from treelet.vocabulary import keyword
+from treelet.work import run
+
+ROWS = 1 << 15  # trees of which a thread makes rows at once
+MOST = 50_000  # fragments at one node that are hashed
+LOOKED_AT = 20_000  # fragments of which names are looked for
+
+Rows = Any  # a csr_matrix: SciPy has no types
+Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
+
+
+class Kind(NamedTuple):
+    """A kernel as the native core takes it here."""
+
+    name: str
+    leaves: bool
+    lam: float
+    mu: float = 1.0
+
+    @staticmethod
+    def of(kernel: Kernel) -> Kind:
+        if isinstance(kernel, PartialTree):
+            return Kind("partial", bool(kernel.leaves), float(kernel.lam), float(kernel.mu))
+        if isinstance(kernel, SubsetTree):
+            return Kind("subset", bool(kernel.leaves), float(kernel.lam))
+        assert isinstance(kernel, Subtree)
+        return Kind("complete", False, float(kernel.lam))
+
+
+def decays(kernel: Kernel, fragments: Treebank) -> Vector:
+    r"""What one occurrence of each fragment counts: :math:`\lambda^{\mathrm{size}/2}`, PT :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`."""
+    store, roots = fragments.columns
+    kind = Kind.of(kernel)
+    found: Vector
+    if kind.name != "partial":
+        found = kind.lam ** (0.5 * store.productions_below[roots])
+        return found
+    weights = fragments.weights()
+    row = np.repeat(np.arange(len(fragments)), np.diff(weights.start))
+    nodes = np.bincount(row, weights.weight, len(fragments))
+    edge = np.bincount(row, weights.weight * (store.production[weights.node] < 0), len(fragments))
+    found = kind.mu ** (0.5 * nodes) * kind.lam**edge
+    return found
+
+
+class FragmentCounter:
+    """Counts given fragments, none of them twice; a column each."""
+
+    def __init__(self, kernel: Kernel, fragments: Treebank, scale: float = 1.0) -> None:
+        fragments = fragments.compact()
+        kind, factor = Kind.of(kernel), np.ascontiguousarray(scale * decays(kernel, fragments))
+        self._columns = len(fragments)
+        self._native = _core.FragmentMatcher(*fragments.columns, factor, kind.name, kind.leaves, kind.lam)
+
+    def rows(self, bank: Treebank, factors: Vector | None, *, unit: bool = False, threads: int = 1) -> Rows:
+        """A row a tree, multiplied by its factor; of length 1, if they are to be."""
+        return self.of_weights(bank.columns.store, bank.weights(), factors, unit=unit, threads=threads)
+
+    def of_weights(
+        self, store: Any, weights: _core.NodeWeights, factors: Vector | None, *, unit: bool = False, threads: int = 1
+    ) -> Rows:
+        """The same of weighted sums of trees."""
+        scale = np.ones(len(weights)) if factors is None else np.ascontiguousarray(factors, np.float64)
+
+        def made(begin: int, end: int) -> Arrays:
+            found: Arrays = self._native.rows(store, weights, scale, begin, end, unit)
+            return found
+
+        return in_rows(made, len(weights), self._columns, threads)
+
+
+class HashedCounter:
+    """Counts all fragments of at most some size and depth, in columns that a hash gives them."""
+
+    def __init__(self, kernel: Kernel, size: int, depth: int | None, columns: int) -> None:
+        kind = Kind.of(kernel)
+        inside = getattr(kernel, "max_depth", None)
+        deepest = min(depth or 2**31 - 1, inside or 2**31 - 1)
+        self._kernel, self._size, self._depth, self._columns = kernel, size, deepest, columns
+        self._native = _core.HashedFragments(
+            kind.name, kind.leaves, kind.lam, kind.mu, size, deepest if deepest < 2**31 - 1 else 0, columns, MOST
+        )
+
+    def rows(self, bank: Treebank, *, unit: bool, threads: int = 1) -> tuple[Rows, int]:
+        """A row a tree; and at how many distinct subtrees only smaller fragments count, as there would be too many."""
+        store, weights = bank.columns.store, bank.weights()
+        crowded = []
+
+        def made(begin: int, end: int) -> Arrays:
+            some = weights if end - begin == len(bank) else weights.take(np.arange(begin, end))
+            arrays, too_many = self._native.rows(store, some, unit)
+            crowded.append(too_many)
+            found: Arrays = arrays
+            return found
+
+        rows = in_rows(made, len(bank), self._columns, threads)
+        return rows, sum(crowded)
+
+    def columns(self, fragments: Treebank) -> NDArray[np.int32]:
+        """The column of each fragment."""
+        store, roots = fragments.columns
+        found: NDArray[np.int32] = self._native.columns(store, np.ascontiguousarray(roots))
+        return found
+
+    def named(self, columns: int | Iterable[int], bank: Treebank) -> dict[int, list[Tree]]:
+        """The fragments of some columns, of those that weigh most in some trees."""
+        wanted: list[Any] = [columns] if np.isscalar(columns) else list(columns)  # type: ignore[arg-type]
+        for column in wanted:
+            if not is_integer(column, 0, self._columns - 1):
+                raise wrong("columns", f"ints from 0 to {self._columns - 1}", column)
+        side = Side.of(bank.weights())
+        listed = [one.tree for one in fragments(self._kernel, bank.columns.store, (side,), LOOKED_AT).fragments]
+        found: dict[int, list[Tree]] = {int(column): [] for column in wanted}
+        if listed:
+            for tree, column in zip(listed, self.columns(Treebank(listed)).tolist(), strict=True):
+                if column in found and self._counts(tree):
+                    found[column].append(tree)
+        return found
+
+    def _counts(self, tree: Tree) -> bool:
+        nodes = list(tree.nodes())
+        size = len(nodes) if isinstance(self._kernel, PartialTree) else sum(1 for node in nodes if node.children)
+        return size <= self._size and tree.height() <= self._depth
+
+
+def in_rows(made: Callable[[int, int], Arrays], n: int, columns: int, threads: int) -> Rows:
+    """A sparse matrix whose rows are made in parts, by threads."""
+    size = max(1, min(ROWS, -(-n // threads)))
+    parts: dict[int, Arrays] = {}
+
+    def work(begin: int) -> int:
+        parts[begin] = made(begin, min(n, begin + size))
+        return 0
+
+    run(work, range(0, n, size), threads, lambda _: None)
+    if len(parts) == 1:
+        start, column, value = parts[0]
+        return _sparse(start, column, value, (n, columns))
+    found = [parts[begin] for begin in range(0, n, size)]
+    ends = np.cumsum([0, *(len(column) for _, column, _ in found)])
+    starts = [start[1:] + end for (start, _, _), end in zip(found, ends[:-1], strict=True)]
+    empty = np.empty(0)
+    return _sparse(
+        np.concatenate([np.zeros(1, np.int64), *starts]),
+        np.concatenate([empty.astype(np.int32), *(column for _, column, _ in found)]),
+        np.concatenate([empty, *(value for _, _, value in found)]),
+        (n, columns),
+    )
+
+
+def checked(rows: Rows) -> Rows:
+    """Rows whose numbers are numbers."""
+    if not np.isfinite(rows.data).all():
+        bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
+        raise KernelOverflowError(
+            f"the fragments of example {bad} are too many to count in a float64: use a smaller {keyword('lam')}"
+        )
+    return rows
+
+
+def _sparse(start: Any, column: Any, value: Any, shape: tuple[int, int]) -> Rows:
+    if len(column) < 2**31:  # what linear machines take
+        start = start.astype(np.int32)
+    return sp.csr_matrix((value, column, start), shape=shape)

@@ -1,0 +1,155 @@
+"""Which fragments stand for a model, or for a collection of trees; and what they weigh."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treelet import _core
+from treelet.errors import InputTypeError
+from treelet.kernels import Kernel, SubsetTree
+from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.fragments.search import fragments
+from treelet.kernels.fragments.weighting import FRAGMENTS, Found, Side, has_fragments
+from treelet.learn.fragment_counts import FragmentCounter, Rows
+from treelet.learn.linear_output import Asked, asked, weights_of
+from treelet.learn.model import CompressedModel
+from treelet.learn.summands import Part, Roots, linear_parts
+from treelet.learn.terms import GraphTerm
+from treelet.structures import Tree, Treebank
+
+
+class Chosen(NamedTuple):
+    """Fragments, each with the number of the kernel's part that sees it, in the order in which they were chosen."""
+
+    trees: list[Tree]
+    parts: list[int]
+    exact: bool
+    """No heavier ones were missed."""
+
+
+def listed_parts(kernel: Kernel) -> list[Part]:
+    """The parts of a kernel whose fragments can be listed."""
+    return [part for part in linear_parts(kernel) if has_fragments(part.place.kernel)]
+
+
+def outputs(model: Any) -> list[Asked]:
+    """The functions of a model: of two classes the second's, of more each one's; else of each output."""
+    classes = getattr(model, "classes_", None)
+    if classes is not None:
+        names = classes.tolist()
+        return [asked(model, name) for name in (names[1:] if len(names) == 2 else names)]
+    first = asked(model, 0)
+    return [first, *(asked(model, number) for number in range(1, first.model.outputs))]
+
+
+def _terms(function: Asked) -> list[GraphTerm]:
+    return [term for term in function.listed if has_fragments(term.part.place.kernel)]
+
+
+def of_model(functions: list[Asked], n: int, depth: int | None) -> Chosen:
+    """The heaviest fragments of each function in turn, until there are `n` different ones."""
+    kernel = functions[0].model.kernel
+    parts = listed_parts(kernel)
+    if not parts:
+        raise InputTypeError(
+            f"fragments of trees are features for models of {FRAGMENTS}, of their sums, multiples and normalised forms, also on "
+            f"columns; not for {kernel!r}"
+        )
+    limit = n if len(functions) == 1 else min(n, 16 + 2 * n // len(functions))
+    while True:
+        lists, complete, exact = [], True, True
+        for function in functions:
+            heaviest: list[tuple[float, int, Tree]] = []
+            for term in _terms(function):
+                there = Side.of(weights_of(term, function.mix[None, :]))
+                number, scale = part_number(parts, term.part), math.exp(-term.shift)
+                found = _searched(term.part.place.kernel, term.graph.columns.store, there, limit, depth)
+                heaviest += [(-abs(value) * scale, number, tree) for tree, value, _ in found.fragments]
+                complete, exact = complete and found.complete, exact and found.exact
+            heaviest.sort(key=lambda entry: entry[0])
+            lists.append([(number, tree) for _, number, tree in heaviest[:limit]])
+        chosen = _in_turn(lists, n)
+        if len(chosen) >= n or complete or limit >= n:
+            return Chosen([tree for _, tree in chosen], [number for number, _ in chosen], exact)
+        limit = min(n, 2 * limit)
+
+
+def of_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> Chosen:
+    """The fragments that weigh most in some trees: those of the largest sum over the trees' vectors."""
+    parts, roots = listed_parts(kernel), Roots(X)
+    heaviest: list[tuple[float, int, Tree]] = []
+    exact = True
+    for number, part in enumerate(parts):
+        bank = part.place.data(X)
+        there = Side.of(bank.weights(), row_factors(roots, part))
+        found = _searched(part.place.kernel, bank.columns.store, there, n, depth)
+        heaviest += [(-abs(value) * part.factor, number, tree) for tree, value, _ in found.fragments]
+        exact = exact and found.exact
+    heaviest.sort(key=lambda entry: entry[0])
+    return Chosen([tree for _, _, tree in heaviest[:n]], [number for _, number, _ in heaviest[:n]], exact)
+
+
+def _searched(kernel: Kernel, store: Any, side: Side, limit: int, depth: int | None) -> Found:
+    if depth is not None and isinstance(kernel, SubsetTree):
+        kernel = copy.copy(kernel)
+        kernel.max_depth = depth if kernel.max_depth is None else min(depth, kernel.max_depth)
+        depth = None
+    found = fragments(kernel, store, (side,), limit)
+    if depth is None:
+        return found
+    kept = [one for one in found.fragments if one.tree.height() <= depth]
+    return Found(kept, found.complete, found.complete or (found.exact and len(kept) == len(found.fragments)))
+
+
+def _in_turn(lists: list[list[tuple[int, Tree]]], n: int) -> list[tuple[int, Tree]]:
+    taken: dict[tuple[int, Tree], None] = {}
+    for one in itertools.chain.from_iterable(itertools.zip_longest(*lists)):
+        if one is not None and len(taken) < n:
+            taken.setdefault(one)
+    return list(taken)
+
+
+def part_number(parts: list[Part], wanted: Part) -> int:
+    """Which of the kernel's parts a model's summand is of."""
+    return next(k for k, part in enumerate(parts) if part.place == wanted.place and part.roots == wanted.roots)
+
+
+def row_factors(roots: Roots, part: Part) -> Vector | None:
+    """What a part's vector of each example is multiplied by; 0 where a self-value is. None: 1."""
+    logs = roots.logs(part.roots)
+    return None if logs is None else np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
+
+
+def scale_of(part: Part) -> float:
+    """What a part's vectors are multiplied by, so that their inner products are the part's values."""
+    return math.sqrt(part.factor) if part.factor > 0 else 1.0
+
+
+def counters(kernel: Kernel, trees: Treebank, part: Any) -> list[tuple[Part, Any, FragmentCounter]]:
+    """For each part of a kernel that has columns, these and what counts them."""
+    found = []
+    for number, one in enumerate(listed_parts(kernel)):
+        columns = np.flatnonzero(part == number)
+        if len(columns):
+            found.append((one, columns, FragmentCounter(one.place.kernel, trees[columns], scale_of(one))))
+    return found
+
+
+def coefficients(functions: list[Asked], counted: list[tuple[Part, Any, FragmentCounter]], n: int) -> Matrix:
+    """What each column weighs in each function of a model."""
+    out = np.zeros((len(functions), n))
+    model: CompressedModel = functions[0].model
+    mixes = np.array([function.mix for function in functions])
+    for part, columns, counter in counted:
+        for term in _terms(functions[0]):
+            if term.part.place == part.place and term.part.roots == part.roots:
+                weights: _core.NodeWeights = weights_of(term, mixes)
+                rows: Rows = counter.of_weights(term.graph.columns.store, weights, None)
+                out[:, columns] += rows.toarray() * (math.exp(-term.shift) / scale_of(part) ** 2)
+    assert model.outputs == mixes.shape[1]
+    return out

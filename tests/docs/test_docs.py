@@ -1,0 +1,170 @@
+"""Everything that the documentation shows runs as written."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import traceback
+from pathlib import Path
+
+import pytest
+
+import experiments
+import treelet
+from _frame.contents import pages_in
+from conftest import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *pages_in(ROOT / "docs")]
+WITH_COMMANDS = [ROOT / "docs" / "start.md"]  # its commands make files for its blocks: test_command_line_page runs both
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *(```+|~~~+) *(\S*)", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+MODULES = sorted(
+    module.name
+    for package in (treelet, experiments)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    if not module.name.endswith(("__main__", ".emulated"))  # the latter: device code, no module
+)
+
+
+def blocks(text: str) -> list[tuple[int, str]]:
+    """Python blocks, each with the number of the line before its first."""
+    return [(text.count("\n", 0, match.start(1)), match[1]) for match in BLOCK.finditer(text)]
+
+
+def run_blocks(page: Path) -> int:
+    """Run the blocks of a page in one namespace; fail with the page and line of what went wrong."""
+    namespace: dict[str, object] = {"__name__": "__docs__"}
+    found = blocks(page.read_text(encoding="utf-8"))
+    for line, source in found:
+        try:
+            exec(compile("\n" * line + source, str(page), "exec"), namespace)
+        except Exception as error:
+            if isinstance(error, SyntaxError):
+                number = error.lineno
+            else:
+                lines = [
+                    frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(page)
+                ]
+                number = lines[-1]
+            pytest.fail(f"{page}:{number}: {type(error).__name__}: {error}", pytrace=False)
+    return len(found)
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_python_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    fences = [match[2] for match in FENCE.finditer(page.read_text(encoding="utf-8"))]
+    assert len(fences) % 2 == 0, "a block is not closed"
+    if page in WITH_COMMANDS:
+        return
+    assert run_blocks(page) == sum(language in ("python", "py", "python3") for language in fences), (
+        "a python block was not recognised: write ```python at the start of a line"
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    missing = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
+    assert not missing
+
+
+ANCHOR = re.compile(r"\]\(([^)#:]*)#([^)]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which headings are linked to."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_to_headings(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    found = [(page.parent / name if name else page, anchor) for name, anchor in ANCHOR.findall(text)]
+    assert [
+        (target.name, name) for target, name in found if target.suffix == ".md" and name not in anchors(target)
+    ] == []
+
+
+PATH = re.compile(r"`([\w./-]+(?:/|\.(?:py|pyi|hpp|cpp|md)))`")
+
+
+def files_named(text: str) -> list[str]:
+    """What looks like a path of the repository, or of the package, or is a file's bare name."""
+    return sorted(set(PATH.findall(text)))
+
+
+def is_there(path: str) -> bool:
+    places = (ROOT, ROOT / "src", ROOT / "src" / "treelet")
+    bare = "/" not in path and any(list((ROOT / top).rglob(path)) for top in ("src", "native", "experiments", "tests"))
+    return bare or any((place / path).exists() for place in places)
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_paths_that_are_named_exist(name: str) -> None:
+    found = files_named((ROOT / name).read_text(encoding="utf-8"))
+    assert len(found) > 12
+    assert [path for path in found if not is_there(path)] == []
+    assert not is_there("src/treelet/nowhere.py")
+    assert not is_there("nowhere.py")
+
+
+FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def strange_figures(row: str) -> list[str]:
+    """The figures of a table's row that are not in the page that the row links to."""
+    page = LINK.findall(row)[-1]
+    known = set(FIGURE.findall((ROOT / page).read_text(encoding="utf-8")))
+    return [figure for figure in FIGURE.findall(row.rpartition("](")[0]) if figure not in known]
+
+
+def test_figures_of_the_readme_are_those_of_the_pages() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "](docs/" in line]
+    assert len(rows) >= 6
+    assert {row: strange for row in rows if (strange := strange_figures(row))} == {}
+    assert strange_figures(rows[0].replace("75.8", "75.9")) == ["75.9"]
+    claims = re.search(r"Of (\d+) claims, (\d+) hold here, (\d+) hold in part and (\d+) do not", text)
+    index = (ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8")
+    assert claims
+    assert "Of {} claims: {} holds, {} partly, {} not.".format(*claims.groups()) in index
+
+
+def test_readme_and_kernels_have_examples() -> None:
+    for name in ("README.md", "docs/kernels.md"):
+        assert blocks((ROOT / name).read_text(encoding="utf-8")), f"{name} shows nothing that runs"
+
+
+def test_a_failing_block_is_reported_with_its_place(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n\n```python\nx = 1\n```\n\nmore\n\n```python\ny = x\nassert y == 2\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:11: AssertionError"):
+        run_blocks(page)
+    page.write_text("```python\nx = = 1\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: SyntaxError"):
+        run_blocks(page)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name: str) -> None:
+    if name == "treelet.testing.strategies":
+        pytest.importorskip("hypothesis")
+    failures, _ = doctest.testmod(importlib.import_module(name))
+    assert failures == 0, "see the captured output"
+
+
+def test_the_walk_finds_the_modules_and_their_doctests() -> None:
+    assert {"treelet.kernels.tree", "treelet.structures.treebank", "treelet.fragments.shared"} <= set(MODULES)
+    finder = doctest.DocTestFinder()
+    examples = sum(len(test.examples) for test in finder.find(importlib.import_module("treelet.kernels.tree")))
+    assert examples >= 3

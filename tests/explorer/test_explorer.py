@@ -1,0 +1,528 @@
+"""The explorer: its answers against what they are answers about, and what its server refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+import socket
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treelet as tl
+from conftest import binary, fail
+from treelet.cli.explore import desk_of, embedded
+from treelet.cli.reading import Reading
+from treelet.draw.web.pictures import picture
+from treelet.parsing.chart import relative_logp
+from treelet.testing import strategies
+
+pytest.importorskip("starlette", reason="needs treelet[web]")
+pytest.importorskip("uvicorn", reason="needs treelet[web]")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # which client it would rather have
+    from starlette.testclient import TestClient
+
+from treelet.explorer import Desk, Parsing, application, limits, serving
+from treelet.explorer.handlers import ANSWERS
+from treelet.explorer.requests import Question, QuestionError
+from treelet.explorer.workspace import Judge
+
+HOSTILE = "<script>window.hurt=1</script>"
+A = "(S (NP (PRP She)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN telescope)))))"
+B = "(S (NP (PRP She)) (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN telescope))))))"
+SENTENCE = "i want to reserve a seat on a flight from boston to denver"
+TREES = ["(S (A a) (B b))", "(S (A a) (B c))", "(S (B b) (A a))", "(T (A a) (B c))", "(T (B b) (B b))", "(T (A c))"]
+LABELS = ["s", "s", "s", "t", "t", "u"]
+
+
+@pytest.fixture(scope="module")
+def desk() -> Desk:
+    return Desk(embedded())
+
+
+@pytest.fixture(scope="module")
+def client(desk: Desk) -> TestClient:
+    return TestClient(application(desk, 8377), base_url="http://127.0.0.1:8377")
+
+
+def answer(what: str, desk: Desk | None = None, **fields: Any) -> dict[str, Any]:
+    found = ANSWERS[what](desk or Desk(Parsing("none", lambda: tl.PCFG.from_treebank(TREES))), Question(fields))
+    return json.loads(json.dumps(found, allow_nan=False))
+
+
+def refused(what: str, desk: Desk | None = None, **fields: Any) -> QuestionError:
+    with pytest.raises(QuestionError) as caught:
+        answer(what, desk, **fields)
+    return caught.value
+
+
+# --- two trees ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)  # each of them asks for everything
+@given(
+    strategies.trees(),
+    strategies.trees(),
+    st.sampled_from(["st", "sst", "pt"]),
+    st.sampled_from([0.1, 0.5, 1.0]),
+    st.booleans(),
+)
+def test_compare_adds_up(a: tl.Tree, b: tl.Tree, name: str, lam: float, normalized: bool) -> None:
+    kernel = {"st": tl.Subtree, "sst": tl.SubsetTree, "pt": tl.PartialTree}[name](lam=lam)
+    found = answer("compare", a=str(a), b=str(b), kernel=name, lam=lam, normalized=normalized)
+    chosen = kernel.normalized() if normalized else kernel
+    value = float(chosen([a], [b])[0, 0])
+    assert found["cosine" if normalized else "value"] == pytest.approx(value)
+    assert eval(found["kernel"], vars(tl)).get_params() == chosen.get_params()
+    for side, tree in zip(found["trees"], (a, b), strict=True):
+        assert side["labels"] == [node.label for node in tree.nodes()]
+        assert math.fsum(side["heat"]) == pytest.approx(value, abs=1e-12)
+    shares = [one["share"] for one in found["fragments"]]
+    if found["complete"]:
+        assert math.fsum(shares) == pytest.approx(value, abs=1e-12)
+    for one in found["fragments"]:
+        for nodes, tree in zip(one["places"], found["trees"], strict=True):
+            assert nodes
+            assert {tree["labels"][node] for node in nodes} == set(re.findall(r"[^\s()]+", one["text"]))
+
+
+def test_compare_honours_every_parameter() -> None:
+    assert answer("compare", a=A, b=B, kernel="sst", lam=0.4, depth=1)["kernel"] == "SubsetTree(lam=0.4, max_depth=1)"
+    assert (
+        answer("compare", a=A, b=B, kernel="pt", lam=0.3, mu=0.2, depth=1)["kernel"] == "PartialTree(lam=0.3, mu=0.2)"
+    )
+    assert answer("compare", a=A, b=B, kernel="sst", leaves=True)["kernel"] == "SubsetTree(lam=0.4, leaves=True)"
+
+
+def test_the_curve_is_the_value_at_each_decay() -> None:
+    found = answer("curve", a=A, b=B, kernel="pt", mu=0.3)
+    assert found["lam"][0] < 0.05
+    assert found["lam"][-1] == 1
+    for lam, value, cosine in zip(found["lam"], found["value"], found["cosine"], strict=True):
+        kernel = tl.PartialTree(lam=lam, mu=0.3)
+        assert (value, cosine) == (kernel([A], [B])[0, 0], kernel.normalized()([A], [B])[0, 0])
+
+
+def test_what_is_wrong_has_its_place() -> None:
+    error = refused("compare", a="(S (NP x)", b=B)
+    assert (error.field, error.line, error.column) == ("a", 1, 1)
+    error = refused("compare", a=A, b="(S\n (é x)) )")
+    assert (error.field, error.line) == ("b", 2)
+    assert refused("compare", a=A, b="").field == "b"
+    assert "no tree yet" in str(refused("compare", a=A, b="  "))
+    assert refused("compare", a=3, b=B).field == "a"
+    for field, value in [
+        ("lam", 0),
+        ("lam", 2),
+        ("lam", "x"),
+        ("lam", math.nan),
+        ("mu", -1),
+        ("depth", 0),
+        ("leaves", 3),
+    ]:
+        name = "pt" if field == "mu" else "sst"
+        assert field.replace("depth", "max_depth") in str(refused("compare", a=A, b=B, kernel=name, **{field: value}))
+    assert refused("compare", a=A, b=B, kernel="xyz").field == "kernel"
+    assert refused("compare", a=A, b=B, normalized="yes").field == "normalized"
+
+
+def test_large_trees_are_answered_or_refused_quickly() -> None:
+    deep = "(A " * 2000 + "x" + ")" * 2000
+    wide = f"(A {' '.join(['x'] * 4900)})"
+    begin = time.perf_counter()
+    assert answer("compare", a=deep, b=deep, kernel="st", lam=1)["value"] == 2000
+    assert answer("compare", a=wide, b=A)["value"] == 0
+    assert "pairs of nodes" in str(refused("compare", a=wide, b=wide, kernel="pt"))
+    assert "5,000" in str(refused("compare", a=f"(A {'x ' * 5001})", b=A))
+    assert "10,001" in str(refused("compare", a="(A " * 10_000 + "x" + ")" * 10_000, b=A))
+    found = answer("compare", a=str(binary(10)), b=str(binary(10)), kernel="sst", lam=1)
+    assert found["value"] is None  # more than a float64 holds
+    assert found["cosine"] == 1
+    assert time.perf_counter() - begin < 30
+
+
+# --- a sentence -----------------------------------------------------------------------------------------------------
+
+
+def test_parses_are_the_grammars_in_the_rankers_order(desk: Desk) -> None:
+    found = answer("sentence", desk, sentence=SENTENCE, k=8, prune=2.0)
+    expected = desk.parsing.grammar().parse(SENTENCE.split(), 8)
+    assert sorted(one["number"] for one in found["parses"]) == list(range(8))
+    for one in found["parses"]:
+        tree, logp = expected[one["number"]]
+        assert (one["tree"], one["logp"], one["picture"]) == (str(tree), logp, picture(tree))
+    scores = [one["score"] for one in found["parses"]]
+    assert scores == sorted(scores, reverse=True)
+    assert [one["number"] for one in found["parses"]] != list(range(8))
+    forest = desk.parsing.grammar().forest(SENTENCE.split(), 2.0)
+    assert found["forest"] == {
+        "picture": picture(forest),
+        "trees": str(forest.count_trees()),
+        "nodes": len(forest.nodes),
+    }
+
+
+def test_why_is_the_difference_of_two_scores(desk: Desk) -> None:
+    parses = {one["number"]: one for one in answer("sentence", desk, sentence=SENTENCE, k=5)["parses"]}
+    found = answer("why", desk, sentence=SENTENCE, k=5, this=4, that=0)
+    assert found["score"] == pytest.approx(parses[4]["score"] - parses[0]["score"])
+    others = math.fsum(one["share"] for one in found["others"])
+    heat = math.fsum(share for tree in found["trees"] for share in tree["heat"])
+    assert heat + others == pytest.approx(found["score"])
+    assert math.fsum(one["share"] for one in found["fragments"]) + found["rest"] == pytest.approx(found["score"])
+    for number, tree in zip((4, 0), found["trees"], strict=True):
+        assert tree["labels"] == parses[number]["picture"]["labels"]
+    assert all(any(one["places"]) for one in found["fragments"])
+    assert answer("why", desk, sentence=SENTENCE, k=5, this=0, that=4)["score"] == pytest.approx(-found["score"])
+
+
+def test_a_given_ranker_orders_the_parses() -> None:
+    parses = tl.PCFG.from_treebank(TREES).parse(["a", "b"], 5)
+    for kernel in (tl.SubsetTree(), tl.On("tree", tl.SubsetTree()) + 0.1 * tl.On("logp", tl.Linear())):
+        on_trees = isinstance(kernel, tl.SubsetTree)
+        X = TREES if on_trees else [{"tree": tree, "logp": 0.0} for tree in TREES]
+        judge = Judge(tl.RankSVM(kernel).fit(X, [3, 2, 1, 3, 2, 1], qid=[0, 0, 0, 1, 1, 1]), "ranks.treelet")
+        found = answer("sentence", Desk(Parsing("g", lambda: tl.PCFG.from_treebank(TREES)), judge), sentence="a b", k=5)
+        assert found["ranker"] == "ranks.treelet"
+        relative = relative_logp(np.array([logp for _, logp in parses]), np.zeros(len(parses), np.int64))
+        rows = [
+            tree if on_trees else {"tree": tree, "logp": logp}
+            for (tree, _), logp in zip(parses, relative.tolist(), strict=True)
+        ]
+        scores = judge.model.predict(rows)
+        assert [one["score"] for one in found["parses"]] == pytest.approx(sorted(scores.tolist(), reverse=True))
+        assert len(found["parses"]) == len(parses) > 1
+
+
+def test_sentences_that_cannot_be_parsed(desk: Desk) -> None:
+    assert "without words" in str(refused("sentence", desk, sentence=" "))
+    assert "-LRB-" in str(refused("sentence", desk, sentence="a (b"))
+    assert "61 words" in str(refused("sentence", desk, sentence="a " * 61))
+    assert "from 1 to 50" in str(refused("sentence", desk, sentence="a", k=51))
+    assert "from 0 to" in str(refused("why", desk, sentence=SENTENCE, k=3, this=3))
+    assert "there is no ranker" in str(refused("why", sentence="a b"))
+    assert answer("sentence", sentence="a b")["ranker"] is None
+    large = Desk(Parsing("large", lambda: tl.PCFG.from_treebank(tl.datasets.flights(300), parent="tags")))
+    rules = len(large.parsing.grammar().rules)
+    from treelet.explorer import parses
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parses, "STEPS", 10**3 / 6 * rules + 1)
+        assert "up to 10 words" in str(refused("sentence", large, sentence="a " * 11))
+
+
+# --- a model --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def models() -> list[Any]:
+    normal = tl.SubsetTree(lam=0.5).normalized()
+    return [
+        tl.KernelSVC(normal, C=10.0).fit(TREES, LABELS),
+        tl.KernelSVC(normal, C=10.0, multi_class="ovo").fit(TREES, LABELS),
+        tl.KernelSVC(tl.PartialTree()).fit(TREES[:5], LABELS[:5]),
+        tl.RLS(tl.SubsetTree() + tl.PartialTree()).fit(TREES, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+        tl.RankRLS(tl.On("tree", tl.Subtree())).fit(
+            tl.structures.Table({"tree": TREES}), [1, 2, 3, 1, 2, 3], [0] * 3 + [1] * 3
+        ),
+    ]
+
+
+def test_a_model_is_told_as_it_predicts(models: list[Any]) -> None:
+    for model in models:
+        desk = Desk(embedded(), Judge(model, "m.treelet"))
+        for tree in ("(S (A a) (B b))", "(T (A c) (B b))"):
+            found = answer("judge", desk, tree=tree)
+            X = [tree] if found["task"] != "rank" else tl.structures.Table({"tree": [tree]})
+            assert math.fsum(one["share"] for one in found["fragments"]) + found["rest"] == pytest.approx(
+                found["score"]
+            )
+            assert math.fsum(found["tree"]["heat"]) + found["intercept"] == pytest.approx(found["score"])
+            told = {one["label"]: one["score"] for one in found["scores"]}
+            if found["task"] == "classify":
+                assert found["label"] == found["output"] == model.predict(X)[0]
+                values = np.atleast_2d(model.decision_function(X))[0].tolist()
+                expected = values if len(values) > 1 else [-values[0], values[0]]
+                assert told == pytest.approx(dict(zip(model.classes_.tolist(), expected, strict=True)))
+                other = str(model.classes_[0])
+                assert answer("judge", desk, tree=tree, output=other)["output"] == other
+                assert "no class" in str(refused("judge", desk, tree=tree, output="zzz"))
+            else:
+                assert list(told.values()) == pytest.approx(model.predict(X).tolist())
+
+
+def test_nearest_trees_are_those_of_the_model_or_of_the_file(models: list[Any]) -> None:
+    model, tree = models[0], "(S (A a) (B d))"
+    kernel = model.kernel
+    cosines = dict(zip(TREES, kernel(TREES, [tree])[:, 0].tolist(), strict=True))
+    support = answer("judge", Desk(embedded(), Judge(model, "m")), tree=tree, output="s")["near"]
+    assert support["from"] == "support"
+    found = {one["tree"]: one["value"] for one in support["trees"]}
+    assert found
+    assert found == pytest.approx({tree: cosines[tree] for tree in found})
+    for one in support["trees"]:  # alpha * K adds up to the score
+        assert (one["weight"] > 0) == (LABELS[TREES.index(one["tree"])] == "s")
+        assert one["label"] == LABELS[TREES.index(one["tree"])]
+    data = Desk(embedded(), Judge(model, "m"), tl.Treebank(TREES), LABELS)
+    near = answer("judge", data, tree=tree)["near"]
+    assert near["from"] == "data"
+    assert [one["value"] for one in near["trees"]] == pytest.approx(
+        [value for value in sorted(cosines.values(), reverse=True)[:5] if value > 0]
+    )
+    assert all(one["label"] == LABELS[TREES.index(one["tree"])] for one in near["trees"])
+
+
+def test_models_that_the_explorer_cannot_show() -> None:
+    several = tl.KernelSVC(tl.On("a", tl.SubsetTree()) + tl.On("b", tl.SubsetTree()))
+    several.fit([{"a": tree, "b": tree} for tree in TREES], LABELS)
+    with pytest.raises(tl.TreeletError, match="one tree an example"):
+        Judge(several, "m.treelet")
+    with pytest.raises(tl.TreeletError, match="says nothing of trees"):
+        Judge(tl.KernelMatrix(tl.SubsetTree()).fit(TREES), "m.treelet")
+    voted = tl.VotedPerceptron(tl.SubsetTree(), prediction="voted").fit(
+        TREES, [3, 2, 1, 3, 2, 1], qid=[0, 0, 0, 1, 1, 1]
+    )
+    found = answer("judge", Desk(embedded(), Judge(voted, "m")), tree=TREES[0])
+    assert "cannot be explained" in found["unexplained"]
+    assert found["scores"]
+    assert "treelet explore m.treelet" in str(refused("judge", tree=A))
+    assert "too large" in str(
+        refused("judge", Desk(embedded(), Judge(voted, "m")), tree="(A " * 2000 + "x" + ")" * 2000)
+    )
+
+
+def test_the_desk_says_what_there_is(desk: Desk, models: list[Any]) -> None:
+    assert answer("about", desk)["model"] is None
+    assert answer("about", desk)["ranks"] is True
+    told = answer("about", Desk(desk.parsing, Judge(models[0], "m.treelet"), tl.Treebank(TREES), LABELS))
+    assert (told["model"]["name"], told["model"]["task"], told["data"]) == ("m.treelet", "classify", 6)
+    shown = answer("examples", desk)
+    assert 1 < len(shown["trees"]) == len({" ".join(tl.Tree.parse(tree).words()) for tree in shown["trees"]})
+
+
+def test_the_desk_is_laid_from_files(tmp_path: Path, models: list[Any]) -> None:
+    reading = Reading(None, "utf-8", "raise", {})
+    tl.save(models[0], tmp_path / "m.treelet")
+    (tmp_path / "train.tsv").write_text("".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)))
+    tl.PCFG.from_treebank(TREES).save(tmp_path / "g.json")
+    laid = desk_of(str(tmp_path / "m.treelet"), str(tmp_path / "train.tsv"), str(tmp_path / "g.json"), None, reading)
+    assert answer("judge", laid, tree=TREES[0])["near"]["trees"][0]["label"] == "s"
+    assert laid.ranker() is None
+    assert answer("sentence", laid, sentence="a b")["grammar"] == "g.json"
+    of_trees = desk_of(None, None, None, str(tmp_path / "train.tsv"), reading)
+    assert answer("sentence", of_trees, sentence="a b")["grammar"] == "train.tsv"
+    assert of_trees.parsing.grammar() == laid.parsing.grammar()
+
+
+# --- the server -----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_and_its_files(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["content-security-policy"].startswith("default-src 'self';")
+    assert "unsafe" not in page.headers["content-security-policy"]
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert "access-control-allow-origin" not in page.headers
+    assert "<script>" not in page.text
+    assert " style=" not in page.text
+    assert "http" not in page.text.replace("http-equiv", "")
+    for name in re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text):
+        assert client.get(name).status_code == 200, name
+    scripts, waiting = set(), ["main.js"]
+    while waiting:
+        name = waiting.pop()
+        found = client.get(f"/static/{name}")
+        assert found.headers["content-type"] == "text/javascript; charset=utf-8"
+        assert not re.search(
+            r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", found.text
+        )
+        scripts.add(name)
+        waiting += set(re.findall(r'from "\./([^"]+)"', found.text)) - scripts
+    assert {"tree-view.js", "trees.js", "sentence.js", "model.js"} <= scripts
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/static/app.py", "/static/", "/app.py"],
+)
+def test_no_other_file_is_served(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_only_our_own_page_is_answered(client: TestClient) -> None:
+    fields = {"a": A, "b": B}
+    assert client.post("/ask/compare", json=fields).status_code == 200
+    assert client.post("/ask/compare", json=fields, headers={"Origin": "http://127.0.0.1:8377"}).status_code == 200
+    assert client.post("/ask/compare", json=fields, headers={"Host": "localhost:8377"}).status_code == 200
+    for bad in (
+        {"Host": "evil.example:8377"},
+        {"Host": "127.0.0.1:80"},
+        {"Host": ""},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "https://127.0.0.1:8377"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ):
+        refusal = client.post("/ask/compare", json=fields, headers=bad)
+        assert refusal.status_code == 403, bad
+        assert "access-control-allow-origin" not in refusal.headers
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 403
+    assert client.options("/ask/compare", headers={"Origin": "http://127.0.0.1:8377"}).status_code == 405
+    assert client.get("/ask/compare").status_code == 405
+    assert client.post("/ask/nothing", json={}).status_code == 404
+    text = client.post("/ask/compare", content=json.dumps(fields), headers={"Content-Type": "text/plain"})
+    assert text.status_code == 415
+
+
+def test_hostile_questions_get_one_line(client: TestClient) -> None:
+    def said(content: bytes) -> str:
+        found = client.post("/ask/compare", content=content, headers={"Content-Type": "application/json"})
+        assert found.status_code == 200
+        assert found.headers["content-type"] == "application/json"
+        message = found.json()["error"]["message"]
+        assert "\n" not in message
+        return message
+
+    assert "no JSON" in said(b"{")
+    assert "no JSON" in said(b"\xff\xfe")
+    assert "no JSON" in said(b"[" * 100_000)
+    assert "JSON object" in said(b"[1]")
+    body = json.dumps({"a": A, "b": B, "lam": 0.4})
+    assert "NaN is no number" in said(body.replace("0.4", "NaN").encode())
+    assert "Infinity is no number" in said(body.replace("0.4", "Infinity").encode())
+    assert "lam" in said(body.replace("0.4", "1e999").encode())
+    assert "lam" in said(body.replace("0.4", '"<b>"').encode())
+    surrogate = json.dumps({"a": "(S \ud800)", "b": B}).encode()
+    assert said(surrogate)
+    found = client.post("/ask/compare", json={"a": f"(S {HOSTILE})", "b": f"(S {HOSTILE})"}).json()
+    assert found["fragments"][0]["text"] == f"(S {HOSTILE})"  # text, and the page shows it as such
+    large = client.post("/ask/compare", json={"a": f"(S {'x ' * 500_000})", "b": B})
+    assert large.status_code == 413
+    assert "256 KiB" in large.json()["error"]["message"]
+
+    def pieces() -> Any:
+        for _ in range(300):
+            yield b" " * 1024
+
+    headers = {"Content-Type": "application/json"}
+    assert client.post("/ask/compare", content=pieces(), headers=headers).status_code == 413
+
+
+def test_an_error_of_our_own_is_one_line_too(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(desk: Desk, question: Question) -> Any:
+        raise KeyError("a\nb")
+
+    monkeypatch.setitem(ANSWERS, "about", broken)
+    found = client.post("/ask/about", json={})
+    assert found.status_code == 500
+    assert found.json()["error"]["message"] == r"internal error: KeyError: 'a\nb'"
+
+
+# --- work -----------------------------------------------------------------------------------------------------------
+
+
+def in_its_own_loop(work: Any) -> Any:
+    """In a thread: this one may have a loop that a browser runs in."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+async def stays() -> bool:
+    return False
+
+
+async def left() -> bool:
+    return True
+
+
+def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "GLANCE", 0.02)
+
+    async def scenario() -> None:
+        crew = limits.Crew(at_once=1, waiting=1, seconds=0.5)
+        hold, done, has_left = threading.Event(), list[str](), threading.Event()
+
+        async def leaves() -> bool:
+            return has_left.is_set()
+
+        first = asyncio.create_task(crew.do(lambda: hold.wait(10), stays))
+        await asyncio.sleep(0.05)
+        dropped = asyncio.create_task(crew.do(lambda: done.append("dropped"), leaves))
+        await asyncio.sleep(0.05)
+        with pytest.raises(limits.RefusedError, match="too many") as caught:
+            await crew.do(lambda: done.append("crowd"), stays)
+        assert caught.value.status == 503
+        has_left.set()
+        with pytest.raises(limits.RefusedError, match="nobody waits"):
+            await dropped
+        assert not first.done()  # its place was free before its turn came
+        waiting = asyncio.create_task(crew.do(lambda: done.append("late"), stays))
+        with pytest.raises(limits.RefusedError, match=r"more than 0\.5 seconds"):
+            await first
+        with pytest.raises(limits.RefusedError, match="earlier questions"):
+            await waiting
+        hold.set()
+        assert await crew.do(lambda: 7, stays) == 7  # the thread is free again
+        with pytest.raises(ZeroDivisionError):
+            await crew.do(lambda: 1 // 0, stays)
+        with pytest.raises(limits.RefusedError, match="nobody waits"):
+            await crew.do(lambda: done.append("dropped"), left)
+        assert done == []
+        crew.close()
+        with pytest.raises(limits.RefusedError, match="the server stops"):
+            await crew.do(lambda: 7, stays)
+
+    in_its_own_loop(scenario())
+
+
+def test_a_body_that_dawdles_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    from starlette.requests import Request
+
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
+
+    async def never() -> Any:
+        await asyncio.sleep(60)
+
+    scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json")]}
+    with pytest.raises(limits.RefusedError, match="did not arrive") as caught:
+        in_its_own_loop(limits.body_of(Request(scope, never)))
+    assert caught.value.status == 408
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+def test_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving.listen(0) as taken:
+        assert taken.proto == socket.IPPROTO_TCP  # as asyncio wants it, to send small answers at once
+        port = taken.getsockname()[1]
+        assert taken.getsockname()[0] == "127.0.0.1"
+        with pytest.raises(tl.TreeletError, match=rf"port {port} cannot be listened at \(it is in use\)"):
+            serving.listen(port)
+        monkeypatch.setattr(serving, "PORT", port)
+        with serving.listen() as other:
+            assert port < other.getsockname()[1] < port + serving.TRIED
+        monkeypatch.setattr(serving, "TRIED", 1)
+        with pytest.raises(tl.TreeletError, match="are in use"):
+            serving.listen()
+
+
+def test_wrong_usage(tmp_path: Path) -> None:
+    assert "--port must be from 0 to 65535" in fail("explore", "--port", "70000", "--no-browser")
+    assert "not both" in fail("explore", "--grammar", "a", "--treebank", "b")
+    assert "--data are the training trees" in fail("explore", "--data", "a.tsv")
+    assert "--format is for --data and --treebank" in fail("explore", "--format", "tsv")
+    assert "no such file" in fail("explore", tmp_path / "none.treelet").lower()
