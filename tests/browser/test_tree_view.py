@@ -14,7 +14,7 @@ import pytest
 import treelet as tl
 from treelet.datasets import flights
 from treelet.draw import dependency_svg, web
-from treelet.draw.layout import Graph, Layout
+from treelet.draw.layout import ForestGraph, ForestLayout
 from treelet.draw.web.pictures import picture
 
 HOSTILE = "<img src=x onerror=alert`1`></script><script>window.hurt=1</script>\"'&"
@@ -156,7 +156,7 @@ def test_forests_and_arcs_stand_where_the_other_pictures_have_them(page: Any, dr
     for sentence in (bank[0], bank[3], bank[8]):
         forest = grammar.forest(sentence.words()).prune(3.0)
         draw(forest, {"limit": 2000})
-        layout = Layout(Graph(forest))
+        layout = ForestLayout(ForestGraph(forest))
         found = dict(page.evaluate(middles))
         expected = {node: layout.at[node, layout.graph.layer[node]].x for node in range(len(forest.nodes))}
         assert found == pytest.approx(expected)

@@ -18,7 +18,7 @@ from treelet.kernels import Kernel
 from treelet.kernels.base import Vector
 from treelet.kernels.fragments.weighting import has_fragments
 from treelet.learn.fragment_counts import FragmentCounter
-from treelet.learn.linear_output import asked
+from treelet.learn.linear_output import resolve_output
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots
 from treelet.structures import Tree, Treebank
@@ -75,7 +75,7 @@ def differing(
     sizes = labels.sum(axis=0, dtype=np.int64)
     signs = np.where(labels == 1, 1 / sizes, -1 / (len(labels) - sizes)).T
     model = CompressedModel.of(kernel, X, signs)
-    finds = _Finds(model, X, paired)
+    finds = _Witness(model, X, paired)
     found, largest = finds.of(0, signs[0], n), []
     with progress_bar(progress, "searches", len(signs) - 1) as advance:
         for output in range(1, len(signs)):
@@ -87,7 +87,7 @@ def differing(
     return found
 
 
-class _Finds:
+class _Witness:
     """A model of witnesses, and the examples it is of."""
 
     def __init__(self, model: CompressedModel, X: Any, paired: bool) -> None:
@@ -95,7 +95,7 @@ class _Finds:
 
     def of(self, output: int, signs: Vector, n: int) -> tuple[list[FragmentDifference], int]:
         """What one of them finds, and how many fragments were looked at."""
-        one = asked(self.model, output)
+        one = resolve_output(self.model, output)
         heaviest = top_fragments(self.model, LOOKED_AT, output)
         found, columns = [], []
         sizes = int((signs > 0).sum()), int((signs < 0).sum())

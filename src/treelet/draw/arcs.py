@@ -58,7 +58,7 @@ class _Measures(NamedTuple):
     unit: float  # places are multiples of it
 
 
-class _Layout:
+class _ArcLayout:
     """Arcs, lower ones under higher ones, and the words as far apart as the labels need."""
 
     def __init__(self, parse: Dependencies, tags: bool, measures: _Measures) -> None:
@@ -211,7 +211,7 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
     parse = _check(parse, limit)
     tags = tags and any(tag != "_" for tag in parse.tags)
     measures = _Measures(lambda text, small: width_of(text, SMALL if small else WORD), STEP, GAP, PAD, 1.0)
-    layout = _Layout(parse, tags, measures)
+    layout = _ArcLayout(parse, tags, measures)
     floor = MARGIN + LEVEL * layout.height + (6 if layout.height else 0)
     below = Caption(caption, layout.width)
     width = max(layout.width + 2 * MARGIN, below.width)
@@ -287,7 +287,7 @@ def arcs_text(parse: Dependencies, *, tags: bool = False, limit: int = LIMIT) ->
     """
     parse = _check(parse, limit)
     tags = tags and any(tag != "_" for tag in parse.tags)
-    layout = _Layout(parse, tags, _Measures(lambda text, small: float(_cells(text)), 1.0, 2.0, 2.0, 1.0))
+    layout = _ArcLayout(parse, tags, _Measures(lambda text, small: float(_cells(text)), 1.0, 2.0, 2.0, 1.0))
     rows = [[" "] * (int(layout.width) + 2) for _ in range(layout.height + 1)]
     for arc in sorted(layout.arcs, key=lambda arc: -arc.level):
         row = layout.height - arc.level

@@ -24,11 +24,11 @@ class Excerpt(NamedTuple):
 
 
 @dataclass
-class _Part:
+class _ExcerptNode:
     """A node of the tree, and the children that are kept; `cut` if there are others."""
 
     tree: Tree
-    kept: list[_Part] = field(default_factory=list)
+    kept: list[_ExcerptNode] = field(default_factory=list)
     cut: bool = False
 
 
@@ -49,14 +49,14 @@ def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
     >>> print(small, "|", note)
     (S (A a b …) (B (C …))) | cut: 6 of 10 nodes
     """
-    parts = [_Part(tree)]
+    parts = [_ExcerptNode(tree)]
     level, room = [parts[0]], leaves - 1  # one more at each place where a node is expanded
     for depth in range(levels):
-        below: list[_Part] = []
+        below: list[_ExcerptNode] = []
         for part in level:
             kids = part.tree.children
             enough = kids if len(kids) - 1 <= room else kids[:room]
-            part.kept = [_Part(kid) for kid in enough] if depth < levels - 1 else []
+            part.kept = [_ExcerptNode(kid) for kid in enough] if depth < levels - 1 else []
             part.cut = len(part.kept) < len(kids)
             room -= max(0, len(part.kept) + part.cut - 1)
             below += part.kept

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from treelet.cuts import TreeIndex
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import excerpt
-from treelet.draw.layout import HEIGHT, Graph, width_of
+from treelet.draw.layout import HEIGHT, ForestGraph, width_of
 from treelet.draw.svg import SMALL, Picture, captioned_svg
 from treelet.errors import ParameterError
 from treelet.structures import Forest, Tree
@@ -31,7 +31,7 @@ class ShadedPicture(Picture):
     """A tree, some of whose nodes have shades: one a node in pre-order, or None."""
 
     def __init__(self, tree: Tree, shades: Iterable[Shade | None], caption: str = "") -> None:
-        graph, index = Graph(Forest.from_tree(tree)), TreeIndex(tree)
+        graph, index = ForestGraph(Forest.from_tree(tree)), TreeIndex(tree)
         waiting: dict[tuple[str, int, int], list[Shade | None]] = {}
         for number, shade in enumerate(shades):
             node = index[number]

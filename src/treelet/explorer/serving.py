@@ -14,7 +14,7 @@ import uvicorn
 from treelet.errors import ParameterError, TreeletError, TreeletWarning
 from treelet.explorer.app import application
 from treelet.explorer.connections import SECONDS, Connection
-from treelet.explorer.workspace import Desk
+from treelet.explorer.workspace import Workspace
 
 HOST = "127.0.0.1"  # this machine alone
 PORT = 8377
@@ -25,34 +25,34 @@ class Server(uvicorn.Server):
     """Gives up what is worked on when it is to stop."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.config.app.state.crew.close()  # type: ignore[union-attr]
+        self.config.app.state.workers.close()  # type: ignore[union-attr]
         await super().shutdown(sockets)
 
 
-def serve(desk: Desk, port: int | None = None, ready: Callable[[str], None] = lambda link: None) -> None:
+def serve(workspace: Workspace, port: int | None = None, ready: Callable[[str], None] = lambda link: None) -> None:
     """Serve the explorer on 127.0.0.1 until it is interrupted.
 
     Parameters
     ----------
-    desk : Desk
-        What can be asked about.
+    workspace : Workspace
+        The model, trees and grammar that requests are about.
     port : int, optional
         By default 8377, or the next one that is free.
     ready : callable
         Is told the link, when there is somebody to answer it.
     """
     with listen(port) as listening:
-        server = server_of(desk, listening)
+        server = server_of(workspace, listening)
         warnings.filterwarnings("ignore", category=TreeletWarning)  # the page says what there is to say
         ready(f"http://{HOST}:{listening.getsockname()[1]}/")
         with suppress(KeyboardInterrupt):  # it has stopped by then, and only passes the signal on
             server.run(sockets=[listening])
 
 
-def server_of(desk: Desk, listening: socket.socket) -> Server:
+def server_of(workspace: Workspace, listening: socket.socket) -> Server:
     """What answers at a socket, before it is run."""
     config = uvicorn.Config(
-        application(desk, listening.getsockname()[1]),
+        application(workspace, listening.getsockname()[1]),
         http=Connection,
         log_level="error",  # what others send is not worth a line: a page elsewhere could fill the terminal
         access_log=False,

@@ -15,8 +15,8 @@ from treelet.formats.base import Columns
 from treelet.fragments.explanation import NodeShare
 from treelet.kernels import Locality
 from treelet.kernels.base import Matrix, Vector
-from treelet.kernels.fragments.sequences import Feature, Word
-from treelet.kernels.fragments.weighting import Side
+from treelet.kernels.fragments.sequences import Feature, TaggedWord
+from treelet.kernels.fragments.weighting import NodeWeighting
 from treelet.kernels.fragments.windows import window_values
 from treelet.learn.model import ROOT_LARGE
 from treelet.learn.terms import GraphTerm
@@ -26,7 +26,7 @@ HEATED = 5_000  # distinct parts of an example: beyond, each with all that is be
 FEATURES = 1_000  # the same of sequences of features
 
 
-class Heated(NamedTuple):
+class TermExamples(NamedTuple):
     """A term of a model, and the examples as it sees them."""
 
     term: GraphTerm
@@ -36,19 +36,19 @@ class Heated(NamedTuple):
     """Of the roots of the examples' self-values; None where the term is not normalised."""
     factors: Vector
     """What the term's values of each example are multiplied by."""
-    weights: Side
+    weights: NodeWeighting
     column: Any
 
 
-class Heat:
+class NodeAttribution:
     """The shares of the places of examples, added up over the terms that see them."""
 
     def __init__(self, examples: Sequence[Any], signs: Vector, mix: Vector) -> None:
         self.examples, self.signs, self.mix = examples, signs, mix
         self._found: dict[tuple[int, Any, type], tuple[Any, list[Any], Vector]] = {}
 
-    def add(self, one: Heated) -> None:
-        look: Callable[[Heated, int], tuple[list[Any], Vector] | None] = self._nodes
+    def add(self, one: TermExamples) -> None:
+        look: Callable[[TermExamples, int], tuple[list[Any], Vector] | None] = self._nodes
         if isinstance(one.data, ForestBank):
             look = self._forest_nodes
         elif isinstance(one.data, SequenceBank):
@@ -72,7 +72,7 @@ class Heat:
 
     # --- kinds of examples ------------------------------------------------------------------------------------------
 
-    def _nodes(self, one: Heated, row: int) -> tuple[list[Any], Vector] | None:
+    def _nodes(self, one: TermExamples, row: int) -> tuple[list[Any], Vector] | None:
         """Of trees, the nodes in pre-order; of tagged sequences, the words."""
         store, root = one.data.columns.store, int(one.data.columns.roots[row])
         item, order = one.data[row], _pre_order(store, root)
@@ -84,7 +84,7 @@ class Heat:
         places = list(item.nodes()) if isinstance(item, Tree) else _words(item)
         return places, (_values(one, row, distinct) @ self.mix)[which]
 
-    def _forest_nodes(self, one: Heated, row: int) -> tuple[list[Any], Vector] | None:
+    def _forest_nodes(self, one: TermExamples, row: int) -> tuple[list[Any], Vector] | None:
         """The nodes of a forest, in its own order; each as probable as it is."""
         forest: Forest = one.data[row]
         here, native = one.data.columns.store.nodes_of(forest._native), forest._native
@@ -97,7 +97,7 @@ class Heat:
         values[distinct >= 0] = _values(one, row, distinct[distinct >= 0]) @ self.mix
         return list(forest.nodes), np.exp(logs) * values[which]
 
-    def _features(self, one: Heated, row: int) -> tuple[list[Any], Vector] | None:
+    def _features(self, one: TermExamples, row: int) -> tuple[list[Any], Vector] | None:
         """The features of all sequences; of a dependency parse, its words: what is of a link belongs to both its words, half to each."""
         item = one.data[row]
         sequences = item if isinstance(item, dict) else {"": item}
@@ -116,7 +116,7 @@ class Heat:
             [np.zeros(0), *(values[name] for name, features in sequences.items() if features)]
         )
 
-    def _at_features(self, one: Heated, row: int, sequences: dict[str, tuple[Any, ...]]) -> dict[str, Vector]:
+    def _at_features(self, one: TermExamples, row: int, sequences: dict[str, tuple[Any, ...]]) -> dict[str, Vector]:
         """What belongs to each feature: the window around it, or the subsequences that begin with it."""
         kernel = one.term.part.place.kernel
         if isinstance(kernel, Locality):
@@ -135,8 +135,8 @@ class Heat:
         return found
 
 
-def _words(item: Any) -> list[Word]:
-    return [Word(at, word, tag) for at, (word, tag) in enumerate(zip(item.words, item.tags, strict=True))]
+def _words(item: Any) -> list[TaggedWord]:
+    return [TaggedWord(at, word, tag) for at, (word, tag) in enumerate(zip(item.words, item.tags, strict=True))]
 
 
 def _given(example: Any, path: Sequence[Any]) -> Any:
@@ -158,7 +158,7 @@ def _pre_order(store: Any, root: int) -> list[int]:
     return order
 
 
-def _values(one: Heated, row: int, nodes: NDArray[Any]) -> Matrix:
+def _values(one: TermExamples, row: int, nodes: NDArray[Any]) -> Matrix:
     """What each part alone adds to an example's score, parts x outputs."""
     store, nodes = one.data.columns.store, nodes.astype(np.int32)
     below = _core.NodeWeights.count(store, nodes)
@@ -167,7 +167,7 @@ def _values(one: Heated, row: int, nodes: NDArray[Any]) -> Matrix:
     return _scores(one, row, type(one.data)._of(Columns(store, nodes), None, alone))
 
 
-def _scores(one: Heated, row: int, parts: Any) -> Matrix:
+def _scores(one: TermExamples, row: int, parts: Any) -> Matrix:
     """A term's scores of parts of an example, divided as that one's are, parts x outputs."""
     term = one.term
     out = np.zeros((len(parts), term.outputs))

@@ -15,7 +15,7 @@ from treelet.structures import Tree, Treebank
 LIMIT = 1_000
 
 
-class Places(list[tuple[int, ...]]):
+class Occurrences(list[tuple[int, ...]]):
     """The occurrences of a fragment in a tree.
 
     Attributes
@@ -29,7 +29,7 @@ class Places(list[tuple[int, ...]]):
         self.complete = complete
 
 
-def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -> Places:
+def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -> Occurrences:
     """Where a fragment occurs in a tree.
 
     Parameters
@@ -45,7 +45,7 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -
 
     Returns
     -------
-    Places
+    Occurrences
         A list with one tuple an occurrence: the numbers, in pre-order from 0, of the tree's nodes that the fragment covers, in
         the order of the fragment's own nodes. Its ``complete`` says whether these are all. By the first number, then the second, and so on.
 
@@ -74,22 +74,22 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -
     if piece is None:
         raise InputTypeError("a fragment is needed, a Tree or its brackets, got None")
     if whole is None:
-        return Places()
+        return Occurrences()
     if isinstance(inner, SubsetTree) and inner.max_depth is not None and piece.height() > inner.max_depth:
-        return Places()
-    found = _listed(_Match(_Nodes.of(piece), _Nodes.of(whole), inner))
+        return Occurrences()
+    found = _listed(_FragmentMatch(_PreorderTree.of(piece), _PreorderTree.of(whole), inner))
     listed = [place for _, place in zip(range(limit), found, strict=False)]
-    return Places(listed, next(found, None) is None)
+    return Occurrences(listed, next(found, None) is None)
 
 
-class _Nodes(NamedTuple):
+class _PreorderTree(NamedTuple):
     """A tree in pre-order."""
 
     label: list[str]
     children: list[list[int]]
 
     @staticmethod
-    def of(tree: Tree) -> _Nodes:
+    def of(tree: Tree) -> _PreorderTree:
         label: list[str] = []
         children: list[list[int]] = []
         stack = [(tree, -1)]
@@ -100,13 +100,13 @@ class _Nodes(NamedTuple):
             stack.extend((child, len(label)) for child in reversed(node.children))
             label.append(node.label)
             children.append([])
-        return _Nodes(label, children)
+        return _PreorderTree(label, children)
 
 
-class _Match:
+class _FragmentMatch:
     """At which nodes of a tree the nodes of a fragment can be, with all that the fragment has below them."""
 
-    def __init__(self, piece: _Nodes, tree: _Nodes, kernel: Kernel) -> None:
+    def __init__(self, piece: _PreorderTree, tree: _PreorderTree, kernel: Kernel) -> None:
         self.piece, self.tree = piece, tree
         self.partial = isinstance(kernel, PartialTree)
         self._whole = isinstance(kernel, Subtree)
@@ -160,12 +160,12 @@ class _Match:
         return found
 
 
-def _listed(match: _Match) -> Iterator[tuple[int, ...]]:
+def _listed(match: _FragmentMatch) -> Iterator[tuple[int, ...]]:
     for root in match.roots:
         yield from _partial(match, root) if match.partial else _only(match, root)
 
 
-def _only(match: _Match, root: int) -> Iterator[tuple[int, ...]]:
+def _only(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
     """Whole productions: there is one way at most."""
     covered: list[int] = []
     stack = [(0, root)]
@@ -178,7 +178,7 @@ def _only(match: _Match, root: int) -> Iterator[tuple[int, ...]]:
     yield tuple(covered)
 
 
-def _partial(match: _Match, root: int) -> Iterator[tuple[int, ...]]:
+def _partial(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
     """Every way to keep some children. No way that is begun is in vain, as each child leaves room for those to its right."""
     children = match.piece.children
     above = {child: (parent, k) for parent, below in enumerate(children) for k, child in enumerate(below)}

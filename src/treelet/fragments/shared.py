@@ -11,8 +11,8 @@ import numpy as np
 from treelet.checks import check_integer
 from treelet.kernels import ForestKernel, Kernel
 from treelet.kernels.base import overflow
-from treelet.kernels.fragments.search import fragments
-from treelet.kernels.fragments.weighting import Side, check_is_listed
+from treelet.kernels.fragments.search import search_fragments
+from treelet.kernels.fragments.weighting import NodeWeighting, check_is_listed
 from treelet.kernels.wrapped import Normalized
 from treelet.shown import Tabled
 
@@ -22,7 +22,7 @@ class SharedFragment(NamedTuple):
 
     Attributes
     ----------
-    tree : Tree, Run, Spaced or Window
+    tree : Tree, TagRun, FeatureSubsequence or Window
         The fragment, as for `FragmentShare`.
     counts : (int, int)
         How often it occurs in each of the two examples; in forests, how often it is expected to, which is no whole number. Of a
@@ -95,8 +95,8 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     check_is_listed(inner)
     bank = inner.coerce([a, b])
     weights = bank.weights()
-    sides = Side.of(weights.take(np.array([0]))), Side.of(weights.take(np.array([1])))
-    found = fragments(inner, bank.columns.store, sides, limit)
+    sides = NodeWeighting.of(weights.take(np.array([0]))), NodeWeighting.of(weights.take(np.array([1])))
+    found = search_fragments(inner, bank.columns.store, sides, limit)
     if any(math.isinf(fragment.value) for fragment in found.fragments):
         raise overflow(kernel, 0, 1)
     scale = 1.0

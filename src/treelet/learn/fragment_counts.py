@@ -14,8 +14,8 @@ from treelet.checks import is_integer, wrong
 from treelet.errors import KernelOverflowError
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.base import Vector
-from treelet.kernels.fragments.search import fragments
-from treelet.kernels.fragments.weighting import Side
+from treelet.kernels.fragments.search import search_fragments
+from treelet.kernels.fragments.weighting import NodeWeighting
 from treelet.structures import Tree, Treebank
 from treelet.work import run
 
@@ -27,7 +27,7 @@ Rows = Any  # a csr_matrix: SciPy has no types
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 
 
-class Kind(NamedTuple):
+class NativeKernel(NamedTuple):
     """A kernel as the native core takes it here."""
 
     name: str
@@ -36,19 +36,19 @@ class Kind(NamedTuple):
     mu: float = 1.0
 
     @staticmethod
-    def of(kernel: Kernel) -> Kind:
+    def of(kernel: Kernel) -> NativeKernel:
         if isinstance(kernel, PartialTree):
-            return Kind("partial", bool(kernel.leaves), float(kernel.lam), float(kernel.mu))
+            return NativeKernel("partial", bool(kernel.leaves), float(kernel.lam), float(kernel.mu))
         if isinstance(kernel, SubsetTree):
-            return Kind("subset", bool(kernel.leaves), float(kernel.lam))
+            return NativeKernel("subset", bool(kernel.leaves), float(kernel.lam))
         assert isinstance(kernel, Subtree)
-        return Kind("complete", False, float(kernel.lam))
+        return NativeKernel("complete", False, float(kernel.lam))
 
 
 def decays(kernel: Kernel, fragments: Treebank) -> Vector:
     r"""What one occurrence of each fragment counts: :math:`\lambda^{\mathrm{size}/2}`, PT :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`."""
     store, roots = fragments.columns
-    kind = Kind.of(kernel)
+    kind = NativeKernel.of(kernel)
     found: Vector
     if kind.name != "partial":
         found = kind.lam ** (0.5 * store.productions_below[roots])
@@ -66,7 +66,7 @@ class FragmentCounter:
 
     def __init__(self, kernel: Kernel, fragments: Treebank, scale: float = 1.0) -> None:
         fragments = fragments.compact()
-        kind, factor = Kind.of(kernel), np.ascontiguousarray(scale * decays(kernel, fragments))
+        kind, factor = NativeKernel.of(kernel), np.ascontiguousarray(scale * decays(kernel, fragments))
         self._columns = len(fragments)
         self._native = _core.FragmentMatcher(*fragments.columns, factor, kind.name, kind.leaves, kind.lam)
 
@@ -91,7 +91,7 @@ class HashedCounter:
     """Counts all fragments of at most some size and depth, in columns that a hash gives them."""
 
     def __init__(self, kernel: Kernel, size: int, depth: int | None, columns: int) -> None:
-        kind = Kind.of(kernel)
+        kind = NativeKernel.of(kernel)
         inside = getattr(kernel, "max_depth", None)
         deepest = min(depth or 2**31 - 1, inside or 2**31 - 1)
         self._kernel, self._size, self._depth, self._columns = kernel, size, deepest, columns
@@ -126,8 +126,8 @@ class HashedCounter:
         for column in wanted:
             if not is_integer(column, 0, self._columns - 1):
                 raise wrong("columns", f"ints from 0 to {self._columns - 1}", column)
-        side = Side.of(bank.weights())
-        listed = [one.tree for one in fragments(self._kernel, bank.columns.store, (side,), LOOKED_AT).fragments]
+        side = NodeWeighting.of(bank.weights())
+        listed = [one.tree for one in search_fragments(self._kernel, bank.columns.store, (side,), LOOKED_AT).fragments]
         found: dict[int, list[Tree]] = {int(column): [] for column in wanted}
         if listed:
             for tree, column in zip(listed, self.columns(Treebank(listed)).tolist(), strict=True):

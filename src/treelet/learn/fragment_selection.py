@@ -13,17 +13,17 @@ from treelet import _core
 from treelet.errors import InputTypeError
 from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.base import Matrix, Vector
-from treelet.kernels.fragments.search import fragments
-from treelet.kernels.fragments.weighting import FRAGMENTS, Found, Side, has_fragments
+from treelet.kernels.fragments.search import search_fragments
+from treelet.kernels.fragments.weighting import FRAGMENTS, NodeWeighting, SearchResult, has_fragments
 from treelet.learn.fragment_counts import FragmentCounter, Rows
-from treelet.learn.linear_output import Asked, asked, weights_of
+from treelet.learn.linear_output import LinearOutput, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Part, Roots, linear_parts
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Tree, Treebank
 
 
-class Chosen(NamedTuple):
+class SelectedFragments(NamedTuple):
     """Fragments, each with the number of the kernel's part that sees it, in the order in which they were chosen."""
 
     trees: list[Tree]
@@ -37,21 +37,21 @@ def listed_parts(kernel: Kernel) -> list[Part]:
     return [part for part in linear_parts(kernel) if has_fragments(part.place.kernel)]
 
 
-def outputs(model: Any) -> list[Asked]:
+def outputs(model: Any) -> list[LinearOutput]:
     """The functions of a model: of two classes the second's, of more each one's; else of each output."""
     classes = getattr(model, "classes_", None)
     if classes is not None:
         names = classes.tolist()
-        return [asked(model, name) for name in (names[1:] if len(names) == 2 else names)]
-    first = asked(model, 0)
-    return [first, *(asked(model, number) for number in range(1, first.model.outputs))]
+        return [resolve_output(model, name) for name in (names[1:] if len(names) == 2 else names)]
+    first = resolve_output(model, 0)
+    return [first, *(resolve_output(model, number) for number in range(1, first.model.outputs))]
 
 
-def _terms(function: Asked) -> list[GraphTerm]:
+def _terms(function: LinearOutput) -> list[GraphTerm]:
     return [term for term in function.listed if has_fragments(term.part.place.kernel)]
 
 
-def of_model(functions: list[Asked], n: int, depth: int | None) -> Chosen:
+def of_model(functions: list[LinearOutput], n: int, depth: int | None) -> SelectedFragments:
     """The heaviest fragments of each function in turn, until there are `n` different ones."""
     kernel = functions[0].model.kernel
     parts = listed_parts(kernel)
@@ -66,7 +66,7 @@ def of_model(functions: list[Asked], n: int, depth: int | None) -> Chosen:
         for function in functions:
             heaviest: list[tuple[float, int, Tree]] = []
             for term in _terms(function):
-                there = Side.of(weights_of(term, function.mix[None, :]))
+                there = NodeWeighting.of(weights_of(term, function.mix[None, :]))
                 number, scale = part_number(parts, term.part), math.exp(-term.shift)
                 found = _searched(term.part.place.kernel, term.graph.columns.store, there, limit, depth)
                 heaviest += [(-abs(value) * scale, number, tree) for tree, value, _ in found.fragments]
@@ -75,35 +75,35 @@ def of_model(functions: list[Asked], n: int, depth: int | None) -> Chosen:
             lists.append([(number, tree) for _, number, tree in heaviest[:limit]])
         chosen = _in_turn(lists, n)
         if len(chosen) >= n or complete or limit >= n:
-            return Chosen([tree for _, tree in chosen], [number for number, _ in chosen], exact)
+            return SelectedFragments([tree for _, tree in chosen], [number for number, _ in chosen], exact)
         limit = min(n, 2 * limit)
 
 
-def of_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> Chosen:
+def of_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> SelectedFragments:
     """The fragments that weigh most in some trees: those of the largest sum over the trees' vectors."""
     parts, roots = listed_parts(kernel), Roots(X)
     heaviest: list[tuple[float, int, Tree]] = []
     exact = True
     for number, part in enumerate(parts):
         bank = part.place.data(X)
-        there = Side.of(bank.weights(), row_factors(roots, part))
+        there = NodeWeighting.of(bank.weights(), row_factors(roots, part))
         found = _searched(part.place.kernel, bank.columns.store, there, n, depth)
         heaviest += [(-abs(value) * part.factor, number, tree) for tree, value, _ in found.fragments]
         exact = exact and found.exact
     heaviest.sort(key=lambda entry: entry[0])
-    return Chosen([tree for _, _, tree in heaviest[:n]], [number for _, number, _ in heaviest[:n]], exact)
+    return SelectedFragments([tree for _, _, tree in heaviest[:n]], [number for _, number, _ in heaviest[:n]], exact)
 
 
-def _searched(kernel: Kernel, store: Any, side: Side, limit: int, depth: int | None) -> Found:
+def _searched(kernel: Kernel, store: Any, side: NodeWeighting, limit: int, depth: int | None) -> SearchResult:
     if depth is not None and isinstance(kernel, SubsetTree):
         kernel = copy.copy(kernel)
         kernel.max_depth = depth if kernel.max_depth is None else min(depth, kernel.max_depth)
         depth = None
-    found = fragments(kernel, store, (side,), limit)
+    found = search_fragments(kernel, store, (side,), limit)
     if depth is None:
         return found
     kept = [one for one in found.fragments if one.tree.height() <= depth]
-    return Found(kept, found.complete, found.complete or (found.exact and len(kept) == len(found.fragments)))
+    return SearchResult(kept, found.complete, found.complete or (found.exact and len(kept) == len(found.fragments)))
 
 
 def _in_turn(lists: list[list[tuple[int, Tree]]], n: int) -> list[tuple[int, Tree]]:
@@ -140,7 +140,7 @@ def counters(kernel: Kernel, trees: Treebank, part: Any) -> list[tuple[Part, Any
     return found
 
 
-def coefficients(functions: list[Asked], counted: list[tuple[Part, Any, FragmentCounter]], n: int) -> Matrix:
+def coefficients(functions: list[LinearOutput], counted: list[tuple[Part, Any, FragmentCounter]], n: int) -> Matrix:
     """What each column weighs in each function of a model."""
     out = np.zeros((len(functions), n))
     model: CompressedModel = functions[0].model

@@ -21,7 +21,7 @@ Span = tuple[str, int, int]  # label, first word, word behind the last
 
 
 @dataclass(frozen=True)
-class Place:
+class ConstituentSpan:
     """A node of a tree, and the words it stands over."""
 
     node: Tree
@@ -81,7 +81,7 @@ def marked(tree: object, gold: object, other: object = None, *, new: bool = True
     """
     parse, marks, same = _compared(tree, gold, other, new)
     lines: list[str] = []
-    stack: list[tuple[Place, str, str]] = [(_root(parse), "", "")]
+    stack: list[tuple[ConstituentSpan, str, str]] = [(_root(parse), "", "")]
     marks_below = _marks_below(parse, marks)
     number = -1
     while stack:
@@ -183,17 +183,17 @@ def _tree(given: object, name: str) -> Tree:
     return tree
 
 
-def _root(tree: Tree) -> Place:
-    return Place(tree, 0, len(tree.words()))
+def _root(tree: Tree) -> ConstituentSpan:
+    return ConstituentSpan(tree, 0, len(tree.words()))
 
 
-def _kids(place: Place) -> Iterator[Place]:
+def _kids(place: ConstituentSpan) -> Iterator[ConstituentSpan]:
     start = place.start
     for kid in place.node.children:
-        yield Place(kid, start, start := start + len(kid.words()))
+        yield ConstituentSpan(kid, start, start := start + len(kid.words()))
 
 
-def _places(tree: Tree) -> Iterator[Place]:
+def _places(tree: Tree) -> Iterator[ConstituentSpan]:
     """All nodes with their words, parents before children, left to right."""
     stack = [_root(tree)]
     while stack:

@@ -29,7 +29,7 @@ LOOKED_AT = 100  # trees for sentences that differ
 SHARES = 30  # fragments of an explanation
 
 
-class Occurrence(NamedTuple):
+class FragmentExample(NamedTuple):
     """A tree that has a fragment: its number, its words, which of them are in the fragment, and which are below it."""
 
     number: int
@@ -39,22 +39,22 @@ class Occurrence(NamedTuple):
     label: str | None
 
 
-class Seen(NamedTuple):
+class FragmentExamples(NamedTuple):
     """How many trees have a fragment, and some of them."""
 
     trees: int
-    examples: list[Occurrence]
+    examples: list[FragmentExample]
 
 
-class Learnt(NamedTuple):
+class OutputFragments(NamedTuple):
     """The heaviest fragments of an output, each with the trees that have it; None for what is no fragment of trees."""
 
     name: str
     top: TopFragments
-    seen: list[Seen | None]
+    seen: list[FragmentExamples | None]
 
 
-class Case(NamedTuple):
+class ExplainedCase(NamedTuple):
     """An example that is explained.
 
     Attributes
@@ -77,7 +77,7 @@ class Case(NamedTuple):
 
 
 @dataclass
-class Report:
+class ModelReport:
     """What a report tells.
 
     Attributes
@@ -87,8 +87,8 @@ class Report:
     examples : int
     figures : dict or None
         As `treelet.metrics.predictions` gives them; None where there are no labels.
-    learnt : list of Learnt
-    cases : list of Case
+    learnt : list of OutputFragments
+    cases : list of ExplainedCase
         The worst errors; without labels the closest calls.
     wrong : int
         How many errors there are.
@@ -97,8 +97,8 @@ class Report:
     task: str
     examples: int
     figures: dict[str, Any] | None
-    learnt: list[Learnt] = field(default_factory=list)
-    cases: list[Case] = field(default_factory=list)
+    learnt: list[OutputFragments] = field(default_factory=list)
+    cases: list[ExplainedCase] = field(default_factory=list)
     wrong: int = 0
 
 
@@ -111,7 +111,7 @@ def report(
     top: int = 10,
     errors: int = 10,
     progress: bool = False,
-) -> Report:
+) -> ModelReport:
     """Look at a model with examples: how good it is, what weighs most in it, and why it errs.
 
     Parameters
@@ -134,7 +134,7 @@ def report(
 
     Returns
     -------
-    Report
+    ModelReport
 
     Examples
     --------
@@ -163,7 +163,7 @@ def report(
     names = [label_text(str(name)) for name in asked] if task == "classify" else [""]
     # what was given says more than what a kernel sees
     whole: Any = data if isinstance(data, list | tuple | Bank | Table) else X
-    finder = _Finder(X, None if task != "classify" else truth)
+    finder = _ExampleFinder(X, None if task != "classify" else truth)
     with progress_bar(progress, "looking at the model", len(names) * (top > 0) + min(errors, len(picked))) as advance:
         for name, output in zip(names, asked, strict=True) if top else ():
             found.learnt.append(finder.learnt(name, top_fragments(model, top, output)))
@@ -174,7 +174,7 @@ def report(
             example = rows[0] if len(rows) == 1 else tuple(rows)
             why = explain(model, example, output, limit=SHARES)
             words = words_of(rows[0]) or words_of(X[numbers[0]])
-            found.cases.append(Case(numbers, " ".join(words), facts, why, example))
+            found.cases.append(ExplainedCase(numbers, " ".join(words), facts, why, example))
             advance(1)
     return found
 
@@ -182,7 +182,7 @@ def report(
 Pick = Callable[[], tuple[tuple[int, ...], dict[str, Any], Any]]
 
 
-def _classified(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[Report, list[Pick]]:
+def _classified(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[ModelReport, list[Pick]]:
     classes = model.classes_.tolist()
     known = [label_text(str(name)) for name in classes]
     scores = model.decision_function(X)
@@ -220,10 +220,10 @@ def _classified(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tu
 
     picks: list[Pick] = [lambda number=int(number): pick(number) for number in order]  # type: ignore[misc]
     wrong = len(order) if truth is not None else 0
-    return Report("classify", len(X), figures, wrong=wrong), picks
+    return ModelReport("classify", len(X), figures, wrong=wrong), picks
 
 
-def _valued(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[Report, list[Pick]]:
+def _valued(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[ModelReport, list[Pick]]:
     values = np.asarray(model.predict(X), float)
     if values.ndim > 1:
         raise ParameterError("a report is of one output; this model has several")
@@ -239,10 +239,10 @@ def _valued(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[
         return (number,), facts | ({} if truth is None else {"true": float(truth[number])}), None
 
     picks: list[Pick] = [lambda number=int(number): pick(number) for number in order]  # type: ignore[misc]
-    return Report("regress", len(X), figures, wrong=0 if truth is None else len(X)), picks
+    return ModelReport("regress", len(X), figures, wrong=0 if truth is None else len(X)), picks
 
 
-def _ranked(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[Report, list[Pick]]:
+def _ranked(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[ModelReport, list[Pick]]:
     scores = np.asarray(model.predict(X), float)
     if truth is None or queries is None:
         firsts = [(number, number, 0.0) for number in range(len(X))]
@@ -276,22 +276,22 @@ def _ranked(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[
         return (first, best), facts, None
 
     picks: list[Pick] = [lambda group=group: pick(group) for group in order]  # type: ignore[misc]
-    return Report("rank", len(X), figures, wrong=len(order) if figures is not None else 0), picks
+    return ModelReport("rank", len(X), figures, wrong=len(order) if figures is not None else 0), picks
 
 
 # --- where fragments are --------------------------------------------------------------------------------------------
 
 
-class _Finder:
+class _ExampleFinder:
     """Trees that have fragments."""
 
     def __init__(self, X: Any, labels: list[Any] | None) -> None:
         self.X = X
         self.labels = None if labels is None else [label_text(str(label)) for label in labels]
 
-    def learnt(self, name: str, top: TopFragments) -> Learnt:
+    def learnt(self, name: str, top: TopFragments) -> OutputFragments:
         """The fragments, each with how many trees have it, and some of them: those of its class first."""
-        found: list[Seen | None] = [None] * len(top)
+        found: list[FragmentExamples | None] = [None] * len(top)
         kinds: dict[tuple[Any, str], list[int]] = {}  # of one column and one kernel
         for number, one in enumerate(top):
             if isinstance(one.tree, Tree) and isinstance(self._column(one.column), Treebank):
@@ -303,13 +303,13 @@ class _Finder:
             there.eliminate_zeros()
             for place, number in enumerate(numbers):
                 rows = np.sort(there.indices[there.indptr[place] : there.indptr[place + 1]]).tolist()
-                found[number] = Seen(len(rows), self._some(top[number], bank, rows, name))
-        return Learnt(name, top, found)
+                found[number] = FragmentExamples(len(rows), self._some(top[number], bank, rows, name))
+        return OutputFragments(name, top, found)
 
-    def _some(self, fragment: WeightedFragment, bank: Any, rows: list[int], name: str) -> list[Occurrence]:
+    def _some(self, fragment: WeightedFragment, bank: Any, rows: list[int], name: str) -> list[FragmentExample]:
         if (labels := self.labels) is not None:
             rows = sorted(rows, key=lambda number: labels[number] != name)
-        found: list[Occurrence] = []
+        found: list[FragmentExample] = []
         for number in rows[:LOOKED_AT]:
             tree = bank[number]
             if len(found) == EXAMPLES or tree.words() in [one.words for one in found]:
@@ -318,7 +318,9 @@ class _Finder:
                 nodes, covered = TreeIndex(tree), set(place)
                 inside = {k for k, leaf in enumerate(nodes.leaves) if leaf in covered}
                 span = (nodes.start[place[0]], nodes.end[place[0]])
-                found.append(Occurrence(number, tree.words(), inside, span, None if labels is None else labels[number]))
+                found.append(
+                    FragmentExample(number, tree.words(), inside, span, None if labels is None else labels[number])
+                )
         return found
 
     def _column(self, name: Any) -> Any:

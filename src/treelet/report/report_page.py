@@ -10,8 +10,8 @@ from treelet.draw.excerpts import excerpt
 from treelet.draw.layout import width_of
 from treelet.draw.shaded import heat_svg, signed, tint
 from treelet.draw.svg import captioned_svg
-from treelet.draw.web.pictures import Shown, explained, heated, hottest
-from treelet.report.model_report import Case, Learnt, Occurrence, Report
+from treelet.draw.web.pictures import AttributedStructure, explained, heated, hottest
+from treelet.report.model_report import ExplainedCase, FragmentExample, ModelReport, OutputFragments
 from treelet.report.notebook import picture
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
 from treelet.structures import Forest, Tree
@@ -41,7 +41,7 @@ nav { color: var(--faint); overflow-wrap: anywhere; } nav a { color: var(--accen
 TITLES = {"classify": "The worst errors", "regress": "The largest residuals", "rank": "The worst first choices"}
 
 
-def report_page(report: Report, *, title: str, source: str, card: Mapping[str, Any], command: str = "") -> str:
+def report_page(report: ModelReport, *, title: str, source: str, card: Mapping[str, Any], command: str = "") -> str:
     """A report as a page.
 
     Parameters
@@ -74,7 +74,7 @@ def report_page(report: Report, *, title: str, source: str, card: Mapping[str, A
     return page(title, parts, style=STYLE + web.style(), scripts=scripts)
 
 
-def _contents(report: Report) -> str:
+def _contents(report: ModelReport) -> str:
     """Links to the parts of the page."""
     names = ["scores"] if report.figures is not None else []
     names += ["confusions"] if "confusion" in (report.figures or {}) else []
@@ -84,7 +84,7 @@ def _contents(report: Report) -> str:
     return f"<nav>{' · '.join(links)}</nav>"
 
 
-def _heading(name: str, report: Report) -> str:
+def _heading(name: str, report: ModelReport) -> str:
     cases = TITLES[report.task] if report.figures is not None else "Some examples"
     return {
         "scores": "How good it is",
@@ -95,14 +95,14 @@ def _heading(name: str, report: Report) -> str:
     }[name]
 
 
-def _section(name: str, report: Report) -> str:
+def _section(name: str, report: ModelReport) -> str:
     return f'<h2 id="{name}">{_heading(name, report)}</h2>'
 
 
 # --- how good it is -------------------------------------------------------------------------------------------------
 
 
-def _figures(report: Report) -> Iterator[str]:
+def _figures(report: ModelReport) -> Iterator[str]:
     found = report.figures
     if found is None:
         yield paragraphs(f"{report.examples:,} examples without labels: nothing can be said of how good the model is.")
@@ -210,7 +210,7 @@ def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
 # --- what it has learnt ---------------------------------------------------------------------------------------------
 
 
-def _learnt(learnt: Learnt, report: Report) -> Iterator[str]:
+def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
     if learnt is report.learnt[0]:
         yield _section("fragments", report)
         what = {"classify": "a class", "regress": "a higher value", "rank": "a better rank"}[report.task]
@@ -255,7 +255,7 @@ def _fragment(tree: Any) -> Html:
     return Html(f"{head}{size}{tail}")
 
 
-def _sentence(example: Occurrence) -> Html:
+def _sentence(example: FragmentExample) -> Html:
     """The words around a fragment, those in it bold."""
     begin, end = example.span
     first, last = max(0, begin - WORDS // 2), min(len(example.words), max(end, begin + 1) + WORDS // 2)
@@ -276,7 +276,7 @@ def _sentence(example: Occurrence) -> Html:
 # --- where it errs --------------------------------------------------------------------------------------------------
 
 
-def _cases(report: Report, told: list[Any]) -> Iterator[str]:
+def _cases(report: ModelReport, told: list[Any]) -> Iterator[str]:
     if not report.cases:
         if report.figures is not None and not report.wrong and report.task != "regress":
             yield "<h2>Errors</h2>"
@@ -288,7 +288,7 @@ def _cases(report: Report, told: list[Any]) -> Iterator[str]:
         yield _case(case, report.task, told)
 
 
-def _about(report: Report) -> str:
+def _about(report: ModelReport) -> str:
     count = f"{len(report.cases):,} of {report.wrong:,}: " if report.figures is not None else ""
     what = {
         "classify": "blue nodes pulled towards the class that was predicted, orange ones towards the "
@@ -301,7 +301,7 @@ def _about(report: Report) -> str:
     return f"{count}{what}. The number in a node is the share of all fragments that begin there; point at a fragment to see where it is."
 
 
-def _case(case: Case, task: str, told: list[Any]) -> str:
+def _case(case: ExplainedCase, task: str, told: list[Any]) -> str:
     words = case.words if len(case.words) <= LONGEST else f"{case.words[: LONGEST - 1]}…"
     number = ", ".join(f"{number + 1:,}" for number in case.numbers)
     lines = [f'<section class="case"><h3>{said(words or "(no words)")}</h3>', f'<p class="verdict">{_verdict(case, task)} '
@@ -328,7 +328,7 @@ def _case(case: Case, task: str, told: list[Any]) -> str:
     return "\n".join([*lines, "</section>"])
 
 
-def _figure(one: Shown, name: str, scale: float) -> str:
+def _figure(one: AttributedStructure, name: str, scale: float) -> str:
     """The picture for paper: a tree with its colours, or words with theirs."""
     caption = name or ("" if one.column is None else str(one.column))
     if isinstance(one.thing, Tree):
@@ -348,7 +348,7 @@ def _cut(tree: Any) -> str:
     return str(excerpt(tree).tree) if isinstance(tree, Tree) else str(tree)
 
 
-def _verdict(case: Case, task: str) -> Html:
+def _verdict(case: ExplainedCase, task: str) -> Html:
     facts = case.facts
     if task == "rank" and "query" in facts:
         return Html(

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from treelet.cuts import TreeIndex
 from treelet.draw.excerpts import shortened
-from treelet.draw.layout import Graph
+from treelet.draw.layout import ForestGraph
 from treelet.draw.shaded import signed
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.occurrences import places
-from treelet.kernels.fragments.sequences import Run, Word
+from treelet.kernels.fragments.sequences import TaggedWord, TagRun
 from treelet.kernels.fragments.weighting import has_fragments
 from treelet.structures import Dependencies, Forest, Tagged, Tree
 from treelet.structures.forest import ForestNode
@@ -78,7 +78,7 @@ def _(tree: Tree) -> Picture:
 def _(forest: Forest) -> Picture:
     if not forest:
         return {"kind": "forest", "nodes": [], "edges": [], "words": []}
-    graph = Graph(forest)
+    graph = ForestGraph(forest)
     return {
         "kind": "forest",
         "nodes": [{"label": label, "words": [begin, end]} for label, begin, end in graph.nodes],
@@ -135,7 +135,7 @@ def _mark(mark: Any, number: int, size: int) -> Picture:
 # --- explanations ---------------------------------------------------------------------------------------------------
 
 
-class Shown(NamedTuple):
+class AttributedStructure(NamedTuple):
     """Something that an explanation is of, with its column, and the shares of its nodes or words."""
 
     thing: Tree | Forest | Dependencies | Tagged
@@ -196,7 +196,7 @@ def _readable(drawn: Picture) -> Picture:
     return drawn | {name: list(map(shortened, drawn[name])) for name in ("labels", "words", "tags") if drawn.get(name)}
 
 
-def hottest(shown: Iterable[Shown]) -> float:
+def hottest(shown: Iterable[AttributedStructure]) -> float:
     """The largest share of a node: several pictures have one scale."""
     return max((abs(share) for one in shown for share in one.heat), default=0.0)
 
@@ -210,16 +210,16 @@ def summed(explanation: Explanation, pair: bool = False) -> str:
     return what if isinstance(of, int) else f"{what} of {of}"
 
 
-def heated(explanation: Explanation, example: Any = None) -> list[Shown]:
+def heated(explanation: Explanation, example: Any = None) -> list[AttributedStructure]:
     """What an explanation is of and can be drawn; features of sequences cannot."""
     given = list(_parts(example))
-    found: list[Shown] = []
+    found: list[AttributedStructure] = []
     start = 0
     while start < len(explanation.heat):
         size, thing = _whole(explanation.heat[start:], given)
         if thing is not None:
             found.append(
-                Shown(
+                AttributedStructure(
                     thing, explanation.heat[start].column, [one.share for one in explanation.heat[start : start + size]]
                 )
             )
@@ -247,11 +247,11 @@ def _whole(heat: Sequence[NodeShare], given: list[Any]) -> tuple[int, Any]:
             return alike, None
         given.remove(fits[0])
         return len(fits[0].nodes), fits[0]
-    if not isinstance(first, Word):
+    if not isinstance(first, TaggedWord):
         return alike, None
     words = [
         first,
-        *(one.tree for one in takewhile(lambda one: isinstance(one.tree, Word) and one.tree.place, heat[1:])),
+        *(one.tree for one in takewhile(lambda one: isinstance(one.tree, TaggedWord) and one.tree.place, heat[1:])),
     ]
     texts, tags = [word.word for word in words], [word.tag for word in words]
     for parse in given:
@@ -269,7 +269,7 @@ def _covered(fragment: Any, thing: Any) -> list[int]:
     if has_fragments(fragment.kernel) and isinstance(thing, Tree):
         found = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
         return sorted({node for place in found for node in place})
-    if isinstance(fragment.tree, Run) and isinstance(thing, Tagged):
+    if isinstance(fragment.tree, TagRun) and isinstance(thing, Tagged):
         pairs, run = list(thing), list(zip(fragment.tree.words, fragment.tree.tags, strict=True))
         return sorted(
             {

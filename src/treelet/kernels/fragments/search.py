@@ -16,8 +16,8 @@ import numpy as np
 
 from treelet import _core
 from treelet.kernels import ForestKernel, Kernel, Locality, PartialTree, Subsequence, SubsetTree, Subtree, Tagging
-from treelet.kernels.fragments.sequences import Run, Spaced
-from treelet.kernels.fragments.weighting import WORD, Found, Grown, Side
+from treelet.kernels.fragments.sequences import FeatureSubsequence, TagRun
+from treelet.kernels.fragments.weighting import WORD, Fragment, NodeWeighting, SearchResult
 from treelet.kernels.fragments.windows import windows
 from treelet.structures import Tree
 from treelet.structures.sequence_bank import feature_of
@@ -27,7 +27,7 @@ Steps = list[tuple[int, int]]
 """How a fragment was grown: the number of the node that was grown, and an example of what it got."""
 
 
-def fragments(kernel: Kernel, store: Any, sides: tuple[Side, ...], limit: int) -> Found:
+def search_fragments(kernel: Kernel, store: Any, sides: tuple[NodeWeighting, ...], limit: int) -> SearchResult:
     """The `limit` fragments of the largest absolute value, among those that all sides have; exact, unless there are too many to look at."""
     if isinstance(kernel, Subtree):
         return _complete_subtrees(kernel, store, sides, limit)
@@ -40,7 +40,7 @@ def fragments(kernel: Kernel, store: Any, sides: tuple[Side, ...], limit: int) -
     steps = list(zip(where.tolist(), what.tolist(), strict=True))
     begins = start.tolist()
     found = [
-        Grown(piece, value, tuple(sums_of))
+        Fragment(piece, value, tuple(sums_of))
         for piece, value, sums_of in zip(
             drawn(store, [steps[begins[i] : begins[i + 1]] for i in range(len(values))]),
             values.tolist(),
@@ -48,7 +48,7 @@ def fragments(kernel: Kernel, store: Any, sides: tuple[Side, ...], limit: int) -
             strict=True,
         )
     ]
-    return Found(found, complete, exact)
+    return SearchResult(found, complete, exact)
 
 
 Search = Callable[[Any, Any, Any, int, int], Any]
@@ -74,7 +74,7 @@ def _search(kernel: Kernel) -> tuple[Search, Draw]:
     return partial(_core.partial_trees, lam=lam, mu=mu, leaves=leaves), _from_nodes
 
 
-def _complete_subtrees(kernel: Subtree, store: Any, sides: tuple[Side, ...], limit: int) -> Found:
+def _complete_subtrees(kernel: Subtree, store: Any, sides: tuple[NodeWeighting, ...], limit: int) -> SearchResult:
     production, sizes, half = store.production, store.productions_below, len(sides) / 2
     first = dict(zip(sides[0].node.tolist(), sides[0].number.tolist(), strict=True))
     others = [dict(zip(side.node.tolist(), side.number.tolist(), strict=True)) for side in sides[1:]]
@@ -84,14 +84,16 @@ def _complete_subtrees(kernel: Subtree, store: Any, sides: tuple[Side, ...], lim
         if production[node] >= 0 and all(sums):
             found.append((math.pow(kernel.lam, half * float(sizes[node])) * math.prod(sums), sums, node))
     chosen = heapq.nsmallest(limit, found, key=lambda entry: -abs(entry[0]))
-    names = _Names(store)
-    return Found([Grown(names.subtree(node), value, sums) for value, sums, node in chosen], len(found) <= limit, True)
+    names = _StoreLabels(store)
+    return SearchResult(
+        [Fragment(names.subtree(node), value, sums) for value, sums, node in chosen], len(found) <= limit, True
+    )
 
 
 # --- from steps to fragments --------------------------------------------------------------------------------------
 
 
-class _Names:
+class _StoreLabels:
     """The texts of a store's nodes."""
 
     def __init__(self, store: Any) -> None:
@@ -137,13 +139,13 @@ def _expanded(steps: Steps, root: str, production: Callable[[int], list[str]]) -
 
 
 def _from_productions(store: Any, grown: list[Steps]) -> Iterable[Tree]:
-    names = _Names(store)
+    names = _StoreLabels(store)
     for steps in grown:
         yield _expanded(steps, names(steps[0][1]), lambda node: [names(c) for c in names.children(node)] or [WORD])
 
 
 def _from_edges(store: Any, grown: list[Steps]) -> Iterable[Tree]:
-    names, edge_start = _Names(store), store.edge_start
+    names, edge_start = _StoreLabels(store), store.edge_start
     edges = int(edge_start[-1])
 
     def production(what: int) -> list[str]:
@@ -157,7 +159,7 @@ def _from_edges(store: Any, grown: list[Steps]) -> Iterable[Tree]:
 
 def _from_nodes(store: Any, grown: list[Steps]) -> Iterable[Tree]:
     """Partial trees: a step is the parent's number, counted from 1, and the new node."""
-    names = _Names(store)
+    names = _StoreLabels(store)
     for steps in grown:
         labels = [names(node) for _, node in steps]
         below: list[list[int]] = [[] for _ in steps]
@@ -167,16 +169,18 @@ def _from_nodes(store: Any, grown: list[Steps]) -> Iterable[Tree]:
         yield _tree(labels, below)
 
 
-def _from_positions(store: Any, grown: list[Steps]) -> Iterable[Run]:
-    names = _Names(store)
+def _from_positions(store: Any, grown: list[Steps]) -> Iterable[TagRun]:
+    names = _StoreLabels(store)
     for steps in grown:
         nodes = [what // 2 for _, what in steps]
         words = [names(names.children(what // 2)[0]) if what % 2 else None for _, what in steps]
-        yield Run(tuple(map(names, nodes)), tuple(words))
+        yield TagRun(tuple(map(names, nodes)), tuple(words))
 
 
-def _from_features(store: Any, grown: list[Steps]) -> Iterable[Spaced]:
+def _from_features(store: Any, grown: list[Steps]) -> Iterable[FeatureSubsequence]:
     """A step is the sequence's node and the feature's, in one number."""
-    names = _Names(store)
+    names = _StoreLabels(store)
     for steps in grown:
-        yield Spaced(names(steps[0][1] >> 32), tuple(feature_of(names(what & 0xFFFFFFFF)) for _, what in steps))
+        yield FeatureSubsequence(
+            names(steps[0][1] >> 32), tuple(feature_of(names(what & 0xFFFFFFFF)) for _, what in steps)
+        )

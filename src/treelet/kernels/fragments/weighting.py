@@ -64,14 +64,14 @@ def _check(kernel: Kernel, good: bool, names: str) -> None:
         raise InputTypeError(f"fragments are listed for {names}, not for {kernel!r}")
 
 
-class Side(NamedTuple):
+class NodeWeighting(NamedTuple):
     """Parts of a store, each once, and a number for each."""
 
     node: NDArray[np.int32]
     number: NDArray[np.float64]
 
     @staticmethod
-    def of(weights: _core.NodeWeights, factors: NDArray[np.float64] | None = None) -> Side:
+    def of(weights: _core.NodeWeights, factors: NDArray[np.float64] | None = None) -> NodeWeighting:
         """All rows of some weights taken together, each with a factor."""
         node, number = weights.node, weights.weight
         if factors is not None:
@@ -79,10 +79,10 @@ class Side(NamedTuple):
         if len(weights) > 1:
             node, which = np.unique(node, return_inverse=True)
             number = np.bincount(which, number, len(node)).astype(float)
-        return Side(node, number)
+        return NodeWeighting(node, number)
 
 
-class Grown(NamedTuple):
+class Fragment(NamedTuple):
     """A fragment that was found."""
 
     tree: Any
@@ -91,10 +91,10 @@ class Grown(NamedTuple):
     """What each side says of it: the sum over the places, without any decay."""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Fragments, the largest absolute value first."""
 
-    fragments: list[Grown]
+    fragments: list[Fragment]
     complete: bool
     """There are no others."""
     exact: bool

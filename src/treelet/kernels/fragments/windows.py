@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treelet.kernels import Locality
 from treelet.kernels.base import Vector
 from treelet.kernels.fragments.sequences import Window
-from treelet.kernels.fragments.weighting import Found, Grown, Side
+from treelet.kernels.fragments.weighting import Fragment, NodeWeighting, SearchResult
 from treelet.structures.sequence_bank import feature_of
 
 CELLS = 1 << 22  # pairs of features that are compared at once
@@ -27,7 +27,7 @@ OUTSIDE, ELSEWHERE = -1, -2  # places beyond a sequence's ends, on the two sides
 Ids = NDArray[np.int64]
 
 
-class Type(NamedTuple):
+class SequenceType(NamedTuple):
     """A type of sequences, as the kernel looks at it."""
 
     label: int
@@ -35,22 +35,22 @@ class Type(NamedTuple):
     factor: float
 
 
-class Sequences(NamedTuple):
+class WindowRows(NamedTuple):
     """The windows of some sequences of one type: a row of features each, and a number."""
 
     features: Ids
     number: Vector
 
 
-def windows(kernel: Locality, store: Any, sides: tuple[Side, ...], limit: int) -> Found:
+def windows(kernel: Locality, store: Any, sides: tuple[NodeWeighting, ...], limit: int) -> SearchResult:
     """The largest shares of windows, of two sides; of one, the windows for which the model says most."""
     return _heaviest(kernel, store, sides[0], limit) if len(sides) == 1 else _shared(kernel, store, sides, limit)
 
 
-def window_values(kernel: Locality, store: Any, node: int, model: Side) -> Vector:
+def window_values(kernel: Locality, store: Any, node: int, model: NodeWeighting) -> Vector:
     """What the window around each feature of one sequence adds to a model's value."""
-    near = _Nearness(kernel, store)
-    one = Side(np.array([node], dtype=np.int32), np.ones(1))
+    near = _WindowComparison(kernel, store)
+    one = NodeWeighting(np.array([node], dtype=np.int32), np.ones(1))
     for kind in near.types:
         if kind.label == store.label[node]:
             reach = _reach(store, kind, one, model)
@@ -62,9 +62,9 @@ def window_values(kernel: Locality, store: Any, node: int, model: Side) -> Vecto
     return np.zeros(int(store.child_start[node + 1] - store.child_start[node]))
 
 
-def _shared(kernel: Locality, store: Any, sides: tuple[Side, ...], limit: int) -> Found:
-    near, texts = _Nearness(kernel, store), store.labels
-    found: list[Grown] = []
+def _shared(kernel: Locality, store: Any, sides: tuple[NodeWeighting, ...], limit: int) -> SearchResult:
+    near, texts = _WindowComparison(kernel, store), store.labels
+    found: list[Fragment] = []
     for kind in near.types:
         reach = _reach(store, kind, *sides)
         first, second = (_windows(store, side, kind, reach) for side in sides)
@@ -90,15 +90,15 @@ def _shared(kernel: Locality, store: Any, sides: tuple[Side, ...], limit: int) -
             counts = numbers[sorted(ours)].sum(), second.number[np.unique(np.concatenate(theirs))].sum()
             shown = tuple(... if label == ELSEWHERE else feature_of(texts[label]) for label in features)
             window = Window(texts[kind.label], shown, middle)
-            found.append(Grown(window, float(kind.factor * value), tuple(map(float, counts))))
+            found.append(Fragment(window, float(kind.factor * value), tuple(map(float, counts))))
     found.sort(key=lambda one: -abs(one.value))
-    return Found(found[:limit], len(found) <= limit, True)
+    return SearchResult(found[:limit], len(found) <= limit, True)
 
 
-def _heaviest(kernel: Locality, store: Any, model: Side, limit: int) -> Found:
+def _heaviest(kernel: Locality, store: Any, model: NodeWeighting, limit: int) -> SearchResult:
     """A model's windows by what the model says of each. Where there are too many pairs, windows of little weight are not looked at."""
-    near, texts = _Nearness(kernel, store), store.labels
-    found: list[Grown] = []
+    near, texts = _WindowComparison(kernel, store), store.labels
+    found: list[Fragment] = []
     there, all_seen = 0, True
     for kind in near.types:
         reach = _reach(store, kind, model)
@@ -111,34 +111,34 @@ def _heaviest(kernel: Locality, store: Any, model: Side, limit: int) -> Found:
         looked_at = order[: max(limit, int(np.searchsorted(work, MAX_CELLS // len(near.types))))]
         there, all_seen = there + len(rows), all_seen and len(looked_at) == len(rows)
         values = np.zeros(len(looked_at))
-        for at, _, weights, kappa, _ in near.pairs(rows[looked_at], Sequences(rows, numbers), reach):
+        for at, _, weights, kappa, _ in near.pairs(rows[looked_at], WindowRows(rows, numbers), reach):
             values[at] += kind.factor * (weights @ kappa)
         for at in np.argsort(-np.abs(values), kind="stable")[:limit].tolist():
             row = rows[looked_at[at]]
             inside = np.flatnonzero(row != OUTSIDE)
             shown = tuple(feature_of(texts[label]) for label in row[inside].tolist())
             window = Window(texts[kind.label], shown, int(reach - inside[0]))
-            found.append(Grown(window, float(values[at]), (float(numbers[looked_at[at]]),)))
+            found.append(Fragment(window, float(values[at]), (float(numbers[looked_at[at]]),)))
     found.sort(key=lambda one: -abs(one.value))
-    return Found(found[:limit], there <= limit, all_seen)
+    return SearchResult(found[:limit], there <= limit, all_seen)
 
 
 # --- windows ------------------------------------------------------------------------------------------------------
 
 
-def _sequences(store: Any, kind: Type, side: Side) -> Any:
+def _sequences(store: Any, kind: SequenceType, side: NodeWeighting) -> Any:
     """Which of a side's parts are sequences of a type."""
     return np.flatnonzero((store.height[side.node] == 1) & (store.label[side.node] == kind.label))
 
 
-def _reach(store: Any, kind: Type, *sides: Side) -> int:
+def _reach(store: Any, kind: SequenceType, *sides: NodeWeighting) -> int:
     """How far the kernel looks in each direction, and not beyond the longest sequence."""
     nodes = np.concatenate([side.node[_sequences(store, kind, side)] for side in sides])
     longest = int((store.child_start[nodes + 1] - store.child_start[nodes]).max(initial=1))
     return min(kind.reach, longest - 1)
 
 
-def _windows(store: Any, side: Side, kind: Type, reach: int) -> Sequences:
+def _windows(store: Any, side: NodeWeighting, kind: SequenceType, reach: int) -> WindowRows:
     """The windows of a side's sequences; what has no number is left out."""
     at = _sequences(store, kind, side)
     at = at[side.number[at] != 0]
@@ -153,19 +153,19 @@ def _windows(store: Any, side: Side, kind: Type, reach: int) -> Sequences:
     line = np.full(total + reach * (len(nodes) + 1), OUTSIDE, dtype=np.int64)
     line[places] = features
     if not total:
-        return Sequences(np.zeros((0, 2 * reach + 1), dtype=np.int64), np.zeros(0))
-    return Sequences(sliding_window_view(line, 2 * reach + 1)[places - reach], np.repeat(side.number[at], lengths))
+        return WindowRows(np.zeros((0, 2 * reach + 1), dtype=np.int64), np.zeros(0))
+    return WindowRows(sliding_window_view(line, 2 * reach + 1)[places - reach], np.repeat(side.number[at], lengths))
 
 
-class _Nearness:
+class _WindowComparison:
     """How the kernel compares two windows with the same middle."""
 
     def __init__(self, kernel: Locality, store: Any) -> None:
         types, _, self.theta = kernel._native_parameters(store)
         self.match = kernel.match
-        self.types = [Type(*one) for one in types if one[2] > 0]
+        self.types = [SequenceType(*one) for one in types if one[2] > 0]
 
-    def pairs(self, rows: Ids, others: Sequences, reach: int) -> Iterator[tuple[int, Ids, Vector, Vector, Any]]:
+    def pairs(self, rows: Ids, others: WindowRows, reach: int) -> Iterator[tuple[int, Ids, Vector, Vector, Any]]:
         """For each row, some at a time, the others with its middle: which they are, their numbers, the values of the pairs, and which of
         the row's places have an equal one.
         """
