@@ -72,7 +72,7 @@ tsan: $(SANITIZED)/thread/.stamp
 	@rm -f $(SANITIZED)/thread/report.*
 	$(call under,libtsan,thread) OPENBLAS_NUM_THREADS=1 \
 		TSAN_OPTIONS="suppressions=$(CURDIR)/tests/native/tsan.supp log_path=$(CURDIR)/$(SANITIZED)/thread/report" \
-		setarch -R $(BIN)/python -S -m pytest -q -p no:cacheprovider -k threads tests/native tests/test_banks.py tests/test_nearest.py \
+		setarch -R $(BIN)/python -S -m pytest -q -p no:cacheprovider -k threads tests/native tests/structures/test_banks.py tests/learn/test_nearest.py \
 		|| { cat $(SANITIZED)/thread/report.* 2>/dev/null; exit 1; }
 
 # Readers and native core on inputs that a fuzzer makes: make fuzz FUZZ_SECONDS=7200. Findings are in build/fuzz/findings and build/fuzz/native-findings.
@@ -209,8 +209,9 @@ dist:
 
 # The oldest versions that pyproject.toml allows, of what is needed and of all extras but cuda, on the oldest Python that is at hand: the tests that use them. And the newest
 # versions of the same: what they say will go away, and treelet still calls, is an error.
-QUICK := tests/native tests/test_package.py tests/test_gram.py tests/test_persist.py tests/test_learn.py tests/test_files.py tests/test_cli.py \
-	tests/test_stored.py tests/test_table.py tests/test_draw.py tests/test_markup.py tests/test_formats.py tests/test_dask.py tests/test_explorer.py tests/test_widget.py
+QUICK := tests/native tests/test_package.py tests/gram/test_gram.py tests/gram/test_stored.py tests/gram/test_dask.py \
+	tests/learn/test_learn.py tests/learn/test_persist.py tests/cli/test_cli.py tests/structures/test_table.py tests/draw/test_draw.py \
+	tests/formats/test_files.py tests/formats/test_markup.py tests/formats/test_formats.py tests/explorer/test_explorer.py tests/report/test_widget.py
 minimum:
 	@rm -rf build/minimum && $(PYTHON) -m venv build/minimum/venv
 	@$(PYTHON) tools/minimum.py > build/minimum/oldest.txt

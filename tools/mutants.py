@@ -94,13 +94,13 @@ def caught(source: Path, site: Path) -> bool:
     env = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{sysconfig.get_path('purelib')}"}
     env["TREELET_HYPOTHESIS"] = "mutants"  # that it fails is enough; no need for the smallest example
     names = (
-        "test_tree_kernels.py",
-        "test_subset_tree_shapes.py",
-        "test_parsing.py",
-        "test_forests.py",
-        "test_tagging.py",
-        "test_locality.py",
-        "test_sketch.py",
+        "kernels/test_tree_kernels.py",
+        "kernels/test_subset_tree_shapes.py",
+        "parsing/test_parsing.py",
+        "kernels/test_forests.py",
+        "kernels/test_tagging.py",
+        "kernels/test_locality.py",
+        "learn/test_sketch.py",
         "native",
     )
     tests = [str(ROOT / "tests" / name) for name in names]

@@ -20,6 +20,7 @@ from treelet import _core
 from treelet.checks import wrong
 from treelet.errors import NotEnoughMemoryError
 from treelet.memory import available, in_bytes
+from treelet.vocabulary import current, keyword
 
 Advance = Callable[[int], None]
 Item = TypeVar("Item")
@@ -36,7 +37,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise wrong("n_jobs", "an int other than 0 (-1: all cores)", n_jobs)
+        raise wrong("n_jobs", f"{current().integer} other than 0 (-1: all cores)", n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
@@ -91,7 +92,7 @@ def check_room(threads: int) -> None:
     """Refuse threads for which there is no memory: Python waits for ever for one that cannot begin."""
     if (free := available()) < threads * THREAD:
         raise NotEnoughMemoryError(
-            f"there is no memory for {threads} threads: {in_bytes(free)} are free; n_jobs=1 needs none"
+            f"there is no memory for {threads} threads: {in_bytes(free)} are free; {keyword('n_jobs', 1)} needs none"
         )
 
 

@@ -26,11 +26,11 @@ from differ_kernels import KINDS, made, shown
 from differ_structures import Structures
 
 import treelet as tl
+from definitions import rounding
 from treelet.errors import TreeletWarning
 from treelet.gram import stored
 from treelet.gram.plan import Block
 from treelet.gram.tiles import compute
-from treelet.testing import rounding
 
 GROUP = "independence"
 MATRICES = "matrices"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +99,7 @@ def for_model(model: SavedPredictor, examples: Examples) -> Any:
 
 def _warn_of_new_features(model: SavedPredictor, there: dict[Any, Any], file: str) -> None:
     """Vectors of a file with not one of the features that a model knows are as good as empty: most likely a mistake."""
+    from treelet.checks import some_of
     from treelet.structures import Vectors
 
     for term in getattr(model.model_, "terms", ()):
@@ -114,15 +115,10 @@ def _warn_of_new_features(model: SavedPredictor, there: dict[Any, Any], file: st
         if here and here.keys().isdisjoint(known.names):
             warnings.warn(
                 f"{file}: none of the features of {path[0]} was seen in training, so that they count for nothing: "
-                f"there are {_some(here)} here, there were {_some(known.names)}",
+                f"there are {some_of(here, SHOWN)} here, there were {some_of(known.names, SHOWN)}",
                 TreeletWarning,
                 stacklevel=3,
             )
-
-
-def _some(features: Iterable[Any]) -> str:
-    named = [repr(feature) for feature in features]
-    return ", ".join(named[:SHOWN]) + (f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else "")
 
 
 def _columns(kernel: Kernel) -> Iterator[str | int]:

@@ -25,7 +25,7 @@ from treelet.cli.options import (
     ProgressOption,
     kernel_from_options,
 )
-from treelet.cli.overwriting import READ, WRITTEN, Read
+from treelet.cli.overwriting import READ, WRITTEN, InputFile
 from treelet.cli.reading import Reading, reads, warn_if_empty
 from treelet.errors import ParameterError
 
@@ -69,7 +69,7 @@ def command(
             metavar="FILE3",
             help="The matrix of the first trees: only the others' rows are computed. OUT may be the same file, and is replaced at the end.",
         ),
-        Read(replaced_by="output"),
+        InputFile(replaced_by="output"),
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")

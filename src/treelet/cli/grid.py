@@ -30,7 +30,7 @@ DECAYS: dict[str, dict[str, Sequence[float]]] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ScoredSetting:
     """What came out for one setting: its parameters and the score on each fold's test part, the larger the better."""
 
     setting: dict[str, float]
@@ -39,7 +39,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Edge:
+class BoundaryValue:
     """A chosen value beyond which none was tried, though those before it were worse."""
 
     name: str
@@ -60,7 +60,7 @@ class Edge:
 class Search:
     """All settings that were tried, and those whose values did not fit."""
 
-    rows: list[Row]
+    rows: list[ScoredSetting]
     metric: str
     shown: Metric
     refused: list[dict[str, float]] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Search:
     total: int = 0
 
     @property
-    def best_row(self) -> Row:
+    def best_row(self) -> ScoredSetting:
         """The largest score; among equals the first: the smallest parameters."""
         return max(self.rows, key=lambda row: round(row.score, 12))
 
@@ -80,7 +80,7 @@ class Search:
     def complete(self) -> bool:
         return len(self.rows) + len(self.refused) >= self.total
 
-    def edges(self) -> list[Edge]:
+    def edges(self) -> list[BoundaryValue]:
         """Parameters whose best value is the largest or the smallest that was tried, and better than the next one."""
         found = []
         for name, value in self.best.items():
@@ -91,7 +91,7 @@ class Search:
             bounded = name != "C" and value == 1
             for edge, following, largest in ((tried[-1], tried[-2:][0], True), (tried[0], tried[:2][-1], False)):
                 if value == edge != following and best_of[edge] - best_of[following] > 1e-12:
-                    found += [] if largest and bounded else [Edge(name, value, largest)]
+                    found += [] if largest and bounded else [BoundaryValue(name, value, largest)]
         return found
 
     def as_dict(self) -> dict[str, Any]:
@@ -219,11 +219,11 @@ def search_grid(
     kernels = [made(**setting) for setting in settings]
     setting_of = {id(made): setting for made, setting in zip(kernels, settings, strict=True)}
     chosen = METRICS[task][metric]
-    rows: list[Row] = []
+    rows: list[ScoredSetting] = []
     total = len(settings) * len(values["C"])
 
     def report(trial: Trial) -> None:
-        rows.append(Row(setting_of[id(trial.kernel)] | trial.parameters, trial.score, trial.by_fold))
+        rows.append(ScoredSetting(setting_of[id(trial.kernel)] | trial.parameters, trial.score, trial.by_fold))
 
     def search(refused: Sequence[Any] = ()) -> Search:
         # A kernel whose values do not fit stands for all prices.

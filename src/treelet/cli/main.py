@@ -34,22 +34,23 @@ from treelet.cli import (
 )
 from treelet.cli.overwriting import check_files
 from treelet.cli.terminal import Notes, Terminal
-from treelet.cli.wording import in_command_words, way_out
+from treelet.cli.wording import OptionVocabulary, way_out
 from treelet.errors import TreeletError
 from treelet.printable import printable
+from treelet.vocabulary import speaking
 
 FAILED, INTERNAL, PIPE_CLOSED, TERMINATED = 2, 3, 141, 143
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
-class Told:
+class ErrorReporting:
     """Runs a command; an error becomes one line on the standard error and an exit code."""
 
     def invoke(self, ctx: Any) -> Any:
         name = ctx.find_root().info_name
         try:
             check_files(ctx)
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), speaking(OptionVocabulary(ctx)):
                 warnings.showwarning = partial(_show_warning, ctx, warnings.showwarning)
                 result = super().invoke(ctx)  # type: ignore[misc]
             sys.stdout.flush()
@@ -60,9 +61,9 @@ class Told:
         except KeyboardInterrupt as error:
             _stop(f"{name}: interrupted{f': {error}' if str(error) else ''}", INTERRUPTED)
         except (TreeletError, OSError) as error:
-            _stop(f"{name}: error: {in_command_words(_one_line(error), ctx)}{way_out(error, ctx)}", FAILED, ctx)
+            _stop(f"{name}: error: {_one_line(error)}{way_out(error, ctx)}", FAILED, ctx)
         except MemoryError as error:
-            _stop(f"{name}: error: {in_command_words(_no_memory(error), ctx)}", FAILED, ctx)
+            _stop(f"{name}: error: {_no_memory(error)}", FAILED, ctx)
         except Exception as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise  # typer's own: wrong usage, or a command that is done
@@ -72,11 +73,11 @@ class Told:
             _stop(f"{name}: internal error: {what}: {_one_line(error)} ({how} shows where)", INTERNAL, ctx)
 
 
-class Commands(Told, TyperGroup):
+class Commands(ErrorReporting, TyperGroup):
     """A command with subcommands."""
 
 
-class Command(Told, TyperCommand):
+class Command(ErrorReporting, TyperCommand):
     """A subcommand, or a command of its own, as ``python -m experiments`` is."""
 
 
@@ -96,7 +97,7 @@ def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning
     if not issubclass(category, UserWarning):
         otherwise(message, category, *place)
         return
-    print(f"{ctx.find_root().info_name}: warning: {in_command_words(_one_line(message), ctx)}", file=sys.stderr)
+    print(f"{ctx.find_root().info_name}: warning: {_one_line(message)}", file=sys.stderr)
 
 
 def _no_memory(error: MemoryError) -> str:

@@ -1,7 +1,7 @@
 """What a command writes must be nothing that it reads, unless it is said to take its place: parameters are marked, and compared before the command runs.
 
 A parameter that names a file is ``Annotated[str, typer.Argument(...), READ]`` or ``WRITTEN``; a folder in which files appear
-is marked with their names, ``Written("report.*")``. `check_files` is called for every command, in one place.
+is marked with their names, ``OutputFile("report.*")``. `check_files` is called for every command, in one place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treelet.cli.wording import shown_name
 from treelet.errors import ParameterError
 
 
-class Read:
+class InputFile:
     """Marks a parameter that names a file which is read; or that may, where it can also be something else.
 
     What another parameter writes may take its place, if that one is named: such a file is replaced when the new one is complete.
@@ -29,15 +29,15 @@ class Read:
         self.replaced_by = replaced_by
 
 
-class Written:
+class OutputFile:
     """Marks a parameter that names a file which is written, or a folder in which files of these names are."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
 
 
-READ, WRITTEN = Read(), Written()
-Mark = Read | Written
+READ, WRITTEN = InputFile(), OutputFile()
+Mark = InputFile | OutputFile
 
 
 def marks(callback: Callable[..., Any]) -> dict[str, Mark]:
@@ -51,7 +51,7 @@ def marks(callback: Callable[..., Any]) -> dict[str, Mark]:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedFile:
     """A file as it was given, and by which parameter."""
 
     parameter: str
@@ -60,7 +60,7 @@ class Named:
     names: tuple[str, ...] = ()
     may_be: str | None = None
 
-    def writes(self, other: Named) -> bool:
+    def writes(self, other: NamedFile) -> bool:
         """Whether this one, when it is written, is or holds the other one."""
         if not self.names:
             return _same(self.path, other.path)
@@ -96,17 +96,17 @@ def check_files(ctx: Any) -> None:
             raise ParameterError(f"{file.given}: {file.parameter} is the standard {name}: choose another name")
 
 
-def _files(ctx: Any) -> tuple[list[Named], list[Named]]:
+def _files(ctx: Any) -> tuple[list[NamedFile], list[NamedFile]]:
     """What is read and what is written."""
     shown = {parameter.name: shown_name(parameter) for parameter in ctx.command.params}
     read, written = [], []
     for name, mark in marks(ctx.command.callback).items():
         for given in _given(ctx.params.get(name)):
-            if isinstance(mark, Read):
+            if isinstance(mark, InputFile):
                 may_be = shown.get(mark.replaced_by)
-                read.append(Named(shown[name], given, Path(given.removeprefix("@")), may_be=may_be))
+                read.append(NamedFile(shown[name], given, Path(given.removeprefix("@")), may_be=may_be))
             else:
-                written.append(Named(shown[name], given, Path(given), mark.names))
+                written.append(NamedFile(shown[name], given, Path(given), mark.names))
     return read, written
 
 

@@ -35,7 +35,7 @@ NO_PARSE = 1  # exit code
 
 
 @dataclass(frozen=True)
-class Sentence:
+class InputSentence:
     """Words, and the number of their line."""
 
     line: int
@@ -174,6 +174,8 @@ def command(
             print(f"grammar: {chosen.stats()}: {save_grammar}", file=sys.stderr)
         if not parsing:
             return
+        from treelet.checks import plural
+
         begin = time.perf_counter()
         words = [item.words for item in items]
         if drawing is not None:
@@ -181,12 +183,12 @@ def command(
         if forest:
             forests = chosen.forests(words, threshold, beam=beam, n_jobs=n_jobs, progress=progress)
             lines: Iterable[str] = (found.to_json() for found in forests)
-            made = _number(len(forests), "forest")
+            made = plural(len(forests), "forest")
             without, pieces = _failed_forests(forests)
         else:
             found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs, progress=progress)
             lines = _lines(items, found, to or _suggested(output, k or 1))
-            made = _number(len(found.trees), "tree")
+            made = plural(len(found.trees), "tree")
             pieces = int((found.logp == -math.inf).sum())
             without = len(items) - len(set(found.qid.tolist()))
         stream.writelines(f"{line}\n" for line in lines)
@@ -249,17 +251,17 @@ def load_grammar(file: str) -> PCFG:
     return grammar
 
 
-def _typed(texts: list[str]) -> list[Sentence]:
+def _typed(texts: list[str]) -> list[InputSentence]:
     found = []
     for number, text in enumerate(texts, 1):
         if not text.split():
             raise TreeError("--text has no words in it")
         _check_words(text, f"--text {text[:40]!r}")
-        found.append(Sentence(number, text.split()))
+        found.append(InputSentence(number, text.split()))
     return found
 
 
-def _read(file: str, skip_empty: bool, encoding: str) -> list[Sentence]:
+def _read(file: str, skip_empty: bool, encoding: str) -> list[InputSentence]:
     from treelet.formats.files import open_source
 
     found = []
@@ -268,7 +270,7 @@ def _read(file: str, skip_empty: bool, encoding: str) -> list[Sentence]:
             words = line.split()
             if words:
                 _check_words(line, f"{source.name}:{number}")
-                found.append(Sentence(number, words))
+                found.append(InputSentence(number, words))
             elif not skip_empty:
                 raise source.error("an empty line has no parse: leave it out, or say --skip-empty", number)
     return found
@@ -291,7 +293,7 @@ def _suggested(output: str, k: int) -> str:
     return SUFFIXES.get(unpacked_name(output).suffix.lower(), "tsv" if k > 1 else "trees")
 
 
-def _lines(items: list[Sentence], found: Candidates, to: str) -> Iterator[str]:
+def _lines(items: list[InputSentence], found: Candidates, to: str) -> Iterator[str]:
     """The parses of each sentence, in its place also where there is none."""
     trees, logps, qids = found.trees.strings(), found.logp.tolist(), found.qid.tolist()
     rows: list[list[tuple[float, str]]] = [[] for _ in items]
@@ -345,13 +347,11 @@ def _failed_forests(forests: ForestBank) -> tuple[int, int]:
 
 
 def _close(count: int, made: str, seconds: float, without: int, pieces: int) -> None:
-    line = f"{_number(count, 'sentence')}, {made} in {seconds:.2f} s"
+    from treelet.checks import plural
+
+    line = f"{plural(count, 'sentence')}, {made} in {seconds:.2f} s"
     if pieces:
         line += f"; {pieces:,} without a parse (pieces under the root FALLBACK)"
     if without:
         line += f"; {without:,} without a parse (nothing)"
     print(line, file=sys.stderr)
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -114,18 +114,18 @@ def _reading(
     tree_column: str | None,
     option: list[str] | None,
 ) -> Reading:
-    from treelet.formats.format_options import Written
+    from treelet.formats.format_options import OptionText
 
     options = dict(_own(text) for text in option or ())
     for name, column in (("label_column", label_column), ("tree_column", tree_column)):
         if column is not None:
-            options[name] = Written(column)
+            options[name] = OptionText(column)
     return Reading(format, encoding, "skip" if skip_bad else "raise", options)
 
 
 def _own(text: str) -> tuple[str, Any]:
     """A format's own option."""
-    from treelet.formats.format_options import Written
+    from treelet.formats.format_options import OptionText
 
     name, sign, value = text.partition("=")
     name = name.strip().replace("-", "_")
@@ -133,4 +133,4 @@ def _own(text: str) -> tuple[str, Any]:
         raise ParameterError(
             f"--option must be NAME=VALUE, with an option of the format, such as root=TOP. Got {text!r} instead."
         )
-    return name, Written(value)
+    return name, OptionText(value)

@@ -16,13 +16,13 @@ import typer
 from treelet.cli import files
 from treelet.cli.completing import among
 from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, items, numbers, one_of
-from treelet.cli.overwriting import READ, WRITTEN, Written
+from treelet.cli.overwriting import READ, WRITTEN, OutputFile
 from treelet.cli.parse import PARENTS
 from treelet.cli.reading import Reading, reads
 from treelet.errors import FileError, FormatError, ParameterError
 
 if TYPE_CHECKING:
-    from treelet.tasks.rerank_job import Mended, Outcome, Parts
+    from treelet.tasks.rerank_job import CandidateSplit, Mended, Outcome
 
 REPORT = "report.html", "report.md", "report.json", "mended-*.svg"
 FLIGHTS = (800, 200, 336)
@@ -95,7 +95,7 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FOLDER", help="Write report.html and report.md there."),
-        Written(*REPORT),
+        OutputFile(*REPORT),
     ] = None,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Keep the ranker in a file, such as m.treelet."), WRITTEN
@@ -232,7 +232,7 @@ def _treebank(
     drop_function_tags: bool,
     sizes: list[float] | None,
     options: dict[str, Any],
-) -> Parts:
+) -> CandidateSplit:
     from treelet.tasks.rerank_job import parts_of_treebank
 
     if file is None:
@@ -260,7 +260,7 @@ def _is_of_lists(file: str) -> bool:
         return looks_like_nbest(source.head())
 
 
-def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict[str, Any]) -> Parts:
+def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict[str, Any]) -> CandidateSplit:
     from treelet.tasks import CandidateParses
     from treelet.tasks.rerank_job import parts_of_lists
 

@@ -32,7 +32,7 @@ from treelet.cli.options import (
 )
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, reads
-from treelet.cli.train_report import Report
+from treelet.cli.train_report import TrainingReport
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def command(
         save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
     seconds["total"] = time.perf_counter() - begin
-    report = Report(task, found, queries, machine, search, seconds, output, size, _unused(found, vectors, task))
+    report = TrainingReport(task, found, queries, machine, search, seconds, output, size, _unused(found, vectors, task))
     print(json_format.dumps(report.as_dict()) if json else report.text())
 
 

@@ -15,7 +15,7 @@ PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
 
 
 @dataclass(frozen=True)
-class Report:
+class TrainingReport:
     """What was trained, and how long it took."""
 
     task: str

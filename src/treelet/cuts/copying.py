@@ -98,8 +98,8 @@ def choices(variants: Sequence[Variants]) -> Iterator[tuple[tuple[int, ...], flo
         yield tuple([number for number, _ in choice]), weight
 
 
-class Roots:
-    """Roots over one span as they are found: those of one label are one."""
+class RootCollector:
+    """Collects the roots of a new forest over one span. Roots with the same label are merged."""
 
     __slots__ = ("_ways",)
 
@@ -107,13 +107,13 @@ class Roots:
         self._ways: dict[str, Ways] = {}
 
     def add(self, label: str, tails: tuple[int, ...], weight: float) -> None:
-        """One way of expanding one of them."""
+        """Add one expansion of the root with this label."""
         if weight > 0:
             ways = self._ways.setdefault(label, {})
             ways[tails] = ways.get(tails, 0.0) + weight
 
     def made(self, draft: Draft, span: Span) -> Ways:
-        """What was added, as nodes of a draft."""
+        """Add the collected roots to a draft, and return them with their probabilities."""
         roots: Ways = {}
         for label, ways in self._ways.items():
             roots[draft.node(label, span, ways),] = sum(ways.values())

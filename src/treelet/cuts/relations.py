@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treelet.cuts.copying import Copy, Roots
+from treelet.cuts.copying import Copy, RootCollector
 from treelet.cuts.forest_index import ForestIndex, as_forest_index
 from treelet.cuts.marks import check_marks, mark_draft, mark_tree
 from treelet.cuts.tree_index import AnyTree, TreeIndex, as_tree_index
@@ -160,7 +160,7 @@ def enclosed_forest(
     # All that meets the window and does not hold it is below the lowest node that does.
     copy.add(np.flatnonzero(~over & (index.end > low) & (index.begin < high)), window)
     higher = set(np.flatnonzero(over).tolist())
-    found = Roots()
+    found = RootCollector()
     for number in sorted(higher):
         label, share = index.labels[number], index.shares[number]
         for tails, chance in index.ways[number]:

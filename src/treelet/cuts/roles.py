@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from treelet.cuts.copying import Copy, Roots
+from treelet.cuts.copying import Copy, RootCollector
 from treelet.cuts.forest_index import ForestIndex, NodeLike, as_forest_index
 from treelet.cuts.subforest import sub_forest
 from treelet.cuts.tree_index import AnyTree, TreeIndex, as_tree_index
@@ -259,7 +259,7 @@ def _path_between(copy: Copy, word: int, found: list[int], span: Span, mark: boo
         label = labels[number] + ARGUMENT if mark else labels[number]
         down[number] = draft.labelled(copy.one[number], label) if whole else draft.node(label, span, {})
     reach = index.reach(found, span)
-    roots = Roots()
+    roots = RootCollector()
     for number in sorted(reach):
         if spans[number][0] <= word < spans[number][1]:
             for tails, chance in index.ways[number]:

@@ -163,8 +163,8 @@ class _Pair(_Phrase):
         return super().__str__()
 
 
-class _Text(list[object]):
-    """Pieces of a tree's text, some of which are phrases that may still grow."""
+class _TextPieces(list[object]):
+    """Pieces of the text of a tree. Some of them are phrases that may still get modifiers."""
 
     def __str__(self) -> str:
         return "".join(map(str, self))
@@ -201,8 +201,8 @@ class _Writer:
         sums = self.sums[key]
         return items[bisect(sums, self.draw() * sums[-1], 0, len(items) - 1)]
 
-    def fill(self, template: str) -> _Text:
-        text = _Text()
+    def fill(self, template: str) -> _TextPieces:
+        text = _TextPieces()
         for k, piece in enumerate(_SLOT.split(template)):
             text.append(self.slot(piece) if k % 2 else piece)
         return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from treelet.checks import wrong
+from treelet.checks import check_one_of
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
 from treelet.formats.files import open_source
@@ -48,8 +48,7 @@ def propbank(
     list of RoleInstance
         In the order of the corpus. Some have no arguments.
     """
-    if name not in CORPORA:
-        raise wrong("name", f"one of {sorted(CORPORA)}", name)
+    check_one_of("name", name, sorted(CORPORA))
     if nbest and name != "wsj":
         raise ParameterError(f"there are no lists of parses for {name!r}: leave 'nbest' at 0")
     roles, folder, file = CORPORA[name]

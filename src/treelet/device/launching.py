@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import DeviceMemoryError, TreeletError
+from treelet.vocabulary import keyword
 
 SOURCES = Path(__file__).parent / "cuda"
 PIECE = 1 << 26  # bytes that are copied to the host at once
@@ -150,14 +151,14 @@ class Cuda(Device):
             import cupy
         except ImportError as error:
             raise TreeletError(
-                f"device='cuda' needs CuPy: pip install 'treelet[cuda]' ({error}); device='cpu' needs nothing"
+                f"{keyword('device', 'cuda')} needs CuPy: pip install 'treelet[cuda]' ({error}); {keyword('device', 'cpu')} needs nothing"
             ) from None
         try:
             if cupy.cuda.runtime.getDeviceCount() < 1:
                 raise RuntimeError("there is none")
         except Exception as error:  # whatever the driver says
             raise TreeletError(
-                f"device='cuda' needs an NVIDIA GPU, and CuPy finds none ({error}); use device='cpu'"
+                f"{keyword('device', 'cuda')} needs an NVIDIA GPU, and CuPy finds none ({error}); use {keyword('device', 'cpu')}"
             ) from None
         self.xp = cupy
         self._modules: list[Any] = []
@@ -169,8 +170,8 @@ class Cuda(Device):
         except Exception as error:  # whatever is wrong with the toolkit
             said = " ".join(str(error).split())[:500]
             raise TreeletError(
-                f"device='cuda' needs the CUDA toolkit's compiler and cuBLAS, as pip install 'treelet[cuda]' puts them beside CuPy ({said}); "
-                "device='cpu' needs nothing"
+                f"{keyword('device', 'cuda')} needs the CUDA toolkit's compiler and cuBLAS, as pip install 'treelet[cuda]' puts them "
+                f"beside CuPy ({said}); {keyword('device', 'cpu')} needs nothing"
             ) from error
 
     def _compile(self, cupy: Any) -> None:
@@ -316,5 +317,6 @@ def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | N
         return None
     what = str(error).rstrip(".")
     return DeviceMemoryError(
-        f"the memory of device={device.name!r} is full: {what}. Let more of it be taken (device_memory=), or use device='cpu'"
+        f"the memory of {keyword('device', device.name)} is full: {what}. Let more of it be taken ({keyword('device_memory')}), or "
+        f"use {keyword('device', 'cpu')}"
     )

@@ -14,7 +14,7 @@ from treelet.device.numbering import Numbers, distinct, pairs
 from treelet.device.strips import (
     COLUMNS_A_THREAD,
     THREADS,
-    Columns,
+    DeviceColumns,
     Entries,
     Postings,
     owners,
@@ -40,8 +40,8 @@ def is_sequence(device: Device, start: Array, child: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Places:
-    """A store's sequences, written one after the other: places are children of any nodes."""
+class SequencePositions:
+    """All positions in the sequences of a store, one sequence after the other. A position is a child of any node."""
 
     feature: Array
     node: Array
@@ -52,7 +52,7 @@ class Places:
     entries: tuple[Array, Array, Array]  # example, place, weight
 
     @staticmethod
-    def of(device: Device, store: Any, weights: Any, types: Types) -> Places:
+    def of(device: Device, store: Any, weights: Any, types: Types) -> SequencePositions:
         xp = device.xp
         label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
         number = np.full(
@@ -69,7 +69,7 @@ class Places:
         right = xp.minimum(start[node + 1] - 1 - place, reach).astype(np.int32)
         entries = Entries.of(device, weights)
         entries = entries.where(device, (type_of[entries.part] >= 0) & (entries.weight != 0))
-        return Places(label[child], node, own, left, right, reach, entries.spread(device, start))
+        return SequencePositions(label[child], node, own, left, right, reach, entries.spread(device, start))
 
     def used(self, device: Device) -> Array:
         out = device.xp.zeros(len(self.feature), bool)
@@ -86,7 +86,7 @@ class Windows:
     """Which of them is at each place; -1 for none."""
 
     @staticmethod
-    def of(device: Device, places: Places, kind: Array, there: Array) -> Windows:
+    def of(device: Device, places: SequencePositions, kind: Array, there: Array) -> Windows:
         """With windows of one kind beside each other, in the order of their places."""
         xp = device.xp
         at = xp.flatnonzero(there)
@@ -101,7 +101,7 @@ class Windows:
         which[at] = of_number[number]
         return Windows(first[rank], which)
 
-    def held(self, device: Device, places: Places, factor: Array | None, examples: int) -> Counts:
+    def held(self, device: Device, places: SequencePositions, factor: Array | None, examples: int) -> Counts:
         """How often examples have them, times the types' factors."""
         example, place, weight = places.entries
         there = self.at[place] >= 0
@@ -110,14 +110,14 @@ class Windows:
             weight = weight * factor[places.type[place]]
         return Counts.of(device, example, self.at[place], weight, examples)
 
-    def arrays(self, places: Places) -> tuple[Array, Array, Array, Array]:
+    def arrays(self, places: SequencePositions) -> tuple[Array, Array, Array, Array]:
         return places.feature, self.place, places.left[self.place], places.right[self.place]
 
-    def longest(self, places: Places) -> int:
+    def longest(self, places: SequencePositions) -> int:
         return int((places.left[self.place] + places.right[self.place]).max()) + 1 if len(self.place) else 1
 
 
-def _numbered(device: Device, places: Places, kind: Array, at: Array) -> Array:
+def _numbered(device: Device, places: SequencePositions, kind: Array, at: Array) -> Array:
     """Numbers for the windows at some places, the same for equal ones.
 
     Runs of 1, 2, 4, ... features are numbered in turn; a window is two runs, which may overlap.
@@ -155,7 +155,14 @@ class Group:
 
     @staticmethod
     def of(
-        device: Device, places: Places, all_: Windows, kind: Array, held: Counts, there: Array, kinds: int, columns: int
+        device: Device,
+        places: SequencePositions,
+        all_: Windows,
+        kind: Array,
+        held: Counts,
+        there: Array,
+        kinds: int,
+        columns: int,
     ) -> Group:
         """Of the windows that are `there`; `held` says which columns hold which."""
         xp = device.xp
@@ -185,8 +192,8 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What is made once of all rows."""
+class LocalityRows:
+    """The rows of the matrix, prepared once for all strips."""
 
     windows: tuple[Array, Array, Array, Array]
     kind: Array
@@ -199,7 +206,7 @@ class Rows:
     """For each group of columns."""
 
 
-class LocalityColumns(Columns):
+class LocalityColumns(DeviceColumns):
     """The locality-convolution kernel.
 
     Parameters
@@ -214,7 +221,7 @@ class LocalityColumns(Columns):
         super().__init__(device, store, weights)
         self.types, self.match, self.theta = types, match, theta
         self.alone = 2.0 if match == POSITION else 1.0
-        places = Places.of(device, store, weights, types)
+        places = SequencePositions.of(device, store, weights, types)
         used = places.used(device)
         keys = pairs(device, places.type, places.feature)
         self.known = Numbers.of(device, keys[used])
@@ -255,9 +262,9 @@ class LocalityColumns(Columns):
         rounding = 2.0**-54 / (self.longest * longest)  # all pairs that add less are lost in it together
         return np.concatenate([[1.0], near[near > rounding]])
 
-    def bind(self, store: Any, weights: Any) -> Rows:
+    def bind(self, store: Any, weights: Any) -> LocalityRows:
         xp, device = self.xp, self.device
-        places = Places.of(device, store, weights, self.types)
+        places = SequencePositions.of(device, store, weights, self.types)
         kind = self.known.find(pairs(device, places.type, places.feature))
         windows = Windows.of(device, places, kind, places.used(device) & (kind >= 0) & (places.reach > 0))
         example, place, weight = places.entries
@@ -266,7 +273,7 @@ class LocalityColumns(Columns):
         held = windows.held(device, places, None, len(weights))
         entries = Entries(held.example, held.key, held.weight, held.start)
         kind = kind[windows.place]
-        return Rows(
+        return LocalityRows(
             windows.arrays(places),
             kind,
             xp.zeros_like(kind),
@@ -277,7 +284,7 @@ class LocalityColumns(Columns):
             [entries.totals(device, group.size[kind[entries.part]]) for group in self.groups],
         )
 
-    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: LocalityRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         self.middles.add(rows.middles, begin, end, out, begin, self.alone, halves)
         for group, cells in zip(self.groups, rows.cells, strict=True):
@@ -294,7 +301,7 @@ class LocalityColumns(Columns):
 
     def _compare(
         self,
-        rows: Rows,
+        rows: LocalityRows,
         group: Group,
         cells: NDArray[np.int64],
         begin: int,

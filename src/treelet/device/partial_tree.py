@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
-from treelet.device.strips import THREADS, Columns, Entries, Strip, owners, starts, strip, strips
+from treelet.device.strips import THREADS, DeviceColumns, Entries, Strip, owners, starts, strip, strips
 from treelet.errors import TreeletError
+from treelet.vocabulary import keyword
 
 FEW = 32  # as in the device code
 RUN, BLOCKS = 16, 4096
@@ -31,8 +32,8 @@ NO_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Nodes:
-    """A store's nodes on a device."""
+class PartialTreeNodes:
+    """The nodes of a tree store, on a device."""
 
     label: Array
     child_start: Array
@@ -41,11 +42,11 @@ class Nodes:
     height: Array
 
     @staticmethod
-    def of(device: Device, store: Any) -> Nodes:
+    def of(device: Device, store: Any) -> PartialTreeNodes:
         start = device.array(store.child_start, np.int64)
         arity = (start[1:] - start[:-1]).astype(np.int32)
         label, child, height = (device.array(each, np.int32) for each in (store.label, store.child, store.height))
-        return Nodes(label, start, child, arity, height)
+        return PartialTreeNodes(label, start, child, arity, height)
 
     def counts(self, device: Device, entries: Entries, which: str) -> Counts:
         """How often examples have the labels of ``"words"``, of ``"inner"`` nodes or of ``"all"``."""
@@ -56,10 +57,10 @@ class Nodes:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What is made once of all rows."""
+class PartialTreeRows:
+    """The rows of the matrix, prepared once for all strips."""
 
-    nodes: Nodes
+    nodes: PartialTreeNodes
     entries: Entries  # of nodes that have columns, those of an example by kind
     entry_kind: Array
     kind: Array  # per node
@@ -69,7 +70,7 @@ class Rows:
     highest: NDArray[np.int64]  # the highest node of all rows up to each
 
 
-class PartialTreeColumns(Columns):
+class PartialTreeColumns(DeviceColumns):
     """The partial-tree kernel.
 
     Parameters
@@ -94,12 +95,14 @@ class PartialTreeColumns(Columns):
         similar: Any = None,
     ) -> None:
         if similar is not None:
-            raise TreeletError(f"similar words are not compared by device={device.name!r}: use device='cpu'")
+            raise TreeletError(
+                f"similar words are not compared by {keyword('device', device.name)}: use {keyword('device', 'cpu')}"
+            )
         super().__init__(device, store, weights)
         xp = self.xp
         constant = mu * lam * lam
         self.numbers = lam, mu, constant, constant * terminal
-        nodes, entries = Nodes.of(device, store), Entries.of(device, weights)
+        nodes, entries = PartialTreeNodes.of(device, store), Entries.of(device, weights)
         self._count(nodes, entries, leaves, terminal)
         held = xp.zeros(len(nodes.label), bool)
         held[entries.part] = True
@@ -118,7 +121,7 @@ class PartialTreeColumns(Columns):
         self.kind = self.kind_of[nodes.label[column]]
         self._in_pieces(entries, place[entries.part])
 
-    def _count(self, nodes: Nodes, entries: Entries, leaves: bool, terminal: float) -> None:
+    def _count(self, nodes: PartialTreeNodes, entries: Entries, leaves: bool, terminal: float) -> None:
         """What does not depend on children, as products of counts: of which nodes of rows, with which of columns, times what."""
         _, _, constant, of_words = self.numbers
         self.bound = int(nodes.label[entries.part].max()) + 1 if len(entries.part) else 1
@@ -132,7 +135,7 @@ class PartialTreeColumns(Columns):
             for mine, theirs, scale in pairs
         ]
 
-    def _in_groups(self, nodes: Nodes, column: Array, kind: Array, production: Array) -> Array:
+    def _in_groups(self, nodes: PartialTreeNodes, column: Array, kind: Array, production: Array) -> Array:
         """Order columns by label, generation, production; those that agree are a group. Productions that are alike come together."""
         xp, device = self.xp, self.device
         count = len(column)
@@ -160,7 +163,7 @@ class PartialTreeColumns(Columns):
         self.first[1:] = xp.cumsum(self.size)[:-1]
         return column[order]
 
-    def _index_children(self, nodes: Nodes, column: Array, place: Array) -> None:
+    def _index_children(self, nodes: PartialTreeNodes, column: Array, place: Array) -> None:
         """The columns' children: all first ones of a group, then all second ones. Their labels are the group's."""
         xp, device = self.xp, self.device
         group_start = starts(device, self.group, self.groups)
@@ -206,9 +209,9 @@ class PartialTreeColumns(Columns):
         self.piece_start[:-1] = start[self.piece_column] + number * PIECE
         self.piece_start[-1] = len(self.part)
 
-    def bind(self, store: Any, weights: Any) -> Rows:
+    def bind(self, store: Any, weights: Any) -> PartialTreeRows:
         xp, device = self.xp, self.device
-        nodes, entries = Nodes.of(device, store), Entries.of(device, weights)
+        nodes, entries = PartialTreeNodes.of(device, store), Entries.of(device, weights)
         kind = xp.where(nodes.arity > 0, self.kind_of[xp.minimum(nodes.label, self.bound)], -1).astype(np.int32)
         counts = [product.of_rows(nodes.counts(device, entries, which)) for which, product, _ in self.products]
         there = xp.flatnonzero(kind[entries.part] >= 0)
@@ -224,9 +227,11 @@ class PartialTreeColumns(Columns):
         full = np.diff(entries.start) > 0  # nodes of a row ascend
         highest[full] = device.to_host(entries.part[xp.asarray(entries.start[1:][full] - 1)])
         local = xp.zeros(len(nodes.label), np.int32)
-        return Rows(nodes, parts, kind[parts.part], kind, counts, local, cells, np.maximum.accumulate(highest))
+        return PartialTreeRows(
+            nodes, parts, kind[parts.part], kind, counts, local, cells, np.maximum.accumulate(highest)
+        )
 
-    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: PartialTreeRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         for counts, (_, product, scale) in zip(rows.counts, self.products, strict=True):
             product.add(counts, begin, end, out, begin, scale, halves)
@@ -240,7 +245,7 @@ class PartialTreeColumns(Columns):
                 values = self._compare(rows, work, int(rows.highest[last - 1]) if halves else NO_LIMIT)
                 self._add_up(rows, work, values, first, last, out[first - begin : last - begin], halves)
 
-    def _runs(self, rows: Rows, begin: int, end: int, halves: bool) -> Iterator[tuple[int, int, int]]:
+    def _runs(self, rows: PartialTreeRows, begin: int, end: int, halves: bool) -> Iterator[tuple[int, int, int]]:
         """Rows whose values fit, and of how many generations the columns are that they ask for."""
         ages = np.full(end - begin, len(self.cuts))
         if halves:
@@ -251,7 +256,7 @@ class PartialTreeColumns(Columns):
             for one, other in strips(self.device, rows.cells, begin + first, begin + last, total):
                 yield one, other, int(ages[first])
 
-    def _compare(self, rows: Rows, work: Strip, last_node: int) -> Array:
+    def _compare(self, rows: PartialTreeRows, work: Strip, last_node: int) -> Array:
         """The values of a strip's parts."""
         if 8 * work.cells > self.device.free_bytes():
             raise MemoryError(f"{8 * work.cells:,} bytes of values")
@@ -273,7 +278,9 @@ class PartialTreeColumns(Columns):
                 start_wide(*wide.numbers(level))
         return values
 
-    def _add_up(self, rows: Rows, work: Strip, values: Array, first: int, last: int, out: Array, halves: bool) -> None:
+    def _add_up(
+        self, rows: PartialTreeRows, work: Strip, values: Array, first: int, last: int, out: Array, halves: bool
+    ) -> None:
         """Add the sums over the parts of rows and columns to the rows `first .. last`."""
         xp, count = self.xp, len(self.node)
         start, step = rows.entries.start[first : last + 1], out.strides[0] // out.itemsize
@@ -292,7 +299,7 @@ class PartialTreeColumns(Columns):
             over_rows(some * blocks, row, int(rows.highest[first + row + some - 1]) if halves else NO_LIMIT)
             over_columns(-(-some // TOGETHER) * -(-pieces // THREADS), some, row, first + row)
 
-    def _wide_pairs(self, nodes: Nodes, work: Strip) -> WidePairs | None:
+    def _wide_pairs(self, nodes: PartialTreeNodes, work: Strip) -> WidePairs | None:
         """None if there are none."""
         xp = self.xp
         if not len(self.wide):

@@ -150,8 +150,8 @@ class Strip:
         yield from zip(self.level[:-1].tolist(), self.level[1:].tolist(), blocks.tolist(), strict=True)
 
 
-class Columns(ABC):
-    """A kernel's columns on a device. Subclasses say what parts are, and start what compares them.
+class DeviceColumns(ABC):
+    """The columns of a kernel matrix on a device. Subclasses define the parts and launch the code that compares them.
 
     Parameters
     ----------

@@ -6,10 +6,10 @@ from typing import Any
 
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
-from treelet.device.strips import Columns, Entries
+from treelet.device.strips import DeviceColumns, Entries
 
 
-class SubtreeColumns(Columns):
+class SubtreeColumns(DeviceColumns):
     """The subtree kernel: keys are nodes that have a production, and the rows' counts have the decay.
 
     Parameters

@@ -14,7 +14,7 @@ from treelet.device.numbering import Numbers, pairs
 from treelet.device.strips import (
     COLUMNS_A_THREAD,
     THREADS,
-    Columns,
+    DeviceColumns,
     Entries,
     Postings,
     Strip,
@@ -58,8 +58,8 @@ class Chains:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What is made once of all rows."""
+class TaggingRows:
+    """The rows of the matrix, prepared once for all strips."""
 
     words: Array  # all first ones of the nodes, then all second ones
     next: Array  # per node: the next one, if that has a kind
@@ -71,7 +71,7 @@ class Rows:
     cells: NDArray[np.int64]
 
 
-class TaggingColumns(Columns):
+class TaggingColumns(DeviceColumns):
     """The tagging kernel.
 
     Parameters
@@ -139,12 +139,12 @@ class TaggingColumns(Columns):
         there = (piece >= 0) & (weight != 0)
         return Counts.of(self.device, example[there], piece[there], weight[there], len(entries.start) - 1)
 
-    def bind(self, store: Any, weights: Any) -> Rows:
+    def bind(self, store: Any, weights: Any) -> TaggingRows:
         xp, device = self.xp, self.device
         chains, entries = Chains.of(device, store), Entries.of(device, weights)
         pieces, kind = self._pieces(chains, None)
         parts = entries.where(device, kind[entries.part] >= 0)
-        return Rows(
+        return TaggingRows(
             xp.concatenate(chains.words).astype(np.int32),
             xp.where(chains.ahead(device, kind) >= 0, chains.next, -1).astype(np.int32),
             kind,
@@ -155,7 +155,7 @@ class TaggingColumns(Columns):
             parts.totals(device, self.size[kind[parts.part]]),
         )
 
-    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: TaggingRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         for length, (columns, own) in enumerate(zip(self.pieces, rows.pieces, strict=True), 1):
             columns.add(own, begin, end, out, begin, self.lam**length, halves)
@@ -167,7 +167,7 @@ class TaggingColumns(Columns):
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 
-    def _compare(self, rows: Rows, work: Strip, begin: int, out: Array, halves: bool) -> None:
+    def _compare(self, rows: TaggingRows, work: Strip, begin: int, out: Array, halves: bool) -> None:
         values = self.xp.empty(work.cells + 1)
         where = out, out.strides[0] // out.itemsize, begin, halves
         start = self.device.series(

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from treelet.checks import check_integer, check_one_of, in_words, wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
-from treelet.formats.format_options import Written, option_values, split_options
+from treelet.formats.format_options import OptionText, option_values, split_options
+from treelet.vocabulary import keyword
 
 PARTS = ("labels", "vectors", "strings", "trees")
 _NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
@@ -130,7 +131,7 @@ def find_format(name: str | None, file: object = None) -> Format:
     if name is not None:
         known = FORMATS.get(name) or FORMATS.get(str(name).lower())
         if known is None:
-            error = wrong("format", f"one of {sorted(FORMATS)}", name)
+            error = wrong("format", in_words(map(repr, sorted(FORMATS))), name)
             meant = next((one.name for one in FORMATS.values() if f".{name}".lower() in one.suffixes), None)
             raise ParameterError(f"{error} Files of that suffix are {meant!r}.") if meant else error
         return known
@@ -154,8 +155,8 @@ def _by_content(head: bytes, options: Collection[str] = (), but: Format | None =
     return None
 
 
-class Choice(NamedTuple):
-    """A format, and why this one: None if there is no doubt; and options that were given with its name."""
+class FormatChoice(NamedTuple):
+    """A format, the reason for choosing it (None if the choice is certain), and the options written after its name."""
 
     format: Format
     why: str | None = None
@@ -166,7 +167,11 @@ class Choice(NamedTuple):
         if self.why is None:
             return error
         other = _by_content(head, but=self.format)
-        hint = f"format={other[0].name!r} may fit, since {other[1]}" if other else f"format= names another: {_names()}"
+        hint = (
+            f"{keyword('format', other[0].name)} may fit, since {other[1]}"
+            if other
+            else f"{keyword('format')} names another: {_names()}"
+        )
         message = f"{error.message} (read as {self.format.name}, since {self.why}; {hint})"
         return FormatError(message, error.source, error.line, error.column)
 
@@ -175,23 +180,23 @@ def _names() -> str:
     return ", ".join(FORMATS)
 
 
-def choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> Choice:
+def choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> FormatChoice:
     """The format called `name`; else what the file's name suggests, unless its content plainly is of another format;
     else what the content looks like; else brackets. What is guessed must know the options.
     """
     if name is not None:
         name, given = split_options(name)
         chosen = find_format(name)
-        return Choice(chosen, given=option_values(given, chosen.options()))
+        return FormatChoice(chosen, given=option_values(given, chosen.options()))
     head = source.head()
     named, seen = _by_suffix(source), _by_content(head, options)
     if named is not None:
         sure = named.looks is None or named.looks(head) is not None or not head.strip()
         if seen is None or (sure and named.takes(options)):
-            return Choice(named, None if sure else f"its name ends in {unpacked_name(source.name).suffix}")
+            return FormatChoice(named, None if sure else f"its name ends in {unpacked_name(source.name).suffix}")
     if seen is not None:
-        return Choice(*seen)
-    return Choice(FORMATS["brackets"], "it looks like no other format" if head.strip() else None)
+        return FormatChoice(*seen)
+    return FormatChoice(FORMATS["brackets"], "it looks like no other format" if head.strip() else None)
 
 
 # --- reading and writing ----------------------------------------------------------------------------------------
@@ -271,7 +276,7 @@ def _opened(
     """A file, the format that it is in, and what that is to be told; errors in it say how the format was found."""
     with open_source(file, encoding, on_error) as source:
         choice = choose_format(format, source, options)
-        written = {name: value for name, value in options.items() if isinstance(value, Written)}
+        written = {name: value for name, value in options.items() if isinstance(value, OptionText)}
         options = {**choice.given, **options, **option_values(written, choice.format.options())}
         _check_options(choice.format, options)
         if not labels and "label_column" in choice.format.options():
@@ -364,7 +369,7 @@ def write_document(
         if part not in chosen.holds and part not in dropped:
             others = [name for name, other in FORMATS.items() if other.write and part in other.holds]
             raise ParameterError(
-                f"the format {chosen.name!r} has no place for {what}: choose {in_words(others)}, or leave them out (drop={part!r})"
+                f"the format {chosen.name!r} has no place for {what}: choose {in_words(others)}, or leave them out ({keyword('drop', part)})"
             )
     if not document.trees and len(document) and "vectors" not in chosen.holds:
         raise ParameterError(f"there are no trees to write, and the format {chosen.name!r} holds nothing without them")

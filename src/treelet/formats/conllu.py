@@ -20,8 +20,8 @@ TAGS = ("upos", "xpos")
 _BESIDE = re.compile(r"[0-9]+-[0-9]+|[0-9]+\.[0-9]+")  # multiword tokens and empty nodes
 
 
-class Row(NamedTuple):
-    """A syntactic word, and the line it stands in."""
+class ConlluWord(NamedTuple):
+    """A syntactic word, and the number of its line."""
 
     line: int
     form: str
@@ -42,10 +42,10 @@ class Heads(NamedTuple):
     lemmas: Sequence[str] | None
 
 
-class Sentence(NamedTuple):
-    """A sentence as the file has it: its words, and all its lines without the empty one."""
+class ConlluSentence(NamedTuple):
+    """A sentence: its words, and all its lines as in the file, without the empty line after them."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[ConlluWord, ...]
     lines: tuple[str, ...]
 
 
@@ -54,7 +54,7 @@ def check_tag(tag: object) -> None:
     check_one_of("tag", tag, TAGS)
 
 
-def read_sentences(source: Source) -> Iterator[Sentence]:
+def read_sentences(source: Source) -> Iterator[ConlluSentence]:
     """The sentences of a file, one after the other.
 
     Multiword tokens (``3-4``) and empty nodes (``3.1``) are no syntactic words: they stay in `lines` only.
@@ -67,7 +67,7 @@ def read_sentences(source: Source) -> Iterator[Sentence]:
     """
     for group in source.groups():
         with source.item():
-            rows: list[Row] = []
+            rows: list[ConlluWord] = []
             lines: list[str] = []
             for number, raw in group:
                 line = source.text(raw, number)
@@ -77,7 +77,7 @@ def read_sentences(source: Source) -> Iterator[Sentence]:
             yield _sentence(source, group[-1][0] + 1, rows, lines)
 
 
-def _row(source: Source, number: int, line: str, expected: int) -> Row | None:
+def _row(source: Source, number: int, line: str, expected: int) -> ConlluWord | None:
     cells = line.split("\t")
     if len(cells) != len(COLUMNS):
         hint = "; they look separated by blanks" if len(cells) == 1 and len(line.split()) >= len(COLUMNS) else ""
@@ -98,10 +98,10 @@ def _row(source: Source, number: int, line: str, expected: int) -> Row | None:
         raise source.error(
             f"the head of a word is the number of another, or 0 for a root, not {cells[6][:40]!r}", number
         )
-    return Row(number, cells[1], cells[2], cells[3], cells[4], int(cells[6]), cells[7])
+    return ConlluWord(number, cells[1], cells[2], cells[3], cells[4], int(cells[6]), cells[7])
 
 
-def _sentence(source: Source, after: int, rows: list[Row], lines: list[str]) -> Sentence:
+def _sentence(source: Source, after: int, rows: list[ConlluWord], lines: list[str]) -> ConlluSentence:
     if not rows:
         raise source.error("there are no words here: a sentence follows its comments without an empty line", after)
     for position, row in enumerate(rows, 1):
@@ -111,7 +111,7 @@ def _sentence(source: Source, after: int, rows: list[Row], lines: list[str]) -> 
             raise source.error(f"word {position} is its own head: a root has the head 0", row.line)
     if problem := heads_problem([row.head for row in rows]):
         raise source.error(f"word {problem[0] + 1}: {problem[1]}", rows[problem[0]].line)
-    return Sentence(tuple(rows), tuple(lines))
+    return ConlluSentence(tuple(rows), tuple(lines))
 
 
 def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
@@ -148,7 +148,7 @@ def warn_of_no_tags(name: str, tags: Iterable[Sequence[str]], tag: str) -> None:
         )
 
 
-def sentence_heads(sentence: Sentence, tag: str) -> Heads:
+def sentence_heads(sentence: ConlluSentence, tag: str) -> Heads:
     """The parse of a sentence; of lemmas none, if all are unknown."""
     _, words, lemmas, upos, xpos, heads, relations = zip(*sentence.rows, strict=True)
     known = None if all(lemma == UNKNOWN for lemma in lemmas) else lemmas

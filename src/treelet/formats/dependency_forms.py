@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import check_boolean, wrong
+from treelet.checks import check_boolean, check_one_of
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.conllu import COLUMNS, UNKNOWN, Heads, check_tag, read_sentences, sentence_heads, warn_of_no_tags
 from treelet.formats.files import Source
@@ -52,8 +52,7 @@ FORMS = {
 
 def check_form(form: object) -> None:
     """Which of the four."""
-    if not (isinstance(form, str) and form in FORMS):
-        raise wrong("form", f"one of {list(FORMS)}", form)
+    check_one_of("form", form, FORMS)
 
 
 def form_columns(
@@ -68,7 +67,7 @@ def form_columns(
     """The trees of some parses; None stays a missing one. `treelet.cuts.dependency_tree` says what the options do."""
     check_form(form)
     there = [parse for parse in parses if parse is not None]
-    nodes = _Nodes(FORMS[form], [parse.heads for parse in there])
+    nodes = _FormNodes(FORMS[form], [parse.heads for parse in there])
     texts = {
         "relation": (parse.relations for parse in there),
         "tag": (parse.tags for parse in there),
@@ -86,8 +85,8 @@ def form_columns(
     return Columns(store, roots)
 
 
-class _Nodes:
-    """The nodes of all trees: what is above each, and where those of each kind are."""
+class _FormNodes:
+    """The nodes of all trees of a form: the parent of each node, and the positions of the nodes of each kind."""
 
     def __init__(self, form: Form, heads: list[Sequence[int]]) -> None:
         words = np.array([len(each) for each in heads], np.int64)

@@ -9,8 +9,8 @@ from typing import Any
 from treelet.errors import ParameterError
 
 
-class Written(str):
-    """The value of an option as it was written: it becomes what the format takes once that is known."""
+class OptionText(str):
+    """The text of an option's value. It is converted to the type of the option once the format is known."""
 
     __slots__ = ()
 

@@ -61,7 +61,7 @@ def read(source: Source, unknown: Callable[[Any], object] = lambda found: None) 
 
     `unknown` is given the model of unknown words, to say with an error what is wrong with it.
     """
-    reader = _Reader(source, unknown)
+    reader = _GrammarReader(source, unknown)
     for line, text in _whole_lines(source):
         reader.take(line, text)
     return GrammarParts(reader.rules(), reader.starts(), reader.labels, reader.hidden, reader.unknown, reader.fallback)
@@ -81,7 +81,9 @@ def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
         yield begin, " ".join(parts)
 
 
-class _Reader:
+class _GrammarReader:
+    """Collects rules and directives from the lines of a grammar file."""
+
     def __init__(self, source: Source, check: Callable[[Any], object]) -> None:
         self.source, self.check = source, check
         self.raw: list[_Raw] = []

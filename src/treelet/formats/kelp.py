@@ -36,7 +36,9 @@ _INDEX = re.compile(r"[1-9][0-9]{0,17}")
 _NUMBER_IN_LIST = re.compile(f"[^,{SPACE}]+")
 
 
-class _Part(NamedTuple):
+class _MarkedField(NamedTuple):
+    """A named field of a line, between its opening and closing markers."""
+
     kind: str
     name: str
     text: str
@@ -47,7 +49,7 @@ class _Part(NamedTuple):
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_Part]]:
+def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_MarkedField]]:
     """The labels of a line, and its parts."""
     first = text.find("|")
     head = text if first < 0 else text[:first]
@@ -56,7 +58,7 @@ def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_Par
     return " ".join(TOKEN.findall(head)), list(_parts(source, number, text, len(head)))
 
 
-def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_Part]:
+def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_MarkedField]:
     """What stands between the markers, from place `at` on."""
     seen: set[tuple[str, str]] = set()
     while True:
@@ -79,11 +81,11 @@ def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_Part]:
         if (family, name) in seen:
             raise source.error(f"{opening[0]} occurs twice on this line: give them different names", number, at + 1)
         seen.add((family, name))
-        yield _Part(kind, name, text[opening.end() : end], opening.end(), at)
+        yield _MarkedField(kind, name, text[opening.end() : end], opening.end(), at)
         at = end + len(closing)
 
 
-def _read_tree(column: TreeColumn, row: int, part: _Part, source: Source, number: int) -> None:
+def _read_tree(column: TreeColumn, row: int, part: _MarkedField, source: Source, number: int) -> None:
     try:
         column.add(row, part.text, number, part.at + 1)
     except FormatError:
@@ -97,11 +99,11 @@ def _read_tree(column: TreeColumn, row: int, part: _Part, source: Source, number
         ) from None
 
 
-def _read_vector(part: _Part, source: Source, number: int) -> Vector:
+def _read_vector(part: _MarkedField, source: Source, number: int) -> Vector:
     return (_read_sparse if part.kind == "BV" else _read_dense)(part, source, number)
 
 
-def _read_sparse(part: _Part, source: Source, number: int) -> Vector:
+def _read_sparse(part: _MarkedField, source: Source, number: int) -> Vector:
     vector: Vector = {}
     for token in TOKEN.finditer(part.text):
         column = part.at + token.start() + 1
@@ -116,7 +118,7 @@ def _read_sparse(part: _Part, source: Source, number: int) -> Vector:
     return vector
 
 
-def _read_dense(part: _Part, source: Source, number: int) -> Vector:
+def _read_dense(part: _MarkedField, source: Source, number: int) -> Vector:
     return {
         index: parse_number(token[0], source, number, part.at + token.start() + 1)
         for index, token in enumerate(_NUMBER_IN_LIST.finditer(part.text), 1)

@@ -16,6 +16,7 @@ from treelet.formats.located import Located, located, opened
 from treelet.formats.looks import opening_lines
 from treelet.formats.markup_nodes import MarkupAdapter
 from treelet.formats.nodes import Place
+from treelet.vocabulary import keyword
 
 XML, HTML = (".xml",), (".html", ".htm")
 Parse = Callable[[Source], tuple[Any, dict[int, Place]]]
@@ -217,7 +218,7 @@ def _check_utf8(source: Source, data: bytes) -> None:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise source.error(
-            "these bytes are not UTF-8, and no encoding is declared: name it (encoding=)", line
+            f"these bytes are not UTF-8, and no encoding is declared: name it ({keyword('encoding')})", line
         ) from None
 
 

@@ -14,6 +14,7 @@ from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import Reader, bracketed, refuse_missing
 from treelet.formats.files import Source
 from treelet.formats.looks import is_tree, opening_lines
+from treelet.vocabulary import keyword
 
 SHOWN = 3  # rows that are looked at before columns are chosen, and values that an error shows of each
 LABEL_NAMES = frozenset({"label", "class", "target", "category", "y"})
@@ -30,8 +31,8 @@ FIND = Find.FIND
 Column = int | str
 
 
-class Row(NamedTuple):
-    """The cells of a row, the number of its line, and its text."""
+class TableRow(NamedTuple):
+    """The line number, the cells and the text of a row."""
 
     line: int
     cells: list[str]
@@ -55,26 +56,26 @@ class Wanted(NamedTuple):
         return any(isinstance(column, str) for column in self)
 
 
-class Layout(NamedTuple):
-    """Which column is which, the header if the first line is one, and how many columns every row must have."""
+class TableLayout(NamedTuple):
+    """The columns to read, the header (if the first line is a header), and the number of columns that every row must have."""
 
     tree: int
     label: int | None
     query: int | None = None
-    header: Row | None = None
+    header: TableRow | None = None
     width: int | None = None
 
 
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def _tab_rows(source: Source) -> Iterator[Row]:
+def _tab_rows(source: Source) -> Iterator[TableRow]:
     for number, text in source.text_lines():
         if text.strip():
-            yield Row(number, text.split("\t"), text)
+            yield TableRow(number, text.split("\t"), text)
 
 
-def _comma_rows(source: Source) -> Iterator[Row]:
+def _comma_rows(source: Source) -> Iterator[TableRow]:
     """Rows by the rules of CSV: a cell in quotes may have commas, quotes (doubled) and line ends in it."""
     taken: list[tuple[int, str]] = []
 
@@ -89,7 +90,7 @@ def _comma_rows(source: Source) -> Iterator[Row]:
             number, text = taken[0]
             taken.clear()
             if any(cell.strip() for cell in cells):
-                yield Row(number, cells, text)
+                yield TableRow(number, cells, text)
     except csv.Error as error:
         raise source.error(f"this is no CSV: {error}", taken[0][0] if taken else None) from None
     finally:
@@ -103,10 +104,10 @@ def _starts_tree(cell: str) -> bool:
     return cell.lstrip().startswith("(")
 
 
-class _Finder:
-    """Finds the columns by the first rows."""
+class _ColumnFinder:
+    """Chooses the tree, label and query columns by looking at the first rows."""
 
-    def __init__(self, source: Source, rows: list[Row], wanted: Wanted) -> None:
+    def __init__(self, source: Source, rows: list[TableRow], wanted: Wanted) -> None:
         for name, value in zip(Wanted._fields, wanted, strict=True):
             optional = (value is FIND and name != "query_column") or (value is None and name != "tree_column")
             if not (optional or is_integer(value) or isinstance(value, str)):
@@ -116,7 +117,7 @@ class _Finder:
         self.rows = rows[1:] if self.header else rows
         self.first = (rows[1:] or rows)[0] if self.header else rows[0]
 
-    def _has_header(self, rows: list[Row]) -> bool:
+    def _has_header(self, rows: list[TableRow]) -> bool:
         """A column was called by its name; or there is no bracket in the first row, and a tree in the second."""
         if self.wanted.by_name():
             return True
@@ -124,7 +125,7 @@ class _Finder:
             return False
         return len(rows[0].cells) == len(rows[1].cells) and any(map(_starts_tree, rows[1].cells))
 
-    def layout(self) -> Layout:
+    def layout(self) -> TableLayout:
         """Which column is which."""
         wanted, label, query = self.wanted, None, None
         if wanted.query_column is not None:
@@ -135,7 +136,7 @@ class _Finder:
         elif wanted.label_column is not None:
             label = self._number("label_column", wanted.label_column)
         found = FIND in wanted and len(self.first.cells) > 1
-        return Layout(tree, label, query, self.header, len(self.first.cells) if found else None)
+        return TableLayout(tree, label, query, self.header, len(self.first.cells) if found else None)
 
     def _number(self, name: str, column: Column) -> int:
         if not isinstance(column, str):
@@ -145,7 +146,7 @@ class _Finder:
             return names.index(column)
         what = "occurs twice" if column in names else "is not there"
         raise ParameterError(
-            f"{self.source.name}: {name}= must be the number of a column or its name in the first line; {column!r} {what}: "
+            f"{self.source.name}: {keyword(name)} must be the number of a column or its name in the first line; {column!r} {what}: "
             f"{self._listed()}"
         )
 
@@ -157,7 +158,7 @@ class _Finder:
         if len(cells) == 2:  # label<TAB>tree, whatever is in it
             return 1
         what = "several columns have trees" if found else "no column has trees, which begin with '('"
-        raise self.source.error(f"{what}: say which with tree_column= ({self._listed()})", self.first.line)
+        raise self.source.error(f"{what}: say which with {keyword('tree_column')} ({self._listed()})", self.first.line)
 
     def _find_label(self, taken: list[int]) -> int | None:
         n = len(self.first.cells)
@@ -167,7 +168,8 @@ class _Finder:
             others = named if len(named) == 1 else others
         if len(others) > 1:
             raise self.source.error(
-                f"which column has the labels? Say it with label_column= ({self._listed()})", self.first.line
+                f"which column has the labels? Say it with {keyword('label_column')} ({self._listed()})",
+                self.first.line,
             )
         return others[0] if others else None
 
@@ -258,7 +260,7 @@ def _comma_blocks(source: Source, size: int | None, **options: Any) -> Iterator[
 
 
 def _blocks(
-    source: Source, rows: Iterator[Row], separator: str, size: int | None, options: dict[str, Any]
+    source: Source, rows: Iterator[TableRow], separator: str, size: int | None, options: dict[str, Any]
 ) -> Iterator[Document]:
     """All rows, so many at a time."""
     wanted = Wanted(**{name: options.pop(name) for name in Wanted._fields if name in options})
@@ -267,9 +269,9 @@ def _blocks(
     if not first:
         yield Document(trees={"tree": reader.result()}, labels=None if wanted.label_column is None else [])
         return
-    layout = _Finder(source, first, wanted).layout()
+    layout = _ColumnFinder(source, first, wanted).layout()
     guessed = None if wanted.by_name() else layout.header
-    found, begun = _Found(reader, layout), False
+    found, begun = _PendingExamples(reader, layout), False
     for row in chain(first[1:] if layout.header else first, rows):
         if guessed is not None and any(name == cell for name, cell in zip(guessed.cells, row.cells, strict=False)):
             with source.item():  # it is an example like the others, after all, and one that is wrong
@@ -285,16 +287,16 @@ def _blocks(
         yield found.document()
 
 
-class _Found:
-    """Examples that were read and not yet given away."""
+class _PendingExamples:
+    """Examples that have been read, but not yet returned in a document."""
 
-    def __init__(self, reader: Reader, layout: Layout) -> None:
+    def __init__(self, reader: Reader, layout: TableLayout) -> None:
         self._reader, self._layout = reader, layout
         self._labels: list[str] = []
         self._queries: list[str] = []
 
-    def add(self, row: Row) -> None:
-        """Read one more."""
+    def add(self, row: TableRow) -> None:
+        """Read one more example."""
         _read_tree(row, self._layout, self._reader)
         if self._layout.label is not None:
             self._labels.append(row.cells[self._layout.label].strip(" "))
@@ -302,7 +304,7 @@ class _Found:
             self._queries.append(row.cells[self._layout.query].strip(" "))
 
     def document(self) -> Document:
-        """Give them away."""
+        """Return the examples as a document, and start again with none."""
         labels, self._labels, queries, self._queries = self._labels, [], self._queries, []
         return Document(
             trees={"tree": self._reader.result()},
@@ -311,12 +313,12 @@ class _Found:
         )
 
 
-def _read_tree(row: Row, layout: Layout, reader: Reader) -> None:
+def _read_tree(row: TableRow, layout: TableLayout, reader: Reader) -> None:
     place = layout.tree % len(row.cells)
     reader.feed_one(row.cells[place].encode(), row.line, row.begin(place))
 
 
-def _check(source: Source, row: Row, layout: Layout, separator: str) -> None:
+def _check(source: Source, row: TableRow, layout: TableLayout, separator: str) -> None:
     n = len(row.cells)
     needed = [place for place in (layout.tree, layout.label, layout.query) if place is not None]
     if all(-n <= place < n for place in needed) and layout.width in (None, n):

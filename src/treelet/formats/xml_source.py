@@ -9,6 +9,7 @@ from xml.parsers import expat
 from treelet.errors import FormatError
 from treelet.formats.files import Source
 from treelet.formats.nodes import Place
+from treelet.vocabulary import keyword
 
 
 def parsed_xml(source: Source) -> tuple[Any, dict[int, Place]]:
@@ -20,7 +21,7 @@ def parsed_xml(source: Source) -> tuple[Any, dict[int, Place]]:
     FormatError
         What is not well-formed; entities that are declared nowhere or in another file; entities that grow beyond measure.
     """
-    reader = _Reader(source)
+    reader = _XmlReader(source)
     try:
         for chunk in source.chunks():
             reader.parser.Parse(chunk, False)
@@ -31,12 +32,12 @@ def parsed_xml(source: Source) -> tuple[Any, dict[int, Place]]:
         raise
     except (ValueError, LookupError) as error:
         raise source.error(
-            f"the encoding that this XML declares cannot be read ({error}): name it (encoding=)", 1
+            f"the encoding that this XML declares cannot be read ({error}): name it ({keyword('encoding')})", 1
         ) from None
     return reader.builder.close(), reader.places
 
 
-class _Reader:
+class _XmlReader:
     """Expat's events, made elements."""
 
     def __init__(self, source: Source) -> None:

@@ -23,6 +23,7 @@ from treelet.gram.stored import Job, into_file, resumed
 from treelet.gram.tiles import Values, crew_of
 from treelet.kernels.base import Matrix, Pairwise
 from treelet.structures.bank import Bank
+from treelet.vocabulary import keyword
 from treelet.work import count_threads, progress_bar, run
 
 Out = TypeVar("Out", bound=NDArray[Any])
@@ -115,8 +116,10 @@ def gram(
         own; what was written to a mapped file counts for nothing. What two rows and an index of one column take is taken
         in any case.
     out : ndarray or memmap of float64 or float32, or str, optional
-        Where the result goes: an array, ``len(X)`` x ``len(Y)``, rows contiguous; or the name of a new file, ``"K.npy"``, which
-        appears when it is complete and is given back mapped, or ``"K.zarr"``, given back as an array of the package zarr.
+        Destination. An array must have shape ``(len(X), len(Y))`` and contiguous rows. A path ending in ``.npy`` or ``.zarr``
+        creates a file that appears only when it is complete. The result is then a read-only memory map, or a read-only array
+        of the package zarr, which reads the folder whenever it is indexed. Only one call at a time may write a file. To change
+        the file afterwards, open it again: ``np.load("K.npy", mmap_mode="r+")``.
     dtype : "float64" or "float32"
         Of a new result; an `out` has its own. Values are computed in float64, and rounded when they are stored.
     resume : bool
@@ -175,7 +178,9 @@ def gram(
             return matrix
         if resume:
             raise wrong(
-                "out", f"the name of a file, {in_words([f'*{end}' for end in SUFFIXES])}, with resume=True", out
+                "out",
+                f"the name of a file, {in_words([f'*{end}' for end in SUFFIXES])}, with {keyword('resume', True)}",
+                out,
             )
         if isinstance(crew, DeviceCrew) and (out is None or not isinstance(out, np.ndarray)):
             there: NDArray[Any] = crew.matrix(job, out)
@@ -217,7 +222,9 @@ def _extending(job: Job, extend: str | os.PathLike[str] | None) -> Iterator[Job]
         yield job
         return
     if job.Y is not None:
-        raise ParameterError("only the matrix of a collection with itself can be extended: leave Y out, or extend=")
+        raise ParameterError(
+            f"only the matrix of a collection with itself can be extended: leave Y out, or {keyword('extend')}"
+        )
     old = Old(extend, job.kernel, job.X, job.dtype)
     try:
         yield replace(job, old=old)

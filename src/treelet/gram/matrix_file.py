@@ -78,10 +78,17 @@ class MatrixFile(ABC):
     def close(self) -> None:
         """Let the file go."""
 
+    def view(self, target: Path) -> Any:
+        """Return the finished matrix, read-only, before it is renamed to `target`; None if it must be opened by name.
+
+        A view taken here stays the matrix that this call wrote, even if another program replaces the file afterwards.
+        """
+        return None
+
     @staticmethod
     @abstractmethod
     def opened(path: Path) -> Any:
-        """The finished matrix as a user gets it."""
+        """Open a finished matrix by name, read-only, as `treelet.gram` returns it."""
 
     @staticmethod
     @abstractmethod
@@ -242,15 +249,30 @@ class NpyFile(RowsInFile, MatrixFile):
     def close(self) -> None:
         os.close(self._file)
 
+    def view(self, target: Path) -> Values | None:
+        if os.name == "nt":  # Windows does not rename a file that is mapped
+            return None
+        return self._mapped(target)
+
+    def _mapped(self, name: Path) -> Values:
+        """Map the open file for reading; `name` is what the map reports as its file."""
+        if 0 in self.shape:  # an empty file cannot be mapped
+            return np.empty(self.shape, self.dtype)
+        try:
+            with os.fdopen(os.dup(self._file), "rb") as stream:
+                matrix = np.memmap(stream, self.dtype, "r", self._begin, self.shape)
+        except (OSError, MemoryError, ValueError) as error:
+            raise NotOpenedError(f"{name}: is complete, but cannot be mapped into memory ({error})") from error
+        matrix.filename = str(name)
+        return matrix
+
     @staticmethod
     def opened(path: Path) -> Values:
+        file = NpyFile(path)
         try:
-            with path.open("rb") as stream:
-                empty = 0 in read_header(stream).shape
-            found: Values = np.load(path, mmap_mode=None if empty else "r+")
-        except (OSError, MemoryError, ValueError) as error:
-            raise NotOpenedError(f"{path}: is complete, but cannot be mapped into memory ({error})") from error
-        return found
+            return file._mapped(path)
+        finally:
+            file.close()
 
     @staticmethod
     def whole(file: PathLike) -> AbstractContextManager[Path]:

@@ -299,7 +299,7 @@ class Index:
     @staticmethod
     def _check_threshold(threshold: float | None, optional: bool = True) -> None:
         if not is_number(threshold) and not (optional and threshold is None):
-            raise wrong("threshold", f"a number{' or None' if optional else ''}", threshold)
+            raise wrong("threshold", "a number", threshold, optional=optional)
 
 
 def _turned(take: Take, sign: float, itself: bool, rows: slice, columns: slice, tile: Matrix) -> Any:

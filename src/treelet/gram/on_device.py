@@ -16,6 +16,7 @@ from treelet.gram.places import layout_problem
 from treelet.gram.plan import Block, Plan, Tile, parse_memory
 from treelet.gram.tiles import Place, bound, fill_tile, plan_matrix
 from treelet.kernels.base import CopiedEvaluator, Evaluator, Pairwise
+from treelet.vocabulary import keyword
 from treelet.work import Advance, progress_bar
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def checked_device(device: Any, device_memory: Any = None, of: object = None) ->
     memory = parse_memory(device_memory, "device_memory")
     if device == "cpu" and memory is not None:
         raise ParameterError(
-            "device_memory= is for device='cuda'; of the CPU's memory, memory= says how much may be taken"
+            f"{keyword('device_memory')} is for {keyword('device', 'cuda')}; of the CPU's memory, {keyword('memory')} says how much may "
+            "be taken"
         )
     return memory
 
@@ -48,7 +50,7 @@ def warn_of_copies(kernels: Iterable[Any], device: Device) -> None:
     names = list(dict.fromkeys(type(kernel).__name__ for kernel in kernels))
     if names:
         warnings.warn(
-            f"device={device.name!r} has no code for {', '.join(names)}: one thread of the CPU computes the values, which are then copied",
+            f"{keyword('device', device.name)} has no code for {', '.join(names)}: one thread of the CPU computes the values, which are then copied",
             TreeletWarning,
             stacklevel=2,
         )

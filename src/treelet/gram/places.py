@@ -18,6 +18,7 @@ from treelet.gram.mapped import Mapped
 from treelet.gram.matrix_file import DTYPES, SUFFIXES
 from treelet.gram.plan import Tile
 from treelet.gram.tiles import Values
+from treelet.vocabulary import keyword
 
 Shape = tuple[int, int]
 
@@ -39,10 +40,10 @@ def allocated(shape: Shape, dtype: np.dtype[Any], budget: int | None) -> Values:
     """New memory, if it may take so much."""
     needed = dtype.itemsize * shape[0] * shape[1]
     what = f"the result, {shape[0]} x {shape[1]}, takes {needed:,} bytes, more than"
-    half = " treelet.gram(..., dtype='float32') takes half of it;" if dtype == DTYPES[0] else ""
-    ways = f"{half} a file needs none of it: out='K.npy', or an array of yours"
+    half = f" {keyword('dtype', 'float32', of='treelet.gram')} takes half of it;" if dtype == DTYPES[0] else ""
+    ways = f"{half} a file needs none of it: {keyword('out', 'K.npy')}, or an array of yours"
     if budget is not None and needed > budget:
-        raise ParameterError(f"{what} the {budget:,} of memory=:{ways}")
+        raise ParameterError(f"{what} the {budget:,} of {keyword('memory')}:{ways}")
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: more than any machine can address

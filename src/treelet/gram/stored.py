@@ -24,10 +24,11 @@ from treelet.gram.extending import Old
 from treelet.gram.intact import forget_changes, is_intact
 from treelet.gram.journal import Journal, NoJournal
 from treelet.gram.manifest import Identity, Manifest, sync_folder
-from treelet.gram.matrix_file import MatrixFile, NpyFile, kind_of
+from treelet.gram.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_of
 from treelet.gram.plan import Block, Plan, Tile, mirrored
 from treelet.gram.tiles import AnyCrew, Place, Values, compute, plan_matrix
 from treelet.kernels.base import Pairwise
+from treelet.vocabulary import keyword
 from treelet.work import Advance, progress_bar, run
 
 MOST_THREADS = 8  # that a run may be gone on with, if it was begun with fewer
@@ -134,19 +135,37 @@ def _closing(matrix: MatrixFile) -> Iterator[MatrixFile]:
 
 
 def into_file(job: Job, file: PathLike) -> Any:
-    """Compute a matrix into a file that appears under its name when it is complete; it is given back opened."""
-    kind = kind_of(file)
+    """Compute a matrix into a file that appears under its name when it is complete; return the matrix, read-only.
+
+    A second writer of the same file is refused, and the matrix returned is the one that this call wrote: the file is
+    mapped before it gets its name.
+    """
+    kind, target = kind_of(file), Path(file)
+    if target.exists() and not target.is_file() and not target.is_dir():  # a pipe
+        _new_matrix(job, kind, file, target)
+        return None
+    with naming(file, target):
+        target = target.resolve()
+    with locked(target):
+        matrix = _new_matrix(job, kind, file, target)
+        _forget(target)
+        if isinstance(matrix, NotOpenedError):
+            raise matrix
+        return kind.opened(target) if matrix is None else matrix
+
+
+def _new_matrix(job: Job, kind: type[MatrixFile], file: PathLike, target: Path) -> Any:
+    """Write a matrix under its name. Return a view of it; None, or the error, if there is no view yet."""
     grid = job.grid(kind, job.threads)
     with (
         kind.whole(file) as temporary,
         _closing(kind.create(temporary, job.shape, job.dtype, grid, job.Y is None, str(file))) as matrix,
     ):
         _write(job, job.planned(grid, job.threads), matrix, NoJournal(), grid, job.threads)
-    target = Path(file).resolve()
-    if not target.is_file() and not target.is_dir():  # poured into a pipe
-        return None
-    _forget(target)
-    return kind.opened(target)
+        try:
+            return matrix.view(target)
+        except NotOpenedError as error:  # the matrix itself is complete, so that the file must still appear
+            return error
 
 
 def _forget(target: Path) -> None:
@@ -269,7 +288,7 @@ def _begun(
     _check(identity, manifest, file, _over(part))
     if job.memory < manifest.memory:
         raise FileError(
-            f"{file}: was begun in tiles that take memory={manifest.memory}, more than {job.memory}: give that, or {_over(part)}"
+            f"{file}: was begun in tiles that take {keyword('memory', manifest.memory)}, more than {job.memory}: give that, or {_over(part)}"
         )
     try:
         matrix = kind(part, writing=True)

@@ -184,7 +184,7 @@ class ZarrFile(MatrixFile):
 
     @staticmethod
     def opened(path: Path) -> Any:
-        return _undivided(lambda: _zarr().open_array(str(path), mode="r+"))
+        return _undivided(lambda: _zarr().open_array(str(path), mode="r"))
 
     @staticmethod
     @contextmanager

@@ -17,8 +17,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.asked import Asked
-from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
+from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn, unchanged_on_error
 from treelet.shown import Tabled
+from treelet.vocabulary import current, keyword
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -148,12 +149,11 @@ class Kernel(Tunable, Tabled, Pairwise):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, also nested ones, and return the kernel."""
+        """Set parameters by name, also nested ones, and return the kernel. If one is refused, none is changed."""
         known = self._parameter_names()
         nested: dict[str, dict[str, Any]] = {}
         before = self.get_params(deep=False)
-        inside = {name: value.get_params() for name, value in before.items() if isinstance(value, Kernel)}
-        try:
+        with unchanged_on_error(self, *params.values()):
             for key, value in params.items():
                 name, _, rest = key.partition("__")
                 if name not in known and isinstance(before.get("kernel"), Kernel) and before["kernel"]._takes(name):
@@ -169,12 +169,6 @@ class Kernel(Tunable, Tabled, Pairwise):
                     raise ParameterError(f"{type(self).__name__}.{name} is no kernel, it has no parameters of its own")
                 getattr(self, name).set_params(**inner)
             self.validate()
-        except ParameterError:
-            for name, value in before.items():
-                self._set(name, value)
-                if name in inside:
-                    value.set_params(**inside[name])
-            raise
         return self
 
     def _no_parameter(self, name: str, there: dict[str, Any]) -> ParameterError:
@@ -405,10 +399,10 @@ def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.floa
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
     if dtype != np.float64:
         return KernelOverflowError(
-            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: dtype='float64' holds it, and so does "
-            "kernel.normalized()"
+            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: {keyword('dtype', 'float64')} holds it, and so does "
+            f"{current().normalized}"
         )
     return KernelOverflowError(
         f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
-        "Use a smaller lam=, or kernel.normalized(), which stays right"
+        f"Use a smaller {keyword('lam')}, or {current().normalized}, which stays right"
     )

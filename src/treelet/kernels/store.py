@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector, overflow
-from treelet.kernels.parts import Ids, Nodes, Parts, pairs_by_row, pairs_within
+from treelet.kernels.parts import Ids, KeyedParts, StoreNodes, pairs_by_row, pairs_within
 from treelet.memory import SMALL, check_memory
 from treelet.structures.bank import Bank
+from treelet.vocabulary import keyword
 from treelet.work import in_parts, sharers
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ class StoreEvaluator(Evaluator):
         kernel = self.algorithm
         if self.logs:
             raise KernelOverflowError(
-                f"values of {kernel!r} do not fit a float64 here, and device={device.name!r} has no other numbers: use device='cpu'"
+                f"values of {kernel!r} do not fit a float64 here, and {keyword('device', device.name)} has no other numbers: "
+                f"use {keyword('device', 'cpu')}"
             )
         if not kernel.can_be_on_device():
             return super().on(device)
@@ -233,9 +235,9 @@ class StoreKernel(Kernel):
         """What else makes it less."""
         return ""
 
-    def _parts(self, store: Any, nodes: Ids) -> Parts:
+    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """What is compared of some nodes of a store: by default nodes with one label."""
-        return Parts.of(np.arange(len(nodes)), Nodes.of(store, nodes).label)
+        return KeyedParts.of(np.arange(len(nodes)), StoreNodes.of(store, nodes).label)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         X = self.coerce(X)

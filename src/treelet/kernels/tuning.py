@@ -10,7 +10,10 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import repeat
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -50,6 +53,27 @@ def from_sklearn(kernel: object) -> bool:
     """Whether it is a kernel of scikit-learn's own, which knows how to be added to and multiplied by ours."""
     kernels = sys.modules.get("sklearn.gaussian_process.kernels")
     return kernels is not None and isinstance(kernel, kernels.Kernel) and not isinstance(kernel, Tunable)
+
+
+@contextmanager
+def unchanged_on_error(*owners: Any) -> Iterator[None]:
+    """Undo all changes to the attributes of some objects, and of those nested in their parameters, if the block fails.
+
+    The block may end by any exception, an interrupt included. All attributes are restored by one call that runs no
+    Python code, so no signal is handled between two of them. Owners without parameters are ignored.
+    """
+    nested = (value for owner in owners if _has_parameters(owner) for value in (owner, *owner.get_params().values()))
+    objects = list({id(value): value for value in nested if _has_parameters(value)}.values())
+    before = [dict(vars(value)) for value in objects]
+    try:
+        yield
+    except BaseException:
+        deque(map(setattr, objects, repeat("__dict__"), before), maxlen=0)
+        raise
+
+
+def _has_parameters(value: Any) -> bool:
+    return hasattr(value, "get_params") and hasattr(value, "__dict__") and not isinstance(value, type)
 
 
 class Tunable:
@@ -117,9 +141,10 @@ class Tunable:
         places = self._free()
         if len(places) != len(values):
             raise ParameterError(f"{self!r} has {len(places)} parameters to learn, got {len(values)} values")
-        for (owner, name, about), value in zip(places, values, strict=True):
-            low, high = cast("tuple[float, float]", about.bounds)
-            setattr(owner, name, float(np.clip(np.exp(value), low, high)))
+        limits = [cast("tuple[float, float]", about.bounds) for _, _, about in places]
+        new = [float(np.clip(np.exp(value), *limit)) for value, limit in zip(values, limits, strict=True)]
+        owners, names = [owner for owner, _, _ in places], [name for _, name, _ in places]
+        deque(map(setattr, owners, names, new), maxlen=0)  # one call: an interrupt cannot leave half of them set
 
     def _check_bounds_params(self) -> None:
         """Gaussian processes call this when they are done: say which parameters ended at a bound."""

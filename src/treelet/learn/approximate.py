@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_integer, check_one_of
 from treelet.errors import TreeletWarning
 from treelet.kernels.base import Kernel, Matrix
-from treelet.learn.base import KernelEstimator
+from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.landmarks import SAMPLINGS, Values, inverse_root, landmarks
 from treelet.learn.state import are_floats, whole_numbers
@@ -161,6 +161,7 @@ class Nystroem(FeatureMap):
         self.device_memory = device_memory
         self.progress = progress
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose landmarks."""
         self._check_parameters()
@@ -170,7 +171,7 @@ class Nystroem(FeatureMap):
             warnings.warn(
                 f"n_components={self.n_components} landmarks are wanted of {len(data)} examples: all are taken",
                 TreeletWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         rng = generator(self.random_state)
         pool = np.arange(len(data))

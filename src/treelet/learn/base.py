@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -18,16 +20,51 @@ from treelet.gram.local import host_gram
 from treelet.gram.on_device import checked_device, crew_on
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.tuning import unchanged_on_error
 from treelet.learn.model import CompressedModel
 from treelet.learn.model_card import fitted_kernel, fitted_parameters, training
 from treelet.learn.precomputed import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
 from treelet.learn.state import are_floats, whole_numbers
 from treelet.learn.summands import kept
 from treelet.shown import learnt
+from treelet.vocabulary import keyword
 from treelet.work import count_threads
 
 MEANS = ("device", "device_memory")
 """Parameters that no file keeps: it may be read on a machine that has no such device."""
+
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def atomic_fit(*, forget: bool = True) -> Callable[[Fit], Fit]:
+    """Decorate a method that fits, so that it changes the estimator completely or not at all.
+
+    The method runs on a working copy of the estimator, which replaces the attributes of the estimator at the very end.
+    That replacement is one assignment: no exception and no signal can come in between. If the method
+    fails or is interrupted at any line, the estimator keeps its earlier fit, or remains not fitted. Attributes that
+    the new fit does not set, such as the probabilities of an earlier fit, disappear in the same assignment.
+
+    The working copy is shallow. A method must therefore replace fitted attributes, never change them in place.
+
+    Parameters
+    ----------
+    forget : bool, default True
+        Start without the fitted attributes, as `fit` does. `partial_fit` continues from them and passes False.
+    """
+
+    def decorate(method: Fit) -> Fit:
+        @wraps(method)
+        def fit(self: KernelEstimator, *args: Any, **kwargs: Any) -> Any:
+            working = object.__new__(type(self))
+            working.__dict__ = self._unfitted() if forget else dict(vars(self))
+            method(working, *args, **kwargs)
+            self.__dict__ = working.__dict__
+            return self
+
+        return cast("Fit", fit)
+
+    return decorate
 
 
 def default_kernel() -> Kernel:
@@ -48,17 +85,25 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     _fitted: ClassVar[tuple[str, ...]] = ()
     """Attributes that a fit sets, and a model file keeps."""
+    _fitted_private: ClassVar[tuple[str, ...]] = ()
+    """Private attributes that a fit sets. Other fitted attributes end with an underscore, as in scikit-learn."""
+
+    def _unfitted(self) -> dict[str, Any]:
+        """Return the attributes that no fit sets."""
+        private = self._fitted_private
+        return {name: value for name, value in vars(self).items() if not name.endswith("_") and name not in private}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also the kernel's: ``kernel__lam=0.4``."""
-        if getattr(self, "kernel", None) is None and any(name.startswith("kernel__") for name in params):
-            self.kernel = default_kernel()
+        """Set parameters, also the kernel's: ``kernel__lam=0.4``. If one of them is refused, none is changed."""
         kernel, own = default_kernel() if self.kernel is None else self.kernel, self.get_params(deep=False)
         for name in params:
             first = name.partition("__")[0]
             if first not in own and isinstance(kernel, Kernel) and kernel._takes(first):
                 raise ParameterError(f"{type(self).__name__} has no parameter {name!r}, its kernel has: kernel__{name}")
-        super().set_params(**params)
+        with unchanged_on_error(self, *params.values()):
+            if self.kernel is None and any(name.startswith("kernel__") for name in params):
+                self.kernel = kernel
+            super().set_params(**params)
         return self
 
     def _own_kernel(self) -> Kernel:
@@ -182,6 +227,7 @@ class KernelLearner(KernelEstimator):
 
     _kernels = "a kernel, 'precomputed' or None"
     _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "fit_seconds_", "feature_names_in_")
+    _fitted_private: ClassVar[tuple[str, ...]] = ("_fitted_with",)
     _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
 
     def _kernel_and_data(self, X: Any) -> tuple[Kernel | None, Any]:
@@ -194,7 +240,6 @@ class KernelLearner(KernelEstimator):
         K = given_square(X)
         if not len(K):
             raise self._no_examples()
-        self.__dict__.pop("feature_names_in_", None)
         if (names := named_columns(X)) is not None:
             self.feature_names_in_ = names
         return None, K
@@ -211,7 +256,7 @@ class KernelLearner(KernelEstimator):
             warnings.warn(
                 f"there is nothing to learn from: the kernel is 0 for all {len(chosen):,} examples. Are all of them missing?",
                 TreeletWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return K
 
@@ -220,7 +265,7 @@ class KernelLearner(KernelEstimator):
         budget = parse_memory(self.memory)  # those that ask have one
         if budget is not None and needed > budget:
             raise ParameterError(
-                f"{what} takes {needed:,} bytes, more than the {budget:,} of memory=: give more memory=, or {self._smaller}"
+                f"{what} takes {needed:,} bytes, more than the {budget:,} of {keyword('memory')}: give more {keyword('memory')}, or {self._smaller}"
             )
 
     def _keep(self, kernel: Kernel | None, data: Any, support: Any, coefficients: Any) -> None:
@@ -235,7 +280,6 @@ class KernelLearner(KernelEstimator):
 
     def _remember(self, kernel: Kernel | None, data: Any, targets: Any, groups: Any = None) -> None:
         """Keep what it was fitted to and with, for the model's file and its card; a matrix says nothing of examples."""
-        self.__dict__.pop("training_", None)
         self._fitted_with = self.get_params(deep=False)
         if kernel is not None:
             self.training_ = training(kept(kernel, data), targets, groups, classes=is_classifier(self))

@@ -16,6 +16,7 @@ from treelet.kernels.base import Matrix
 from treelet.learn.model import CompressedModel, warn_of_strangers
 from treelet.learn.platt import coupled, sigmoid
 from treelet.learn.state import check_intercepts
+from treelet.vocabulary import keyword
 
 SHOWN = 10  # labels, in a message
 
@@ -190,5 +191,5 @@ class SavedClassifier(Decides, SavedPredictor):
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class."""
         if not hasattr(self, "platt_"):
-            raise NoPredictorError("this model has no probabilities: train it with probability=True")
+            raise NoPredictorError(f"this model has no probabilities: train it with {keyword('probability', True)}")
         return self._probabilities(X)

@@ -17,6 +17,7 @@ from treelet.kernels.base import Vector
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import NodeWeighting
 from treelet.structures import Tree, Treebank
+from treelet.vocabulary import keyword
 from treelet.work import run
 
 ROWS = 1 << 15  # trees of which a thread makes rows at once
@@ -171,7 +172,7 @@ def checked(rows: Rows) -> Rows:
     if not np.isfinite(rows.data).all():
         bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
         raise KernelOverflowError(
-            f"the fragments of example {bad} are too many to count in a float64: use a smaller lam="
+            f"the fragments of example {bad} are too many to count in a float64: use a smaller {keyword('lam')}"
         )
     return rows
 

@@ -19,7 +19,7 @@ from treelet.kernels import Kernel
 from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.weighting import FRAGMENTS, check_has_fragments
 from treelet.kernels.wrapped import Normalized
-from treelet.learn.base import KernelEstimator
+from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import known_class, register
 from treelet.learn.fragment_counts import HashedCounter, Rows, checked
 from treelet.learn.fragment_selection import (
@@ -121,6 +121,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         "intercept_",
         "classes_",
     )
+    _fitted_private: ClassVar[tuple[str, ...]] = ("_counters",)
 
     def __init__(
         self,
@@ -145,14 +146,13 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.progress = progress
 
+    @atomic_fit()
     def fit(self, X: Any = None, y: Any = None, **fit_params: Any) -> Self:
         """Choose the fragments.
 
         A fitted model needs no `X`; what else is given goes to the `fit` of one that is not, as a ranker's ``qid=``.
         """
         self._check_parameters()
-        for name in self._fitted:
-            self.__dict__.pop(name, None)
         if self.n_features is not None:
             self._hashed()
             self.kernel_ = self._own_kernel()
@@ -200,8 +200,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         self.fragments_ = Treebank(chosen.trees).compact()
         self.part_ = np.array(chosen.parts, np.int64)
         if not chosen.trees:
-            warnings.warn(NOTHING, TreeletWarning, stacklevel=4)
-        self._counters: Any = None
+            warnings.warn(NOTHING, TreeletWarning, stacklevel=5)
 
     def transform(self, X: Any) -> Rows:
         """A row a tree, as a sparse matrix; a missing one has zeros."""

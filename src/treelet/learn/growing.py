@@ -27,6 +27,7 @@ from treelet.learn.summands import Roots, collapses, linear_parts
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
+from treelet.vocabulary import current
 
 Rows = NDArray[np.intp]
 WHOLE = 1 << 25  # cells of a matrix of all training rows that is still held at once
@@ -324,7 +325,7 @@ class GrowingParts:
         if len(bad):
             raise KernelOverflowError(
                 f"the score of example {rows[bad[0]]} does not fit a float64: values of {self.kernel!r} grow "
-                "exponentially with the size of the example. Use a smaller lam, or kernel.normalized(), which stays right"
+                f"exponentially with the size of the example. Use a smaller lam, or {current().normalized}, which stays right"
             )
         return total
 

@@ -17,6 +17,7 @@ from treelet.learn.base import KernelLearner
 from treelet.learn.libsvm import Solution
 from treelet.learn.model import CompressedModel, warn_of_strangers
 from treelet.learn.state import check_intercepts
+from treelet.vocabulary import keyword
 
 FEW = 20  # examples, of which nothing can be said
 LOOKED_AT = 200
@@ -36,9 +37,9 @@ def warn_if_alone(K: Matrix) -> None:
         warnings.warn(
             "hardly any training example is like another: under this kernel half of them have no cosine of "
             f"{ALONE} or more with any, and the model can do little but remember them. Large trees need smaller "
-            "fragments: try a smaller lam=, a small max_depth=, or the kernel of subtrees",
+            f"fragments: try a smaller {keyword('lam')}, a small {keyword('max_depth')}, or the kernel of subtrees",
             TreeletWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

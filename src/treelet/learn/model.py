@@ -24,6 +24,7 @@ from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
 from treelet.learn.summands import Part, Path, Place, Roots, linear_parts
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
+from treelet.vocabulary import current
 from treelet.work import Advance, count_threads, progress_bar, run
 
 if TYPE_CHECKING:
@@ -277,5 +278,5 @@ def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix, de
 def _overflow(term: Term, example: int) -> KernelOverflowError:
     return KernelOverflowError(
         f"the score of example {example} does not fit a float64: values of {term.part.place.kernel!r} grow exponentially "
-        "with the size of the example. Train with a smaller lam, or with kernel.normalized(), which stays right"
+        f"with the size of the example. Train with a smaller lam, or with {current().normalized}, which stays right"
     )

@@ -16,7 +16,7 @@ from treelet.gram import parse_memory
 from treelet.gram.neighbours import Index
 from treelet.gram.on_device import crew_on
 from treelet.kernels.base import Kernel, Matrix, Pairwise
-from treelet.learn.base import KernelEstimator
+from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import register
 
 Mode = Literal["distance", "similarity", "connectivity"]
@@ -80,6 +80,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
     """
 
     _fitted: ClassVar[tuple[str, ...]] = ("X_fit_", "kernel_")
+    _fitted_private: ClassVar[tuple[str, ...]] = ("_indexes",)
 
     def __init__(
         self,
@@ -100,12 +101,12 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         self.device_memory = device_memory
         self.progress = progress
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
         """Take in the examples that are looked in, and make the index over them."""
         self._check_parameters()
         kernel = self._own_kernel()
         self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
-        self.__dict__.pop("_indexes", None)
         self._index(kernel).prepare()
         return self
 

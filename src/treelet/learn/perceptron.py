@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Vector
-from treelet.learn.base import KernelLearner
+from treelet.learn.base import KernelLearner, atomic_fit
 from treelet.learn.contests import Past, Trace, contest, one_pass
 from treelet.learn.encoding import register
 from treelet.learn.growing import Growing, growing
@@ -125,6 +125,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         "prediction_",
     )
 
+    _fitted_private: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted_private, "_past")
     _models: ClassVar[tuple[type, ...]] = (*KernelLearner._models, VotingModel)
     _past: Past | None = None  # of a stream
 
@@ -151,6 +152,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         self.device_memory = device_memory
         self.progress = progress
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
         """Fit to groups of candidates.
 
@@ -175,9 +177,9 @@ class VotedPerceptron(Ranker, KernelLearner):
         self.fit_seconds_ = {"train": time.perf_counter() - started}
         self._conclude(kernel, data, np.arange(n), trace, n)
         self._remember(kernel, data, goodness, group_numbers(groups, n))
-        self._past = None
         return self
 
+    @atomic_fit(forget=False)
     def partial_fit(self, X: Any, y: Any, qid: Any = None) -> Self:
         """Go on with more groups: one pass over them, in the order in which they first appear.
 

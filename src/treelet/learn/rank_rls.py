@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.learn.base import atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.least_squares import LeastSquares
 from treelet.learn.ranker import Ranker, nothing_to_learn
@@ -106,6 +107,7 @@ class RankRLS(Ranker, LeastSquares):
         self.device_memory = device_memory
         self.progress = progress
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
         """Fit to groups of candidates.
 

@@ -17,7 +17,7 @@ from treelet.gram import parse_memory
 from treelet.gram.plan import DEFAULT_MEMORY
 from treelet.gram.products import Products
 from treelet.kernels.base import Kernel, Matrix
-from treelet.learn.base import KernelLearner
+from treelet.learn.base import KernelLearner, atomic_fit
 from treelet.learn.conjugate import solve
 from treelet.learn.encoding import register
 from treelet.learn.least_squares import NOT_BY_PRODUCTS, LeastSquares
@@ -161,6 +161,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         self.tol = tol
         self.max_iter = max_iter
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit to examples and their values.
 
@@ -258,10 +259,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
                 f"RLS has not converged after {found.iterations:,} iterations: what is left of y is {found.residual:.1e} of it, not "
                 f"{self.tol:.1e}. Give a larger max_iter=, or a larger alpha=",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        for name in (*self._fitted, "_kept"):
-            self.__dict__.pop(name, None)
         self.solver_, self.alpha_, self.flat_ = "cg", float(self.alpha), single
         self.n_iter_, self.residual_ = found.iterations, found.residual
         solved = time.perf_counter()

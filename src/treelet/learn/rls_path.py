@@ -200,7 +200,7 @@ def checked_signs(values: Vector, name: str, size: float = 0.0) -> tuple[float, 
             "their directions out, and learns with the nearest matrix that has none; kernel.gaussian(sigma) may have "
             "fewer",
             UserWarning,
-            stacklevel=6,  # where fit was called
+            stacklevel=7,  # where fit was called
         )
     return smallest, kept
 

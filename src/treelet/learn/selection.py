@@ -25,6 +25,7 @@ from treelet.learn.matrices import SharedMatrices
 from treelet.learn.ranker import Ranker
 from treelet.learn.svm import KernelSVC
 from treelet.learn.targets import checked_groups, checked_outputs, checked_targets, group_numbers
+from treelet.vocabulary import keyword
 
 Found = list[list[tuple[Any, float]]]  # settings x folds: what was predicted, and its score
 
@@ -299,7 +300,9 @@ class Trials:
             warnings.simplefilter("ignore", UnseenLabelWarning)  # a fold may lack a class, which is the fold's fault
             value = float(self.scorer(fitted, across, self.data.y[test], **self.data.named(test)))
         if np.isnan(value):
-            raise ParameterError(f"scoring= gives no number (NaN) for the fold that tests on example {test[0]}")
+            raise ParameterError(
+                f"{keyword('scoring')} gives no number (NaN) for the fold that tests on example {test[0]}"
+            )
         return value
 
 

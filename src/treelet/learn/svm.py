@@ -18,6 +18,7 @@ from treelet.checks import check_boolean, check_number, check_one_of, some_of
 from treelet.errors import ParameterError, TreeletWarning, UnseenLabelWarning
 from treelet.kernels.base import Kernel, Matrix, Vector
 from treelet.learn.available import available
+from treelet.learn.base import atomic_fit
 from treelet.learn.deciding import Decides, Unseen
 from treelet.learn.encoding import register
 from treelet.learn.folds import folds_of, matrix_parts
@@ -25,6 +26,7 @@ from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights
 from treelet.learn.machine import KernelMachine
 from treelet.learn.platt import sigmoid_parameters
 from treelet.learn.targets import checked_numbers, checked_targets
+from treelet.vocabulary import keyword
 from treelet.work import count_threads
 
 FOLDS = 5
@@ -143,6 +145,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to examples and their classes.
 
@@ -163,10 +166,9 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         single = classes[np.bincount(codes) < 2].tolist()
         if self.probability and single:
             raise ParameterError(
-                "probability=True needs at least two examples of each class, to fit on some and score others; "
+                f"{keyword('probability', True)} needs at least two examples of each class, to fit on some and score others; "
                 f"there is one only of {some_of(single)}"
             )
-        self.__dict__.pop("platt_", None)
         K = self._fit(kernel, data, lambda K: self._solve(K, codes, weights))
         self._remember(kernel, data, classes[codes])
         self.classes_, self.multi_class_ = classes, self.multi_class if len(classes) > 2 else "ovr"
@@ -332,6 +334,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         self.device_memory = device_memory
         self.progress = progress
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to examples and their values."""
         self._check_parameters()

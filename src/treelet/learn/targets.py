@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.base import Matrix, Vector
+from treelet.vocabulary import keyword
 
 Rows = NDArray[np.intp]
 
@@ -66,7 +67,9 @@ def checked_outputs(y: Any, n: int) -> tuple[Matrix, bool]:
 def checked_groups(groups: Any, n: int, name: str = "qid") -> list[Rows]:
     """The rows of each group, in order; groups in the order in which they first appear."""
     if groups is None:
-        raise ParameterError(f"a ranker needs {name}, the group (sentence, query) of each example: give {name}=")
+        raise ParameterError(
+            f"a ranker needs {name}, the group (sentence, query) of each example: give {keyword(name)}"
+        )
     names = _one_dimension(groups, n, name)
     codes, known = np.empty(n, np.intp), dict[Any, int]()
     for row, value in enumerate(names.tolist()):

@@ -8,7 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.kernels.base import Kernel, Matrix
-from treelet.learn.base import KernelEstimator
+from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import register
 
 
@@ -69,6 +69,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
         self.device_memory = device_memory
         self.progress = progress
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
         """Remember the training examples."""
         self._check_means()

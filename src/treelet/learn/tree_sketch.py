@@ -15,6 +15,7 @@ from treelet.kernels import PartialTree, SubsetTree
 from treelet.kernels.base import Kernel, Vector
 from treelet.kernels.wrapped import Normalized
 from treelet.learn.approximate import FeatureMap
+from treelet.learn.base import atomic_fit
 from treelet.learn.encoding import register
 from treelet.structures.treebank import Treebank
 from treelet.work import count_threads, progress_bar, run, seed_of
@@ -137,6 +138,7 @@ class TreeSketch(FeatureMap):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose which fragments are counted exactly, and which are left out; draw a seed."""
         self._check_parameters()

@@ -12,6 +12,7 @@ import numpy as np
 from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Treebank
+from treelet.vocabulary import keyword
 
 Chain = tuple[int, "Chain | None"]  # labels of the nodes over one span, linked: a unary chain may be very long
 Found = tuple[int, int, int, int, Chain | None]  # matched, proposed, crossing, right tags, what is not yet matched
@@ -287,7 +288,7 @@ class Scorer:
             what = f"{theirs[place]!r} as word {place}, the gold tree has {ours[place]!r}"
         raise TreeError(
             f"{where}: the parse has {what}. A parse is compared with a gold tree over the same words: check that both are of the "
-            "same sentence, and that traces were dropped from both (read_trees(..., drop_empty=True))"
+            f"same sentence, and that traces were dropped from both ({keyword('drop_empty', True, of='read_trees')})"
         )
 
 

@@ -212,7 +212,7 @@ def checked_threshold(prune: float | None) -> float:
     if prune is None:
         return math.inf
     if not is_number(prune, 0, infinite=True):
-        raise wrong("prune", "None or a number of at least 0", prune)
+        raise wrong("prune", "a number of at least 0", prune, optional=True)
     return float(prune)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import IO, ClassVar
 
-from treelet.checks import wrong
+from treelet.checks import check_one_of
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.conllu import check_tag, read_sentences, sentence_heads, warn_of_no_tags
@@ -183,8 +183,7 @@ def read_conllu(
     (('NNS', 'VBP'), ('dog', 'bark'), (2, 0))
     """
     check_tag(tag)
-    if keep not in KEEP:
-        raise wrong("keep", f"one of {KEEP}", keep, of="read_conllu")
+    check_one_of("keep", keep, KEEP, of="read_conllu")
     found = []
     with open_source(file, encoding, on_error) as source:
         for sentence in read_sentences(source):

@@ -326,7 +326,7 @@ def read_examples(
     >>> text = "+1 |BT| (A x) |ET| 1:0.5 3:2\n-1 |BT| (A y) |ET| 2:1\n"
     >>> X, y = treelet.read_examples(io.StringIO(text), "svmlight_tk")
     >>> X
-    <Table: 2 rows of ['tree', 'vector']>
+    <Table: 2 rows of 'tree', 'vector'>
     >>> y
     ['1', '-1']
     """

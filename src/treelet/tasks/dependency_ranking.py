@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_one_of, wrong
+from treelet.checks import article, check_one_of, plural, wrong
 from treelet.cuts import as_sequencebank, dependency_trees
 from treelet.cuts.link_features import FEATURES
 from treelet.datasets.link_parses import ParsedSentence
@@ -65,7 +65,7 @@ class ParseLists:
         self.sentences = list(sentences)
         for number, sentence in enumerate(self.sentences):
             if not isinstance(sentence, ParsedSentence):
-                raise InputTypeError(f"sentence {number} is a {type(sentence).__name__}, not a ParsedSentence")
+                raise InputTypeError(f"sentence {number} is {article(type(sentence).__name__)}, not a ParsedSentence")
         self.parses = [parse for sentence in self.sentences for parse in sentence.parses]
         self.goodness = np.array([value for sentence in self.sentences for value in sentence.goodness], float)
         self.ranks = np.array([rank for sentence in self.sentences for rank in sentence.ranks], np.int64)
@@ -116,7 +116,7 @@ class ParseLists:
         return cls(found), results
 
     def __repr__(self) -> str:
-        return f"<ParseLists: {len(self.sentences):,} sentences, {len(self.parses):,} parses>"
+        return f"<ParseLists: {plural(len(self.sentences), 'sentence')}, {plural(len(self.parses), 'parse')}>"
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -188,7 +188,7 @@ def typewise(kernel: Kernel) -> Kernel:
 
 
 @dataclass(frozen=True)
-class Choice:
+class KernelChoice:
     """A kernel and a strength of regularisation, and the mean tau_b that they had in cross-validation."""
 
     kernel: Kernel
@@ -221,15 +221,20 @@ class ParseRanker:
 
     Attributes
     ----------
-    choices_ : list of Choice
+    choices_ : list of KernelChoice
         The best strength of each kernel.
-    choice_ : Choice
+    choice_ : KernelChoice
         The best of these.
     refused_ : list of Kernel
         Kernels whose values do not fit a float64, which were passed over.
     model_ : RLS or RankRLS
         Fitted to all parses.
     """
+
+    refused_: list[Kernel]
+    choices_: list[Choice]
+    choice_: Choice
+    model_: RLS | RankRLS
 
     def __init__(
         self,
@@ -275,20 +280,21 @@ class ParseRanker:
                 advance=advance,
                 **more,
             )
-        self.refused_ = found.refused
-        self.choices_: list[Choice] = []
+        choices: list[KernelChoice] = []
         for begin in range(0, len(found.trials), len(self.alphas)):
             tried = [self._choice(lists, trial) for trial in found.trials[begin : begin + len(self.alphas)]]
-            self.choices_.append(max(tried, key=lambda choice: choice.tau))
-        self.choice_ = max(self.choices_, key=lambda choice: choice.tau)
-        self.model_ = self._learner(self.choice_.kernel, self.choice_.alpha).fit(X, lists.goodness, **more)
+            choices.append(max(tried, key=lambda choice: choice.tau))
+        best = max(choices, key=lambda choice: choice.tau)
+        model = self._learner(best.kernel, best.alpha).fit(X, lists.goodness, **more)
+        # All at once: an interrupted fit leaves the earlier one as it was.
+        self.__dict__.update(refused_=found.refused, choices_=choices, choice_=best, model_=model)
         return self
 
     @staticmethod
-    def _choice(lists: ParseLists, trial: Trial) -> Choice:
+    def _choice(lists: ParseLists, trial: Trial) -> KernelChoice:
         """The mean over sentences of what was predicted without each."""
         taus = [np.nanmean(lists.tau(scores)) for scores in trial.held_out]
-        return Choice(trial.kernel, float(trial.parameters["alpha"]), float(np.mean(taus)))
+        return KernelChoice(trial.kernel, float(trial.parameters["alpha"]), float(np.mean(taus)))
 
     def _learner(self, kernel: Any, alpha: float = 1.0) -> RLS | RankRLS:
         return (RLS if self.learner == "rls" else RankRLS)(kernel, alpha=alpha, n_jobs=self.n_jobs)

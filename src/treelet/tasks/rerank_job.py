@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treelet.checks import wrong
+from treelet.checks import plural, wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.kernels import Kernel, SubsetTree
 from treelet.learn import VotedPerceptron
@@ -27,13 +27,13 @@ from treelet.metrics import (
 )
 from treelet.report.gold_comparison import wrong_constituents
 from treelet.structures import Tree, Treebank
-from treelet.tasks.rerank_parts import NAMES, Clock, Parts, Say, parts_of_lists, parts_of_treebank, quiet
+from treelet.tasks.rerank_parts import NAMES, CandidateSplit, Clock, Say, parts_of_lists, parts_of_treebank, quiet
 from treelet.tasks.reranking import CandidateParses, Reranker, Rows, reranking_kernel
 
 __all__ = [
+    "CandidateSplit",
     "Mended",
     "Outcome",
-    "Parts",
     "Scores",
     "Setting",
     "grid",
@@ -142,7 +142,7 @@ class Outcome:
 
     Attributes
     ----------
-    parts : Parts
+    parts : CandidateSplit
     reranker : Reranker
         Trained on the training and development part.
     setting : Setting
@@ -161,7 +161,7 @@ class Outcome:
         By phase.
     """
 
-    parts: Parts
+    parts: CandidateSplit
     reranker: Reranker
     setting: Setting
     tried: list[tuple[Setting, float]]
@@ -231,7 +231,7 @@ class Outcome:
 
 
 def rerank(
-    parts: Parts,
+    parts: CandidateSplit,
     settings: Sequence[Setting] | None = None,
     *,
     epochs: int = 3,
@@ -245,7 +245,7 @@ def rerank(
 
     Parameters
     ----------
-    parts : Parts
+    parts : CandidateSplit
         From `parts_of_treebank` or `parts_of_lists`.
     settings : list of Setting, optional
         To choose from, by default those of `grid`.
@@ -291,7 +291,7 @@ def rerank(
 
     parses = parts.test
     first, chosen = parses.first(), reranker.choose(parses)
-    clock.done("reranking", f"test part: {len(parses):,} sentences reranked")
+    clock.done("reranking", f"test part: {plural(len(parses), 'sentence')} reranked")
     by_f1 = oracle(candidate_scores(parses.gold, parses.trees, parses.qid, PARSEVAL), parses.qid, "f1").f1
     best = best_of_group(parses.counts.goodness, parses.qid)
     before, after = parses.counts.goodness[first], parses.counts.goodness[chosen]

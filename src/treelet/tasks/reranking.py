@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_integer, is_integer, wrong
+from treelet.checks import check_integer, is_integer, plural, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.formats.files import PathLike, Source, open_source
 from treelet.formats.nbest import read_nbest
@@ -21,6 +21,7 @@ from treelet.metrics import BracketCounts, best_of_group, candidate_scores, orac
 from treelet.parsing import PCFG
 from treelet.parsing.chart import relative_logp
 from treelet.structures import Table, Tree, Treebank
+from treelet.vocabulary import current
 from treelet.work import generator, progress_bar
 
 Rows = NDArray[np.int64]
@@ -111,7 +112,7 @@ class CandidateParses:
         """
         bank = Treebank.of(gold)
         if not is_integer(folds, 2, len(bank)):
-            raise wrong("folds", f"an int from 2 to the {len(bank)} trees", folds)
+            raise wrong("folds", f"{current().integer} from 2 to the {len(bank)} trees", folds)
         order = np.arange(len(bank))
         parts = []
         with progress_bar(progress, "sentences", len(bank)) as advance:
@@ -170,7 +171,7 @@ class CandidateParses:
         if not len(self):
             return "<CandidateParses: no sentences>"
         return (
-            f"<CandidateParses: {len(self):,} sentences, {len(self.trees):,} candidates; parse score of the first "
+            f"<CandidateParses: {plural(len(self), 'sentence')}, {plural(len(self.trees), 'candidate')}; parse score of the first "
             f"{self.first_score:.1f}, of the best {self.oracle_score:.1f}>"
         )
 

@@ -99,24 +99,28 @@ def with_leaves(tree: Tree) -> Tree:
 # --- partial trees (Moschitti 2006) -----------------------------------------------------------------------------
 
 
-class Occurrence(NamedTuple):
-    """A partial tree at a place in a tree, how many children it skips there, and which nodes on its edge are words there."""
+class PartialTreeOccurrence(NamedTuple):
+    """A partial tree at one place in a tree.
+
+    `gaps` counts the children that the partial tree skips there; `words` tells for each of its leaves whether that
+    leaf is a word of the tree.
+    """
 
     fragment: Fragment
     gaps: int
     words: tuple[bool, ...]
 
 
-def partial_trees(node: Tree) -> list[Occurrence]:
+def partial_trees(node: Tree) -> list[PartialTreeOccurrence]:
     """The partial trees rooted at a node: the label alone, or over any subsequence of children's partial trees."""
-    found = [Occurrence(node.label, 0, (not node.children,))]
+    found = [PartialTreeOccurrence(node.label, 0, (not node.children,))]
     for length in range(1, len(node.children) + 1):
         for places in combinations(range(len(node.children)), length):
             skipped = places[-1] - places[0] + 1 - length
             for kids in product(*(partial_trees(node.children[place]) for place in places)):
                 fragment = (node.label, tuple(kid.fragment for kid in kids))
                 words = tuple(word for kid in kids for word in kid.words)
-                found.append(Occurrence(fragment, skipped + sum(kid.gaps for kid in kids), words))
+                found.append(PartialTreeOccurrence(fragment, skipped + sum(kid.gaps for kid in kids), words))
     return found
 
 

@@ -1,0 +1,172 @@
+"""No command overwrites what it reads: every command of the application, by its parameters."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+from typer.main import get_command
+
+from conftest import fail, run
+from treelet.cli.main import app
+from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, marks
+from treelet.cli.wording import shown_name
+from treelet.gram import stored
+
+COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+NO_FILES = {
+    "COLUMN",
+    "NAME=VALUE",
+    "WHAT",
+    "TASK",
+    "METRIC",
+    "FORMAT",
+    "LIST",
+    "NAME",
+    "NUMBER",
+    "NUMBERS",
+    "SIZE",
+    "WHICH",
+    "WORDS",
+    "LABEL",
+    "A,B,C",
+    "balanced",
+    "ovr|ovo",
+    "cpu|cuda",
+}
+"""What texts stand for that are no names of files. A new one belongs here, or its parameter is marked READ or WRITTEN."""
+
+
+def test_every_text_is_a_file_or_known_to_be_none() -> None:
+    for name, command in COMMANDS.items():
+        marked = marks(command.callback)
+        hints = get_type_hints(command.callback)
+        for parameter in command.params:
+            texts = any(kind in str(hints.get(parameter.name)) for kind in ("str", "Path"))
+            if texts and parameter.name not in marked:
+                assert parameter.metavar in NO_FILES, f"treelet {name}: is {parameter.name} a file? Mark it, or list it"
+    found = marks(COMMANDS["gram"].callback)
+    assert {name: mark for name, mark in found.items() if name != "extend"} == {
+        "file": READ,
+        "output": WRITTEN,
+        "columns": READ,
+    }
+
+
+def files_of(command: Any, kind: type) -> list[str]:
+    return [name for name, mark in marks(command.callback).items() if isinstance(mark, kind)]
+
+
+def pairs() -> Iterator[tuple[str, str, str]]:
+    """Commands, and two of their files of which the second is written."""
+    for name, command in COMMANDS.items():
+        written, found = files_of(command, OutputFile), marks(command.callback)
+        for second in written:
+            for first in (*files_of(command, InputFile), *written):
+                if first != second and getattr(found[first], "replaced_by", None) != second:
+                    yield name, first, second
+
+
+def words(command: Any, given: dict[str, Path]) -> list[object]:
+    """The command's arguments, with something for whatever else it needs."""
+    options: list[object] = []
+    arguments: list[object] = []
+    for parameter in command.params:
+        value = given.get(parameter.name, "other" if parameter.required else None)
+        if value is not None and parameter.opts[0].startswith("-"):
+            options += [parameter.opts[0], value]
+        elif value is not None:
+            arguments.append(value)
+    return [command.name, *options, *arguments]
+
+
+@pytest.mark.parametrize("way", ["as it is", "relative", "symbolic link", "hard link"])
+@pytest.mark.parametrize(("name", "first", "second"), list(pairs()))
+def test_no_output_is_an_input_or_another_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, first: str, second: str, way: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = COMMANDS[name]
+    found = marks(command.callback)
+    names = {parameter: getattr(mark, "names", ()) for parameter, mark in found.items()}
+    inside = (*names[first], *names[second], "file")[0].replace("*", "1")
+    file, other = tmp_path / inside, tmp_path / "other" / inside
+    file.write_text("precious")
+    other.parent.mkdir()
+    if way == "symbolic link":
+        other.symlink_to(file)
+    elif way == "hard link":
+        os.link(file, other)
+    else:
+        other = file if way == "as it is" else Path("other/../") / inside
+    given = {
+        first: file.parent if names[first] else file,
+        second: other.parent if names[second] else other,
+    }
+    if names[first] and way not in ("as it is", "relative"):
+        given = {first: other.parent, second: file}
+    line = fail(*words(command, given))
+    shown = {parameter.name: shown_name(parameter) for parameter in command.params}
+    assert shown[first] in line
+    assert shown[second] in line
+    assert "choose another name" in line
+    assert file.read_text() == "precious"
+
+
+def test_a_matrix_that_is_extended_may_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the new one is complete, and not before."""
+    trees, matrix, whole = tmp_path / "a.mrg", tmp_path / "K.npy", tmp_path / "whole.npy"
+    lines = [f"(S (A a{number % 3}) (B b))" for number in range(6)]
+    trees.write_text("\n".join(lines[:4]))
+    assert run("gram", trees, "-o", matrix).exit_code == 0
+    before = matrix.read_bytes()
+    trees.write_text("\n".join(lines))
+    assert run("gram", trees, "-o", whole).exit_code == 0
+    for resume in ([], ["--resume"]):
+        matrix.write_bytes(before)
+        with monkeypatch.context() as patched:
+            patched.setattr(stored, "compute", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt))
+            assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code != 0
+        assert matrix.read_bytes() == before
+        assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code == 0
+        assert matrix.read_bytes() == whole.read_bytes()
+    assert "--output would overwrite FILE" in fail("gram", matrix, "--extend", matrix, "-o", matrix)
+
+
+def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:
+    data = tmp_path / "a.tsv"
+    data.write_text("x\t(A a)\ny\t(B b)\n")
+    model = tmp_path / "m.treelet"
+    assert run("train", data, "-o", model).exit_code == 0
+    before = model.read_bytes()
+    assert "--output would overwrite MODEL, which is read" in fail("predict", model, data, "-o", model)
+    assert model.read_bytes() == before
+
+    def process(*args: object, **streams: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "treelet", *map(str, args)]
+        return subprocess.run(command, text=True, timeout=120, check=False, stderr=subprocess.PIPE, **streams)
+
+    with data.open() as stream:
+        done = process("convert", "-", data, stdin=stream, stdout=subprocess.PIPE)
+    assert (done.returncode, "OUT is the standard input" in done.stderr) == (2, True)
+    with data.open("a") as stream:
+        done = process("convert", data, "-", stdin=subprocess.DEVNULL, stdout=stream)
+    assert (done.returncode, "IN is the standard output" in done.stderr) == (2, True)
+    assert data.read_text() == "x\t(A a)\ny\t(B b)\n"
+
+
+def test_devices_and_trees_are_no_files_that_could_be_lost(tmp_path: Path) -> None:
+    data = tmp_path / "a.mrg"
+    data.write_text("(A a)\n")
+    assert run("convert", data, os.devnull, "--to", "lines").exit_code == 0
+    assert run("compare", "(A a)", "(A " + "(B b) " * 2000 + ")").exit_code == 0
+    assert run("convert", os.devnull, os.devnull, "--from", "brackets", "--to", "lines").exit_code == 0
+    folder = tmp_path / "report"
+    folder.mkdir()
+    (folder / "trees.mrg").write_text("(A a)")  # beside the report, and none of its files
+    assert "would overwrite" not in run("rerank", folder / "trees.mrg", "-o", folder).stderr

@@ -1,0 +1,157 @@
+"""Errors and warnings of the commands: one line, in the command line's words."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.main import get_command
+
+from conftest import fail, run, succeed
+from treelet.checks import wrong
+from treelet.cli.main import Command, app
+from treelet.cli.options import kernel_from_options, one_of
+from treelet.cli.wording import OptionVocabulary, options_of
+from treelet.errors import ParameterError, TreeletWarning
+from treelet.vocabulary import current, keyword, speaking
+
+COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+TREES = "x\t(S (A a) (B b))\ny\t(S (C c))\nx\t(S (A a))\ny\t(S (C c) (B b))\n"
+PYTHON = re.compile(r"parameter|\bn_jobs|random_state|max_depth|\b[a-z_]+=(?!\d|[A-Z]{2})|\bNone\b|TreeletError|\w\(\)")
+"""What nobody says on a command line."""
+
+
+class Context:
+    """What is known while a command runs."""
+
+    def __init__(self, name: str, **params: Any) -> None:
+        self.command, self.params = COMMANDS[name], params
+
+
+@pytest.mark.parametrize(
+    ("message", "in_python", "on_the_command_line"),
+    [
+        (lambda: wrong("n_jobs", f"{current().integer} other than 0", 0), "The 'n_jobs' parameter must be an int other than 0. Got 0 instead.", "--jobs must be a whole number other than 0. Got 0 instead."),
+        (lambda: wrong("max_depth", "at least 1", 0, of="SubsetTree", optional=True), "The 'max_depth' parameter of SubsetTree must be None or at least 1. Got 0 instead.", "--max-depth must be at least 1. Got 0 instead."),
+        (lambda: wrong("thing", "'a'", "much", optional=True), "The 'thing' parameter must be None or 'a'. Got 'much' instead.", "--memory must be 'a'. Got 'much' instead."),
+        (lambda: wrong("thing", "'a'", 1, of="gram"), "The 'thing' parameter of gram must be 'a'. Got 1 instead.", "The 'thing' parameter of gram must be 'a'. Got 1 instead."),
+        (lambda: wrong("rows", current().booleans, "x"), "The 'rows' parameter must be True or False. Got 'x' instead.", "rows in --option must be true or false. Got 'x' instead."),
+        (lambda: f"name one ({keyword('column', 'tree')})", "name one (column='tree')", "name one (--column tree)"),
+        (lambda: f"more than the 5 of {keyword('memory')}", "more than the 5 of memory=", "more than the 5 of --memory"),
+        (lambda: f"a smaller {keyword('lam')}, or {current().normalized}", "a smaller lam=, or kernel.normalized()", "a smaller --lam, or --normalize"),
+        (lambda: f"SubsetTree(lam=0.4), x.lam=, {keyword('window')}", "SubsetTree(lam=0.4), x.lam=, window=", "SubsetTree(lam=0.4), x.lam=, window="),
+        (lambda: keyword("format", "lines", of="read_trees"), "read_trees(..., format='lines')", "--format lines"),
+        (lambda: keyword("normalize", True), "normalize=True", "--normalize"),
+    ],
+)  # fmt: skip
+def test_parameters_have_the_names_that_the_reader_knows(
+    message: Callable[[], object], in_python: str, on_the_command_line: str
+) -> None:
+    assert str(message()) == in_python
+    with speaking(OptionVocabulary(Context("gram", file="lam=/a.mrg", lam=0.4, memory="much", option=["rows=x"]))):
+        assert str(message()) == on_the_command_line
+    assert str(message()) == in_python
+
+
+def test_threads_speak_as_the_command_does() -> None:
+    with speaking(OptionVocabulary(Context("gram"))), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(keyword, "memory").result() == "--memory"
+
+
+def test_every_parameter_that_python_knows_has_its_name() -> None:
+    for name, command in COMMANDS.items():
+        options = options_of(command)
+        known = {"--jobs": "n_jobs", "--seed": "random_state", "--max-depth": "max_depth", "--format": "format"}
+        for option, python in known.items():
+            if option in options.values():
+                assert options.get(python) == option, f"treelet {name}: Python calls {option} {python}"
+
+
+def wrong_values() -> list[tuple[str, str, str]]:
+    """Every option of every command that takes a value, with one that makes no sense."""
+    found = []
+    for name, command in COMMANDS.items():
+        for parameter in command.params:
+            option = next((text for text in parameter.opts if text.startswith("--")), None)
+            if option is not None and parameter.metavar and parameter.metavar not in ("WORDS", "LABEL", "A,B,C"):
+                found += [(name, option, value) for value in ("-7", "klingon")]
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wording")
+    (folder / "a.tsv").write_text(TREES)
+    succeed("train", folder / "a.tsv", "-o", folder / "m.treelet")
+    return folder
+
+
+@pytest.mark.parametrize(("name", "option", "value"), wrong_values())
+def test_no_wrong_value_is_told_of_in_python(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, option: str, value: str
+) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    needed: dict[str, list[str]] = {
+        "gram": ["a.tsv", "-o", "K.npy"],
+        "train": ["a.tsv", "-o", "n.treelet"],
+        "predict": ["m.treelet", "a.tsv"],
+        "evaluate": ["m.treelet", "a.tsv"],
+        "compare": ["(A a)", "(A a)"],
+        "nearest": ["a.tsv", "(A a)"],
+        "parse": ["--treebank", "a.tsv", "--text", "a b"] if option != "--grammar" else ["--text", "a b"],
+        "rerank": ["a.tsv", "--sizes", "2,1,1"] if option != "--nbest" else ["--sizes", "2,1,1"],
+        "convert": ["a.tsv", "out.tsv"],
+    }
+    more = {"--mu": ["-k", "pt"], "--prune": ["--forest"], "--column": ["--format", "tsv"]}.get(option, [])
+    result = run(name, *needed.get(name, []), *more, option, value)
+    if result.exit_code == 0:  # a value that is taken: -7 cores, the name of a file to write
+        return
+    assert result.exit_code == 2, result.output
+    told = [line for line in result.stderr.splitlines() if re.match("treelet: error: |Error: ", line)]
+    assert len(told) == 1, result.stderr
+    line = told[0].replace(value, "")
+    assert not PYTHON.search(line), line
+
+
+def test_any_case_and_the_nearest() -> None:
+    assert kernel_from_options("SST", lam=0.3) == kernel_from_options("sst", lam=0.3)
+    assert one_of("--parent", "Phrases", ("off", "phrases")) == "phrases"
+    with pytest.raises(ParameterError, match=r"--parent must be off or phrases\. Got 'phrase' instead \(did you mean"):
+        one_of("--parent", "phrase", ("off", "phrases"))
+    assert succeed("compare", "(A a)", "(A a)", "--kernel", "PT", "--json").stdout.startswith('{"kernel": "PartialTree')
+
+
+def test_mistyped_commands_and_options() -> None:
+    assert "Did you mean 'train'?" in run("trian").stderr
+    assert "--lam" in run("gram", "x", "--lamm", "1").stderr
+
+
+def test_overflow_names_the_option(tmp_path: Path) -> None:
+    tree = "(N n)"
+    for _ in range(10):
+        tree = f"(A {tree} {tree})"
+    file = tmp_path / "a.tsv"
+    file.write_text(f"x\t{tree}\ny\t(N n)\n")
+    assert "a smaller --lam, or --normalize, which" in fail("gram", file, "-o", "-", "--lam", "1")
+    line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
+    assert "a smaller --lam, or the normalised kernel (no --no-normalize)" in line
+
+
+def test_warnings_are_one_line_each() -> None:
+    other = typer.Typer()
+
+    @other.command(cls=Command)
+    def command(n_jobs: int = 1) -> None:
+        warnings.warn(f"two of 9 trees\nwere left out by {keyword('n_jobs')}", TreeletWarning, stacklevel=2)
+
+    result = run("--n-jobs", "2", app=other)
+    assert result.exit_code == 0
+    assert result.stderr == "command: warning: two of 9 trees were left out by --n-jobs\n"

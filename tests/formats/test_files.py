@@ -1,0 +1,130 @@
+"""Opening files: packed by name, whole or not at all, the standard streams, pipes."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import treelet as tl
+from conftest import succeed
+from treelet.errors import FileError, FormatError, InputTypeError
+from treelet.formats.files import open_source, open_target, open_whole, unpacked_name, whole_file
+
+TEXT = "one\ntwo ünïcode\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "unpack"), [("a.txt", open), ("a.gz", gzip.open), ("a.xz", lzma.open), ("a.BZ2", bz2.open)]
+)
+def test_what_is_written_is_read(name: str, unpack, tmp_path: Path) -> None:
+    with open_target(tmp_path / name) as stream:
+        stream.write(TEXT)
+        assert not (tmp_path / name).exists(), "it appears when it is complete"
+    with unpack(tmp_path / name, "rb") as stream:
+        assert stream.read().decode() == TEXT
+    with open_source(tmp_path / name) as source:
+        assert [line for _, line in source.text_lines()] == TEXT.splitlines()
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+def test_gzip_does_not_tell_the_temporary_name(tmp_path: Path) -> None:
+    with open_target(tmp_path / "a.gz") as stream:
+        stream.write(TEXT)
+    assert not (tmp_path / "a.gz").read_bytes()[3] & 8
+
+
+def test_streams(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    with open_target(out) as stream:
+        stream.write(TEXT)
+    assert out.getvalue() == TEXT
+    with open_target("-") as stream:
+        stream.write(TEXT)
+    assert capsys.readouterr().out == TEXT
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    with open_source("-") as source:
+        assert (source.name, b"".join(source.chunks()).decode()) == ("<stdin>", TEXT)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError(28, "No space left on device")])
+def test_what_fails_leaves_the_old_file(error, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    for opened in (open_target, open_whole, whole_file):
+        with pytest.raises((KeyboardInterrupt, ValueError, FileError), match="No space" if isinstance(error, OSError) else None), opened(path):  # fmt: skip
+            raise error
+        assert path.read_text() == "old"
+        assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_errors_name_the_right_file(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"no/a\.txt: cannot be written \(No such file"), open_target(tmp_path / "no" / "a.txt"):  # fmt: skip
+        pass
+    with pytest.raises(FileError, match="is a folder"), open_target(tmp_path):
+        pass
+    with pytest.raises(FileNotFoundError, match="other"), open_target(tmp_path / "a.txt"):
+        (tmp_path / "other").read_bytes()
+    with pytest.raises(FileError, match=r"missing\.gz: cannot be opened"), open_source(tmp_path / "missing.gz"):
+        pass
+
+
+def test_links_and_rights(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    before = os.umask(0o027)
+    try:
+        with open_target(tmp_path / "link") as stream:
+            stream.write(TEXT)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there").read_text(encoding="utf-8") == TEXT
+    assert (tmp_path / "there").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[str] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text(encoding="utf-8")))
+    reader.start()
+    with open_target(pipe) as stream:
+        stream.write(TEXT)
+    reader.join(10)
+    assert got == [TEXT]
+    assert pipe.is_fifo()
+
+
+def test_names_without_what_says_how_they_are_packed() -> None:
+    assert [unpacked_name(name).name for name in ("a.mrg.xz", "a.b.GZ", "a.json", "gz")] == [
+        "a.mrg",
+        "a.b",
+        "a.json",
+        "gz",
+    ]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+def test_what_is_packed_is_unpacked_whatever_its_name(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "a.txt").write_bytes(pack(TEXT.encode()))
+    with open_source(tmp_path / "a.txt") as source:
+        assert b"".join(source.chunks()) == TEXT.encode()
+    assert succeed("convert", "-", "-", "--to", "lines", input=pack(b"(S (A a))")).stdout == "(S (A a))\n"
+
+
+def test_what_is_no_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputTypeError, match="a path or an open file is needed, got list: read files one at a time"):
+        tl.read_trees([tmp_path / "a.mrg"])  # type: ignore[arg-type]
+    with pytest.raises(FileError, match=r"Is a directory\); read its files one at a time"):
+        tl.read_trees(tmp_path)
+    (tmp_path / "wide.tsv").write_text("a\t(S x)\n", encoding="utf-16")
+    with pytest.raises(FormatError, match="encoding='utf-16'"):
+        tl.read_trees(tmp_path / "wide.tsv")

@@ -1,0 +1,337 @@
+"""Explanations and heaviest fragments: exactly those of the slow definition, and they add up to the score."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treelet as tl
+from definitions.fragments import at_node, norm, vector
+from definitions.fragments import weights as slow_weights
+from treelet.datasets import flights
+from treelet.errors import InputTypeError, ParameterError
+from treelet.kernels.fragments import search
+from treelet.learn.model import CompressedModel
+from treelet.testing.strategies import banks, trees
+
+KERNELS = {
+    "st": tl.Subtree(lam=0.7),
+    "sst": tl.SubsetTree(lam=0.4),
+    "sst-count": tl.SubsetTree(lam=1),
+    "sst-depth2": tl.SubsetTree(lam=0.6, max_depth=2),
+    "sst-leaves": tl.SubsetTree(lam=0.5, leaves=True),
+    "pt": tl.PartialTree(lam=0.4, mu=0.3),
+    "pt-no-leaves": tl.PartialTree(lam=0.7, mu=0.6, leaves=False),
+    "pt-count": tl.PartialTree(lam=1, mu=1),
+}
+each_kernel = pytest.mark.parametrize("name", KERNELS)
+coefficients = st.lists(st.floats(-2, 2).map(lambda value: round(value, 2)), min_size=4, max_size=4)
+
+
+@each_kernel
+@settings(max_examples=60)
+@given(bank=banks(max_size=4, max_nodes=8), tree=trees(max_nodes=8), alpha=coefficients, normalized=st.booleans())
+def test_shares_are_those_of_the_slow_definition(
+    name: str, bank: list[tl.Tree], tree: tl.Tree, alpha: list[float], normalized: bool
+) -> None:
+    kernel, alpha = KERNELS[name], alpha[: len(bank)]
+    model = CompressedModel.of(
+        kernel.normalized() if normalized else kernel, bank, np.array([np.ones(len(bank)), alpha])
+    )
+    explanation = tl.explain(model, tree, 1, limit=10**6)
+    weights, size = slow_weights(kernel, bank, alpha, normalized), norm(kernel, tree, normalized)
+    expected = {f: value / size * weights[f] for f, value in vector(kernel, tree).items() if f in weights}
+    scale = 1e-9 * (sum(map(abs, expected.values())) + 1e-6)
+    found = {one.tree: one.share for one in explanation.fragments}
+    assert len(found) == len(explanation.fragments), "a fragment is listed twice"
+    for fragment in found.keys() | expected.keys():
+        assert found.get(fragment, 0) == pytest.approx(expected.get(fragment, 0), abs=scale)
+    assert explanation.complete
+    assert explanation.exact
+    assert explanation.score == pytest.approx(model.score([tree])[0, 1], abs=scale)
+    assert explanation.rest == pytest.approx(0, abs=scale)
+    assert all(abs(x.share) >= abs(y.share) for x, y in pairwise(explanation.fragments))
+    for node, heat in zip(tree.nodes(), explanation.heat, strict=True):
+        assert heat.tree == node
+        here = sum(value / size * weights.get(f, 0) for f, value in at_node(kernel, node).items())
+        assert heat.share == pytest.approx(here, abs=scale)
+
+
+@each_kernel
+@settings(max_examples=100)
+@given(
+    bank=banks(max_size=4, max_nodes=9), tree=trees(max_nodes=9), alpha=coefficients, n=st.integers(1, 8),
+    normalized=st.booleans(),
+)  # fmt: skip
+def test_a_limit_keeps_the_largest(
+    name: str, bank: list[tl.Tree], tree: tl.Tree, alpha: list[float], n: int, normalized: bool
+) -> None:
+    kernel, alpha = KERNELS[name], alpha[: len(bank)]
+    model = CompressedModel.of(kernel.normalized() if normalized else kernel, bank, [alpha])
+    weights, size = slow_weights(kernel, bank, alpha, normalized), norm(kernel, tree, normalized)
+    top = tl.top_fragments(model, n)
+    assert top.exact
+    largest = sorted(map(abs, weights.values()), reverse=True) + [0.0] * n
+    assert [abs(one.weight) for one in top] == pytest.approx(largest[: len(top)], rel=1e-9, abs=1e-9)
+    assert largest[len(top)] < 1e-9 or len(top) == n
+    for one in top:
+        assert one.weight == pytest.approx(weights[one.tree], rel=1e-9, abs=1e-9)
+    explanation = tl.explain(model, tree, limit=n)
+    assert explanation.exact
+    shares = [abs(value / size * weights[f]) for f, value in vector(kernel, tree).items() if f in weights]
+    largest = sorted(shares, reverse=True) + [0.0] * n
+    found = [abs(one.share) for one in explanation.fragments]
+    assert found == pytest.approx(largest[: len(found)], rel=1e-9, abs=1e-9)
+    assert largest[len(found)] < 1e-9 or len(found) == n
+
+
+@settings(max_examples=60)
+@given(bank=banks(max_size=3, max_nodes=7), alpha=coefficients)
+def test_weights_of_partial_trees(bank: list[tl.Tree], alpha: list[float]) -> None:
+    kernel, alpha = KERNELS["pt"], alpha[: len(bank)]
+    top = tl.top_fragments(CompressedModel.of(kernel, bank, [alpha]), 10**6)
+    weights = slow_weights(kernel, bank, alpha, False)
+    assert top.complete
+    found = {one.tree: one.weight for one in top}
+    for fragment in found.keys() | weights.keys():
+        assert found.get(fragment, 0) == pytest.approx(weights.get(fragment, 0), rel=1e-9, abs=1e-9)
+
+
+@each_kernel
+@settings(max_examples=40)
+@given(bank=banks(min_size=3, max_size=4, max_nodes=8), alpha=coefficients, n=st.integers(1, 6))
+def test_why_one_and_not_another(name: str, bank: list[tl.Tree], alpha: list[float], n: int) -> None:
+    kernel = KERNELS[name].normalized()
+    a, b, *support = bank
+    model = CompressedModel.of(kernel, support, [alpha[: len(support)]])
+    apart = [{one.tree: one.share for one in tl.explain(model, tree, limit=10**6).fragments} for tree in (a, b)]
+    shares = sorted((abs(apart[0].get(f, 0) - apart[1].get(f, 0)) for f in {**apart[0], **apart[1]}), reverse=True)
+    both = tl.explain(model, (a, b), limit=n)
+    found = [abs(one.share) for one in both.fragments]
+    assert found == pytest.approx((shares + [0.0] * n)[: len(found)], rel=1e-9, abs=1e-9)
+    assert (shares + [0.0] * (n + 1))[len(found)] < 1e-9 or len(found) == n
+    scores = model.score([a, b])
+    assert both.score == pytest.approx(scores[0, 0] - scores[1, 0], abs=1e-9)
+    assert math.fsum(one.share for one in both.heat) == pytest.approx(both.score, abs=1e-9)
+
+
+def test_sums_columns_and_what_has_no_fragments() -> None:
+    kernel = (
+        0.5 * tl.On("tree", tl.SubsetTree(lam=0.4).normalized() + tl.PartialTree(lam=0.4, mu=0.3))
+        + tl.On("other", tl.Subtree())
+        + tl.On("size", tl.Linear())
+        + 2
+    )
+    rows = [
+        {"tree": "(S (A a) (B b))", "other": "(A a)", "size": [1.0]},
+        {"tree": "(S (A a) (B c))", "other": "(B c)", "size": [2.0]},
+        {"tree": "(S (A b))", "other": "(A a)", "size": [3.0]},
+    ]
+    model = tl.RLS(kernel).fit(rows, [1.0, -1.0, 0.5])
+    explanation = tl.explain(model, rows[0], limit=10**6)
+    assert explanation.complete
+    assert explanation.score == pytest.approx(model.predict(rows[:1])[0])
+    assert {one.column for one in explanation.fragments} == {"tree", "other"}
+    assert {type(one.kernel) for one in explanation.fragments} == {tl.Subtree, tl.SubsetTree, tl.PartialTree}
+    others = math.fsum(one.share for one in explanation.others)
+    assert len(explanation.others) == 2
+    assert explanation.rest == pytest.approx(others, abs=1e-9)
+    assert [one.column for one in explanation.heat] == ["tree"] * 5 + ["other"] * 2
+    assert math.fsum(one.share for one in explanation.heat) + others == pytest.approx(explanation.score, abs=1e-9)
+    few = tl.explain(model, rows[0], limit=3)
+    assert [one.share for one in few.fragments] == [one.share for one in explanation.fragments[:3]]
+    top = tl.top_fragments(model, 5)
+    assert [abs(one.weight) for one in top] == sorted((abs(one.weight) for one in top), reverse=True)
+
+
+def examples() -> tuple[list[str], list[str]]:
+    X = [f"(S (Q {question}) (N {noun}))" for question in ("who", "where", "when") for noun in ("x", "y", "z")]
+    return X, [label for label in ("human", "place", "time") for _ in range(3)]
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_classes(multi_class: str) -> None:
+    X, y = examples()
+    classifier = tl.KernelSVC(tl.SubsetTree(), multi_class=multi_class).fit(X, y)
+    values = classifier.model_.score(X[:1])[0] + classifier.intercept_
+    names = ["human", "place", "time"]
+    for number, label in enumerate(names):
+        pairs = [float(i == number) - float(j == number) for i, j in combinations(range(3), 2)]
+        expected = values[number] if multi_class == "ovr" else values @ np.array(pairs)
+        explanation = tl.explain(classifier, X[0], label)
+        assert explanation.score == pytest.approx(expected)
+        assert explanation.rest == pytest.approx(explanation.intercept, abs=1e-9)
+        word = {"human": "who", "place": "where", "time": "when"}[label]
+        assert str(max(tl.top_fragments(classifier, 5, label), key=lambda one: one.weight).tree) == f"(Q {word})"
+    assert tl.explain(classifier, X[0]).output == "human"
+    with pytest.raises(ParameterError, match="'human', 'place', 'time'"):
+        tl.explain(classifier, X[0], "animal")
+    with pytest.raises(ParameterError, match="3 classes: say of which"):
+        tl.top_fragments(classifier, 5)
+
+
+def test_two_classes() -> None:
+    X, y = examples()
+    classifier = tl.KernelSVC(tl.SubsetTree().normalized()).fit(X[:6], y[:6])
+    (score,) = classifier.decision_function(X[:1])
+    assert tl.explain(classifier, X[0], "place").score == pytest.approx(score)
+    assert tl.explain(classifier, X[0], "human").score == pytest.approx(-score)
+    assert tl.explain(classifier, X[0]).output == "human"
+    assert tl.top_fragments(classifier, 1).output == "place"
+
+
+@pytest.mark.parametrize("ranker", [tl.VotedPerceptron, tl.RankSVM, tl.RankRLS])
+def test_rankers(ranker: Any) -> None:
+    X = ["(S (A good) (B x))", "(S (A bad) (B x))", "(S (A good) (B y))", "(S (A bad) (B y))"]
+    model = ranker(tl.SubsetTree()).fit(X, [1, 0, 1, 0], qid=[0, 0, 1, 1])
+    better, worse = model.predict(X[:2])
+    why = tl.explain(model, (X[0], X[1]))
+    assert why.score == pytest.approx(better - worse)
+    assert {str(one.tree) for one in why.fragments[:2]} == {"(A good)", "(A bad)"}
+    assert why.rest == pytest.approx(0, abs=1e-9)
+
+
+def test_a_saved_model_and_a_regressor(tmp_path: Any) -> None:
+    X, _ = examples()
+    model = tl.KernelSVR(tl.PartialTree()).fit(X, range(9))
+    tl.save(model, tmp_path / "m.treelet")
+    again = tl.load(tmp_path / "m.treelet")
+    explanation = tl.explain(again, X[3], limit=10**6)
+    assert explanation.score == pytest.approx(model.predict(X[3:4])[0])
+    assert explanation.complete
+    assert explanation.rest == pytest.approx(model.intercept_[0], abs=1e-9)
+
+
+def test_values_that_are_too_large_for_plain_numbers() -> None:
+    tree = tl.Tree("w")
+    for number in range(12):
+        tree = tl.Tree(f"A{number}", [tree, tree])  # 8,191 nodes
+    model = CompressedModel.of(tl.SubsetTree(lam=1).normalized(), [tree], [[1.0]])
+    explanation = tl.explain(model, tree)
+    assert explanation.score == pytest.approx(1)
+    assert math.fsum(one.share for one in explanation.heat) == pytest.approx(1)
+    assert explanation.heat[0].share == pytest.approx(1)  # nearly all of its fragments have that root
+
+
+def test_shares_where_self_values_are_too_large() -> None:
+    tree, kernel = tl.Tree("S", [tl.Tree(f"A{number}", ["w"]) for number in range(950)]), tl.SubsetTree(lam=1)
+    model = CompressedModel.of(kernel.normalized(), [tree], [[1.0]])
+    assert model.terms[0].needs_scaling
+    log = kernel.self_values([tree], logs=True)[0]
+    assert tl.explain(model, tree, limit=1).fragments[0].share == pytest.approx(math.exp(-log), rel=1e-9, abs=0)
+    assert tl.top_fragments(model, 1)[0].weight == pytest.approx(math.exp(-log / 2), rel=1e-9, abs=0)
+
+
+def test_a_score_that_does_not_fit_is_an_error() -> None:
+    tree = tl.Tree("w")
+    for number in range(12):
+        tree = tl.Tree(f"A{number}", [tree, tree])
+    with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
+        tl.explain(CompressedModel.of(tl.SubsetTree(lam=1), [tree], [[1.0]]), tree)
+
+
+def test_parts_that_cancel_grow_to_what_does_not() -> None:
+    support = [f"(S (A {a}) (B {b}))" for a in "xy" for b in "xy"]
+    model = CompressedModel.of(tl.SubsetTree(lam=1), [*support, "(C c)", "(D d)"], [[1, -1, -1, 1, 0.5, 0.5]])
+    top = tl.top_fragments(model, 4)
+    assert top.exact
+    assert {str(one.tree): one.weight for one in top} == dict(zip(support, [1, -1, -1, 1], strict=True))
+    tree = f"(T {support[0]} (C c) (D d))"
+    (best,) = tl.explain(model, tree, limit=1).fragments
+    assert (str(best.tree), best.share) == (support[0], 1)
+
+
+def test_a_deep_tree_has_no_heat() -> None:
+    tree = tl.Tree("w")
+    for _ in range(20_000):
+        tree = tl.Tree("A", [tree])
+    explanation = tl.explain(CompressedModel.of(tl.SubsetTree(), [tree], [[1.0]]), tree)
+    assert explanation.heat == []
+    assert len(explanation.fragments) == 100
+    assert explanation.exact
+    assert not explanation.complete
+
+
+def test_missing_and_strange_trees() -> None:
+    model = CompressedModel.of(tl.SubsetTree().normalized(), ["(A a)"], [[1.0]])
+    for tree in (None, "(B b)"):
+        explanation = tl.explain(model, tree)
+        assert (explanation.score, explanation.fragments, explanation.complete) == (0, [], True)
+
+
+def test_large_trees_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MAX_STEPS", 1_000)
+    bank = flights(30)
+    for kernel in (tl.SubsetTree(), tl.PartialTree()):
+        model = CompressedModel.of(kernel, bank, [np.linspace(-1, 1, len(bank))])
+        explanation, top = tl.explain(model, bank[0], limit=5_000), tl.top_fragments(model, 2_000)
+        assert not explanation.exact
+        assert not explanation.complete
+        assert not top.exact
+        assert len(top) <= 2_000
+        assert math.fsum(one.share for one in explanation.heat) == pytest.approx(explanation.score)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        tl.SubsetTree().gaussian(1.0),
+        tl.SubsetTree().polynomial(2),
+        tl.SubsetTree() * tl.PartialTree(),
+        tl.PartialTree(terminal_factor=0.5),
+        tl.Linear(),
+    ],
+)
+def test_kernels_without_fragments(kernel: Any) -> None:
+    X = [[1.0], [2.0]] if isinstance(kernel, tl.Linear) else ["(A a)", "(A b)"]
+    model = tl.RLS(kernel).fit(X, [0, 1])
+    for ask in (lambda: tl.explain(model, X[0]), lambda: tl.top_fragments(model, 3)):
+        with pytest.raises(InputTypeError, match="models of Subtree, SubsetTree, PartialTree, ForestKernel"):
+            ask()
+
+
+def test_what_cannot_be_asked() -> None:
+    X = ["(A a)", "(A b)"]
+    with pytest.raises(InputTypeError, match="got RLS, which is neither: call its fit first"):
+        tl.explain(tl.RLS(), X[0])
+    with pytest.raises(InputTypeError, match="fitted to a matrix"):
+        tl.explain(tl.RLS("precomputed").fit(np.eye(2), [0, 1]), X[0])
+    voting = tl.VotedPerceptron(prediction="voted").fit(X, [0, 1], qid=[0, 0])
+    with pytest.raises(InputTypeError, match="vote"):
+        tl.top_fragments(voting, 3)
+    two = tl.RLS(tl.SubsetTree()).fit(X, [[0, 1], [1, 0]])
+    assert tl.explain(two, X[0], 1).score == pytest.approx(two.predict(X[:1])[0, 1])
+    for output in (None, 2, "a", True):
+        with pytest.raises(ParameterError, match="from 0 to 1"):
+            tl.explain(two, X[0], output)
+    with pytest.raises(ParameterError, match="'limit'"):
+        tl.explain(two, X[0], 1, limit=0)
+    with pytest.raises(ParameterError, match="'n'"):
+        tl.top_fragments(two, 0, 1)
+
+
+def test_is_shown() -> None:
+    X = ["(NP (D the) (N <b>))", "(NP (D the) (N pear))"]
+    model = tl.RLS(tl.SubsetTree(lam=0.5)).fit(X, [1, -1])
+    explanation, top = tl.explain(model, X[0]), tl.top_fragments(model, 3)
+    assert repr(explanation).startswith("<Explanation of 0: score ")
+    assert "(N <b>)" in str(explanation)
+    assert len(str(top).splitlines()) == 3
+    for shown in (explanation._repr_html_(), top._repr_html_()):
+        assert "<img " in shown
+        assert "(N &lt;b&gt;)" in shown
+
+
+def test_more_than_there_are() -> None:
+    trees = ["(S (A a) (B b))", "(S (A a) (C c))"]
+    for kernel in (tl.Subtree(), tl.SubsetTree(max_depth=10**30), tl.PartialTree()):
+        model = tl.RLS(kernel).fit(trees, [1, -1])
+        assert tl.explain(model, trees[0], limit=10**30).fragments == tl.explain(model, trees[0], limit=100).fragments
+        assert tl.top_fragments(model, 10**30) == tl.top_fragments(model, 1000)
+        assert tl.shared_fragments(*trees, kernel, 10**30) == tl.shared_fragments(*trees, kernel, 1000)

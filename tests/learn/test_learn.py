@@ -1,0 +1,738 @@
+"""Estimators: right, at home in scikit-learn, and clear about what they cannot do."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import subprocess
+import sys
+import warnings
+import weakref
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import SpectralClustering
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import NotFittedError
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score, cross_validate
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC, SVR
+
+import treelet as tl
+from treelet.kernels.store import StoreKernel
+from treelet.learn import base as base_module
+from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
+from treelet.learn.selection import select
+from treelet.testing import check_estimator
+
+FRAGMENTS = ("(NP (D the) (N {0}))", "(VP (V {0}) (NP (N it)))", "(PP (P of) (NP (N {0})))")
+
+
+def sentences(n: int, classes: int = 3, seed: int = 0, noise: float = 0.0) -> tuple[list[str], np.ndarray]:
+    """Random trees, each with a fragment somewhere that gives its class away; some with another class's too."""
+    rng = np.random.default_rng(seed)
+    words = [f"w{k}" for k in range(6)]
+
+    def filler() -> str:
+        return f"({rng.choice(['X', 'Y'])} ({rng.choice(['A', 'B'])} {rng.choice(words)}))"
+
+    trees, y = [], []
+    for k in range(n):
+        kind = k % classes
+        parts = [filler() for _ in range(int(rng.integers(1, 4)))]
+        parts.insert(int(rng.integers(len(parts) + 1)), FRAGMENTS[kind].format(rng.choice(words)))
+        if rng.random() < noise:
+            parts.append(FRAGMENTS[int(rng.integers(classes))].format(rng.choice(words)))
+        trees.append(f"(S {' '.join(parts)})")
+        y.append(["thing", "deed", "relation"][kind])
+    return trees, np.array(y)
+
+
+KERNEL = tl.SubsetTree(lam=0.4)
+TREES, LABELS = sentences(60)
+MORE, MORE_LABELS = sentences(45, seed=1)
+HARD, HARD_LABELS = sentences(90, seed=2, noise=0.8)
+
+
+def rows(trees: list[str]) -> list[dict[str, Any]]:
+    return [{"tree": tree, "length": [float(len(tree)) / 50]} for tree in trees]
+
+
+# --- KernelSVC ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("kernel", [None, KERNEL, tl.PartialTree().normalized(), KERNEL * KERNEL], ids=repr)
+def test_learns(kernel: tl.kernels.Kernel | None, multi_class: str) -> None:
+    clf = tl.KernelSVC(kernel, C=10, multi_class=multi_class).fit(TREES, LABELS)
+    assert clf.classes_.tolist() == ["deed", "relation", "thing"]
+    assert clf.score(MORE, MORE_LABELS) > 0.9
+    assert clf.predict(MORE).dtype == LABELS.dtype
+
+
+def test_one_against_the_rest_is_libsvm_on_the_matrix() -> None:
+    clf = tl.KernelSVC(KERNEL, C=0.5).fit(HARD, HARD_LABELS)
+    K, K2 = KERNEL(HARD), KERNEL(MORE, HARD)
+    expected = np.column_stack(
+        [SVC(kernel="precomputed", C=0.5).fit(K, c == HARD_LABELS).decision_function(K2) for c in clf.classes_]
+    )
+    np.testing.assert_allclose(clf.decision_function(MORE), expected, atol=1e-9)
+    np.testing.assert_array_equal(clf.predict(MORE), clf.classes_[expected.argmax(axis=1)])
+    np.testing.assert_allclose(K2[:, clf.support_] @ clf.dual_coef_.T + clf.intercept_, expected, atol=1e-9)
+
+
+def test_one_against_one_is_libsvm_on_the_matrix() -> None:
+    clf = tl.KernelSVC(KERNEL, C=0.5, multi_class="ovo").fit(HARD, HARD_LABELS)
+    K, K2 = KERNEL(HARD), KERNEL(MORE, HARD)
+    theirs = SVC(kernel="precomputed", C=0.5, decision_function_shape="ovo").fit(K, HARD_LABELS)
+    np.testing.assert_allclose(clf.model_.score(MORE) + clf.intercept_, theirs.decision_function(K2), atol=1e-9)
+    theirs.set_params(decision_function_shape="ovr")
+    np.testing.assert_allclose(clf.decision_function(MORE), theirs.decision_function(K2), atol=1e-9)
+    np.testing.assert_array_equal(clf.predict(MORE), theirs.set_params(break_ties=True).predict(K2))
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [True, False], ["a", "b"], [1.0, 2.0]], ids=str)
+def test_two_classes_have_one_machine(labels: list[Any]) -> None:
+    trees, y = sentences(40, classes=2, noise=0.5)
+    named = np.where(y == "deed", labels[1], labels[0])
+    clf = tl.KernelSVC(KERNEL).fit(trees, named)
+    assert clf.dual_coef_.shape[0] == 1
+    theirs = SVC(kernel="precomputed").fit(KERNEL(trees), named)
+    np.testing.assert_allclose(clf.decision_function(trees), theirs.decision_function(KERNEL(trees)), atol=1e-9)
+    predicted = clf.predict(trees)
+    np.testing.assert_array_equal(predicted, theirs.predict(KERNEL(trees)))
+    assert predicted.dtype == named.dtype
+
+
+def test_weights_of_classes_and_examples() -> None:
+    weights = {"deed": 5.0, "thing": 0.5}
+    K = KERNEL(HARD)
+    sample = np.array([weights.get(label, 1.0) for label in HARD_LABELS])
+    by_class = tl.KernelSVC(KERNEL, C=0.02, class_weight=weights).fit(HARD, HARD_LABELS).decision_function(HARD)
+    by_example = tl.KernelSVC(KERNEL, C=0.02).fit(HARD, HARD_LABELS, sample_weight=sample).decision_function(HARD)
+    np.testing.assert_allclose(by_class, by_example, atol=1e-9)
+    assert not np.allclose(by_class, tl.KernelSVC(KERNEL, C=0.02).fit(HARD, HARD_LABELS).decision_function(HARD))
+    few = np.r_[np.flatnonzero(HARD_LABELS == "deed")[:5], np.flatnonzero(HARD_LABELS != "deed")]
+    trees, y = [HARD[k] for k in few], HARD_LABELS[few]
+    K = KERNEL(trees)
+    balanced = tl.KernelSVC(KERNEL, C=0.02, class_weight="balanced").fit(trees, y).decision_function(trees)
+    theirs = SVC(kernel="precomputed", C=0.02, class_weight="balanced")
+    for column, label in enumerate(["deed", "relation", "thing"]):
+        np.testing.assert_allclose(balanced[:, column], theirs.fit(K, y == label).decision_function(K), atol=1e-9)
+    pairs = tl.KernelSVC(KERNEL, C=0.02, class_weight="balanced", multi_class="ovo").fit(trees, y)
+    np.testing.assert_allclose(pairs.decision_function(trees), theirs.fit(K, y).decision_function(K), atol=1e-9)
+
+
+def test_threads_give_the_same_model() -> None:
+    one, two = (tl.KernelSVC(KERNEL, n_jobs=n).fit(HARD, HARD_LABELS) for n in (1, 2))
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+    np.testing.assert_array_equal(one.decision_function(MORE), two.decision_function(MORE))
+
+
+def test_where_the_time_goes() -> None:
+    clf = tl.KernelSVC(KERNEL, probability=True).fit(TREES, LABELS)
+    assert set(clf.fit_seconds_) == {"gram", "solve", "compress", "calibrate"}
+    assert all(seconds > 0 for seconds in clf.fit_seconds_.values())
+
+
+def test_a_fit_lets_the_matrix_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[weakref.ref[np.ndarray]] = []
+    real = base_module.host_gram
+
+    def watched(*args: Any, **kwargs: Any) -> np.ndarray:
+        K = real(*args, **kwargs)
+        seen.append(weakref.ref(K))
+        return K
+
+    monkeypatch.setattr(base_module, "host_gram", watched)
+    clf = tl.KernelSVC(KERNEL, probability=True).fit(TREES, LABELS)
+    model = tl.KernelSVR(KERNEL).fit(TREES, np.arange(60))
+    gc.collect()
+    assert len(seen) == 2
+    assert [ref() for ref in seen] == [None, None]
+    assert clf.score(TREES, LABELS) > 0.9
+    assert len(model.predict(TREES)) == 60
+
+
+def test_a_refit_or_a_changed_kernel_does_not_leak() -> None:
+    kernel = tl.SubsetTree(lam=0.4)
+    clf = tl.KernelSVC(kernel, probability=True).fit(TREES, LABELS)
+    matrix = tl.KernelMatrix(kernel).fit(TREES)
+    before, values = clf.decision_function(MORE), matrix.transform(MORE)
+    kernel.set_params(lam=0.9)
+    np.testing.assert_array_equal(matrix.transform(MORE), values)
+    np.testing.assert_array_equal(clf.decision_function(MORE), before)
+    clf.set_params(probability=False).fit(TREES, LABELS)
+    with pytest.raises(AttributeError, match="predict_proba"):
+        clf.predict_proba(TREES)
+    assert not np.allclose(clf.decision_function(MORE), before)
+
+
+# --- probabilities ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_probabilities(multi_class: str) -> None:
+    clf = tl.KernelSVC(KERNEL, multi_class=multi_class, probability=True, random_state=0).fit(HARD, HARD_LABELS)
+    P = clf.predict_proba(MORE)
+    assert P.shape == (45, 3)
+    assert (P >= 0).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert (clf.classes_[P.argmax(axis=1)] == MORE_LABELS).mean() > 0.8
+    again = clone(clf).fit(HARD, HARD_LABELS).predict_proba(MORE)
+    np.testing.assert_array_equal(again, P)
+    assert not np.array_equal(clone(clf).set_params(random_state=1).fit(HARD, HARD_LABELS).predict_proba(MORE), P)
+
+
+def test_probabilities_of_two_classes_follow_the_scores() -> None:
+    trees, y = sentences(60, classes=2, noise=0.9)
+    clf = tl.KernelSVC(KERNEL, probability=True, random_state=0).fit(trees, y)
+    P, scores = clf.predict_proba(trees), clf.decision_function(trees)
+    order = np.argsort(scores)
+    assert (np.diff(P[order, 1]) >= 0).all()
+    assert P[order[-1], 1] > 0.5 > P[order[0], 1]
+
+
+def test_sigmoids_are_fitted_to_scores_of_held_out_examples() -> None:
+    clf = tl.KernelSVC(KERNEL, C=0.1, probability=True, random_state=3).fit(HARD, HARD_LABELS)
+    K, scores = KERNEL(HARD), np.empty((90, 3))
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=3).split(HARD, HARD_LABELS):
+        for column, label in enumerate(clf.classes_):
+            machine = SVC(kernel="precomputed", C=0.1).fit(K[np.ix_(train, train)], HARD_LABELS[train] == label)
+            scores[test, column] = machine.decision_function(K[np.ix_(test, train)])
+    for column, label in enumerate(clf.classes_):
+        expected = sigmoid_parameters(scores[:, column], label == HARD_LABELS)
+        np.testing.assert_allclose(clf.platt_[column], expected, rtol=1e-6)
+
+
+def test_sigmoid_is_the_logistic_regression_of_smoothed_targets() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=300)
+    positive = rng.random(300) < 1 / (1 + np.exp(-2 * scores + 0.5))
+    a, b = sigmoid_parameters(scores, positive)
+    high, low = (positive.sum() + 1) / (positive.sum() + 2), 1 / ((~positive).sum() + 2)
+    target = np.where(positive, high, low)
+    theirs = LogisticRegression(C=np.inf, tol=1e-10).fit(
+        np.r_[scores, scores][:, None], np.r_[np.ones(300), np.zeros(300)], sample_weight=np.r_[target, 1 - target]
+    )
+    np.testing.assert_allclose([-a, -b], [theirs.coef_[0, 0], theirs.intercept_[0]], atol=1e-3)
+    for far in (np.array([1e6]), np.array([-1e6])):
+        assert 0 < sigmoid(far[:, None], np.array([[a, b]]))[0, 0] < 1
+
+
+def test_pairs_of_probabilities_couple() -> None:
+    p = np.array([0.5, 0.3, 0.15, 0.05])
+    first = np.array([[p[i] / (p[i] + p[j]) for i, j in combinations(range(4), 2)]])
+    np.testing.assert_allclose(coupled(first, 4)[0], p, atol=1e-12)
+
+
+# --- KernelSVR ----------------------------------------------------------------------------------------------------
+
+
+def test_regression_is_libsvm_on_the_matrix() -> None:
+    y = np.array([tree.count("(") for tree in TREES], float)
+    model = tl.KernelSVR(KERNEL, C=10, epsilon=0.2).fit(TREES, y)
+    theirs = SVR(kernel="precomputed", C=10, epsilon=0.2).fit(KERNEL(TREES), y)
+    np.testing.assert_allclose(model.predict(MORE), theirs.predict(KERNEL(MORE, TREES)), atol=1e-9)
+    assert model.score(MORE, [tree.count("(") for tree in MORE]) > 0.7
+
+
+# --- in scikit-learn ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "container",
+    [list, tl.Treebank, lambda X: [tl.Tree.parse(x) for x in X], lambda X: np.array(X, dtype=object), np.array],
+)
+def test_grid_search_equals_a_loop(container: Any) -> None:
+    X, folds, lams = container(HARD), StratifiedKFold(3), [0.05, 0.2, 0.4, 0.9]
+    search = GridSearchCV(tl.KernelSVC(tl.SubsetTree()), {"kernel__lam": lams}, cv=folds, n_jobs=2)
+    search.fit(X, HARD_LABELS)
+    bank, means = tl.Treebank(HARD), []
+    for lam in lams:
+        K, scores = tl.SubsetTree(lam)(bank), []
+        for train, test in folds.split(HARD, HARD_LABELS):
+            machines = {
+                c: SVC(kernel="precomputed").fit(K[np.ix_(train, train)], HARD_LABELS[train] == c) for c in set(LABELS)
+            }
+            values = {c: m.decision_function(K[np.ix_(test, train)]) for c, m in machines.items()}
+            names = sorted(values)
+            predicted = np.array(names)[np.column_stack([values[c] for c in names]).argmax(axis=1)]
+            scores.append(np.mean(predicted == HARD_LABELS[test]))
+        means.append(np.mean(scores))
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
+    assert len(set(means)) > 1, "the grid makes no difference: the test shows nothing"
+    assert search.best_score_ == pytest.approx(max(means), rel=1e-12)
+    assert search.best_estimator_.kernel.lam == lams[int(np.argmax(means))]
+    assert search.score(MORE, MORE_LABELS) > 0.8
+
+
+def test_the_default_kernel_has_parameters_too() -> None:
+    clf = tl.KernelSVC().set_params(kernel__kernel__lam=0.7)
+    assert clf.kernel == tl.SubsetTree(0.7).normalized()
+    assert tl.KernelSVC().kernel is None
+
+
+def test_cross_validation_and_pipelines() -> None:
+    clf = tl.KernelSVC(KERNEL)
+    alone = cross_val_score(clf, HARD, HARD_LABELS, cv=3)
+    np.testing.assert_array_equal(cross_val_score(clf, tl.Treebank(HARD), HARD_LABELS, cv=3, n_jobs=2), alone)
+    piped = Pipeline([("svm", clf)])
+    np.testing.assert_array_equal(cross_val_score(piped, HARD, HARD_LABELS, cv=3), alone)
+    back = cross_validate(clf, HARD, HARD_LABELS, cv=3, n_jobs=2, return_estimator=True)
+    np.testing.assert_array_equal(back["test_score"], alone)
+    assert back["estimator"][0].predict(MORE).shape == (45,)
+
+
+def test_data_frames() -> None:
+    pd = pytest.importorskip("pandas")
+    kernel = tl.On("tree", KERNEL) + tl.On("length", tl.Linear())
+    frame = pd.DataFrame({"tree": HARD, "length": [len(tree) / 50 for tree in HARD]})
+    clf = tl.KernelSVC(kernel).fit(frame, pd.Series(HARD_LABELS))
+    expected = clf.decision_function(rows(HARD))
+    np.testing.assert_allclose(clf.decision_function(frame), expected, atol=1e-9)
+    np.testing.assert_allclose(clf.decision_function(tl.structures.Table.from_any(frame)), expected, atol=1e-9)
+    one = cross_val_score(tl.KernelSVC(kernel), frame, HARD_LABELS, cv=3, n_jobs=2)
+    for other in (rows(HARD), tl.structures.Table.from_any(frame)):
+        np.testing.assert_array_equal(cross_val_score(tl.KernelSVC(kernel), other, HARD_LABELS, cv=3), one)
+    search = GridSearchCV(tl.KernelSVC(kernel), {"kernel__k1__kernel__lam": [0.2, 0.4]}, cv=3, n_jobs=2)
+    assert search.fit(frame, HARD_LABELS).best_score_ > 0.5
+
+
+def test_clone_copies_the_kernel() -> None:
+    clf = tl.KernelSVC(0.5 * KERNEL + tl.PartialTree().normalized(), C=3)
+    copy = clone(clf)
+    assert copy.kernel == clf.kernel
+    assert copy.kernel is not clf.kernel
+    copy.set_params(kernel__k1__kernel__lam=0.9)
+    assert clf.kernel.k1.kernel.lam == 0.4
+    assert clf.get_params()["kernel__k2__kernel__mu"] == 0.4
+
+
+ESTIMATORS = {
+    "svc": tl.KernelSVC(KERNEL),
+    "svc-default": tl.KernelSVC(),
+    "svc-pairs": tl.KernelSVC(KERNEL + tl.PartialTree().normalized(), multi_class="ovo", n_jobs=2),
+    "svc-probability": tl.KernelSVC(KERNEL.normalized(), probability=True, random_state=0),
+    "svc-weights": tl.KernelSVC(KERNEL, class_weight={"deed": 2.0}),
+    "svc-product": tl.KernelSVC(KERNEL * tl.PartialTree()),
+    "matrix": tl.KernelMatrix(KERNEL),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("container", [list, tl.Treebank])
+def test_check_estimator(name: str, container: Any) -> None:
+    check_estimator(ESTIMATORS[name], container(TREES), LABELS)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [tl.On("tree", KERNEL) + tl.On("length", tl.Linear()), tl.On("tree", KERNEL) * tl.On("length", tl.Polynomial(2))],
+    ids=repr,
+)
+def test_check_estimator_on_columns(kernel: tl.kernels.Kernel) -> None:
+    check_estimator(tl.KernelSVC(kernel), rows(TREES), LABELS)
+
+
+def test_check_estimator_on_values() -> None:
+    check_estimator(tl.KernelSVR(KERNEL), TREES, np.arange(60.0))
+    check_estimator(tl.KernelSVC(tl.Bag(KERNEL)), [[tree, "(A x)"] for tree in TREES], LABELS)
+
+
+class Forgetful(tl.KernelSVC):
+    """Predictions that depend on the other examples."""
+
+    def decision_function(self, X: Any) -> Any:
+        scores = super().decision_function(X)
+        return scores - scores.mean(axis=0) if len(scores) else scores
+
+
+class Careless(tl.KernelSVC):
+    """Takes labels that are too few."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        y = list(y) + [y[-1]] * (len(X) - len(y)) if len(y) else y
+        return super().fit(X, y, sample_weight)
+
+
+class Silent(tl.KernelSVC):
+    """Returns nothing from fit."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"), [(Forgetful, "order|slice|alone"), (Careless, "fewer values"), (Silent, "does not return")]
+)
+def test_check_estimator_sees_planted_errors(wrong: type, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_estimator(wrong(KERNEL), TREES, LABELS)
+
+
+def test_testing_does_not_bring_scikit_learn() -> None:
+    code = "import sys, treelet.testing; assert 'sklearn' not in sys.modules; treelet.testing.check_estimator"
+    subprocess.run([sys.executable, "-c", code + "; assert 'sklearn' in sys.modules"], check=True)
+
+
+# --- KernelMatrix -------------------------------------------------------------------------------------------------
+
+
+def test_kernel_matrix() -> None:
+    step = tl.KernelMatrix(KERNEL)
+    K = step.fit_transform(TREES)
+    np.testing.assert_array_equal(K, KERNEL(TREES))
+    np.testing.assert_allclose(step.transform(MORE), KERNEL(MORE, TREES), rtol=1e-12)
+    np.testing.assert_allclose(step.fit(TREES).transform(TREES), K, rtol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_a_kernel_matrix_keeps_its_examples(columns: bool) -> None:
+    values = np.arange(6.0).reshape(3, 2)
+    kernel, X = (tl.On("x", tl.Linear()), {"x": values}) if columns else (tl.Linear(), values)
+    step = tl.KernelMatrix(kernel).fit(X)
+    new = {"x": np.ones((1, 2))} if columns else np.ones((1, 2))
+    before = step.transform(new)
+    values[:] = 0
+    np.testing.assert_array_equal(step.transform(new), before)
+
+
+def test_kernel_matrix_before_svc() -> None:
+    model = make_pipeline(tl.KernelMatrix(KERNEL), SVC(kernel="precomputed"))
+    assert model.fit(TREES, LABELS).score(MORE, MORE_LABELS) > 0.9
+    scores = cross_val_score(model, HARD, HARD_LABELS, cv=3, n_jobs=2)
+    K, by_hand = KERNEL(HARD), []
+    for train, test in StratifiedKFold(3).split(HARD, HARD_LABELS):
+        machine = SVC(kernel="precomputed").fit(K[np.ix_(train, train)], HARD_LABELS[train])
+        by_hand.append(machine.score(K[np.ix_(test, train)], HARD_LABELS[test]))
+    np.testing.assert_array_equal(scores, by_hand)
+    search = GridSearchCV(model, {"kernelmatrix__kernel__lam": [0.1, 0.4]}, cv=3).fit(HARD, HARD_LABELS)
+    assert search.best_params_["kernelmatrix__kernel__lam"] in (0.1, 0.4)
+
+
+def test_kernel_pca_parts_the_classes() -> None:
+    model = make_pipeline(
+        tl.KernelMatrix(KERNEL.normalized()), KernelPCA(2, kernel="precomputed"), LogisticRegression()
+    )
+    assert model.fit(TREES, LABELS).score(MORE, MORE_LABELS) > 0.9
+
+
+def test_spectral_clustering_finds_the_classes() -> None:
+    K = tl.SubsetTree(0.4).normalized()(TREES)
+    found = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict(K**3)
+    assert adjusted_rand_score(LABELS, found) > 0.5
+    model = make_pipeline(tl.KernelMatrix(KERNEL), SpectralClustering(3, affinity="precomputed", random_state=0))
+    assert set(model.fit_predict(TREES)) == {0, 1, 2}
+
+
+def test_kernel_ridge_learns_sizes() -> None:
+    size = np.array([tree.count("(") for tree in TREES], float)
+    model = make_pipeline(tl.KernelMatrix(KERNEL), KernelRidge(alpha=0.1, kernel="precomputed"))
+    assert model.fit(TREES, size).score(MORE, [tree.count("(") for tree in MORE]) > 0.9
+
+
+# --- what cannot be done ------------------------------------------------------------------------------------------
+
+FOUR = TREES[:4]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (FOUR, ["a", "b", "a"], "X has 4 examples and y has 3"),
+        (FOUR, ["a"] * 4, "one class only, 'a'"),
+        (FOUR, [0, 1, np.nan, 1], "no value for example 2"),
+        (FOUR, ["a", None, "b", "b"], "no value for example 1"),
+        (FOUR, np.array(["a", np.nan, "b", None], dtype=object), r"no value for example 1 \(2 missing\)"),
+        (FOUR, [0.5, 1.25, 2.75, 3.1], "does not hold classes"),
+        (FOUR, np.array(["a", 1, "b", 2], dtype=object), "does not hold classes"),
+        (FOUR, [["a", "b"]] * 4, "one dimension"),
+        (FOUR, None, "fit needs y"),
+        ([], [], "X is empty"),
+    ],
+)
+def test_bad_data(X: Any, y: Any, message: str) -> None:
+    with pytest.raises(tl.TreeletError, match=message) as caught:
+        tl.KernelSVC(KERNEL).fit(X, y)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"C": 0}, "'C' parameter of KernelSVC must be a number"),
+        ({"C": "1"}, "'C' parameter"),
+        ({"multi_class": "all"}, "'multi_class' parameter of KernelSVC must be 'ovr' or 'ovo'. Got 'all'"),
+        ({"class_weight": "even"}, "'class_weight' parameter"),
+        ({"class_weight": {"verb": 2}}, "from the classes"),
+        ({"class_weight": {"deed": -1}}, "positive numbers"),
+        ({"kernel": "rbf"}, "must be a kernel, 'precomputed' or None. Got 'rbf'"),
+        ({"kernel": tl.SubsetTree}, r"must be a kernel, 'precomputed' or None, such as SubsetTree\(\), with brackets"),
+        ({"n_jobs": 0}, "'n_jobs' parameter"),
+        ({"probability": "yes"}, "'probability' parameter"),
+        ({"tol": 0}, "'tol' parameter"),
+        ({"max_iter": 1.5}, "'max_iter' parameter"),
+    ],
+)
+def test_bad_parameters(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(tl.errors.ParameterError, match=message):
+        tl.KernelSVC(**params).fit(TREES, LABELS)
+
+
+def test_other_errors() -> None:
+    with pytest.raises(NotFittedError):
+        tl.KernelSVC().predict(TREES)
+    with pytest.raises(NotFittedError):
+        tl.KernelMatrix().transform(TREES)
+    with pytest.raises(tl.errors.ParameterError, match="fitted without probabilities"):
+        tl.KernelSVC().fit(TREES, LABELS).set_params(probability=True).predict_proba(TREES)
+    with pytest.raises(tl.errors.ParameterError, match=r"two examples of each class.* one only of 'rare'"):
+        tl.KernelSVC(probability=True).fit(TREES, [*LABELS[:-1], "rare"])
+    with pytest.raises(tl.errors.FormatError):
+        tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
+    with pytest.raises(tl.errors.ParameterError, match="sample_weight"):
+        tl.KernelSVC().fit(TREES, LABELS, sample_weight=np.zeros(60))
+    with pytest.raises(tl.errors.ParameterError, match="y must hold numbers"):
+        tl.KernelSVR().fit(TREES, LABELS)
+    with pytest.raises(tl.errors.ParameterError, match="'epsilon'"):
+        tl.KernelSVR(epsilon=-1).fit(TREES, range(60))
+
+
+def test_a_fit_to_nothing_is_warned_of() -> None:
+    with pytest.warns(tl.errors.TreeletWarning) as caught:
+        tl.KernelSVC(KERNEL).fit([None, np.nan] * 20, [0, 1] * 20)
+    (warning,) = caught
+    assert str(warning.message).startswith("there is nothing to learn from: the kernel is 0 for all 40 examples")
+
+
+@pytest.mark.parametrize("model", [tl.KernelSVC(), tl.KernelMatrix(), tl.RLS()], ids=repr)
+def test_columns_that_no_kernel_looks_at_may_hold_anything(model: Any, tmp_path: Path) -> None:
+    frame = FRAME.assign(day=pd.Timestamp("2020-01-01"), thing=object())
+    model = clone(model).set_params(kernel=tl.On("tree", tl.SubsetTree())).fit(frame, CLASSES)
+    tl.save(model, tmp_path / "m")
+    values, again = (
+        getattr(one, "predict", getattr(one, "transform", None)) for one in (model, tl.load(tmp_path / "m"))
+    )
+    np.testing.assert_array_equal(again(frame), values(frame[["tree"]]))
+
+
+def test_distances_are_no_kernel_values() -> None:
+    """They are symmetric and finite, and a machine that learns from them is worse than a guess."""
+    kernel = KERNEL.normalized()
+    with pytest.raises(
+        tl.errors.ParameterError, match=r"as distances have it.*: give kernel\(X\), not kernel.distance"
+    ):
+        tl.KernelSVC("precomputed").fit(kernel.distance()(TREES), LABELS)
+    tl.KernelSVC("precomputed").fit(np.zeros((4, 4)), [0, 1, 0, 1])  # says nothing, but is one
+
+
+def test_names_of_parameters_reach_through_wrappers() -> None:
+    from sklearn.base import clone
+
+    for kernel in (None, tl.SubsetTree().normalized(), 2 * tl.SubsetTree().normalized().gaussian(1.0)):
+        machine = tl.KernelSVC(kernel=kernel).set_params(kernel__lam=0.3)
+        assert "SubsetTree(lam=0.3)" in repr(machine.kernel)
+        assert "SubsetTree(lam=0.3)" in repr(clone(machine).kernel)
+    with pytest.raises(tl.errors.ParameterError, match="no parameter 'nonsense'"):
+        tl.SubsetTree().normalized().set_params(nonsense=1)
+    named = tl.Sum(syntax=tl.On("tree", tl.SubsetTree().normalized()), length=tl.On("length", tl.Linear()))
+    machine = tl.KernelSVC(named)
+    with pytest.raises(tl.errors.ParameterError, match=r"no parameter 'lamda'; .* within it \['lam', 'max_depth'"):
+        machine.set_params(kernel__syntax__lamda=0.2)
+    with pytest.raises(tl.errors.ParameterError, match=r"no parameter 'factor'; .*made with one: 1.0 \* kernel"):
+        machine.set_params(kernel__length__factor=0.1)
+    for unsaid in (tl.KernelSVC(), tl.KernelSVC(tl.SubsetTree())):
+        with pytest.raises(tl.errors.ParameterError, match="no parameter 'lam', its kernel has: kernel__lam"):
+            unsaid.set_params(lam=0.2)
+    with pytest.raises(ValueError, match="nonsense"):
+        machine.set_params(nonsense=0.2)
+    kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
+    with pytest.raises(tl.errors.ParameterError, match="sigma"):
+        kernel.set_params(kernel__lam=0.9, sigma=-1)
+    assert kernel == tl.SubsetTree(lam=0.4).gaussian(1.0), "a refused change leaves nothing behind"
+
+
+def test_probabilities_are_hidden_unless_asked_for() -> None:
+    X, y = ["(A x)", "(B x)", "(A y)", "(B y)"] * 3, [0, 1] * 6
+    hint = "no predict_proba: .*fit it with probability=True"
+    assert not hasattr(tl.KernelSVC(), "predict_proba")
+    for machine in (tl.KernelSVC(), tl.KernelSVC().fit(X, y)):
+        with pytest.raises(AttributeError, match=hint) as error:
+            machine.predict_proba(X)
+        assert isinstance(error.value, tl.TreeletError)
+    pipeline = make_pipeline(FunctionTransformer(), tl.KernelSVC()).fit(X, y)
+    assert not hasattr(pipeline, "predict_proba")
+    assert hasattr(tl.KernelSVC(probability=True), "predict_proba")
+    assert tl.KernelSVC(probability=True).fit(X, y).predict_proba(X).shape == (12, 2)
+    assert "probability of each class" in str(tl.KernelSVC.predict_proba.__doc__)
+
+
+# --- scikit-learn's pipelines ---------------------------------------------------------------------------------------
+
+FRAME = pd.DataFrame(
+    {"tree": ["(A x)", "(B y)", "(A (C z))", "(B (C z))"] * 5, "n": np.arange(20.0)}, index=range(50, 70)
+)
+CLASSES = np.array([0, 1] * 10)
+
+
+def beside_numbers(column: Any = "tree") -> Any:
+    return ColumnTransformer([("t", tl.KernelMatrix(tl.SubsetTree()), column), ("n", StandardScaler(), ["n"])])
+
+
+def test_columns_of_a_kernel_matrix_have_names() -> None:
+    matrix = tl.KernelMatrix(tl.SubsetTree()).fit(FRAME["tree"])
+    assert matrix.get_feature_names_out().tolist() == [f"kernelmatrix{k}" for k in range(20)]
+    plain = matrix.transform(FRAME["tree"])
+    shown = matrix.set_output(transform="pandas").transform(FRAME["tree"])
+    assert isinstance(shown, pd.DataFrame)
+    np.testing.assert_array_equal(shown.to_numpy(), plain)
+    assert shown.index.tolist() == FRAME.index.tolist()
+    assert shown.columns.tolist() == matrix.get_feature_names_out().tolist()
+    union = make_union(tl.KernelMatrix(tl.SubsetTree()), tl.KernelMatrix(tl.PartialTree())).set_output(
+        transform="pandas"
+    )
+    assert union.fit_transform(FRAME["tree"]).columns[20] == "kernelmatrix-2__kernelmatrix0"
+    with pytest.raises(NotFittedError):
+        tl.KernelMatrix().get_feature_names_out()
+
+
+@pytest.mark.parametrize("column", ["tree", ["tree"]], ids=["one", "a list of one"])
+def test_kernel_values_beside_other_columns(column: Any, tmp_path: Path) -> None:
+    values = beside_numbers(column).fit_transform(FRAME)
+    np.testing.assert_array_equal(values[:, :20], tl.SubsetTree()(FRAME["tree"]))
+    shown = beside_numbers(column).set_output(transform="pandas").fit_transform(FRAME)
+    assert shown.columns.tolist()[-2:] == ["t__kernelmatrix19", "n__n"]
+    model = make_pipeline(beside_numbers(column), LogisticRegression())
+    assert cross_val_score(model, FRAME, CLASSES, cv=2, error_score="raise").shape == (2,)
+    assert len(cross_val_predict(model, FRAME, CLASSES, cv=2)) == 20
+    grid = {"columntransformer__t__kernel__lam": [0.1, 0.9]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(FRAME, CLASSES)
+    expected = search.decision_function(FRAME)
+    joblib.dump(search, tmp_path / "search.joblib")
+    for again in (pickle.loads(pickle.dumps(search)), joblib.load(tmp_path / "search.joblib")):
+        np.testing.assert_array_equal(again.decision_function(FRAME), expected)
+    clone(search).fit(FRAME, CLASSES)
+
+
+def test_a_column_transformer_of_one_column_feeds_a_tree_kernel() -> None:
+    kept = ColumnTransformer([("keep", "passthrough", ["tree"])])
+    for model in (
+        tl.KernelSVC(tl.SubsetTree()),
+        make_pipeline(tl.KernelMatrix(tl.SubsetTree()), SVC(kernel="precomputed")),
+    ):
+        assert make_pipeline(kept, model).fit(FRAME, CLASSES).score(FRAME, CLASSES) == 1
+
+
+# --- named summands ---------------------------------------------------------------------------------------------------
+
+
+def test_named_summands_are_chosen_by_their_names(tmp_path: Path) -> None:
+    kernel = tl.Sum(syntax=0.6 * tl.SubsetTree(lam=0.4).normalized(), shape=0.4 * tl.PartialTree().normalized())
+    grid = {"kernel__syntax__lam": [0.1, 0.5], "kernel__shape__factor": [0.4, 1.0]}
+    search = GridSearchCV(tl.KernelSVC(kernel), grid, cv=2, error_score="raise").fit(HARD, HARD_LABELS)
+    assert set(search.best_params_) == set(grid)
+    best = search.best_estimator_
+    assert best.kernel.syntax.kernel.kernel.lam == search.best_params_["kernel__syntax__lam"]
+    tl.save(best, tmp_path / "m.treelet")
+    again = tl.load(tmp_path / "m.treelet")
+    assert repr(again.kernel) == repr(best.kernel)
+    np.testing.assert_array_equal(again.decision_function(MORE), best.decision_function(MORE))
+    kernels = [clone(kernel).set_params(syntax__lam=lam) for lam in (0.1, 0.5)]
+    chosen = select(kernels, HARD, HARD_LABELS, cv=2)
+    assert len(chosen.trials) == 2
+    for trial, lam in zip(chosen.trials, (0.1, 0.5), strict=True):
+        assert trial.kernel.syntax.kernel.kernel.lam == lam  # type: ignore[attr-defined]
+        plain = 0.6 * tl.SubsetTree(lam=lam).normalized() + 0.4 * tl.PartialTree().normalized()
+        assert trial.score == select([plain], HARD, HARD_LABELS, cv=2).best.score
+    matrix = tl.KernelMatrix(kernel).set_params(kernel__syntax__lam=0.3)
+    assert matrix.kernel.syntax.kernel.kernel.lam == 0.3
+    check_estimator(tl.KernelSVC(kernel), TREES[:12], LABELS[:12])
+    check_estimator(tl.KernelMatrix(tl.Sum(a=tl.SubsetTree(), b=tl.Subtree())), TREES[:12])
+    check_estimator(tl.KernelSVC(tl.PartialTree(terminal_factor=0.5)), TREES[:12], LABELS[:12])
+
+
+def test_self_values_of_training_examples_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    native = StoreKernel.native_self_values
+
+    def counted(self: Any, store: Any, weights: Any, logs: bool) -> Any:
+        sizes.append(len(weights))
+        return native(self, store, weights, logs)
+
+    monkeypatch.setattr(StoreKernel, "native_self_values", counted)
+    vectors = {"w1": [1.0, 0.1], "w2": [1.0, 0.2]}
+    several = sum((tl.SubsetTree(lam=k / 10).normalized() for k in range(1, 10)), tl.PartialTree().normalized())
+    cases: list[tuple[tl.kernels.Kernel, list[Any]]] = [
+        (tl.SubsetTree().normalized(), TREES),
+        (several, TREES),
+        (tl.Smoothed(vectors).normalized(), TREES),
+        (tl.Locality({"": 3}).normalized(), [list(tree) for tree in TREES]),
+        (tl.Bag(tl.SubsetTree()).normalized(), [[tree] for tree in TREES]),
+        (tl.Bag(several).gaussian(2.0), [[tree] for tree in TREES]),
+    ]
+    for kernel, X in cases:
+        matrix = tl.KernelMatrix(kernel).fit(X[:50])
+        first = matrix.transform(X[50:])
+        sizes.clear()
+        np.testing.assert_array_equal(matrix.transform(X[50:]), first)
+        assert 50 not in sizes, kernel
+    kernel = tl.Smoothed(dict(vectors))
+    before = kernel.diag(bank := tl.Treebank(TREES))
+    kernel.vectors = {"w1": [1.0, 0.1], "w2": [0.0, 0.2]}
+    assert (kernel.diag(bank) != before).any(), "other vectors have other values"
+
+
+def test_trees_too_large_for_their_kernel_are_said():
+    from treelet.learn.machine import FEW
+
+    rng = np.random.default_rng(0)
+
+    def large() -> str:  # a chain: fragments of all depths
+        words = "".join(f"(A (B {rng.integers(3)}) " for _ in range(60))
+        return words + "(C c)" + ")" * 60
+
+    X, y = [large() for _ in range(FEW)], ["a", "b"] * (FEW // 2)
+    with pytest.warns(tl.errors.TreeletWarning, match="hardly any training example is like another"):
+        tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tl.KernelSVC(tl.SubsetTree(lam=0.1).normalized()).fit(X, y)
+        tl.KernelSVC(tl.SubsetTree(max_depth=2).normalized()).fit(X, y)
+        tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X[:4], y[:4])
+
+
+def test_examples_that_a_model_knows_nothing_of_are_said():
+    model = tl.KernelSVC().fit(["(S (A a))", "(S (B b))", "(S (B c))"], ["x", "y", "y"])
+    with pytest.warns(tl.errors.TreeletWarning, match="1 of 2 examples share nothing with the model"):
+        model.predict(["(S (A a))", "(Module (Pass x))"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(["(S (A a))"])
+        model.predict(["(S (A a))", None, float("nan")])  # of what is missing there is nothing to say
+        model.predict([])
+
+
+@pytest.mark.parametrize("names", [["x", "y", "z"], [0, 1, 2]])
+def test_columns_of_a_given_matrix_keep_their_order(tmp_path: Path, names: list[Any]) -> None:
+    pandas = pytest.importorskip("pandas")
+    K = pandas.DataFrame(tl.SubsetTree()(["(A a)", "(B b)", "(A b)"]), index=names, columns=names)
+    fitted = tl.KernelSVC("precomputed", C=100).fit(K, [0, 1, 0])
+    tl.save(fitted, tmp_path / "m.treelet")
+    for model in (fitted, tl.load(tmp_path / "m.treelet")):
+        assert model.predict(K).tolist() == model.predict(K.to_numpy()).tolist() == [0, 1, 0]
+        with pytest.raises(tl.errors.ParameterError, match=f"column 0 is {names[2]!r}, and was {names[0]!r}"):
+            model.predict(K[names[::-1]])
+        assert model.predict(K[names[::-1]][model.feature_names_in_]).tolist() == [0, 1, 0]
+    assert not hasattr(fitted.fit(K.to_numpy(), [0, 1, 0]), "feature_names_in_")
