@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import singledispatch
 from html import escape
@@ -18,8 +19,7 @@ from treelet.draw.arcs import dependency_svg
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import MORE, WORDS, excerpt, first_words, nodes_text, shortened
 from treelet.draw.svg import captioned_svg, forest_svg
-from treelet.kernels import Kernel, On
-from treelet.report.formula import parameters, parts_of, symbols_of, written
+from treelet.kernels import Kernel
 from treelet.structures import Dependencies, Forest, Table, Tagged, Tree
 from treelet.structures.bank import Bank
 
@@ -229,18 +229,42 @@ def _drawn(fragment: Any) -> list[str]:
 
 @table.register
 def _(kernel: Kernel) -> str:
-    leaves, others = parts_of(kernel)
-    others = [other for other in others if not isinstance(other[1], On)]  # the formula has its column
-    values = parameters([*leaves, *others])
     rows = []
-    for number, (symbol, (_, leaf)) in enumerate(zip(symbols_of(leaves), leaves, strict=True)):
-        about = (type(leaf).__doc__ or "").strip().partition("\n")[0]
-        name = "" if symbol == type(leaf).__name__ else f"{type(leaf).__name__}<br>"
-        rows.append([symbol, f"{name}<small>{_text(about)}</small>", _values(values[number])])
-    around = [_values(values[number]) for number in range(len(leaves), len(values)) if values[number]]
-    if around:
-        rows.append(["K", "<small>How they are put together.</small>", "<br>".join(around)])
-    return _table(f"K(x, y) = {written(kernel)}", ["", "kernel", "parameters"], rows, html=True)
+    for part, values in _parameters(kernel):
+        about = (type(part).__doc__ or "").strip().partition("\n")[0]
+        rows.append([f"{type(part).__name__}<br><small>{_text(about)}</small>", _values(values)])
+    return _table(repr(kernel), ["kernel", "parameters"], rows)
+
+
+def _parameters(kernel: Kernel) -> list[tuple[Kernel, dict[str, object]]]:
+    """Return the kernels that a kernel is made of, each with its parameters by the shortest names that `set_params` takes.
+
+    Kernels that only combine others, and have no parameters, are left out.
+    """
+    parts: list[tuple[Kernel, dict[str, object]]] = []
+    stack = [("", kernel)]
+    while stack:
+        prefix, part = stack.pop()
+        values = {name: value for name, value in part.get_params(deep=False).items() if not name.endswith("_bounds")}
+        inner = {name: value for name, value in values.items() if isinstance(value, Kernel)}
+        own = {prefix + name: value for name, value in values.items() if name not in inner}
+        if own or not inner:
+            parts.append((part, own))
+        stack.extend((f"{prefix}{name}__", inner[name]) for name in reversed(inner))
+    uses = Counter(_short(name) for _, own in parts for name in own)
+    return [
+        (part, {_short(name) if uses[_short(name)] == 1 else name: value for name, value in own.items()})
+        for part, own in parts
+    ]
+
+
+def _short(name: str) -> str:
+    """Return the name of a parameter without the kernels around it that pass it on.
+
+    >>> _short("syntax__kernel__kernel__lam"), _short("kernel__lam")
+    ('syntax__lam', 'lam')
+    """
+    return "__".join(step for step in name.split("__") if step != "kernel")
 
 
 def _values(values: dict[str, object]) -> str:
