@@ -19,6 +19,8 @@ from distributed import Client, LocalCluster
 
 import treelet as tl
 from conftest import binary
+from messages import gram as messages
+from messages.common import needs_package, value_of, wrong_parameter
 from treelet.gram import on_dask, shipped, stored
 from treelet.gram.plan import Block
 from treelet.gram.shipped import Shipped
@@ -97,7 +99,7 @@ def test_a_store_made_again_as_it_was(wsj: tl.Treebank) -> None:
     for name, wrong in {"child": 10**6, "production": 10**6, "label": 10**6, "text_lengths": 1}.items():
         changed = arrays[name].astype(np.uint32)
         changed[-1] = wrong + changed[-1]
-        with pytest.raises(ValueError, match=r"do not fit together|does not come before it|outside 0\.\."):
+        with pytest.raises(ValueError, match=messages.DAMAGED_STORE):
             exact_store(arrays | {name: changed})
 
 
@@ -263,7 +265,7 @@ def test_each_pair_of_a_lazy_matrix_is_computed_once(bank: tl.Treebank, monkeypa
 
 @pytest.mark.parametrize("chunks", [(30, 20), "lots", -2.5])
 def test_chunks_that_make_no_sense(bank: tl.Treebank, chunks: Any) -> None:
-    with pytest.raises(tl.errors.ParameterError, match="'chunks' parameter must be"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("chunks")):
         tl.lazy_gram(tl.SubsetTree(), bank, chunks=chunks)
 
 
@@ -344,7 +346,7 @@ def test_a_client_that_is_closed_midway(client: Client, bank: tl.Treebank) -> No
 
     crew = on_dask.Crew(other)
     plan = crew.plan(tl.SubsetTree(), bank, None, memory=1 << 30, dtype=K.dtype)
-    with pytest.raises(tl.errors.ClusterError, match="the client is closed"):
+    with pytest.raises(tl.errors.ClusterError, match=messages.CLIENT_CLOSED_MIDWAY):
         crew.each_tile(tl.SubsetTree(), bank, None, plan.blocks, take, memory=1 << 30, dtype=K.dtype)
     settled(client)
 
@@ -354,7 +356,7 @@ def test_a_tile_that_kills_every_worker_is_given_up(
 ) -> None:
     settled(client)
     monkeypatch.setattr(on_dask, "LOSSES", 1)
-    with pytest.raises(tl.errors.ClusterError, match=r"Dask workers.* memory= says how much the work of one may take"):
+    with pytest.raises(tl.errors.ClusterError, match=messages.WORKERS_DIED):
         tl.gram(Noted(str(tmp_path), deaths=30), bank, client=client, out=tmp_path / "K.npy")
     assert not list(tmp_path.glob("*npy*"))
     settled(client)
@@ -362,7 +364,7 @@ def test_a_tile_that_kills_every_worker_is_given_up(
 
 def test_errors_of_workers_reach_the_caller(client: Client) -> None:
     trees = [*["(A x)"] * 40, binary(12)]
-    with pytest.raises(tl.errors.KernelOverflowError, match="example 40 with itself"):
+    with pytest.raises(tl.errors.KernelOverflowError, match=value_of(40)):
         tl.gram(tl.SubsetTree(lam=1), trees, client=client)
     settled(client)
 
@@ -389,20 +391,20 @@ def test_an_interrupt_ends_the_work_of_workers(client: Client) -> None:
 def test_what_cannot_be_sent(client: Client, tmp_path: Path) -> None:
     kernel = Noted(str(tmp_path))
     kernel.deaths = threading.Lock()  # type: ignore[assignment]
-    with pytest.raises(tl.errors.InputTypeError, match="must be such that can be pickled: cannot pickle"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_PICKLABLE):
         tl.gram(kernel, ["(A x)"], client=client)
 
 
 @pytest.mark.parametrize("wrong", ["tcp://127.0.0.1:8786", 4, LocalCluster], ids=repr)
 def test_what_is_no_client(wrong: Any) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=r"'client' parameter must be a dask.distributed.Client"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("client", messages.A_DASK_CLIENT)):
         tl.gram(tl.SubsetTree(), ["(A x)"], client=wrong)
 
 
 def test_a_closed_client(client: Client) -> None:
     other = Client(client.scheduler.address, set_as_default=False)
     other.close()
-    with pytest.raises(tl.errors.ClusterError, match="the Dask client is closed"):
+    with pytest.raises(tl.errors.ClusterError, match=messages.CLIENT_CLOSED):
         tl.gram(tl.SubsetTree(), ["(A x)"], client=other)
 
 
@@ -412,7 +414,7 @@ def test_a_closed_client(client: Client) -> None:
     ids=["2025", "2024"],
 )
 def test_a_client_that_is_closed_while_it_is_asked(said: Exception) -> None:
-    with pytest.raises(tl.errors.ClusterError, match="the Dask cluster is lost"), on_dask._told():
+    with pytest.raises(tl.errors.ClusterError, match=messages.CLUSTER_LOST), on_dask._told():
         raise said
     with pytest.raises(RuntimeError, match=r"^another$"), on_dask._told():
         raise RuntimeError("another")
@@ -421,8 +423,8 @@ def test_a_client_that_is_closed_while_it_is_asked(said: Exception) -> None:
 def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "treelet.gram.on_dask", raising=False)
-    with pytest.raises(tl.TreeletError, match=r"client= needs Dask: pip install 'treelet\[dask\]'"):
+    with pytest.raises(tl.TreeletError, match=needs_package("Dask", what="client=", extra="dask")):
         tl.gram(tl.SubsetTree(), ["(A x)"], client=object())
     monkeypatch.setitem(sys.modules, "dask.array", None)
-    with pytest.raises(tl.TreeletError, match=r"lazy_gram needs Dask: pip install 'treelet\[dask\]'"):
+    with pytest.raises(tl.TreeletError, match=needs_package("Dask", what="lazy_gram", extra="dask")):
         tl.lazy_gram(tl.SubsetTree(), ["(A x)"])

@@ -18,6 +18,8 @@ import pytest
 
 import treelet as tl
 from conftest import binary
+from messages import gram as messages
+from messages.common import TRUE_OR_FALSE, cannot_be, needs_package, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.formats.temporary import locked
@@ -147,25 +149,21 @@ def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool
     version = tl.__version__
     other = tl.Treebank([*bank[:119], "(S (X y))"])
     for change, words in (
-        ({"kernel": tl.SubsetTree(lam=0.3)}, r"another kernel, SubsetTree\(lam=0.4\), not SubsetTree\(lam=0.3\)"),
-        ({"X": other}, "other examples"),
-        ({"X": bank[:100]}, "120 x 120 values, not 100 x 100"),
-        ({"Y": bank}, "other examples"),
+        ({"kernel": tl.SubsetTree(lam=0.3)}, messages.other_kernel(r"SubsetTree\(lam=0.4\)", r"SubsetTree\(lam=0.3\)")),
+        ({"X": other}, messages.OTHER_EXAMPLES),
+        ({"X": bank[:100]}, messages.other_shape("120 x 120", "100 x 100")),
+        ({"Y": bank}, messages.OTHER_EXAMPLES),
         ({"dtype": "float32"}, "float64, not float32"),
     ):
         arguments: dict[str, Any] = {"kernel": KERNEL, "X": bank, "out": path, "resume": True} | change
-        with pytest.raises(
-            FileError, match=f"{words}: give another name, or remove K.npy.* and K.npy.*json to start over"
-        ):
+        with pytest.raises(FileError, match=messages.not_the_matrix(words)):
             tl.gram(**arguments)
     if not complete:
-        with pytest.raises(
-            FileError, match="was begun in tiles that take memory=1073741824, more than 1000000: give that, or"
-        ):
+        with pytest.raises(FileError, match=messages.tiles_take_more(1073741824, 1000000)):
             tl.gram(KERNEL, bank, out=path, resume=True, memory="1MB")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(tl, "__version__", "7.7")
-        with pytest.raises(FileError, match=f"treelet {version}, not 7.7"):
+        with pytest.raises(FileError, match=messages.other_version(version, "7.7")):
             tl.gram(KERNEL, bank, out=path, resume=True)
     assert {file.name: file.read_bytes() for file in path.parent.iterdir() if file.suffix != ".lock"} == before
 
@@ -198,7 +196,7 @@ def test_without_resume_a_manifest_does_not_stay(bank: tl.Treebank, path: Path) 
 def spoil_manifest(path: Path) -> str:
     file = Path(f"{path}.part.json")
     file.write_text(file.read_text()[:-40])
-    return "is no manifest of a matrix"
+    return messages.NOT_A_MANIFEST
 
 
 def forge_manifest(path: Path) -> str:
@@ -206,12 +204,12 @@ def forge_manifest(path: Path) -> str:
     data = json.loads(file.read_text())
     data["plan"]["blocks"][0]["rows"][0] = [-5, 10**6]
     file.write_text(json.dumps(data))
-    return "is no manifest of a matrix"
+    return messages.NOT_A_MANIFEST
 
 
 def cut_part(path: Path) -> str:
     os.truncate(f"{path}.part", 5000)
-    return "was cut short"
+    return messages.PART_CUT_SHORT
 
 
 def lose_part(path: Path) -> str:
@@ -223,7 +221,7 @@ def change_part(path: Path) -> str:
     with open(f"{path}.part", "r+b") as stream:
         stream.seek(128 + 8 * 120)  # the second row
         stream.write(np.float64(12345).tobytes())
-    return "1 tiles are not as they were written; they are computed again"
+    return messages.TILES_CHANGED
 
 
 @pytest.mark.parametrize("harm", [spoil_manifest, forge_manifest, cut_part, lose_part, change_part])
@@ -238,7 +236,7 @@ def test_what_was_harmed_is_computed_again(bank: tl.Treebank, path: Path, harm: 
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_two_at_once_are_refused(bank: tl.Treebank, path: Path, resume: bool) -> None:
-    with locked(path), pytest.raises(FileError, match="another process or thread is writing it"):
+    with locked(path), pytest.raises(FileError, match=messages.ANOTHER_PROCESS_WRITES):
         tl.gram(KERNEL, bank, out=path, resume=resume)
     tl.gram(KERNEL, bank, out=path, resume=resume)
     with locked(path), locked(path.with_name("L.npy")):
@@ -291,14 +289,14 @@ def test_a_finished_matrix_cannot_be_overwritten_by_accident(
 
 def test_where_there_is_nothing_to_go_on_with(bank: tl.Treebank, tmp_path: Path) -> None:
     for out in (None, np.empty((120, 120)), "K.tsv"):
-        with pytest.raises(ParameterError, match="'out' parameter must be the name of a file"):
+        with pytest.raises(ParameterError, match=wrong_parameter("out", messages.A_FILE_NAME)):
             tl.gram(KERNEL, bank, out=out, resume=True)
-    with pytest.raises(ParameterError, match="'resume' parameter must be True or False"):
+    with pytest.raises(ParameterError, match=wrong_parameter("resume", TRUE_OR_FALSE)):
         tl.gram(KERNEL, bank, out=tmp_path / "K.npy", resume=1)  # type: ignore[call-overload]
-    with pytest.raises(FileError, match="cannot be written"):
+    with pytest.raises(FileError, match=cannot_be("written")):
         tl.gram(KERNEL, bank, out=tmp_path / "nowhere" / "K.npy", resume=True)
     (tmp_path / "folder.npy").mkdir()
-    with pytest.raises(FileError, match="is no file"):
+    with pytest.raises(FileError, match=messages.NOT_A_FILE):
         tl.gram(KERNEL, bank, out=tmp_path / "folder.npy", resume=True)
     with pytest.raises(KernelOverflowError):
         tl.gram(tl.SubsetTree(lam=1), ["(A x)", binary(12)], out=tmp_path / "K.npy", resume=True)
@@ -362,17 +360,17 @@ def test_zarr_whole_grown_and_refused(bank: tl.Treebank, tmp_path: Path, monkeyp
     tl.gram(KERNEL, bank[:70], out=out, memory="200kB")
     grown = tl.gram(KERNEL, bank, extend=out, out=out, memory="200kB")
     np.testing.assert_allclose(grown[:], KERNEL(bank), rtol=1e-13)
-    with pytest.raises(FileError, match="is not the matrix"):
+    with pytest.raises(FileError, match=messages.NOT_THE_SAME_MATRIX):
         tl.gram(tl.SubsetTree(lam=0.1), bank, extend=out)
     with pytest.raises(KernelOverflowError):
         tl.gram(tl.SubsetTree(lam=1), ["(A x)", binary(12)], out=out)
     assert names(out) == ["K.zarr"]
     np.testing.assert_array_equal(grown[:], grown[:].T)
     (out / "zarr.json").write_text("{}")
-    with pytest.raises(FileError, match="is no matrix of float64 or float32 in Zarr's form"):
+    with pytest.raises(FileError, match=messages.NOT_A_ZARR_MATRIX):
         tl.gram(KERNEL, bank, extend=out)
     monkeypatch.setitem(sys.modules, "zarr", None)
-    with pytest.raises(FileError, match=r"need the package zarr: pip install 'treelet\[zarr\]'"):
+    with pytest.raises(FileError, match=needs_package("the package zarr", extra="zarr")):
         tl.gram(KERNEL, bank, out=out)
 
 
@@ -413,7 +411,7 @@ def test_a_matrix_grows_by_features_and_bags_of_which_there_were_none(
 ) -> None:
     tl.gram(kernel, rows[:2], out=path, resume=True)
     np.testing.assert_array_equal(tl.gram(kernel, rows, extend=path), kernel(rows))
-    with pytest.raises(FileError, match="it is of other examples"):
+    with pytest.raises(FileError, match=messages.OF_OTHER_EXAMPLES):
         tl.gram(kernel, [rows[2], *rows[1:]], extend=path)
 
 
@@ -456,16 +454,16 @@ def test_what_cannot_grow(bank: tl.Treebank, path: Path, manifest: bool) -> None
     for change, words in (
         ({"kernel": tl.SubsetTree(lam=0.3)}, kernel),
         ({"X": bank[1:]}, rows),
-        ({"X": bank[:60]}, "cannot be extended to 60 x 60 values: it has 70 x 70"),
-        ({"dtype": "float32"}, "its values are float64: give that as dtype"),
-        ({"Y": bank}, "only the matrix of a collection with itself can be extended"),
-        ({"extend": path.with_name("nothing.npy")}, "nothing.npy: cannot be read"),
+        ({"X": bank[:60]}, messages.cannot_shrink("60 x 60", "70 x 70")),
+        ({"dtype": "float32"}, messages.OTHER_DTYPE),
+        ({"Y": bank}, messages.ONLY_SYMMETRIC_CAN_GROW),
+        ({"extend": path.with_name("nothing.npy")}, cannot_be("read", r"nothing.npy")),
     ):
         arguments: dict[str, Any] = {"kernel": KERNEL, "X": bank, "extend": path} | change
         with pytest.raises(tl.TreeletError, match=words):
             tl.gram(**arguments)
     path.write_bytes(b"no matrix")
-    with pytest.raises(FileError, match="is no matrix of float64 or float32"):
+    with pytest.raises(FileError, match=messages.NOT_A_MATRIX):
         tl.gram(KERNEL, bank, extend=path)
 
 
@@ -504,7 +502,7 @@ def test_fingerprints_tell_content(bank: tl.Treebank) -> None:
     assert fingerprint(bank) == fingerprint(tl.Treebank(list(bank))) == fingerprint(bank[np.arange(len(bank))])
     assert fingerprint(tl.Smoothed(vectors)) == fingerprint(tl.Smoothed({k: list(v) for k, v in vectors.items()}))
     assert fingerprint(on.coerce(table)) == fingerprint(on.coerce([dict(row) for row in table]))
-    with pytest.raises(tl.errors.InputTypeError, match="whose content can be compared"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_COMPARABLE):
         fingerprint([lambda: 0])
 
 
@@ -522,5 +520,5 @@ def test_checksums_see_every_value() -> None:
 def test_files_that_hold_no_matrix(path: Path) -> None:
     for content in (np.zeros(3), np.zeros((2, 2), int), np.zeros((2, 3), order="F"), np.zeros((2, 2), ">f8")):
         np.save(path, content)
-        with pytest.raises(FileError, match="is no matrix of float64 or float32"):
+        with pytest.raises(FileError, match=messages.NOT_A_MATRIX):
             NpyFile(path)

@@ -19,6 +19,8 @@ from sklearn.svm import LinearSVC
 
 import treelet as tl
 from definitions.fragments import vector
+from messages import learn as messages
+from messages.common import wrong_parameter
 from treelet.datasets import flights
 from treelet.fragments import places
 from treelet.learn import fragment_counts
@@ -254,7 +256,7 @@ def test_crowded_nodes_are_said_and_cut_alike(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fragment_counts, "MOST", 10)
     features = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=2**20)
     wide = "(S " + "(A w) " * 8 + ")"
-    with pytest.warns(tl.errors.TreeletWarning, match="1 distinct subtrees have more than"):
+    with pytest.warns(tl.errors.TreeletWarning, match=messages.too_many_fragments(1)):
         rows = features.transform([wide])
     assert rows.nnz == 2 + 8  # (A w), the production, and one child expanded in it
     with warnings.catch_warnings():
@@ -278,29 +280,31 @@ def test_a_stream() -> None:
 def test_errors() -> None:
     wrong = tl.errors.ParameterError
     model = tl.KernelSVC(tl.SubsetTree())
-    with pytest.raises(wrong, match="'kernel' parameter of FragmentFeatures must be None where there is a model"):
+    with pytest.raises(
+        wrong, match=wrong_parameter("kernel", messages.NO_KERNEL_BESIDE_A_MODEL, of="FragmentFeatures")
+    ):
         tl.FragmentFeatures(model, kernel=tl.SubsetTree()).fit(TREES, CLASSES)
-    with pytest.raises(wrong, match="'n' parameter of FragmentFeatures"):
+    with pytest.raises(wrong, match=wrong_parameter("n", of="FragmentFeatures")):
         tl.FragmentFeatures(n=0).fit(TREES)
-    with pytest.raises(wrong, match="'norm' parameter"):
+    with pytest.raises(wrong, match=wrong_parameter("norm")):
         tl.FragmentFeatures(norm="max").fit(TREES)
-    with pytest.raises(wrong, match="'model' parameter of FragmentFeatures must be an estimator"):
+    with pytest.raises(wrong, match=wrong_parameter("model", messages.AN_ESTIMATOR, of="FragmentFeatures")):
         tl.FragmentFeatures("svm").fit(TREES)
-    with pytest.raises(wrong, match="give fit the examples"):
+    with pytest.raises(wrong, match=messages.GIVE_FIT_THE_EXAMPLES):
         tl.FragmentFeatures(model).fit()
-    with pytest.raises(wrong, match="'kernel' parameter"):
+    with pytest.raises(wrong, match=wrong_parameter("kernel")):
         tl.FragmentFeatures(kernel=tl.Linear()).fit([[1.0], [2.0]])
-    with pytest.raises(wrong, match="'kernel' parameter"):
+    with pytest.raises(wrong, match=wrong_parameter("kernel")):
         tl.FragmentFeatures(kernel=tl.SubsetTree() + 1, n_features=8).transform(TREES)
-    with pytest.raises(wrong, match="names_of"):
+    with pytest.raises(wrong, match=messages.USE_NAMES_OF):
         tl.FragmentFeatures(n_features=8).get_feature_names_out()
-    with pytest.raises(wrong, match="get_feature_names_out"):
+    with pytest.raises(wrong, match=messages.USE_FEATURE_NAMES):
         tl.FragmentFeatures().fit(TREES).names_of(0, TREES)
-    with pytest.raises(wrong, match="not those of a model"):
+    with pytest.raises(wrong, match=messages.NOT_FEATURES_OF_A_MODEL):
         tl.FragmentFeatures().fit(TREES).linear()
-    with pytest.raises(wrong, match="'norm' parameter of FragmentFeatures must be 'kernel'"):
+    with pytest.raises(wrong, match=wrong_parameter("norm", "'kernel'", of="FragmentFeatures")):
         tl.FragmentFeatures(model, norm="l2").fit(TREES, CLASSES).linear()
-    with pytest.raises(tl.errors.InputTypeError, match="fragments are listed for models of"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.NO_FRAGMENTS_OF_THIS_MODEL):
         tl.FragmentFeatures(tl.KernelSVC(tl.Linear())).fit([[0.0], [1.0]], [0, 1])
 
 
@@ -310,7 +314,7 @@ def test_no_columns_are_told() -> None:
         (tl.FragmentFeatures(tl.RLS(tl.SubsetTree())), ["(A a)", "(B b)"], [0, 0]),
         (tl.FragmentFeatures(kernel=tl.SubsetTree()), [None, None], None),
     ):
-        with pytest.warns(tl.errors.TreeletWarning, match="there are no columns"):
+        with pytest.warns(tl.errors.TreeletWarning, match=messages.NO_COLUMNS):
             features.fit(X, y)
         assert features.transform(["(A a)"]).shape == (1, 0)
 
@@ -318,7 +322,7 @@ def test_no_columns_are_told() -> None:
 def test_columns_and_numbers_beyond_all() -> None:
     hashed = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=16)
     for bad in (-1, 16, "x", math.nan, [0, 1.5]):
-        with pytest.raises(tl.TreeletError, match="'columns' parameter must be ints from 0 to 15"):
+        with pytest.raises(tl.TreeletError, match=wrong_parameter("columns", messages.columns(15))):
             hashed.names_of(bad, ["(A a)"])
-    with pytest.raises(tl.TreeletError, match="at least 1 and less than 2147483648"):
+    with pytest.raises(tl.TreeletError, match=messages.at_least_and_less(1, 2147483648)):
         tl.FragmentFeatures(kernel=tl.SubsetTree(), n=10**30).fit(["(A a)"])

@@ -30,6 +30,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
 
 import treelet as tl
+from messages import learn as messages
+from messages.common import one_of, wrong_parameter
 from treelet.kernels.store import StoreKernel
 from treelet.learn import base as base_module
 from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
@@ -375,7 +377,12 @@ class Silent(tl.KernelSVC):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"), [(Forgetful, "order|slice|alone"), (Careless, "fewer values"), (Silent, "does not return")]
+    ("wrong", "message"),
+    [
+        (Forgetful, messages.NOT_INDEPENDENT_OF_ORDER),
+        (Careless, messages.FEWER_VALUES),
+        (Silent, messages.DOES_NOT_RETURN_ITSELF),
+    ],
 )
 def test_check_estimator_sees_planted_errors(wrong: type, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
@@ -451,16 +458,16 @@ FOUR = TREES[:4]
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (FOUR, ["a", "b", "a"], "X has 4 examples and y has 3"),
-        (FOUR, ["a"] * 4, "one class only, 'a'"),
-        (FOUR, [0, 1, np.nan, 1], "no value for example 2"),
-        (FOUR, ["a", None, "b", "b"], "no value for example 1"),
-        (FOUR, np.array(["a", np.nan, "b", None], dtype=object), r"no value for example 1 \(2 missing\)"),
-        (FOUR, [0.5, 1.25, 2.75, 3.1], "does not hold classes"),
-        (FOUR, np.array(["a", 1, "b", 2], dtype=object), "does not hold classes"),
-        (FOUR, [["a", "b"]] * 4, "one dimension"),
-        (FOUR, None, "fit needs y"),
-        ([], [], "X is empty"),
+        (FOUR, ["a", "b", "a"], messages.lengths_differ(4, "y", 3)),
+        (FOUR, ["a"] * 4, messages.one_class_only("'a'")),
+        (FOUR, [0, 1, np.nan, 1], messages.missing_value("y", 2)),
+        (FOUR, ["a", None, "b", "b"], messages.missing_value("y", 1)),
+        (FOUR, np.array(["a", np.nan, "b", None], dtype=object), messages.missing_value("y", 1, missing=2)),
+        (FOUR, [0.5, 1.25, 2.75, 3.1], messages.NOT_CLASSES),
+        (FOUR, np.array(["a", 1, "b", 2], dtype=object), messages.NOT_CLASSES),
+        (FOUR, [["a", "b"]] * 4, messages.one_dimension("y")),
+        (FOUR, None, messages.Y_IS_MISSING),
+        ([], [], messages.EMPTY_X),
     ],
 )
 def test_bad_data(X: Any, y: Any, message: str) -> None:
@@ -472,18 +479,18 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"C": 0}, "'C' parameter of KernelSVC must be a number"),
-        ({"C": "1"}, "'C' parameter"),
-        ({"multi_class": "all"}, "'multi_class' parameter of KernelSVC must be 'ovr' or 'ovo'. Got 'all'"),
-        ({"class_weight": "even"}, "'class_weight' parameter"),
-        ({"class_weight": {"verb": 2}}, "from the classes"),
-        ({"class_weight": {"deed": -1}}, "positive numbers"),
-        ({"kernel": "rbf"}, "must be a kernel, 'precomputed' or None. Got 'rbf'"),
-        ({"kernel": tl.SubsetTree}, r"must be a kernel, 'precomputed' or None, such as SubsetTree\(\), with brackets"),
-        ({"n_jobs": 0}, "'n_jobs' parameter"),
-        ({"probability": "yes"}, "'probability' parameter"),
-        ({"tol": 0}, "'tol' parameter"),
-        ({"max_iter": 1.5}, "'max_iter' parameter"),
+        ({"C": 0}, wrong_parameter("C", messages.A_NUMBER, of="KernelSVC")),
+        ({"C": "1"}, wrong_parameter("C")),
+        ({"multi_class": "all"}, wrong_parameter("multi_class", one_of("ovr", "ovo"), of="KernelSVC", got="'all'")),
+        ({"class_weight": "even"}, wrong_parameter("class_weight")),
+        ({"class_weight": {"verb": 2}}, wrong_parameter("class_weight", messages.A_WEIGHT_PER_CLASS)),
+        ({"class_weight": {"deed": -1}}, wrong_parameter("class_weight", messages.A_POSITIVE_WEIGHT_PER_CLASS)),
+        ({"kernel": "rbf"}, wrong_parameter("kernel", messages.A_KERNEL_OR_PRECOMPUTED, got="'rbf'")),
+        ({"kernel": tl.SubsetTree}, wrong_parameter("kernel", messages.A_KERNEL_WITH_BRACKETS)),
+        ({"n_jobs": 0}, wrong_parameter("n_jobs")),
+        ({"probability": "yes"}, wrong_parameter("probability")),
+        ({"tol": 0}, wrong_parameter("tol")),
+        ({"max_iter": 1.5}, wrong_parameter("max_iter")),
     ],
 )
 def test_bad_parameters(params: dict[str, Any], message: str) -> None:
@@ -496,17 +503,17 @@ def test_other_errors() -> None:
         tl.KernelSVC().predict(TREES)
     with pytest.raises(NotFittedError):
         tl.KernelMatrix().transform(TREES)
-    with pytest.raises(tl.errors.ParameterError, match="fitted without probabilities"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.FITTED_WITHOUT_PROBABILITIES):
         tl.KernelSVC().fit(TREES, LABELS).set_params(probability=True).predict_proba(TREES)
-    with pytest.raises(tl.errors.ParameterError, match=r"two examples of each class.* one only of 'rare'"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.too_few_for_probabilities("'rare'")):
         tl.KernelSVC(probability=True).fit(TREES, [*LABELS[:-1], "rare"])
     with pytest.raises(tl.errors.FormatError):
         tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
-    with pytest.raises(tl.errors.ParameterError, match="sample_weight"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.WRONG_SAMPLE_WEIGHT):
         tl.KernelSVC().fit(TREES, LABELS, sample_weight=np.zeros(60))
-    with pytest.raises(tl.errors.ParameterError, match="y must hold numbers"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.Y_IS_NOT_NUMBERS):
         tl.KernelSVR().fit(TREES, LABELS)
-    with pytest.raises(tl.errors.ParameterError, match="'epsilon'"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("epsilon")):
         tl.KernelSVR(epsilon=-1).fit(TREES, range(60))
 
 
@@ -514,7 +521,7 @@ def test_a_fit_to_nothing_is_warned_of() -> None:
     with pytest.warns(tl.errors.TreeletWarning) as caught:
         tl.KernelSVC(KERNEL).fit([None, np.nan] * 20, [0, 1] * 20)
     (warning,) = caught
-    assert str(warning.message).startswith("there is nothing to learn from: the kernel is 0 for all 40 examples")
+    assert str(warning.message).startswith(messages.kernel_is_zero(40))
 
 
 @pytest.mark.parametrize("model", [tl.KernelSVC(), tl.KernelMatrix(), tl.RLS()], ids=repr)
@@ -531,9 +538,7 @@ def test_columns_that_no_kernel_looks_at_may_hold_anything(model: Any, tmp_path:
 def test_distances_are_no_kernel_values() -> None:
     """They are symmetric and finite, and a machine that learns from them is worse than a guess."""
     kernel = KERNEL.normalized()
-    with pytest.raises(
-        tl.errors.ParameterError, match=r"as distances have it.*: give kernel\(X\), not kernel.distance"
-    ):
+    with pytest.raises(tl.errors.ParameterError, match=messages.DISTANCES_INSTEAD_OF_VALUES):
         tl.KernelSVC("precomputed").fit(kernel.distance()(TREES), LABELS)
     tl.KernelSVC("precomputed").fit(np.zeros((4, 4)), [0, 1, 0, 1])  # says nothing, but is one
 
@@ -545,28 +550,34 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
         machine = tl.KernelSVC(kernel=kernel).set_params(kernel__lam=0.3)
         assert "SubsetTree(lam=0.3)" in repr(machine.kernel)
         assert "SubsetTree(lam=0.3)" in repr(clone(machine).kernel)
-    with pytest.raises(tl.errors.ParameterError, match="no parameter 'nonsense'"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.unknown_parameter("nonsense")):
         tl.SubsetTree().normalized().set_params(nonsense=1)
     named = tl.Sum(syntax=tl.On("tree", tl.SubsetTree().normalized()), length=tl.On("length", tl.Linear()))
     machine = tl.KernelSVC(named)
-    with pytest.raises(tl.errors.ParameterError, match=r"no parameter 'lamda'; .* within it \['lam', 'max_depth'"):
+    with pytest.raises(
+        tl.errors.ParameterError, match=messages.unknown_parameter("lamda", messages.THE_KERNEL_WITHIN_HAS_LAM)
+    ):
         machine.set_params(kernel__syntax__lamda=0.2)
-    with pytest.raises(tl.errors.ParameterError, match=r"no parameter 'factor'; .*made with one: 1.0 \* kernel"):
+    with pytest.raises(
+        tl.errors.ParameterError, match=messages.unknown_parameter("factor", messages.MADE_WITH_A_FACTOR)
+    ):
         machine.set_params(kernel__length__factor=0.1)
     for unsaid in (tl.KernelSVC(), tl.KernelSVC(tl.SubsetTree())):
-        with pytest.raises(tl.errors.ParameterError, match="no parameter 'lam', its kernel has: kernel__lam"):
+        with pytest.raises(
+            tl.errors.ParameterError, match=messages.unknown_parameter("lam", messages.ITS_KERNEL_HAS_LAM)
+        ):
             unsaid.set_params(lam=0.2)
     with pytest.raises(ValueError, match="nonsense"):
         machine.set_params(nonsense=0.2)
     kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
-    with pytest.raises(tl.errors.ParameterError, match="sigma"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("sigma")):
         kernel.set_params(kernel__lam=0.9, sigma=-1)
     assert kernel == tl.SubsetTree(lam=0.4).gaussian(1.0), "a refused change leaves nothing behind"
 
 
 def test_probabilities_are_hidden_unless_asked_for() -> None:
     X, y = ["(A x)", "(B x)", "(A y)", "(B y)"] * 3, [0, 1] * 6
-    hint = "no predict_proba: .*fit it with probability=True"
+    hint = messages.PROBABILITIES_ARE_OFF
     assert not hasattr(tl.KernelSVC(), "predict_proba")
     for machine in (tl.KernelSVC(), tl.KernelSVC().fit(X, y)):
         with pytest.raises(AttributeError, match=hint) as error:
@@ -704,7 +715,7 @@ def test_trees_too_large_for_their_kernel_are_said():
         return words + "(C c)" + ")" * 60
 
     X, y = [large() for _ in range(FEW)], ["a", "b"] * (FEW // 2)
-    with pytest.warns(tl.errors.TreeletWarning, match="hardly any training example is like another"):
+    with pytest.warns(tl.errors.TreeletWarning, match=messages.HARDLY_ANY_SIMILARITY):
         tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -715,7 +726,7 @@ def test_trees_too_large_for_their_kernel_are_said():
 
 def test_examples_that_a_model_knows_nothing_of_are_said():
     model = tl.KernelSVC().fit(["(S (A a))", "(S (B b))", "(S (B c))"], ["x", "y", "y"])
-    with pytest.warns(tl.errors.TreeletWarning, match="1 of 2 examples share nothing with the model"):
+    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(1, 2)):
         model.predict(["(S (A a))", "(Module (Pass x))"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -732,7 +743,7 @@ def test_columns_of_a_given_matrix_keep_their_order(tmp_path: Path, names: list[
     tl.save(fitted, tmp_path / "m.treelet")
     for model in (fitted, tl.load(tmp_path / "m.treelet")):
         assert model.predict(K).tolist() == model.predict(K.to_numpy()).tolist() == [0, 1, 0]
-        with pytest.raises(tl.errors.ParameterError, match=f"column 0 is {names[2]!r}, and was {names[0]!r}"):
+        with pytest.raises(tl.errors.ParameterError, match=messages.other_column(0, names[2], names[0])):
             model.predict(K[names[::-1]])
         assert model.predict(K[names[::-1]][model.feature_names_in_]).tolist() == [0, 1, 0]
     assert not hasattr(fitted.fit(K.to_numpy(), [0, 1, 0]), "feature_names_in_")

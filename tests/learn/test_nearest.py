@@ -19,6 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.semi_supervised import LabelSpreading
 
 import treelet as tl
+from messages import learn as messages
+from messages.common import TRUE_OR_FALSE, at_least, at_most, nothing_to_search, one_of, wrong_parameter
 from treelet.testing import check_estimator
 from treelet.testing.strategies import trees
 
@@ -234,23 +236,25 @@ def test_another_fit_forgets_the_first(bank):
 
 def test_what_is_wrong_is_said(bank):
     search = tl.Nearest(KERNEL).fit(TREES)
-    with pytest.raises(tl.TreeletError, match=r"'n_neighbors' parameter must be at most 6"):
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("n_neighbors", at_most(6))):
         search.kneighbors(bank)
-    with pytest.raises(tl.TreeletError, match=r"'n_neighbors' parameter must be at most 5.*each but itself"):
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("n_neighbors", at_most(5, without_itself=True))):
         search.kneighbors(n_neighbors=6)
-    with pytest.raises(tl.TreeletError, match=r"'mode' parameter must be 'distance', 'similarity' or 'connectivity'"):
+    with pytest.raises(
+        tl.TreeletError, match=wrong_parameter("mode", one_of("distance", "similarity", "connectivity"))
+    ):
         search.kneighbors_graph(mode="cosine")
-    with pytest.raises(tl.TreeletError, match=r"'threshold' parameter must be a number\. Got None"):
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("threshold", messages.A_NUMBER, got="None")):
         search.threshold_neighbors(None)
-    with pytest.raises(tl.TreeletError, match=r"'threshold' parameter must be None or a number\. Got 'a'"):
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("threshold", "None or " + messages.A_NUMBER, got="'a'")):
         tl.nearest(KERNEL, TREES, threshold="a")
-    with pytest.raises(tl.TreeletError, match="'graph' parameter must be True or False"):
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("graph", TRUE_OR_FALSE)):
         tl.nearest(KERNEL, TREES, graph="distance")
-    with pytest.raises(tl.TreeletError, match="'n_neighbors' parameter of Nearest must be an int of at least 1"):
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("n_neighbors", at_least(1), of="Nearest")):
         tl.Nearest(n_neighbors=0).fit(TREES)
-    with pytest.raises(tl.TreeletError, match="'kernel' parameter of Nearest must be a kernel or None"):
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("kernel", messages.A_KERNEL_OR_NONE, of="Nearest")):
         tl.Nearest(KERNEL.distance()).fit(TREES)
     with pytest.raises(NotFittedError):
         clone(search).kneighbors(TREES)
-    with pytest.raises(tl.TreeletError, match="nothing to look in: Nearest needs two examples or more, or Q"):
+    with pytest.raises(tl.TreeletError, match=nothing_to_search("Nearest", got=1)):
         tl.Nearest(KERNEL).fit(TREES[:1]).kneighbors()

@@ -18,6 +18,8 @@ from sklearn.pipeline import make_pipeline
 
 import treelet as tl
 from conftest import binary, round_trip, signed
+from messages import learn as messages
+from messages.common import CUT_SHORT, cannot_be, wrong_parameter
 from treelet.learn import CompressedModel
 from treelet.learn.encoding import register
 from treelet.learn.persist import MAGIC, PREFIX, VERSION
@@ -153,7 +155,7 @@ def test_word_vectors_go_along(tmp_path: Path) -> None:
     header, data = parts_of(content)
     assert len(header["vectors"]) == 1, "copies were written too"
     text = json.dumps(header).replace('{"words": 0}', '"/etc/passwd"')
-    assert "word vectors are missing" in refused(rebuilt(text.encode(), data), tmp_path / "m")
+    assert messages.WORD_VECTORS_MISSING in refused(rebuilt(text.encode(), data), tmp_path / "m")
 
 
 def test_one_graph_is_written_once(fitted: tl.KernelSVC, content: bytes) -> None:
@@ -183,12 +185,12 @@ class OwnKernel(tl.SubsetTree):
 
 def test_kernels_of_ones_own(tmp_path: Path) -> None:
     clf = tl.KernelSVC(OwnKernel(0.3)).fit(TREES, LABELS)
-    with pytest.raises(tl.learn.ModelFileError, match=r"kernel 'OwnKernel' is unknown.*kernels=\[OwnKernel\]"):
+    with pytest.raises(tl.learn.ModelFileError, match=messages.unknown_kernel("OwnKernel")):
         round_trip(clf, tmp_path)
     again = round_trip(clf, tmp_path, kernels=[OwnKernel])
     assert type(again.kernel) is OwnKernel
     np.testing.assert_array_equal(again.decision_function(NEW), clf.decision_function(NEW))
-    with pytest.raises(tl.errors.ParameterError, match="'kernels' parameter of load"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("kernels", of="load")):
         tl.load(tmp_path / "model.treelet", kernels=[int])
 
 
@@ -197,23 +199,25 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
 
     with pytest.raises(NotFittedError):
         tl.save(tl.KernelSVC(), tmp_path / "m")
-    with pytest.raises(tl.errors.InputTypeError, match=r"type list cannot be saved; .* RLS, RankRLS, RankSVM, .*Voted"):
+    with pytest.raises(
+        tl.errors.InputTypeError, match=messages.cannot_be_saved("list", r"; .* RLS, RankRLS, RankSVM, .*Voted")
+    ):
         tl.save([], tmp_path / "m")
     search = GridSearchCV(tl.KernelSVC(), {"C": [1]}, cv=2).fit(TREES, LABELS)
     for wrong, instead in (
-        (search, "save its best_estimator_"),
-        (make_pipeline(tl.KernelSVC()), "keep it with joblib"),
-        (KERNEL, "repr"),
-        ("m", "the model comes first"),
+        (search, messages.SAVE_THE_BEST_ESTIMATOR),
+        (make_pipeline(tl.KernelSVC()), messages.KEEP_WITH_JOBLIB),
+        (KERNEL, messages.KEEP_ITS_REPR),
+        ("m", messages.MODEL_COMES_FIRST),
     ):
-        with pytest.raises(tl.errors.InputTypeError, match=f"cannot be saved.*{instead}"):
+        with pytest.raises(tl.errors.InputTypeError, match=messages.cannot_be_saved(".*", f".*{instead}")):
             tl.save(wrong, tmp_path / "m")
     clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
     clf.fit_seconds_ = object()
-    with pytest.raises(tl.errors.InputTypeError, match="type object cannot be saved"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.cannot_be_saved("object")):
         tl.save(clf, tmp_path / "m")
     assert not list(tmp_path.iterdir()), "something was left behind"
-    with pytest.raises(tl.errors.FileError, match="cannot be written"):
+    with pytest.raises(tl.errors.FileError, match=cannot_be("written")):
         tl.save(tl.KernelSVC(KERNEL).fit(TREES, LABELS), tmp_path / "no" / "m")
 
 
@@ -245,20 +249,20 @@ def refused(content: bytes, path: Path) -> str:
 
 def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m.treelet"
-    assert "no treelet model" in refused(b"", path)
-    assert "no treelet model" in refused(b"(S (NP x))\n" * 100, path)
-    assert "no treelet model" in refused(b"PK\x03\x04" + content, path)
+    assert messages.NOT_A_MODEL in refused(b"", path)
+    assert messages.NOT_A_MODEL in refused(b"(S (NP x))\n" * 100, path)
+    assert messages.NOT_A_MODEL in refused(b"PK\x03\x04" + content, path)
     for length in (1, 7, 20, 63, len(content) // 2, len(content) - 1):
-        assert "cut short" in refused(content[:length], path)
+        assert CUT_SHORT in refused(content[:length], path)
     altered = bytearray(content)
     altered[len(content) // 2] ^= 1
-    assert "altered" in refused(bytes(altered), path)
-    assert "altered" in refused(content + b"\n", path)
+    assert messages.ALTERED in refused(bytes(altered), path)
+    assert messages.ALTERED in refused(content + b"\n", path)
     header, data = parts_of(content)
     newer = refused(rebuilt(header, data, version=VERSION + 1), path)
-    assert f"format {VERSION + 1}" in newer
-    assert "upgrade treelet" in newer
-    with pytest.raises(tl.errors.FileError, match="cannot be read"):
+    assert messages.of_format(VERSION + 1) in newer
+    assert messages.UPGRADE_TREELET in newer
+    with pytest.raises(tl.errors.FileError, match=cannot_be("read")):
         tl.load(tmp_path / "nowhere")
 
 
@@ -305,7 +309,12 @@ def test_a_file_of_format_1_is_read(fitted: tl.KernelSVC, content: bytes, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("<f8", "cannot become"), ("<z9", "cannot become"), ("|i1", "holds what")]
+    ("name", "message"),
+    [
+        ("<f8", messages.CANNOT_BECOME_THE_TYPE),
+        ("<z9", messages.CANNOT_BECOME_THE_TYPE),
+        ("|i1", messages.OTHER_CONTENT_THAN_ITS_TYPE),
+    ],
 )
 def test_types_that_do_not_hold_what_is_there(name: str, message: str) -> None:
     from treelet.learn.encoding import Decoder
@@ -410,7 +419,7 @@ def test_forged_headers(name: str, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_bytes(content)
     tl.load(path)
-    assert "makes no sense" in refused(forged(content, FORGERIES[name]), path)
+    assert messages.NONSENSE_IN_A_MODEL in refused(forged(content, FORGERIES[name]), path)
 
 
 def test_headers_that_are_no_json(content: bytes, tmp_path: Path) -> None:
@@ -419,7 +428,7 @@ def test_headers_that_are_no_json(content: bytes, tmp_path: Path) -> None:
         refused(rebuilt(text, data), tmp_path / "m")
     too_long = bytearray(content)
     too_long[24:32] = struct.pack("<Q", 2**63)
-    assert "header" in refused(signed(bytes(too_long)), tmp_path / "m")
+    assert messages.BAD_HEADER in refused(signed(bytes(too_long)), tmp_path / "m")
 
 
 def test_a_small_file_does_not_take_much_memory(tmp_path: Path) -> None:
@@ -484,7 +493,7 @@ def test_a_bank_can_be_kept_too(tmp_path: Path) -> None:
     assert tl.load(tmp_path / "bank.treelet") == bank[1:]
     torn = (tmp_path / "bank.treelet").read_bytes()[:-3]
     (tmp_path / "torn.treelet").write_bytes(torn)
-    with pytest.raises(tl.learn.ModelFileError, match="cut short"):
+    with pytest.raises(tl.learn.ModelFileError, match=CUT_SHORT):
         tl.load(tmp_path / "torn.treelet")
 
 
@@ -558,9 +567,9 @@ def test_the_fingerprint_is_of_the_examples_alone(tmp_path: Path) -> None:
 def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
     file = tmp_path / "m.treelet"
     model = tl.KernelSVC().fit(CARD_TREES, CARD_VALUES)
-    with pytest.raises(tl.errors.ParameterError, match="'metrics' parameter of save must be a dict"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("metrics", "a dict", of="save")):
         tl.save(model, file, metrics={"a": object()})  # type: ignore[dict-item]
-    with pytest.raises(tl.errors.ParameterError, match="'metrics'"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("metrics")):
         tl.save(model, file, metrics={"a": float("nan")})
     tl.save(model, file)
     content = file.read_bytes()
@@ -583,7 +592,7 @@ def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
     tl.save(tl.load(file), file)
     assert tl.learn.card(file)["training"] is None
     file.write_text("(A a)")
-    with pytest.raises(tl.learn.ModelFileError, match="no treelet model"):
+    with pytest.raises(tl.learn.ModelFileError, match=messages.NOT_A_MODEL):
         tl.learn.card(file)
 
 

@@ -26,6 +26,8 @@ from sklearn.model_selection import (
 
 import treelet as tl
 from conftest import ROOT
+from messages import learn as messages
+from messages.common import more_than_memory, wrong_parameter
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.learn import RLS, KernelSVC, KernelSVR, RankRLS, RankSVM, VotedPerceptron, matrices
 from treelet.learn.matrices import SharedMatrices
@@ -96,20 +98,20 @@ def test_matrices_that_make_no_sense(name: str) -> None:
     bent = K.copy()
     bent[40, 2] += 1
     for wrong, message in [
-        (K[:, :50], r"must be a square matrix. Got the shape \(60, 50\) instead"),
-        (K[0], "must be a square matrix"),
-        (nan, "must hold finite numbers"),
-        (bent, "must be symmetric, row 2 is not column 2"),
-        (BANK, "must be a matrix of numbers"),
-        (K[:50, :50], r"X has 50 examples and \w+ has 60"),
-        (np.empty((0, 0)), "X is empty"),
+        (K[:, :50], messages.NOT_SQUARE + r". Got the shape \(60, 50\) instead"),
+        (K[0], messages.NOT_SQUARE),
+        (nan, messages.NOT_FINITE),
+        (bent, messages.NOT_SYMMETRIC + ", row 2 is not column 2"),
+        (BANK, messages.NOT_NUMBERS),
+        (K[:50, :50], messages.lengths_differ(50, r"\w+", 60)),
+        (np.empty((0, 0)), messages.EMPTY_X),
     ]:
         with pytest.raises(ParameterError, match=message):
             clone(estimator).fit(wrong, y, **named)
     fitted = clone(estimator).fit(K, y, **named)
-    with pytest.raises(ParameterError, match="must be a matrix of examples x 60 training examples"):
+    with pytest.raises(ParameterError, match=messages.not_a_matrix_to(60)):
         fitted.predict(K[:, :7], **named)
-    with pytest.raises(ParameterError, match="must hold finite numbers"):
+    with pytest.raises(ParameterError, match=messages.NOT_FINITE):
         fitted.predict(nan, **named)
 
 
@@ -206,11 +208,11 @@ def test_rankers_keep_queries_whole() -> None:
     found = select(KERNELS[:1], BANK[shuffled], SIZES[shuffled], estimator=RankSVM(), qid=QID[shuffled], cv=3)
     for train, test in found.best.folds:
         assert not set(QID[shuffled][train]) & set(QID[shuffled][test])
-    with pytest.raises(ParameterError, match="fold 0 of cv= takes a query apart"):
+    with pytest.raises(ParameterError, match=messages.fold(0, messages.SPLITS_A_QUERY)):
         select(KERNELS[:1], BANK, SIZES, estimator=RankRLS(), qid=QID, cv=KFold(7))
-    with pytest.raises(ParameterError, match="a ranker needs qid"):
+    with pytest.raises(ParameterError, match=messages.RANKER_NEEDS_QID):
         select(KERNELS[:1], BANK, SIZES, estimator=RankSVM())
-    with pytest.raises(ParameterError, match="RLS is no ranker, and takes no qid: give groups="):
+    with pytest.raises(ParameterError, match=messages.not_a_ranker("RLS", messages.GIVE_GROUPS)):
         select(KERNELS[:1], BANK, SIZES, estimator=RLS(), qid=QID)
 
     def first(estimator: Any, X: Any, y: Any, qid: Any) -> float:
@@ -327,33 +329,33 @@ def test_order_and_progress() -> None:
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"kernels": []}, "no kernel"),
-        ({"y": [*LABELS[:-1], "rare"]}, "'rare' has one"),
-        ({"y": LABELS[:-1]}, "X has 60 examples and y has 59"),
-        ({"y": [None, *LABELS[1:]]}, "y has no value for example 0"),
-        ({"y": ["a"] * 60}, "one class only, 'a'"),
-        ({"y": SIZES + 0.5, "cv": KFold(2)}, "does not hold classes"),
-        ({"estimator": tl.KernelMatrix()}, "'estimator' parameter"),
-        ({"estimator": KernelSVC}, "'estimator' parameter"),
-        ({"grid": {"gamma": [1]}}, "KernelSVC has no parameter 'gamma'"),
-        ({"grid": {"kernel": [SST]}}, "Kernels are given by themselves"),
-        ({"grid": {"C": 1.0}}, "'grid' parameter"),
-        ({"grid": {"C": [-1.0]}}, "'C' parameter of KernelSVC"),
-        ({"cv": 1}, "'cv' parameter must be at least 2 folds"),
-        ({"cv": True}, "'cv' parameter"),
-        ({"cv": 61}, "does not split 60 examples"),
-        ({"cv": "five"}, "does not split"),
-        ({"cv": []}, "gives no folds"),
-        ({"cv": [([0, 1, 2], [])]}, "fold 0 of cv= has nothing to test on"),
-        ({"cv": [(range(30), range(29, 60))]}, "tests on examples that it was fitted to"),
-        ({"cv": [(range(30), [60])]}, "does not split"),
-        ({"groups": DOCS[:-1]}, "X has 60 examples and groups has 59"),
-        ({"groups": [np.nan, *DOCS[1:]]}, "groups has no value for example 0"),
-        ({"groups": np.zeros(60)}, "does not split"),
-        ({"scoring": "goodness"}, "'scoring' parameter must be a name"),
-        ({"scoring": lambda estimator, X, y: np.nan}, "gives no number"),
-        ({"qid": QID}, "KernelSVC is no ranker"),
-        ({"memory": "much"}, "'memory' parameter"),
+        ({"kernels": []}, messages.NO_KERNEL),
+        ({"y": [*LABELS[:-1], "rare"]}, messages.one_example_of("'rare'")),
+        ({"y": LABELS[:-1]}, messages.lengths_differ(60, "y", 59)),
+        ({"y": [None, *LABELS[1:]]}, messages.missing_value("y", 0)),
+        ({"y": ["a"] * 60}, messages.one_class_only("'a'")),
+        ({"y": SIZES + 0.5, "cv": KFold(2)}, messages.NOT_CLASSES),
+        ({"estimator": tl.KernelMatrix()}, wrong_parameter("estimator")),
+        ({"estimator": KernelSVC}, wrong_parameter("estimator")),
+        ({"grid": {"gamma": [1]}}, messages.unknown_parameter("gamma", of="KernelSVC has ")),
+        ({"grid": {"kernel": [SST]}}, messages.KERNELS_ARE_NOT_IN_THE_GRID),
+        ({"grid": {"C": 1.0}}, wrong_parameter("grid")),
+        ({"grid": {"C": [-1.0]}}, wrong_parameter("C", of="KernelSVC")),
+        ({"cv": 1}, wrong_parameter("cv", messages.TWO_FOLDS)),
+        ({"cv": True}, wrong_parameter("cv")),
+        ({"cv": 61}, messages.DOES_NOT_SPLIT + " 60 examples"),
+        ({"cv": "five"}, messages.DOES_NOT_SPLIT),
+        ({"cv": []}, messages.NO_FOLDS),
+        ({"cv": [([0, 1, 2], [])]}, messages.fold(0, messages.NOTHING_TO_TEST_ON)),
+        ({"cv": [(range(30), range(29, 60))]}, messages.TESTS_ON_TRAINING_EXAMPLES),
+        ({"cv": [(range(30), [60])]}, messages.DOES_NOT_SPLIT),
+        ({"groups": DOCS[:-1]}, messages.lengths_differ(60, "groups", 59)),
+        ({"groups": [np.nan, *DOCS[1:]]}, messages.missing_value("groups", 0)),
+        ({"groups": np.zeros(60)}, messages.DOES_NOT_SPLIT),
+        ({"scoring": "goodness"}, wrong_parameter("scoring", messages.A_SCORER)),
+        ({"scoring": lambda estimator, X, y: np.nan}, messages.SCORER_GIVES_NO_NUMBER),
+        ({"qid": QID}, messages.not_a_ranker("KernelSVC")),
+        ({"memory": "much"}, wrong_parameter("memory")),
     ],
 )  # fmt: skip
 def test_bad_parameters(named: dict[str, Any], message: str) -> None:
@@ -364,7 +366,7 @@ def test_bad_parameters(named: dict[str, Any], message: str) -> None:
 
 def test_no_prediction_for_each() -> None:
     found = select(KERNELS[:1], BANK, LABELS, cv=ShuffleSplit(2, random_state=0))
-    with pytest.raises(ParameterError, match="do not test each example once"):
+    with pytest.raises(ParameterError, match=messages.NOT_EACH_EXAMPLE_ONCE):
         _ = found.best.held_out
 
 
@@ -401,7 +403,7 @@ def test_random_states_are_those_of_scikit_learn(name: str) -> None:
     state = np.random.RandomState(3)
     assert draw(state) != draw(state), "a generator goes on"
     assert draw(None) != draw(None)
-    with pytest.raises(ValueError, match=r"3\.5|random_state"):
+    with pytest.raises(ValueError, match=messages.WRONG_RANDOM_STATE):
         draw(3.5)
 
 
@@ -432,7 +434,7 @@ def test_memory_is_that_of_gram(name: str) -> None:
     for enough in (None, 10**7, 1e7, "10 MB", "1GiB"):
         clone(estimator).set_params(memory=enough).fit(BANK, y, **named)
     for few in (1000, "1KiB"):
-        with pytest.raises(ParameterError, match=r"more than the 1,0.* of memory=: give more memory="):
+        with pytest.raises(ParameterError, match=more_than_memory("1,0.*") + messages.GIVE_MORE_MEMORY):
             clone(estimator).set_params(memory=few).fit(BANK, y, **named)
 
 

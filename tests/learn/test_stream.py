@@ -13,6 +13,8 @@ import scipy.sparse
 
 import treelet as tl
 from conftest import round_trip
+from messages import learn as messages
+from messages.common import wrong_parameter
 from treelet.learn import VotedPerceptron, whole_groups
 from treelet.structures.table import stacked
 
@@ -109,13 +111,13 @@ def test_it_goes_on_after_a_pickle(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.partial_fit(*second).predict(NEW), ranker.partial_fit(*second).predict(NEW))
     kept = round_trip(ranker, tmp_path)
     np.testing.assert_array_equal(kept.predict(NEW), ranker.predict(NEW))
-    with pytest.raises(tl.errors.ParameterError, match="partial_fit goes on from partial_fit alone"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.PARTIAL_FIT_AFTER_FIT):
         kept.partial_fit(*second)
 
 
 def test_a_part_that_teaches_nothing() -> None:
     ranker = VotedPerceptron()
-    with pytest.raises(tl.errors.ParameterError, match="there is nothing to learn"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.NOTHING_TO_LEARN):
         ranker.partial_fit(["(A a)", "(B b)"], [1, 1], [0, 0])
     ranker.partial_fit(["(A a)", "(B b)"], [1, 0], [0, 0])
     before = ranker.predict(NEW)
@@ -128,15 +130,16 @@ def test_a_part_that_teaches_nothing() -> None:
 def test_what_cannot_go_on() -> None:
     first = parts(30, TREES, Y, QID)[0]
     with pytest.raises(
-        tl.errors.ParameterError, match="'kernel' parameter of VotedPerceptron must be a kernel or None for partial_fit"
+        tl.errors.ParameterError,
+        match=wrong_parameter("kernel", messages.A_KERNEL_OR_NONE + " for partial_fit", of="VotedPerceptron"),
     ):
         VotedPerceptron("precomputed").partial_fit(np.eye(2), [1, 0], [0, 0])
-    with pytest.raises(tl.errors.ParameterError, match="partial_fit goes on from partial_fit alone"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.PARTIAL_FIT_AFTER_FIT):
         VotedPerceptron().fit(*first).partial_fit(*first)
     ranker = VotedPerceptron().partial_fit(*first)
-    with pytest.raises(tl.errors.ParameterError, match="cannot go on with another kernel"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.OTHER_KERNEL_IN_PARTIAL_FIT):
         ranker.set_params(kernel=tl.PartialTree()).partial_fit(*first)
-    with pytest.raises(tl.errors.ParameterError, match="X is empty"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.EMPTY_X):
         VotedPerceptron().partial_fit([], [], [])
 
 
@@ -163,7 +166,7 @@ def test_stacked() -> None:
     np.testing.assert_array_equal(stacked(np.eye(2), np.ones((1, 2))), [[1, 0], [0, 1], [1, 1]])
     both = stacked(scipy.sparse.csr_array(np.eye(2)), scipy.sparse.csr_array(np.ones((1, 2))))
     np.testing.assert_array_equal(both.toarray(), [[1, 0], [0, 1], [1, 1]])
-    with pytest.raises(tl.errors.InputTypeError, match="must be of one kind"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_OF_ONE_KIND):
         stacked(np.eye(2), np.eye(3))
-    with pytest.raises(tl.errors.InputTypeError, match="must be of one kind"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_OF_ONE_KIND):
         stacked(tl.Treebank(["(A a)"]), [1])

@@ -232,8 +232,8 @@ class ParseRanker:
     """
 
     refused_: list[Kernel]
-    choices_: list[Choice]
-    choice_: Choice
+    choices_: list[KernelChoice]
+    choice_: KernelChoice
     model_: RLS | RankRLS
 
     def __init__(
