@@ -25,9 +25,9 @@ pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
 from treelet.explorer import Parsing, Workspace, highlights, serving
-from treelet.explorer.connections import Connection
 from treelet.explorer.handlers import HANDLERS
 from treelet.explorer.requests import Request, RequestError
+from treelet.explorer.serving import Connection
 from treelet.explorer.workspace import ModelView
 
 TREES = ["(S (A a) (B b))", "(S (A a) (B c))", "(S (B b) (A a))", "(T (A a) (B c))", "(T (B b) (B b))", "(T (A c))"]
@@ -325,7 +325,7 @@ def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: py
     from treelet.explorer import limits
 
     monkeypatch.setattr(Connection, "seconds", 0.3)
-    monkeypatch.setattr(Connection, "places", 20)
+    monkeypatch.setattr(Connection, "most", 20)
     monkeypatch.setattr(limits, "BODY_SECONDS", 0.3)
     first, more = (text.format(server.port).encode() for text in DAWDLING[kind])
     with ExitStack() as open_ones:

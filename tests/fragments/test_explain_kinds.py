@@ -255,7 +255,7 @@ def test_windows(name: str, support: list[Any], example: Any, normalized: bool, 
     assert explanation.rest == pytest.approx(0, abs=scale)
     for one in explanation.heat:
         assert isinstance(one.tree, Feature)
-        assert one.share == pytest.approx(heat[one.tree.type, one.tree.place], abs=scale)
+        assert one.share == pytest.approx(heat[one.tree.type, one.tree.position], abs=scale)
     assert math.fsum(one.share for one in explanation.heat) == pytest.approx(explanation.score, abs=scale)
     check_largest([one.share for one in tl.explain(model, example, limit=n).fragments], list(shares.values()), n)
 

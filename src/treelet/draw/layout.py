@@ -116,9 +116,9 @@ def spread(items: list[_LayerItem], wanted: dict[int, float]) -> None:
             total, number = blocks.pop()
             blocks[-1][0] += total
             blocks[-1][1] += number
-    places = [total / number for total, number in blocks for _ in range(int(number))]
-    for item, place, offset in zip(items, places, offsets, strict=True):
-        item.x = place + offset
+    middles = [total / number for total, number in blocks for _ in range(int(number))]
+    for item, middle, offset in zip(items, middles, offsets, strict=True):
+        item.x = middle + offset
 
 
 class ForestLayout:
@@ -158,8 +158,8 @@ class ForestLayout:
             ranks = sorted(edges, key=lambda edge: -edge.chance)
             x, y = self.at[head, graph.layer[head]].x, self.top[graph.layer[head]] + self.band[graph.layer[head]]
             self.dots[head] = [
-                (edge, x + (place - (len(here) - 1) / 2) * STEP, y, ranks.index(edge))
-                for place, edge in enumerate(here)
+                (edge, x + (position - (len(here) - 1) / 2) * STEP, y, ranks.index(edge))
+                for position, edge in enumerate(here)
             ]
 
     def _box(self, node: int) -> float:
@@ -181,7 +181,7 @@ class ForestLayout:
 
     def _slots(self) -> dict[int, float]:
         """Where each place between two words lies, so that what stands over some words fits over them."""
-        ends = sorted({place for node in self.graph.nodes for place in (node.begin, node.end)})
+        ends = sorted({position for node in self.graph.nodes for position in (node.begin, node.end)})
         slot = dict(zip(ends, range(len(ends)), strict=True))
         width = [0.0] * (len(ends) - 1)
         spans = {(slot[node.begin], slot[node.end]) for node in self.graph.nodes}
@@ -195,7 +195,7 @@ class ForestLayout:
             needed = float(np.bincount(layer[over], room[over]).max())
             missing = needed - sum(width[begin:end])
             if missing > 0:
-                for place in range(begin, end):
-                    width[place] += missing / (end - begin)
-        places = [0.0, *itertools.accumulate(width)]
-        return dict(zip(ends, places, strict=True))
+                for position in range(begin, end):
+                    width[position] += missing / (end - begin)
+        positions = [0.0, *itertools.accumulate(width)]
+        return dict(zip(ends, positions, strict=True))

@@ -111,8 +111,8 @@ class Explanation(Tabled):
 
     def __str__(self) -> str:
         lines = [f"{self.score:+.4f}  score of {self.output!r}"]
-        lines += [f"{one.share:+.4f}  {one.tree}" for one in self.fragments[:LINES]]
-        left = self.score - math.fsum(one.share for one in self.fragments[:LINES])
+        lines += [f"{fragment.share:+.4f}  {fragment.tree}" for fragment in self.fragments[:LINES]]
+        left = self.score - math.fsum(fragment.share for fragment in self.fragments[:LINES])
         return "\n".join([*lines, f"{left:+.4f}  all else, intercept {self.intercept:+.4f}"])
 
 
@@ -157,4 +157,4 @@ class TopFragments(Tabled, list[WeightedFragment]):
         self.output, self.complete, self.exact = output, complete, exact
 
     def __str__(self) -> str:
-        return "\n".join(f"{one.weight:+.4f}  {one.tree}" for one in self)
+        return "\n".join(f"{fragment.weight:+.4f}  {fragment.tree}" for fragment in self)

@@ -66,11 +66,11 @@ def of_model(functions: list[LinearOutput], n: int, depth: int | None) -> Select
         for function in functions:
             heaviest: list[tuple[float, int, Tree]] = []
             for term in _terms(function):
-                there = NodeWeighting.of(weights_of(term, function.mix[None, :]))
+                weighting = NodeWeighting.of(weights_of(term, function.mix[None, :]))
                 number, scale = part_number(parts, term.part), math.exp(-term.shift)
-                found = _searched(term.part.place.kernel, term.graph.columns.store, there, limit, depth)
-                heaviest += [(-abs(value) * scale, number, tree) for tree, value, _ in found.fragments]
-                complete, exact = complete and found.complete, exact and found.exact
+                result = _searched(term.part.place.kernel, term.graph.columns.store, weighting, limit, depth)
+                heaviest += [(-abs(value) * scale, number, tree) for tree, value, _ in result.fragments]
+                complete, exact = complete and result.complete, exact and result.exact
             heaviest.sort(key=lambda entry: entry[0])
             lists.append([(number, tree) for _, number, tree in heaviest[:limit]])
         chosen = _in_turn(lists, n)
@@ -86,31 +86,31 @@ def of_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> SelectedFragm
     exact = True
     for number, part in enumerate(parts):
         bank = part.place.data(X)
-        there = NodeWeighting.of(bank.weights(), row_factors(roots, part))
-        found = _searched(part.place.kernel, bank.columns.store, there, n, depth)
-        heaviest += [(-abs(value) * part.factor, number, tree) for tree, value, _ in found.fragments]
-        exact = exact and found.exact
+        weighting = NodeWeighting.of(bank.weights(), row_factors(roots, part))
+        result = _searched(part.place.kernel, bank.columns.store, weighting, n, depth)
+        heaviest += [(-abs(value) * part.factor, number, tree) for tree, value, _ in result.fragments]
+        exact = exact and result.exact
     heaviest.sort(key=lambda entry: entry[0])
     return SelectedFragments([tree for _, _, tree in heaviest[:n]], [number for _, number, _ in heaviest[:n]], exact)
 
 
-def _searched(kernel: Kernel, store: Any, side: NodeWeighting, limit: int, depth: int | None) -> SearchResult:
+def _searched(kernel: Kernel, store: Any, weighting: NodeWeighting, limit: int, depth: int | None) -> SearchResult:
     if depth is not None and isinstance(kernel, SubsetTree):
         kernel = copy.copy(kernel)
         kernel.max_depth = depth if kernel.max_depth is None else min(depth, kernel.max_depth)
         depth = None
-    found = search_fragments(kernel, store, (side,), limit)
+    result = search_fragments(kernel, store, (weighting,), limit)
     if depth is None:
-        return found
-    kept = [one for one in found.fragments if one.tree.height() <= depth]
-    return SearchResult(kept, found.complete, found.complete or (found.exact and len(kept) == len(found.fragments)))
+        return result
+    kept = [fragment for fragment in result.fragments if fragment.tree.height() <= depth]
+    return SearchResult(kept, result.complete, result.complete or (result.exact and len(kept) == len(result.fragments)))
 
 
 def _in_turn(lists: list[list[tuple[int, Tree]]], n: int) -> list[tuple[int, Tree]]:
     taken: dict[tuple[int, Tree], None] = {}
-    for one in itertools.chain.from_iterable(itertools.zip_longest(*lists)):
-        if one is not None and len(taken) < n:
-            taken.setdefault(one)
+    for entry in itertools.chain.from_iterable(itertools.zip_longest(*lists)):
+        if entry is not None and len(taken) < n:
+            taken.setdefault(entry)
     return list(taken)
 
 
@@ -130,14 +130,14 @@ def scale_of(part: Part) -> float:
     return math.sqrt(part.factor) if part.factor > 0 else 1.0
 
 
-def counters(kernel: Kernel, trees: Treebank, part: Any) -> list[tuple[Part, Any, FragmentCounter]]:
+def counters(kernel: Kernel, trees: Treebank, part_numbers: Any) -> list[tuple[Part, Any, FragmentCounter]]:
     """For each part of a kernel that has columns, these and what counts them."""
-    found = []
-    for number, one in enumerate(listed_parts(kernel)):
-        columns = np.flatnonzero(part == number)
+    counted = []
+    for number, summand in enumerate(listed_parts(kernel)):
+        columns = np.flatnonzero(part_numbers == number)
         if len(columns):
-            found.append((one, columns, FragmentCounter(one.place.kernel, trees[columns], scale_of(one))))
-    return found
+            counted.append((summand, columns, FragmentCounter(summand.place.kernel, trees[columns], scale_of(summand))))
+    return counted
 
 
 def coefficients(functions: list[LinearOutput], counted: list[tuple[Part, Any, FragmentCounter]], n: int) -> Matrix:

@@ -162,8 +162,8 @@ def _opening(text: str, drawing: Drawing | None) -> str:
 def fragment_table(fragments: Any) -> str:
     """Shared fragments, each with its picture; the largest contributions."""
     rows = [
-        [f"{one.contribution:.4g}", ", ".join(map(_count, one.counts)), *_drawn(one.tree)]
-        for one in fragments[:FRAGMENTS]
+        [f"{fragment.contribution:.4g}", ", ".join(map(_count, fragment.counts)), *_drawn(fragment.tree)]
+        for fragment in fragments[:FRAGMENTS]
     ]
     count = f"{len(fragments):,} shared fragment{'s' * (len(fragments) != 1)}"
     said = f"{count}, together {fragments.total():.6g}" if fragments.complete else f"more than {count}"
@@ -175,8 +175,8 @@ def fragment_table(fragments: Any) -> str:
 def explanation_table(explanation: Any) -> str:
     """Where a score comes from: the fragments with the largest shares, and what is left."""
     few = explanation.fragments[:FRAGMENTS]
-    rows = [[f"{one.share:+.4g}", *_drawn(one.tree)] for one in few]
-    left = explanation.score - sum(one.share for one in few)
+    rows = [[f"{fragment.share:+.4g}", *_drawn(fragment.tree)] for fragment in few]
+    left = explanation.score - sum(fragment.share for fragment in few)
     rows.append([f"{left:+.4g}", "", f"all else; intercept {explanation.intercept:+.4g}"])
     said = f"score of {explanation.output!r}: {explanation.score:.6g}"
     return _table(said, ["share", "fragment", ""], rows)
@@ -184,7 +184,7 @@ def explanation_table(explanation: Any) -> str:
 
 def weight_table(fragments: Any) -> str:
     """The heaviest fragments of a model."""
-    rows = [[f"{one.weight:+.4g}", *_drawn(one.tree)] for one in fragments[:FRAGMENTS]]
+    rows = [[f"{fragment.weight:+.4g}", *_drawn(fragment.tree)] for fragment in fragments[:FRAGMENTS]]
     said = f"the heaviest fragments of {fragments.output!r}" + ("" if fragments.exact else ", of those looked at")
     return _table(said, ["weight", "fragment", ""], rows)
 
@@ -192,12 +192,12 @@ def weight_table(fragments: Any) -> str:
 def difference_table(difference: Any) -> str:
     """How two corpora differ: the figures, and the fragments that one has more of."""
     few = difference.fragments[:FRAGMENTS]
-    tested = any(one.p_value is not None for one in few)
+    tested = any(fragment.p_value is not None for fragment in few)
     rows = []
-    for one in few:
-        p = [f"{one.p_value:.4f}"] if tested else []
-        rates = [f"{rate:.1f}" for rate in one.per_thousand]
-        rows.append([f"{one.z:+.2f}", f"{one.weight:+.2g}", *rates, *p, *_drawn(one.tree)])
+    for fragment in few:
+        p = [f"{fragment.p_value:.4f}"] if tested else []
+        rates = [f"{rate:.1f}" for rate in fragment.per_thousand]
+        rows.append([f"{fragment.z:+.2f}", f"{fragment.weight:+.2g}", *rates, *p, *_drawn(fragment.tree)])
     head = ["z", "weight", "of 1,000 in A", "in B", *(["p"] if tested else []), "fragment", ""]
     said = "<br>".join(map(_text, difference.summary()))
     if len(difference.fragments) > len(few):

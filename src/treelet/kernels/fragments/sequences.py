@@ -85,7 +85,7 @@ class Window(NamedTuple):
 class TaggedWord(NamedTuple):
     """A word of a sentence, with its place and its tag."""
 
-    place: int
+    position: int
     word: str
     tag: str
 
@@ -97,7 +97,7 @@ class Feature(NamedTuple):
     """A feature of an example that is sequences of features, with its sequence's type and its place there."""
 
     type: str
-    place: int
+    position: int
     feature: Hashable
 
     def __str__(self) -> str:
