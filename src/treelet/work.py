@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,16 +19,6 @@ from treelet.vocabulary import current, keyword
 Item = TypeVar("Item")
 
 LEAST_PART = 256  # items for which a thread is worth asking
-
-
-def count_threads(n_jobs: int | None) -> int:
-    """1 for None, one a core for -1, and so on as in joblib."""
-    if n_jobs is None:
-        return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise wrong("n_jobs", f"{current().integer} other than 0 (-1: all cores)", n_jobs)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -87,27 +75,8 @@ def check_room(threads: int) -> None:
         )
 
 
-_sharing: ContextVar[int] = ContextVar("_sharing", default=1)
-
-
-@contextmanager
-def sharing(threads: int) -> Iterator[None]:
-    """What is computed `in_parts` in here is shared out to so many threads."""
-    before = _sharing.set(threads)
-    try:
-        yield
-    finally:
-        _sharing.reset(before)
-
-
-def sharers() -> int:
-    """How many threads share what is computed here."""
-    return _sharing.get()
-
-
-def in_parts(n: int, part: Callable[[int, int], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """``part(0, n)``, of which each number depends on its item alone; where threads share the work, from several parts."""
-    threads = _sharing.get()
+def in_parts(n: int, part: Callable[[int, int], NDArray[np.float64]], threads: int) -> NDArray[np.float64]:
+    """Return ``part(0, n)``, whose numbers each depend on one item alone, computed in several parts by several threads."""
     if threads == 1 or n < 2 * LEAST_PART:
         return part(0, n)
     out, size = np.empty(n), max(LEAST_PART, -(-n // (8 * threads)))

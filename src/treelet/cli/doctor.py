@@ -155,9 +155,10 @@ def _value(kernel: Any, tree: str) -> float:
 
 
 def _on_gpu(kernel: Any, tree: str) -> float:
-    from treelet.gram.local import host_gram
+    from treelet.gram.executors import host_matrix
+    from treelet.resources import Resources
 
-    return float(host_gram(kernel, kernel.coerce([tree]), device="cuda")[0, 0])
+    return float(host_matrix(kernel, kernel.coerce([tree]), resources=Resources(device="cuda"))[0, 0])
 
 
 def _rooted(kernel: Any) -> float:

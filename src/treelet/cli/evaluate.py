@@ -59,11 +59,11 @@ def command(
     if picture is not None:
         _check_picture(picture)
     from treelet.formats.files import whole_file
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import check_device
     from treelet.learn.persist import load_predictor
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    crew_on(device, device_memory)  # complains before anything is read
+    check_device(device, device_memory)  # before anything is read
     begin = time.perf_counter()
     with whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
         predictor = load_predictor(model, progress=progress, **means)

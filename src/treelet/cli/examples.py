@@ -104,7 +104,7 @@ def _warn_of_new_features(model: SavedPredictor, columns: dict[Any, Any], file: 
     from treelet.structures import Vectors
 
     for term in getattr(model.model_, "terms", ()):
-        known, path = getattr(term, "examples", None), term.part.place.path
+        known, path = getattr(term, "examples", None), term.kernel_term.inner.path
         if (
             not isinstance(known, Vectors)
             or known.names is None

@@ -72,11 +72,11 @@ def command(
             raise ParameterError(f"{name} must be at least 0, got {value}")
     if output is not None:
         _check_report(output, data, class_name)
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import check_device
     from treelet.learn.persist import load_predictor
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    crew_on(device, device_memory)  # complains before anything is read
+    check_device(device, device_memory)  # before anything is read
     begin = time.perf_counter()
     if output is not None:
         from treelet.formats.files import open_target

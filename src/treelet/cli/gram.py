@@ -30,7 +30,7 @@ from treelet.cli.reading import Reading, reads, warn_if_empty
 from treelet.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
-    from treelet.kernels.base import Matrix
+    from treelet.kernels.pairwise import Matrix
 
 SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
 BINARY = (".npy", ".zarr")
@@ -101,12 +101,14 @@ def command(
 
     from treelet.formats.files import whole_file
     from treelet.gram import gram
-    from treelet.gram.local import host_gram
-    from treelet.gram.matrix_file import NotOpenedError
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import executor_for
+    from treelet.gram.sinks import checked_dtype
+    from treelet.gram.stored.matrix_file import NotOpenedError
+    from treelet.gram.tiles import Job
+    from treelet.resources import Resources
     from treelet.structures import read_trees
 
-    crew_on(device, device_memory)  # complains before anything is read
+    executor = executor_for(Resources.of(n_jobs, memory, device, device_memory, progress=progress))
     begin = time.perf_counter()
     text = out != "-" and not _is_binary(out)
     with whole_file(Path(out)) if text else nullcontext() as temporary:
@@ -122,7 +124,8 @@ def command(
             with suppress(NotOpenedError):  # which nobody asks for here
                 gram(chosen, rows, others, out=out, resume=resume, extend=extend, **options)
         else:
-            _write_text(host_gram(chosen, rows, others, **options), out, temporary)
+            matrix = executor.host_matrix(Job(chosen, rows, others, checked_dtype(dtype)))
+            _write_text(matrix, out, temporary)
     end = time.perf_counter()
 
     shape = len(rows), len(rows if others is None else others)

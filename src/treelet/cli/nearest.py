@@ -88,10 +88,10 @@ def command(
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
 
     from treelet.gram import nearest
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import check_device
     from treelet.structures import Treebank
 
-    crew_on(device, device_memory)  # complains before anything is read
+    check_device(device, device_memory)  # before anything is read
     trees, places = _read(bank, reading)
     if len(trees) <= (query is None):
         raise ParameterError(f"{bank}: there is nothing to look in: {'no tree' if not len(trees) else 'one tree only'}")

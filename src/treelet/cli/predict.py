@@ -51,11 +51,11 @@ def command(
     if scores and probability:
         raise ParameterError("give --scores or --probability, not both")
     from treelet.formats.files import open_target
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import check_device
     from treelet.learn.persist import load_predictor
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    crew_on(device, device_memory)  # complains before anything is read
+    check_device(device, device_memory)  # before anything is read
     begin = time.perf_counter()
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
         predictor = load_predictor(model, progress=progress, **means)

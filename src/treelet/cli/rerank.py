@@ -251,7 +251,7 @@ def _treebank(
 
 def _is_of_lists(file: str) -> bool:
     from treelet.formats.files import open_source
-    from treelet.formats.nbest import looks_like_nbest
+    from treelet.formats.json_files import looks_like_nbest
 
     if file == "-":  # it has been read
         return False

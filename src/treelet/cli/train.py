@@ -150,10 +150,10 @@ def command(
     from treelet.formats.files import whole_file
 
     with whole_file(Path(output)) as temporary:
-        from treelet.gram.on_device import crew_on
+        from treelet.gram.executors import check_device
         from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
 
-        crew_on(device, device_memory)  # complains before anything is read
+        check_device(device, device_memory)  # before anything is read
         opened = time.perf_counter()
         contents = examples.read(file, reading)
         targets: Any = learning.classes_of(contents) if task == "classify" else learning.values_of(contents)

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from treelet.corpora.two_samples import Labels, p_value
 from treelet.fragments.model_fragments import top_fragments
 from treelet.kernels import Kernel
-from treelet.kernels.base import Vector
 from treelet.kernels.fragments.weighting import has_fragments
+from treelet.kernels.pairwise import Vector
 from treelet.learn.fragment_counts import FragmentCounter
 from treelet.learn.linear_output import asked
 from treelet.learn.model import CompressedModel
@@ -100,13 +100,13 @@ class _Finds:
         found, columns = [], []
         sizes = int((signs > 0).sum()), int((signs < 0).sum())
         for term in one.listed:
-            place = term.part.place
+            place = term.kernel_term.inner
             if not has_fragments(place.kernel):  # those of sequences and forests are found, but not counted in examples
                 continue
             some = [entry for entry in heaviest if entry.kernel is place.kernel and entry.column == place.column]
             counter = FragmentCounter(place.kernel, Treebank([entry.tree for entry in some]))
             values = sp.csr_array(counter.rows(place.data(self.X), None))
-            logs = self.roots.logs(term.part.roots)
+            logs = self.roots.logs(term.kernel_term.roots)
             z = self._standardised(values if logs is None else sp.diags_array(_inverse(logs)) @ values, signs)
             held = sp.csc_array(values > 0)
             there = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]

@@ -15,7 +15,7 @@ from treelet.explorer.highlights import Lights, can_be_heated, heat_of
 from treelet.explorer.requests import Question, QuestionError
 from treelet.explorer.workspace import Desk, Judge
 from treelet.fragments.model_fragments import explain
-from treelet.kernels.base import Vector
+from treelet.kernels.pairwise import Vector
 from treelet.learn.linear_output import Asked, asked
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Tree, Treebank
@@ -68,7 +68,7 @@ def _check_cost(chosen: Judge, tree: Tree) -> None:
     steps = 0.0
     for term in getattr(chosen.model.model_, "terms", ()):
         if isinstance(term, GraphTerm):
-            kernel, most = term.part.place.kernel, float(_parts(bank) * _parts(term.graph))
+            kernel, most = term.kernel_term.inner.kernel, float(_parts(bank) * _parts(term.graph))
             needless = most < PAIRS and getattr(kernel, "max_depth", None) is None  # to count them would take longest
             steps += most if needless else kernel.cost(bank, term.graph).pairs
     if steps > 10 * PAIRS:

@@ -14,10 +14,10 @@ from treelet.cuts.link_features import feature_words
 from treelet.formats.base import Columns
 from treelet.fragments.explanation import NodeShare
 from treelet.kernels import Locality
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.sequences import Feature, Word
 from treelet.kernels.fragments.weighting import Side
 from treelet.kernels.fragments.windows import window_values
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.model import ROOT_LARGE
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree
@@ -58,7 +58,7 @@ class Heat:
             if found is None:
                 continue
             places, shares = found
-            key = row, one.term.part.place.path, type(one.data)
+            key = row, one.term.kernel_term.inner.path, type(one.data)
             if key not in self._found:
                 self._found[key] = one.column, places, np.zeros(len(places))
             self._found[key][2][:] += self.signs[row] * shares
@@ -104,7 +104,7 @@ class Heat:
         if sum(map(len, sequences.values())) > FEATURES:
             return None
         values = self._at_features(one, row, sequences)
-        parse = _given(self.examples[row], one.term.part.place.path)
+        parse = _given(self.examples[row], one.term.kernel_term.inner.path)
         if isinstance(parse, Dependencies):
             shares = np.zeros(len(parse.words))
             for name, words in feature_words(parse).items():
@@ -118,7 +118,7 @@ class Heat:
 
     def _at_features(self, one: Heated, row: int, sequences: dict[str, tuple[Any, ...]]) -> dict[str, Vector]:
         """What belongs to each feature: the window around it, or the subsequences that begin with it."""
-        kernel = one.term.part.place.kernel
+        kernel = one.term.kernel_term.inner.kernel
         if isinstance(kernel, Locality):
             store, root = one.data.columns.store, int(one.data.columns.roots[row])
             nodes = store.child[store.child_start[root] : store.child_start[root + 1]].tolist()

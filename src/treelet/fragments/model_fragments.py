@@ -22,9 +22,9 @@ from treelet.fragments.explanation import (
     TopFragments,
     WeightedFragment,
 )
-from treelet.kernels.base import Vector
 from treelet.kernels.fragments.search import fragments
 from treelet.kernels.fragments.weighting import Side
+from treelet.kernels.pairwise import Vector
 from treelet.learn.linear_output import Asked, asked, weights_of
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots
@@ -83,16 +83,20 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     heat = Heat(examples, signs, one.mix)
     complete = exact = True
     for term in one.listed:
-        data = term.graph.joined(term.part.place.data(X))[1]
-        logs, weights = roots.logs(term.part.roots), Side.of(weights_of(term, one.mix[None, :]))
-        factors, kernel, column = _factors(term, logs, len(X)), term.part.place.kernel, term.part.place.column
+        data = term.graph.joined(term.kernel_term.inner.data(X))[1]
+        logs, weights = roots.logs(term.kernel_term.roots), Side.of(weights_of(term, one.mix[None, :]))
+        factors, kernel, column = (
+            _factors(term, logs, len(X)),
+            term.kernel_term.inner.kernel,
+            term.kernel_term.inner.column,
+        )
         sides = Side.of(data.weights(), signs * factors), weights
         found = fragments(kernel, data.columns.store, sides, limit)
         shares += [FragmentShare(piece, share, kernel, column) for piece, share, _ in found.fragments]
         complete, exact = complete and found.complete, exact and found.exact
         heat.add(Heated(term, data, logs, factors, weights, column))
     shares.sort(key=lambda share: -abs(share.share))
-    others = [OtherShare(term.part.place.kernel, float(signs @ _scores(one, [term], X))) for term in one.others]
+    others = [OtherShare(term.kernel_term.inner.kernel, float(signs @ _scores(one, [term], X))) for term in one.others]
     complete = complete and len(shares) <= limit
     return Explanation(one.output, score, shares[:limit], intercept, others, heat.listed(), complete, exact)
 
@@ -135,7 +139,7 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     heaviest: list[WeightedFragment] = []
     complete = exact = True
     for term in one.listed:
-        kernel, column, scale = term.part.place.kernel, term.part.place.column, math.exp(-term.shift)
+        kernel, column, scale = term.kernel_term.inner.kernel, term.kernel_term.inner.column, math.exp(-term.shift)
         found = fragments(kernel, term.graph.columns.store, (Side.of(weights_of(term, one.mix[None, :])),), n)
         heaviest += [WeightedFragment(piece, value * scale, kernel, column) for piece, value, _ in found.fragments]
         complete, exact = complete and found.complete, exact and found.exact

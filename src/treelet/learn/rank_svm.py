@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from treelet.checks import check_integer, check_number, check_one_of
 from treelet.gram import parse_memory
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner, atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums

@@ -361,11 +361,11 @@ def text_problem(text: str) -> tuple[str | None, str | None]:
         return "empty", None
     if len(text) > LONGEST:
         return "too long", f"{len(text)} characters, at most {LONGEST} bytes are possible"
-    for place, char in enumerate(text):
+    for index, char in enumerate(text):
         kind = unicodedata.category(char)
         if kind in ("Cc", "Cs"):
             what = "a control character" if kind == "Cc" else "half of a surrogate pair"
-            return "not text", f"{what}, {char!r}, at {place}"
+            return "not text", f"{what}, {char!r}, at {index}"
     words = text.split(" ")
     if len(words) > MOST_WORDS:
         return "too long", f"{len(words)} words, at most {MOST_WORDS} are possible"

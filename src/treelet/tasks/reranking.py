@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from treelet.checks import check_integer, is_integer, plural, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.formats.files import PathLike, Source, open_source
-from treelet.formats.nbest import read_nbest
+from treelet.formats.json_files import read_nbest
 from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankRLS, RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle

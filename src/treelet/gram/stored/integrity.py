@@ -6,9 +6,9 @@ import zlib
 
 import numpy as np
 
-from treelet.gram.manifest import Manifest
-from treelet.gram.matrix_file import MatrixFile
 from treelet.gram.plan import Plan, Span, Tile, mirrored
+from treelet.gram.stored.manifest import Manifest
+from treelet.gram.stored.matrix_file import MatrixFile
 from treelet.gram.tiles import Values
 
 

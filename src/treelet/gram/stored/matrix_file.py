@@ -109,7 +109,7 @@ class MatrixFile(ABC):
 def kind_of(file: PathLike) -> type[MatrixFile]:
     """The kind of file that a name stands for."""
     if Path(file).suffix.lower() == ".zarr":
-        from treelet.gram.zarr_file import ZarrFile  # which needs a package that need not be there
+        from treelet.gram.stored.zarr_file import ZarrFile  # which needs a package that need not be there
 
         return ZarrFile
     return NpyFile

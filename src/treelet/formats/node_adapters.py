@@ -1,13 +1,17 @@
-"""Python's syntax trees: nodes of the module ``ast``, walked as trees."""
+"""Adapters for the nodes of other libraries: Python's ``ast``, and elements of XML and HTML. They are walked as trees."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from treelet.checks import check_boolean, check_one_of
+from treelet.checks import check_boolean, check_one_of, wrong
+from treelet.errors import TreeError
 from treelet.formats.nodes import Adapter, Node, Place, value_label
+
+# --- Python syntax trees ---------------------------------------------------------------------------------------------
 
 CONSTANTS = ("values", "types")
 IDENTIFIERS = ("keep", "anonymous")
@@ -75,11 +79,11 @@ class SyntaxAdapter(Adapter):
         if known is None:
             known = self._known[kind] = _fields(kind, self._ctx, self._docstrings)
         label, fields = known
-        found: list[Node] = []
+        children: list[Node] = []
         for name, holds in fields:
             value: Any = getattr(node, name, None)
             if holds == _CONSTANT:
-                found.append(self._constant(value))
+                children.append(self._constant(value))
                 continue
             if value is None:
                 continue
@@ -88,10 +92,10 @@ class SyntaxAdapter(Adapter):
             names = self._names if holds == _NAMED else None
             if isinstance(value, list):
                 if value:
-                    found.append((name, [_item(each, names) for each in value]))
+                    children.append((name, [_item(each, names) for each in value]))
             else:
-                found.append((name, (_item(value, names),)))
-        return label, found
+                children.append((name, (_item(value, names),)))
+        return label, children
 
     def _constant(self, value: object) -> Node:
         if value is None or value is Ellipsis:
@@ -114,15 +118,15 @@ class SyntaxAdapter(Adapter):
 def _fields(kind: type, ctx: bool, docstrings: bool) -> tuple[str, _Fields]:
     """The name of a class of nodes, and of its fields what they hold."""
     name = kind.__name__
-    found: list[tuple[str, int]] = []
+    fields: list[tuple[str, int]] = []
     for field in kind._fields:  # type: ignore[attr-defined]
         if (name, field) in _HOLD_CONSTANTS:
-            found.append((field, _CONSTANT))
+            fields.append((field, _CONSTANT))
         elif field == "body" and not docstrings and name in _WITH_DOCSTRINGS:
-            found.append((field, _DOCUMENTED))
+            fields.append((field, _DOCUMENTED))
         elif field != "ctx" or ctx:
-            found.append((field, _NAMED if (name, field) in _NAMING else _PLAIN))
-    return name, tuple(found)
+            fields.append((field, _NAMED if (name, field) in _NAMING else _PLAIN))
+    return name, tuple(fields)
 
 
 def _item(value: Any, names: dict[str, str] | None) -> Node:
@@ -179,3 +183,86 @@ def _numbered(root: Node) -> dict[str, str]:
                 if (kind, name) in _BINDING or type(getattr(node, "ctx", None)).__name__ in ("Store", "Del"):
                     bound.update(texts)
     return {name: f"${number}" for number, name in enumerate(name for name in used if name in bound)}
+
+
+# --- XML and HTML ----------------------------------------------------------------------------------------------------
+
+TEXT = ("words", "whole", "none")
+_WORDS = re.compile("[^ \t\n\r\v\f]+")  # a no-break space is part of a word
+
+
+def check_names(name: str, value: Any, wanted: str) -> None:
+    """A collection of texts."""
+    if isinstance(value, str) or not isinstance(value, Collection) or not all(isinstance(each, str) for each in value):
+        raise wrong(name, wanted, value)
+
+
+class MarkupAdapter(Adapter):
+    """Elements: a name over attributes, in the order of their names, and content.
+
+    An attribute is ``@name`` over its value, a run of text ``#text`` over its words: no element has such a name. Comments and
+    processing instructions are left out, and so is text of white space only.
+
+    Parameters
+    ----------
+    attributes : bool or list of str
+        All, none, or those of the names given.
+    text : {"words", "whole", "none"}
+        A leaf a word, one leaf for the whole of a run, or no text.
+    drop : list of str
+        Names of elements that are left out with all that they hold.
+    places : mapping, optional
+        Where elements stand, by their ``id``. lxml's know their lines themselves.
+    """
+
+    def __init__(
+        self,
+        *,
+        attributes: bool | Collection[str] = True,
+        text: str = "words",
+        drop: Collection[str] = (),
+        places: Mapping[int, Place] | None = None,
+    ) -> None:
+        if not isinstance(attributes, bool):
+            check_names("attributes", attributes, "True, False or a list of names")
+        check_one_of("text", text, TEXT)
+        check_names("drop", drop, "a list of names")
+        self._attributes, self._text, self._drop, self._places = attributes, text, frozenset(drop), places or {}
+
+    def root(self, item: Node) -> Node:
+        root = item if hasattr(item, "tag") else item.getroot()
+        if root is None:
+            raise TreeError("is a document without a root element")
+        return root
+
+    def parts(self, node: Node) -> tuple[str, list[Node]]:
+        children = list(self._attributes_of(node)) if self._attributes is not False and node.attrib else []
+        run = node.text or ""
+        for child in node:
+            tag = child.tag
+            if isinstance(tag, str) and tag not in self._drop:
+                if run:
+                    children += self._run(run)
+                children.append(child)
+                run = ""
+            elif getattr(tag, "__name__", "") == "Entity":  # lxml's, where they are not resolved
+                run += child.text or ""
+            run += child.tail or ""
+        if run:
+            children += self._run(run)
+        return value_label(str(node.tag)), children
+
+    def _attributes_of(self, node: Node) -> Iterator[Node]:
+        for name, value in sorted(node.attrib.items()):  # lxml refuses to look for some names of HTML's
+            if self._attributes is True or name in self._attributes:  # type: ignore[operator]
+                yield "@" + value_label(name), (value_label(value),)
+
+    def _run(self, text: str) -> tuple[Node, ...]:
+        words = _WORDS.findall(text) if self._text != "none" else []
+        if not words:
+            return ()
+        return (("#text", tuple(map(value_label, [text] if self._text == "whole" else words))),)
+
+    def place(self, node: Node) -> Place | None:
+        line = getattr(node, "sourceline", None)
+        return self._places.get(id(node)) or (None if line is None else Place(line))

@@ -16,10 +16,10 @@ import numpy as np
 
 import treelet
 from treelet.errors import FileError
-from treelet.formats.checksums import checksum
-from treelet.gram.fingerprint import fingerprint
+from treelet.formats.json_files import checksum
 from treelet.gram.plan import Plan
-from treelet.kernels.base import Pairwise
+from treelet.gram.stored.fingerprint import fingerprint
+from treelet.kernels.pairwise import Pairwise
 
 FORMAT = 3  # 1 had no checksum, 2 sums in place of checksums of tiles
 

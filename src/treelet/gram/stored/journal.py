@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Self
 
 from treelet.errors import FileError
-from treelet.gram.intact import checksum, copied_checksum
-from treelet.gram.manifest import Manifest
-from treelet.gram.matrix_file import MatrixFile
 from treelet.gram.plan import Tile
+from treelet.gram.stored.integrity import checksum, copied_checksum
+from treelet.gram.stored.manifest import Manifest
+from treelet.gram.stored.matrix_file import MatrixFile
 from treelet.gram.tiles import Values
 from treelet.work import check_room
 

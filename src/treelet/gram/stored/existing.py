@@ -1,4 +1,4 @@
-"""A matrix that is there already, of the first of the examples."""
+"""An existing matrix in a file, of the first of the examples, that a new one extends."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 
 from treelet.errors import FileError, ParameterError
 from treelet.formats.files import PathLike
-from treelet.gram.fingerprint import fingerprint
-from treelet.gram.intact import is_intact
-from treelet.gram.manifest import Manifest
-from treelet.gram.matrix_file import open_matrix
 from treelet.gram.plan import Span, Tile
+from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.stored.integrity import is_intact
+from treelet.gram.stored.manifest import Manifest
+from treelet.gram.stored.matrix_file import open_matrix
 from treelet.gram.tiles import Values
-from treelet.kernels.base import Pairwise
+from treelet.kernels.pairwise import Pairwise
 
 
-class Writes(Protocol):
-    """What the old values are written to."""
+class Writer(Protocol):
+    """Receives the existing values."""
 
     def write(self, tile: Tile, values: Values) -> None:
         """The values of a tile."""
 
 
-class Old:
-    """The matrix of ``X[:size]`` in a file, checked to be that.
+class ExistingMatrix:
+    """The matrix of ``X[:size]`` in a file, verified.
 
-    Where a manifest lies beside it, that says of what the matrix is; else a few of its rows are computed and compared.
+    A manifest beside the file identifies kernel and examples. Without one, a few rows are computed and compared.
     """
 
     def __init__(self, file: PathLike, kernel: Pairwise, X: Any, dtype: np.dtype[Any]) -> None:
@@ -80,13 +80,13 @@ class Old:
                     f"these examples (row {row} is another)"
                 )
 
-    def copy_to(self, place: Writes, size: int, memory: int, grid: int = 1) -> None:
+    def copy_to(self, writer: Writer, size: int, memory: int, grid: int = 1) -> None:
         """Write its first rows and columns where the new matrix begins, so much at a time."""
         height = max(1, memory // max(1, self._matrix.dtype.itemsize * size))
         height = max(grid, height // grid * grid)
         for begin in range(0, size, height):
             tile = Tile(Span(begin, min(begin + height, size)), Span(0, size))
-            place.write(tile, self._matrix.read(tile))
+            writer.write(tile, self._matrix.read(tile))
 
     def close(self) -> None:
         """Let the file go."""

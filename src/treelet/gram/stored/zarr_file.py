@@ -22,9 +22,9 @@ import numpy as np
 from treelet.errors import FileError
 from treelet.formats.files import PathLike
 from treelet.formats.temporary import naming, own_name, remove_stale
-from treelet.gram.manifest import sync_folder
-from treelet.gram.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
 from treelet.gram.plan import Span, Tile
+from treelet.gram.stored.manifest import sync_folder
+from treelet.gram.stored.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
 from treelet.gram.tiles import Values
 from treelet.work import check_room
 

@@ -1,4 +1,4 @@
-"""A kernel with its examples, as it travels to other processes and is worked with there."""
+"""A kernel with its examples, as they are sent to other processes and used there."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import cloudpickle
 from treelet import _core
 from treelet.formats.base import Columns
 from treelet.gram.plan import Block, Span
-from treelet.gram.tiles import bound
-from treelet.kernels.base import Evaluator, Pairwise
+from treelet.gram.tiles import Job, bind
+from treelet.kernels.pairwise import Evaluator, Pairwise
 from treelet.structures.bank import Bank
 from treelet.structures.packed import STORES, exact_arrays, exact_store, store_arrays, store_of
 
@@ -24,10 +24,10 @@ Content = tuple[Pairwise, Any, Any | None, int]
 Buffer = bytes | memoryview
 
 
-class Shipped:
-    """A kernel, rows and columns. In every process that they reach they are bound to each other once.
+class Shipment:
+    """A kernel, rows and columns, bound to each other once in every process that receives them.
 
-    What arrives gives the same values to the last bit: banks keep the numbers of their parts, by which sums are ordered, and
+    The values there are the same to the last bit: banks keep the numbers of their parts, by which sums are ordered, and
     share the stores that they shared. All copies in a process are one object.
 
     Parameters
@@ -37,10 +37,10 @@ class Shipped:
     X, Y : collections
         In the kernel's form; without Y, X with itself.
     room : int
-        Bytes for indexes over columns; the one that is worked with is kept in any case.
+        Bytes for indexes over columns; the latest index is always kept.
     held : bool
-        Whether a process that it reaches holds it until `let_go` is called there, or something else is to be held. It may happen that
-        copies which nobody works with are taken back, and sent again.
+        Whether a receiving process holds the shipment until `release` is called there or another shipment is held. Dask may
+        otherwise take back copies that no task uses, and send them again.
     """
 
     def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, room: int, held: bool = False) -> None:
@@ -79,7 +79,8 @@ class Shipped:
                 needed = kernel.needs((X if Y is None else Y)[columns.slice], room).index
                 while self._evaluators and needed + sum(size for _, size in self._evaluators.values()) > room:
                     del self._evaluators[next(iter(self._evaluators))]
-                self._evaluators[columns] = bound(kernel, X, Y, Block(columns, ())), needed
+                evaluator = bind(Job(kernel, X, Y), Block(columns, ())).ready()
+                self._evaluators[columns] = evaluator, needed
             self._evaluators[columns] = self._evaluators.pop(columns)  # the latest comes last
             return self._evaluators[columns][0]
 
@@ -111,24 +112,24 @@ class Shipped:
 
 
 _lock = threading.Lock()
-_here: WeakValueDictionary[str, Shipped] = WeakValueDictionary()
-_latest: Shipped | None = None  # of those that are held
+_here: WeakValueDictionary[str, Shipment] = WeakValueDictionary()
+_latest: Shipment | None = None  # of those that are held
 
 
-def arrived(token: str, held: bool, packed: Buffer) -> Shipped:
+def arrived(token: str, held: bool, packed: Buffer) -> Shipment:
     """What was sent, in this process, once."""
     global _latest  # noqa: PLW0603
     with _lock:
         found = _here.get(token)
         if found is None:
-            found = _here[token] = Shipped.__new__(Shipped)
+            found = _here[token] = Shipment.__new__(Shipment)
             found._set(token, held, packed=packed)
         if held:
             _latest = found
         return found
 
 
-def let_go(token: str) -> None:
+def release(token: str) -> None:
     """End this process's work on what has arrived under that token, if it has; it is gone then."""
     global _latest  # noqa: PLW0603
     with _lock:

@@ -10,16 +10,16 @@ from numpy.typing import DTypeLike
 from treelet import _core
 from treelet.checks import wrong
 from treelet.errors import TreeletError
-from treelet.gram.places import checked_dtype
-from treelet.gram.plan import DEFAULT_MEMORY, Span, Tile, parse_memory
-from treelet.gram.reduce import check_pairwise
-from treelet.gram.tiles import Values, fill_tile
-from treelet.kernels.base import Pairwise
+from treelet.gram.plan import Span, Tile
+from treelet.gram.sinks import checked_dtype
+from treelet.gram.tiles import Values, check_pairwise, fill_tile
+from treelet.kernels.pairwise import Pairwise
+from treelet.resources import Resources
 
 if TYPE_CHECKING:
     import dask.array
 
-    from treelet.gram.shipped import Shipped
+    from treelet.gram.executors.shipment import Shipment
 
 
 def lazy_gram(
@@ -66,11 +66,11 @@ def lazy_gram(
         from dask.array.core import normalize_chunks
         from dask.highlevelgraph import HighLevelGraph
 
-        from treelet.gram.shipped import Shipped
+        from treelet.gram.executors.shipment import Shipment
     except ImportError as error:
         raise TreeletError(f"lazy_gram needs Dask: pip install 'treelet[dask]' ({error})") from None
     check_pairwise(kernel, "lazy_gram")
-    numbers, room = checked_dtype(dtype), parse_memory(memory) or DEFAULT_MEMORY
+    numbers, room = checked_dtype(dtype), Resources.of(memory=memory).memory
     X = kernel.coerce(X)
     Y = None if Y is None else kernel.coerce(Y)
     shape = len(X), len(X if Y is None else Y)
@@ -80,9 +80,9 @@ def lazy_gram(
         raise wrong("chunks", f"what dask.array can cut {shape} by ({error})", chunks) from None
     if Y is None and cut[0] != cut[1]:
         raise wrong("chunks", "the same for rows and columns: without Y they are the same examples", chunks)
-    shipped = Shipped(kernel, X, Y, room)
-    name, held = f"kernel-values-{shipped.token}", f"examples-{shipped.token}"
-    tasks: dict[Any, Any] = {held: shipped}
+    shipment = Shipment(kernel, X, Y, room)
+    name, held = f"kernel-values-{shipment.token}", f"examples-{shipment.token}"
+    tasks: dict[Any, Any] = {held: shipment}
     columns = _spans(cut[1])
     for i, rows in enumerate(_spans(cut[0])):
         for j, span in enumerate(columns):
@@ -98,10 +98,10 @@ def _spans(sizes: tuple[int, ...]) -> list[Span]:
     return [Span(end - size, end) for end, size in zip(ends, sizes, strict=True)]
 
 
-def _chunk(shipped: Shipped, tile: Tile, symmetric: bool, dtype: str) -> Values:
+def _chunk(shipment: Shipment, tile: Tile, symmetric: bool, dtype: str) -> Values:
     out = np.zeros(tile.shape, dtype)
     if out.size:
-        fill_tile(shipped.kernel, shipped.evaluator(tile.columns), tile, out)
+        fill_tile(shipment.kernel, shipment.evaluator(tile.columns), tile, out)
     if symmetric and tile.rows == tile.columns:  # the same number on both sides of the diagonal
         _core.mirror(out, 0, len(out), 0, len(out))
     return out

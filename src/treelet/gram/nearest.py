@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,13 @@ from treelet.gram.best import (
     the_best,
     those_above,
 )
-from treelet.gram.on_device import DeviceCrew
-from treelet.gram.plan import DEFAULT_MEMORY, Tile, column_blocks, parse_memory
-from treelet.gram.reduce import Take, check_pairwise, each_tile, pieces
-from treelet.gram.tiles import AnyCrew, crew_of
-from treelet.kernels.base import Kernel, Matrix, Pairwise
+from treelet.gram.executors import TileSearch, executor_for
+from treelet.gram.plan import Tile
+from treelet.gram.sinks import pieces
+from treelet.gram.tiles import Job, check_pairwise
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Pairwise
+from treelet.resources import Resources
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -39,38 +41,6 @@ ROUNDING_OF_DISTANCES = 2.0**-30
 """As `ROUNDING`: a distance is the root of a difference, of which rounding takes a larger part."""
 
 
-@overload
-def nearest(
-    kernel: Pairwise,
-    X: Any,
-    Q: Any | None = None,
-    k: int | None = None,
-    *,
-    threshold: float | None = None,
-    graph: Literal[False] = False,
-    n_jobs: int | None = 1,
-    memory: int | float | str | None = None,
-    client: Any | None = None,
-    device: str = "cpu",
-    device_memory: int | float | str | None = None,
-    progress: bool = False,
-) -> tuple[Matrix, Numbers]: ...
-@overload
-def nearest(
-    kernel: Pairwise,
-    X: Any,
-    Q: Any | None = None,
-    k: int | None = None,
-    *,
-    threshold: float | None = None,
-    graph: Literal[True],
-    n_jobs: int | None = 1,
-    memory: int | float | str | None = None,
-    client: Any | None = None,
-    device: str = "cpu",
-    device_memory: int | float | str | None = None,
-    progress: bool = False,
-) -> csr_matrix: ...
 def nearest(
     kernel: Pairwise,
     X: Any,
@@ -149,33 +119,39 @@ def nearest(
     """
     check_pairwise(kernel, "nearest")
     check_boolean("graph", graph)
-    index = Index(kernel, X, parse_memory(memory) or DEFAULT_MEMORY, crew=crew_of(client, device, device_memory))
-    if graph:
-        return index.graph(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
-    return index.nearest(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
+    index = Index(kernel, X, Resources.of(n_jobs, memory, device, device_memory, client, progress))
+    return (index.graph if graph else index.nearest)(Q, k, threshold)
 
 
 class Index:
-    """A kernel, or a distance, over a collection, to be asked for neighbours again and again; from several threads, too.
+    """A kernel, or a distance, over a collection, for repeated queries; several threads may query at once.
 
-    What the kernel makes of the collection, self-values and a native index, is made once if it fits into `memory` (None: it
-    always does); otherwise anew for each question, in blocks. A crew of workers makes it for itself.
+    What the kernel computes from the collection (self-values, a native index) is cached if it fits the memory limit.
+    Otherwise it is computed for each query, in blocks.
+
+    Parameters
+    ----------
+    always_cached : bool
+        Cache it whatever its size.
+    name, count : str
+        How errors call the function, and the parameter with the number of neighbors.
     """
 
     def __init__(
         self,
         kernel: Pairwise,
         X: Any,
-        memory: int | None,
+        resources: Resources,
+        *,
+        always_cached: bool = False,
         name: str = "nearest",
         count: str = "k",
-        crew: AnyCrew | None = None,
-    ) -> None:  # by which names it and the number of neighbours are known
-        self.crew = crew
-        self.kernel, self.name, self.count, self.budget = kernel, name, count, memory or DEFAULT_MEMORY
+    ) -> None:
+        self.executor = executor_for(resources)
+        self.kernel, self.name, self.count = kernel, name, count
         self.data = kernel.keeping(X)
-        needs = kernel.needs(self.data, self.budget // 2)
-        self.needs = needs._replace(index=0, thread=0) if memory is None else needs
+        needs = kernel.needs(self.data, resources.memory // 2)
+        self.needs = needs._replace(index=0, thread=0) if always_cached else needs
         smallest = not isinstance(kernel, Kernel)  # of distances
         self.sign, self.close = (-1.0, ROUNDING_OF_DISTANCES) if smallest else (1.0, ROUNDING)
 
@@ -183,64 +159,43 @@ class Index:
         return len(self.data)
 
     def prepare(self) -> None:
-        """Make now what is kept."""
-        if isinstance(self.crew, DeviceCrew):
-            self.crew.prepare(self.kernel, self.data)
-        elif len(column_blocks(len(self), self.needs.index + self.needs.thread, self.budget)) <= 1:
-            self.kernel.evaluator(self.data[:0], self.data).ready()
+        """Compute now what is cached."""
+        self.executor.prepare(self.kernel, self.data, self.needs)
 
-    def nearest(
-        self,
-        Q: Any | None,
-        k: int | None,
-        *,
-        threshold: float | None = None,
-        n_jobs: int | None = 1,
-        progress: bool = False,
-    ) -> tuple[Matrix, Numbers]:
-        """Values and numbers, as `treelet.nearest` gives them."""
+    def nearest(self, Q: Any | None, k: int | None, threshold: float | None = None) -> tuple[Matrix, Numbers]:
+        """Return values and indices, as `treelet.nearest` does."""
         self._check_threshold(threshold)
         Q = self._queries(Q)
         best = Best(len(self if Q is None else Q), self._count(Q, k), self.close)
         choose = partial(the_best, k=best.values.shape[1], close=self.close)
-        self._search(Q, best, choose, n_jobs, progress, itself=Q is not None)
+        self._search(Q, best, choose, itself=Q is not None)
         values, numbers = best.result(None if threshold is None else self.sign * threshold)
         return self.sign * values, numbers
 
-    def above(
-        self, Q: Any | None, threshold: float, *, n_jobs: int | None = 1, progress: bool = False
-    ) -> tuple[NDArray[np.float64], Numbers, Numbers]:
-        """All values that reach a threshold, row by row as `nearest` orders them, their numbers, and where each row begins."""
+    def above(self, Q: Any | None, threshold: float) -> tuple[NDArray[np.float64], Numbers, Numbers]:
+        """Return all values that reach a threshold, row by row in the order of `nearest`, their indices, and where rows begin."""
         self._check_threshold(threshold, optional=False)
         Q = self._queries(Q)
-        found = Above(self.sign * threshold, self.close)
+        matches = Above(self.sign * threshold, self.close)
         choose = partial(those_above, threshold=self.sign * threshold, close=self.close)
-        self._search(Q, found, choose, n_jobs, progress)
-        rows, numbers, values = found.result()
+        self._search(Q, matches, choose)
+        rows, numbers, values = matches.result()
         start = np.searchsorted(rows, np.arange(len(self if Q is None else Q) + 1))
         return self.sign * values, numbers, start.astype(np.int64)
 
-    def graph(
-        self,
-        Q: Any | None,
-        k: int | None,
-        *,
-        threshold: float | None = None,
-        n_jobs: int | None = 1,
-        progress: bool = False,
-    ) -> csr_matrix:
-        """Values as a sparse matrix, as `treelet.nearest` gives it."""
+    def graph(self, Q: Any | None, k: int | None, threshold: float | None = None) -> csr_matrix:
+        """Return values as a sparse matrix, as `treelet.nearest` does."""
         from scipy.sparse import csr_matrix
 
         if k is None and threshold is not None:
-            values, numbers, start = self.above(Q, threshold, n_jobs=n_jobs, progress=progress)
+            values, numbers, start = self.above(Q, threshold)
             return csr_matrix((values, numbers, start), shape=(len(start) - 1, len(self)))
-        found, columns = self.nearest(Q, k, threshold=threshold, n_jobs=n_jobs, progress=progress)
+        nearest_values, columns = self.nearest(Q, k, threshold)
         if Q is None:
-            found, columns = self._with_itself(found, columns, threshold)
-        there = columns != ABSENT
-        start = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-        return csr_matrix((found[there], columns[there], start), shape=(len(found), len(self)))
+            nearest_values, columns = self._with_itself(nearest_values, columns, threshold)
+        present = columns != ABSENT
+        start = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        return csr_matrix((nearest_values[present], columns[present], start), shape=(len(nearest_values), len(self)))
 
     def _with_itself(self, values: Matrix, numbers: Numbers, threshold: float | None) -> tuple[Matrix, Numbers]:
         own = self.kernel.diag(self.data) if isinstance(self.kernel, Kernel) else np.zeros(len(self))
@@ -252,32 +207,16 @@ class Index:
         return self.sign * ordered, numbers
 
     def _search(
-        self,
-        Q: Any | None,
-        found: Best | Above,
-        choose: Callable[[slice, slice, Matrix], Found],
-        n_jobs: int | None,
-        progress: bool,
-        itself: bool = True,
+        self, Q: Any | None, matches: Best | Above, choose: Callable[[slice, slice, Matrix], Found], itself: bool = True
     ) -> None:
-        """Compute all values of queries with the collection, the sign turned where the smallest are wanted, and take the best."""
-        X, Y = (self.data, None) if Q is None else (Q, self.data)
-        if self.crew is not None:
-            far = partial(_chosen, choose=choose, symmetric=Y is None, sign=self.sign, itself=itself)
-            self.crew.each_found(self.kernel, X, Y, far, found.add, memory=self.budget, progress=progress)
-            return
-        each_tile(
-            self.kernel,
-            X,
-            Y,
-            partial(_turned, found.take, self.sign, itself),
-            n_jobs=n_jobs,
-            memory=self.budget,
-            progress=progress,
-            needs=self.needs,
-        )
+        """Search all values of queries with the collection; where the smallest are wanted, the sign is changed before."""
+        job = Job(self.kernel, self.data) if Q is None else Job(self.kernel, Q, self.data)
+        symmetric = job.Y is None
+        give = partial(_each_piece, symmetric=symmetric, sign=self.sign, itself=itself)
+        search = TileSearch(partial(give, matches.take), partial(give, choose), matches.add)
+        self.executor.search(job, search, self.needs)
 
-    # --- what is asked for --------------------------------------------------------------------------------------
+    # --- checks -------------------------------------------------------------------------------------------------
 
     def _queries(self, Q: Any | None) -> Any | None:
         """The queries in the kernel's form, if there is something to look in."""
@@ -302,24 +241,21 @@ class Index:
             raise wrong("threshold", "a number", threshold, optional=optional)
 
 
-def _turned(take: Take, sign: float, itself: bool, rows: slice, columns: slice, tile: Matrix) -> Any:
-    """Give a tile on as it is searched: the largest values are wanted; perhaps of no example with itself."""
-    tile = tile if sign > 0 else -tile
-    if not itself:  # such a tile is taken once and may be changed
-        same = functions_of(tile).arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
-        tile[same - rows.start, same - columns.start] = -np.inf
-    return take(rows, columns, tile)
-
-
-def _chosen(
+def _each_piece(
+    function: Callable[[slice, slice, Matrix], Any],
     tile: Tile,
     values: Matrix,
     *,
-    choose: Callable[[slice, slice, Matrix], Found],
     symmetric: bool,
     sign: float,
     itself: bool,
-) -> list[Found]:
-    """What a worker sends of a tile: what may be among the best."""
-    parts = pieces(tile, values, symmetric)
-    return [_turned(choose, sign, itself, rows.slice, columns.slice, part) for rows, columns, part in parts]
+) -> list[Any]:
+    """Call a search function for all cells that a tile determines; without `itself`, no example is its own neighbor."""
+    results = []
+    for rows, columns, cells in pieces(tile, values, symmetric):
+        searched = cells if sign > 0 else -cells
+        if not itself:  # such a piece is used once and may be changed
+            same = functions_of(searched).arange(max(rows.begin, columns.begin), min(rows.end, columns.end))
+            searched[same - rows.begin, same - columns.begin] = -np.inf
+        results.append(function(rows.slice, columns.slice, searched))
+    return results
