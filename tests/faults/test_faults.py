@@ -206,7 +206,7 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
 @pytest.mark.skipif(sys.platform != "linux", reason="needs zarr's threads as they are there")
 def test_what_zarr_has_begun_is_ended_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("zarr")
-    from treelet.gram.stored import zarr_file
+    from treelet.gram.stored.resuming import zarr_file
 
     done: list[str] = []
 
