@@ -21,6 +21,7 @@ from treelet.learn.encoding import register
 from treelet.learn.landmarks import SAMPLINGS, Values, inverse_root, landmarks
 from treelet.learn.state import are_floats, whole_numbers
 from treelet.learn.summands import compact_examples
+from treelet.progress import progress_bar
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.work import generator
