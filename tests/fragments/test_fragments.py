@@ -16,7 +16,7 @@ from definitions.fragments import as_tree
 from treelet.datasets import flights
 from treelet.fragments import shared_fragments
 from treelet.kernels.fragments import search
-from treelet.kernels.fragments.weighting import Found, Grown
+from treelet.kernels.fragments.weighting import Fragment, SearchResult
 from treelet.testing import reference
 from treelet.testing.strategies import trees
 
@@ -165,8 +165,8 @@ def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    huge = Found([Grown(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
-    monkeypatch.setattr(import_module("treelet.fragments.shared"), "fragments", lambda *given: huge)
+    huge = SearchResult([Fragment(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
+    monkeypatch.setattr(import_module("treelet.fragments.shared"), "search_fragments", lambda *given: huge)
     with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
         shared_fragments("(S (A a) (A a))", "(S (A a) (A a))", tl.SubsetTree(lam=1))
 

@@ -39,7 +39,7 @@ from fuzz_seeds import (
 )
 
 import treelet as tl
-from treelet.explorer.requests import Question
+from treelet.explorer.requests import Request
 from treelet.gram.stored.manifest import Manifest
 from treelet.kernels import Kernel
 from treelet.structures import WordVectors, read_conllu, read_instances, write_instances
@@ -263,7 +263,7 @@ def read_manifest(data: bytes) -> None:
 
 
 def read_question(data: bytes) -> None:
-    question = Question.parse(data)
+    question = Request.parse(data)
     for field in ("a", "b", "tree"):
         try:
             str(question.tree(field))

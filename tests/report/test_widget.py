@@ -12,7 +12,7 @@ from hypothesis import given
 import treelet as tl
 from conftest import run_python
 from treelet.draw import web
-from treelet.draw.web.pictures import explained, heated, picture
+from treelet.draw.web.pictures import attributed_structures, explained, picture
 from treelet.structures import Table
 from treelet.testing.strategies import trees
 
@@ -76,7 +76,7 @@ def test_an_explanation_is_told_with_its_places() -> None:
     assert (by_text["(A a)"], by_text["(D d)"]) == ([[1, 2], []], [[], [1, 2]])
     table = Table({"one": tl.Treebank(TREES), "other": tl.Treebank(TREES[::-1])})
     model = tl.RLS(tl.On("one", tl.SubsetTree()) + tl.On("other", tl.SubsetTree())).fit(table, [1, 1, -1, -1])
-    both = heated(tl.explain(model, table[0]))
+    both = attributed_structures(tl.explain(model, table[0]))
     assert [(str(tree), column) for tree, column, _ in both] == [(TREES[0], "one"), (TREES[3], "other")]
 
 

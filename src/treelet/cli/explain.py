@@ -23,7 +23,7 @@ from treelet.printable import printable
 
 if TYPE_CHECKING:
     from treelet.learn.deciding import SavedPredictor
-    from treelet.report.model_report import Report
+    from treelet.report.model_report import ModelReport
 
 WIDTH = 100  # letters of a tree's words that are shown
 
@@ -192,7 +192,7 @@ def _report(
     top: int,
     errors: int,
     progress: bool,
-) -> tuple[Report, str]:
+) -> tuple[ModelReport, str]:
     from treelet.learn.persist import card
     from treelet.report.model_report import report
     from treelet.report.report_page import report_page
@@ -215,13 +215,8 @@ def _report(
     return model_report, report_page(model_report, title=title, source=source, card=about, command=command)
 
 
-def _summary(model_report: Report) -> dict[str, Any]:
-    return {
-        "task": model_report.task,
-        "examples": model_report.examples,
-        "figures": model_report.figures,
-        "errors": model_report.wrong,
-    }
+def _summary(found: ModelReport) -> dict[str, Any]:
+    return {"task": found.task, "examples": found.examples, "figures": found.figures, "errors": found.wrong}
 
 
 def _said(result: dict[str, Any]) -> str:

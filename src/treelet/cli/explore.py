@@ -17,7 +17,7 @@ from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError, TreeletError
 
 if TYPE_CHECKING:
-    from treelet.explorer.workspace import Desk, Judge, Parsing
+    from treelet.explorer.workspace import ModelView, Parsing, Workspace
     from treelet.parsing import PCFG
 
 LEARNT = 400  # generated sentences that the embedded ranker learns from: under a second
@@ -79,29 +79,31 @@ def command(
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
         raise TreeletError(f"treelet explore needs the package {error.name}: pip install 'treelet[web]'") from None
-    serve(desk_of(model, data, grammar, treebank, reading), port, lambda link: _ready(link, browser))
+    serve(workspace_of(model, data, grammar, treebank, reading), port, lambda link: _ready(link, browser))
     print("stopped", file=sys.stderr)
 
 
-def desk_of(model: str | None, data: str | None, grammar: str | None, treebank: str | None, reading: Reading) -> Desk:
-    """What is explored. What is named is read now, so that errors are told now; what is embedded is made when it is needed."""
-    from treelet.explorer.workspace import Desk
+def workspace_of(
+    model: str | None, data: str | None, grammar: str | None, treebank: str | None, reading: Reading
+) -> Workspace:
+    """Return the workspace. Files are read now, so that errors are reported now; the embedded grammar is built when it is needed."""
+    from treelet.explorer.workspace import Workspace
 
-    judge = None if model is None else _judge(model)
+    view = None if model is None else _model_view(model)
     trees = labels = None
-    if data is not None and judge is not None:
-        contents = examples.read(data, reading)
-        columns: Any = examples.for_model(judge.model, contents)
-        trees = columns if judge.column is None else columns[judge.column]
-        labels = None if contents.labels is None else list(map(str, contents.labels))
-    return Desk(_parsing(grammar, treebank, reading), judge, trees, labels)
+    if data is not None and view is not None:
+        data_read = examples.read(data, reading)
+        taken: Any = examples.for_model(view.model, data_read)
+        trees = taken if view.column is None else taken[view.column]
+        labels = None if data_read.labels is None else list(map(str, data_read.labels))
+    return Workspace(_parsing(grammar, treebank, reading), view, trees, labels)
 
 
-def _judge(file: str) -> Judge:
-    from treelet.explorer.workspace import Judge
+def _model_view(file: str) -> ModelView:
+    from treelet.explorer.workspace import ModelView
     from treelet.learn import load
 
-    return Judge(load(file), Path(file).name)
+    return ModelView(load(file), Path(file).name)
 
 
 def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Parsing:
@@ -122,7 +124,7 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
 
 def embedded() -> Parsing:
     """The grammar of generated sentences, and a perceptron that has learnt to choose among its parses."""
-    from treelet.explorer.workspace import Judge, Later, Parsing
+    from treelet.explorer.workspace import LazyValue, ModelView, Parsing
 
     def learnt() -> PCFG:
         from treelet.datasets import flights_split
@@ -130,14 +132,14 @@ def embedded() -> Parsing:
 
         return PCFG.from_treebank(flights_split().train)
 
-    def trained() -> Judge:
+    def trained() -> ModelView:
         from treelet.datasets import flights_split
         from treelet.tasks import CandidateParses, Reranker
 
         parses = CandidateParses.jackknifed(flights_split().train[:LEARNT], CANDIDATES, folds=5)
-        return Judge(Reranker().fit(parses).ranker, f"a perceptron of {LEARNT} generated travel questions")
+        return ModelView(Reranker().fit(parses).ranker, f"a perceptron of {LEARNT} generated travel questions")
 
-    return Parsing("generated travel questions", Later(learnt), Later(trained))
+    return Parsing("generated travel questions", LazyValue(learnt), LazyValue(trained))
 
 
 def _ready(link: str, browser: bool) -> None:

@@ -98,14 +98,16 @@ class CorpusDifference(Tabled):
             none = "no fragment was asked for, or there is none that one has more of than the other"
             why = none if listed_parts(self.kernel) else "the fragments of this kernel cannot be listed"
             return "\n".join([*lines, why])
-        tested = any(one.p_value is not None for one in self.fragments)
+        tested = any(fragment.p_value is not None for fragment in self.fragments)
         lines.append(
             f"{'z':>7}  {'weight':>9}  {'of 1,000 in A':>13}  {'in B':>6}  {'p      ' if tested else ''}fragment"
         )
-        for one in self.fragments:
-            p = "" if one.p_value is None else f"{one.p_value:.4f} "
-            a, b = one.per_thousand
-            lines.append(f"{one.z:>+7.2f}  {one.weight:>+9.2g}  {a:>13.1f}  {b:>6.1f}  {p}{_line(str(one.tree))}")
+        for fragment in self.fragments:
+            p = "" if fragment.p_value is None else f"{fragment.p_value:.4f} "
+            a, b = fragment.per_thousand
+            lines.append(
+                f"{fragment.z:>+7.2f}  {fragment.weight:>+9.2g}  {a:>13.1f}  {b:>6.1f}  {p}{_line(str(fragment.tree))}"
+            )
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
@@ -124,16 +126,16 @@ class CorpusDifference(Tabled):
             "looked_at": self.looked_at,
             "fragments": [
                 {
-                    "fragment": str(one.tree),
-                    "z": one.z,
-                    "weight": one.weight,
-                    "counts": list(one.counts),
-                    "per_thousand": list(one.per_thousand),
-                    "p_value": one.p_value,
-                    "kernel": repr(one.kernel),
-                    "column": list(one.column) if isinstance(one.column, tuple) else one.column,
+                    "fragment": str(fragment.tree),
+                    "z": fragment.z,
+                    "weight": fragment.weight,
+                    "counts": list(fragment.counts),
+                    "per_thousand": list(fragment.per_thousand),
+                    "p_value": fragment.p_value,
+                    "kernel": repr(fragment.kernel),
+                    "column": list(fragment.column) if isinstance(fragment.column, tuple) else fragment.column,
                 }
-                for one in self.fragments
+                for fragment in self.fragments
             ],
         }
 
@@ -264,7 +266,7 @@ def diff(
         p_value=result.p_value,
         permutations=permutations,
         compared=_in_order((len(rows[0]), len(rows[1])), turned),
-        fragments=[_turned(one) for one in fragments] if turned else fragments,
+        fragments=[_turned(fragment) for fragment in fragments] if turned else fragments,
         looked_at=looked_at,
         vendi=_in_order(vendi, turned),
         vendi_size=vendi_size,
@@ -276,8 +278,8 @@ def diff(
 def _check(A: Any, B: Any, paired: bool) -> None:
     for name, corpus in (("A", A), ("B", B)):
         if len(corpus) < LEAST:
-            there = f"{name} has one" if len(corpus) else f"{name} is empty"
-            raise ParameterError(f"two corpora are compared by at least {LEAST} examples of each; {there}")
+            problem = f"{name} has one" if len(corpus) else f"{name} is empty"
+            raise ParameterError(f"two corpora are compared by at least {LEAST} examples of each; {problem}")
         if isinstance(corpus, Bank) and len(missing := np.flatnonzero(corpus.columns.roots < 0)):
             raise ParameterError(
                 f"{len(missing):,} of the {len(corpus):,} examples of {name} are missing, the first is example {missing[0]}: leave them out"
@@ -291,10 +293,10 @@ def _check(A: Any, B: Any, paired: bool) -> None:
 def _warn_of_empty(own: Any, sizes: tuple[int, int], turned: bool) -> None:
     import warnings
 
-    for name, part in zip("BA" if turned else "AB", (own[: sizes[0]], own[sizes[0] :]), strict=True):
-        if empty := int(np.count_nonzero(part == 0)):
+    for name, self_values in zip("BA" if turned else "AB", (own[: sizes[0]], own[sizes[0] :]), strict=True):
+        if empty := int(np.count_nonzero(self_values == 0)):
             warnings.warn(
-                f"{empty:,} of the {len(part):,} examples of {name} have nothing that the kernel sees: they are like no other, "
+                f"{empty:,} of the {len(self_values):,} examples of {name} have nothing that the kernel sees: they are like no other, "
                 "and left out of the Vendi score",
                 TreeletWarning,
                 stacklevel=3,
@@ -313,11 +315,11 @@ def _variety(
     kernel: Kernel, X: Any, own: Any, sizes: tuple[int, int], rng: np.random.Generator, n_jobs: int | None
 ) -> tuple[tuple[float, float], int]:
     """The Vendi scores of equally many examples of each."""
-    there = np.flatnonzero(own[: sizes[0]] > 0), sizes[0] + np.flatnonzero(own[sizes[0] :] > 0)
-    size = min(VARIETY, *map(len, there))
+    rows_seen = np.flatnonzero(own[: sizes[0]] > 0), sizes[0] + np.flatnonzero(own[sizes[0] :] > 0)
+    size = min(VARIETY, *map(len, rows_seen))
     if not size:
         return (float("nan"), float("nan")), 0
-    first, second = (vendi_score(kernel, X[rows], sample=size, random_state=rng, n_jobs=n_jobs) for rows in there)
+    first, second = (vendi_score(kernel, X[rows], sample=size, random_state=rng, n_jobs=n_jobs) for rows in rows_seen)
     return (first, second), size
 
 
@@ -325,5 +327,7 @@ def _in_order(pair: tuple[Any, Any], turned: bool) -> tuple[Any, Any]:
     return pair[::-1] if turned else pair
 
 
-def _turned(one: FragmentDifference) -> FragmentDifference:
-    return one._replace(z=-one.z, weight=-one.weight, counts=one.counts[::-1], per_thousand=one.per_thousand[::-1])
+def _turned(fragment: FragmentDifference) -> FragmentDifference:
+    return fragment._replace(
+        z=-fragment.z, weight=-fragment.weight, counts=fragment.counts[::-1], per_thousand=fragment.per_thousand[::-1]
+    )

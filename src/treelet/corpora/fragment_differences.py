@@ -18,7 +18,7 @@ from treelet.kernels import Kernel
 from treelet.kernels.fragments.weighting import has_fragments
 from treelet.kernels.pairwise import Vector
 from treelet.learn.fragment_counts import FragmentCounter
-from treelet.learn.linear_output import asked
+from treelet.learn.linear_output import resolve_output
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots
 from treelet.progress import progress_bar
@@ -75,19 +75,19 @@ def differing(
     sizes = labels.sum(axis=0, dtype=np.int64)
     signs = np.where(labels == 1, 1 / sizes, -1 / (len(labels) - sizes)).T
     model = CompressedModel.of(kernel, X, signs)
-    finds = _Finds(model, X, paired)
-    found, largest = finds.of(0, signs[0], n), []
+    witness = _Witness(model, X, paired)
+    result, largest = witness.of(0, signs[0], n), []
     with progress_bar(progress, "searches", len(signs) - 1) as advance:
         for output in range(1, len(signs)):
-            largest.append(max((abs(one.z) for one in finds.of(output, signs[output], 1)[0]), default=0.0))
+            largest.append(max((abs(fragment.z) for fragment in witness.of(output, signs[output], 1)[0]), default=0.0))
             advance(1)
     drawn = np.array(largest)
     if len(drawn):
-        found = [one._replace(p_value=p_value(abs(one.z), drawn)) for one in found[0]], found[1]
-    return found
+        result = [fragment._replace(p_value=p_value(abs(fragment.z), drawn)) for fragment in result[0]], result[1]
+    return result
 
 
-class _Finds:
+class _Witness:
     """A model of witnesses, and the examples it is of."""
 
     def __init__(self, model: CompressedModel, X: Any, paired: bool) -> None:
@@ -95,31 +95,35 @@ class _Finds:
 
     def of(self, output: int, signs: Vector, n: int) -> tuple[list[FragmentDifference], int]:
         """What one of them finds, and how many fragments were looked at."""
-        one = asked(self.model, output)
+        linear = resolve_output(self.model, output)
         heaviest = top_fragments(self.model, LOOKED_AT, output)
-        found, columns = [], []
+        differences, columns = [], []
         sizes = int((signs > 0).sum()), int((signs < 0).sum())
-        for term in one.listed:
-            place = term.kernel_term.inner
-            if not has_fragments(place.kernel):  # those of sequences and forests are found, but not counted in examples
+        for term in linear.listed:
+            summand = term.kernel_term.inner
+            if not has_fragments(
+                summand.kernel
+            ):  # those of sequences and forests are found, but not counted in examples
                 continue
-            some = [entry for entry in heaviest if entry.kernel is place.kernel and entry.column == place.column]
-            counter = FragmentCounter(place.kernel, Treebank([entry.tree for entry in some]))
-            values = sp.csr_array(counter.rows(place.data(self.X), None))
+            fragments = [
+                entry for entry in heaviest if entry.kernel is summand.kernel and entry.column == summand.column
+            ]
+            counter = FragmentCounter(summand.kernel, Treebank([entry.tree for entry in fragments]))
+            values = sp.csr_array(counter.rows(summand.data(self.X), None))
             logs = self.roots.logs(term.kernel_term.roots)
             z = self._standardised(values if logs is None else sp.diags_array(_inverse(logs)) @ values, signs)
             held = sp.csc_array(values > 0)
-            there = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]
-            for at, entry in enumerate(some):
-                counts = int(there[0][at]), int(there[1][at])
+            holders = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]
+            for at, entry in enumerate(fragments):
+                counts = int(holders[0][at]), int(holders[1][at])
                 rates = 1000 * counts[0] / sizes[0], 1000 * counts[1] / sizes[1]
-                found.append(
+                differences.append(
                     FragmentDifference(
                         entry.tree, float(z[at]), entry.weight, counts, rates, None, entry.kernel, entry.column
                     )
                 )
                 columns.append(held.indices[held.indptr[at] : held.indptr[at + 1]])
-        return _without_repeats(found, columns, n, len(signs)), len(heaviest)
+        return _without_repeats(differences, columns, n, len(signs)), len(heaviest)
 
     def _standardised(self, values: sp.csr_array, signs: Vector) -> Vector:
         """The witness's entries over their standard deviations, all labellings being equally likely."""
@@ -135,28 +139,35 @@ class _Finds:
 
 
 def _inverse(logs: Vector) -> Vector:
-    found: Vector = np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
-    return found
+    factors: Vector = np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
+    return factors
 
 
 def _ratio(values: Any, spread: Any) -> Vector:
     values, spread = np.asarray(values).ravel(), np.asarray(spread).ravel()
-    found: Vector = np.divide(values, spread, out=np.zeros(len(values)), where=spread > 0)
-    return found
+    ratios: Vector = np.divide(values, spread, out=np.zeros(len(values)), where=spread > 0)
+    return ratios
 
 
-def _without_repeats(found: list[FragmentDifference], held: list[Any], n: int, size: int) -> list[FragmentDifference]:
+def _without_repeats(
+    differences: list[FragmentDifference], held: list[Any], n: int, size: int
+) -> list[FragmentDifference]:
     """Of the fragments that are in nearly the same trees one: the largest of those whose z is nearly the largest.
 
     So long until there are n, and these by their z.
     """
-    extent = [sum(1 for _ in one.tree.nodes()) for one in found]
+    extent = [sum(1 for _ in difference.tree.nodes()) for difference in differences]
 
     def by_extent(at: int) -> tuple[Any, ...]:
-        return -extent[at], -round(abs(found[at].z), DIGITS), -abs(found[at].weight), str(found[at].tree)
+        return (
+            -extent[at],
+            -round(abs(differences[at].z), DIGITS),
+            -abs(differences[at].weight),
+            str(differences[at].tree),
+        )
 
-    left = sorted(range(len(found)), key=lambda at: (-round(abs(found[at].z), DIGITS), *by_extent(at)))
-    left = [at for at in left if round(abs(found[at].z), DIGITS) > 0]
+    left = sorted(range(len(differences)), key=lambda at: (-round(abs(differences[at].z), DIGITS), *by_extent(at)))
+    left = [at for at in left if round(abs(differences[at].z), DIGITS) > 0]
     kept: list[FragmentDifference] = []
     while left and len(kept) < n:
         mask = np.zeros(size, bool)
@@ -164,8 +175,8 @@ def _without_repeats(found: list[FragmentDifference], held: list[Any], n: int, s
         both = [int(mask[held[at]].sum()) for at in left]
         whole = len(held[left[0]])
         same = [shared >= SAME * (whole + len(held[at]) - shared) for at, shared in zip(left, both, strict=True)]
-        least = NEARLY * abs(found[left[0]].z)
-        group = [at for at, is_same in zip(left, same, strict=True) if is_same and abs(found[at].z) >= least]
-        kept.append(found[min(group, key=by_extent)])
+        least = NEARLY * abs(differences[left[0]].z)
+        group = [at for at, is_same in zip(left, same, strict=True) if is_same and abs(differences[at].z) >= least]
+        kept.append(differences[min(group, key=by_extent)])
         left = [at for at, is_same in zip(left, same, strict=True) if not is_same]
-    return sorted(kept, key=lambda one: -round(abs(one.z), DIGITS))
+    return sorted(kept, key=lambda difference: -round(abs(difference.z), DIGITS))

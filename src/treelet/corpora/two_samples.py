@@ -58,6 +58,6 @@ def discrepancy(kernel: Kernel, X: Any, labels: Labels, **how: Any) -> Discrepan
     return Discrepancy(float(values[0]), float(biased), p_value(values[0], values[1:], close))
 
 
-def p_value(found: float, drawn: Vector, close: float = 0.0) -> float:
+def p_value(value: float, drawn: Vector, close: float = 0.0) -> float:
     """How likely so much is by chance: (1 + draws with as much) / (1 + draws)."""
-    return (1 + int(np.count_nonzero(drawn >= found - close))) / (1 + len(drawn))
+    return (1 + int(np.count_nonzero(drawn >= value - close))) / (1 + len(drawn))

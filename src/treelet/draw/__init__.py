@@ -1,6 +1,6 @@
 """Pictures of trees, forests and dependency parses: SVG, PNG, PDF, LaTeX, and the tree view for browsers."""
 
-from treelet.draw.arcs import arcs_text, dependency_svg
+from treelet.draw.arcs import dependency_svg
 from treelet.draw.drawing import Drawing, draw
 from treelet.draw.shaded import heat_svg
 from treelet.draw.svg import forest_svg, tree_svg
@@ -8,7 +8,6 @@ from treelet.draw.tex import latex
 
 __all__ = [
     "Drawing",
-    "arcs_text",
     "dependency_svg",
     "draw",
     "forest_svg",

@@ -1,13 +1,10 @@
-"""Dependency parses as arcs over the words, as SVG and in the terminal."""
+"""Dependency parses drawn as arcs over the words."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import unicodedata
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from treelet.checks import check_integer
 from treelet.draw.drawing import Drawing
@@ -26,10 +23,10 @@ LINE, NAME, TAG, ROOT = "#5b6770", "#1f4e79", "#76818b", "#a33b20"
 
 @dataclass
 class _End:
-    """Where an arc meets a word."""
+    """The end of an arc at a word."""
 
-    place: int  # of the word
-    aside: float = 0.0  # from its middle
+    word: int
+    aside: float = 0.0  # distance from the word's middle
     x: float = 0.0
 
 
@@ -49,101 +46,91 @@ class _Arc:
     def root(self) -> bool:
         return self.left is self.right
 
-
-class _Measures(NamedTuple):
-    width: Callable[[str, bool], float]  # of a text; True: a small one
-    step: float
-    gap: float
-    pad: float  # beside a label, both sides together
-    unit: float  # places are multiples of it
+    @property
+    def label_width(self) -> float:
+        return width_of(self.label, SMALL)
 
 
-class _Layout:
-    """Arcs, lower ones under higher ones, and the words as far apart as the labels need."""
+class ArcLayout:
+    """The positions of words, arcs and labels: short arcs under long ones, words as far apart as the labels need.
 
-    def __init__(self, parse: Dependencies, tags: bool, measures: _Measures) -> None:
-        self.parse, self.measures = parse, measures
+    The tree view for browsers computes the same layout in ``web/layouts.js``; a browser test compares the two.
+    """
+
+    def __init__(self, parse: Dependencies, tags: bool) -> None:
+        self.parse = parse
         self.arcs = _arcs(parse)
         self.height = max((arc.level for arc in self.arcs), default=0)
         self._spread_ends()
-        size = measures.width
         self.widths = [
-            max(size(shown(word), False), size(shown(tag), True) if tags else 0, self.room[place])
-            for place, (word, tag) in enumerate(zip(parse.words, parse.tags, strict=True))
+            max(width_of(shown(word), WORD), width_of(shown(tag), SMALL) if tags else 0, self.room[position])
+            for position, (word, tag) in enumerate(zip(parse.words, parse.tags, strict=True))
         ]
-        self.x = self._places()
+        self.x = self._word_middles()
         for arc in self.arcs:
             for end in (arc.left, arc.right):
-                end.x = self.x[end.place] + end.aside
+                end.x = self.x[end.word] + end.aside
         self.width = self.x[-1] + self.widths[-1] / 2
         for arc in self.arcs:
             if arc.root:
                 arc.at = arc.left.x
-                self.width = max(self.width, arc.at + size(arc.label, True) / 2)
+                self.width = max(self.width, arc.at + arc.label_width / 2)
             else:
                 arc.crossed = sorted(end.x for end in self._crossing(arc))
-                arc.at = self._label_place(arc)
+                arc.at = _label_middle(arc)
 
     def _spread_ends(self) -> None:
-        """The ends at a word, from left to right: arcs from the left, lower ones first; the root's; arcs to the right."""
+        """Order the ends at each word from left to right: arcs from the left, the lowest first; the root's; arcs to the right."""
         ends: list[list[tuple[int, int, _End]]] = [[] for _ in self.parse.words]
         for arc in self.arcs:
             if arc.root:
-                ends[arc.left.place].append((1, 0, arc.left))
+                ends[arc.left.word].append((1, 0, arc.left))
             else:
-                ends[arc.right.place].append((0, arc.level, arc.right))
-                ends[arc.left.place].append((2, -arc.level, arc.left))
-        self.room = [0.0] * len(ends)
-        for place, here in enumerate(ends):
+                ends[arc.right.word].append((0, arc.level, arc.right))
+                ends[arc.left.word].append((2, -arc.level, arc.left))
+        self.room = [(len(here) + 1) * STEP for here in ends]
+        for here in ends:
             here.sort(key=lambda entry: entry[:2])
-            first = -(len(here) - 1) // 2 if self.measures.unit == self.measures.step else -(len(here) - 1) / 2
             for number, (_, _, end) in enumerate(here):
-                end.aside = (first + number) * self.measures.step
-            self.room[place] = (len(here) + 1) * self.measures.step
+                end.aside = (number - (len(here) - 1) / 2) * STEP
 
-    def _places(self) -> list[float]:
-        """The middles of the words: no labels overlap, since an arc is wider than its label."""
-        m = self.measures
-        apart = [
-            m.unit * math.ceil(((one + other) / 2 + m.gap) / m.unit) for one, other in itertools.pairwise(self.widths)
-        ]
+    def _word_middles(self) -> list[float]:
+        """Return the middle of each word. Labels do not overlap, because each arc is wider than its label."""
+        apart = [math.ceil((left + right) / 2 + GAP) for left, right in itertools.pairwise(self.widths)]
         needs = []
         for arc in (arc for arc in self.arcs if not arc.root):
-            parts = 1 + len(self._crossing(arc))  # the widest of them is at least as wide as their mean
-            need = parts * (m.width(arc.label, True) + m.pad) + arc.left.aside - arc.right.aside
-            needs.append((arc.left.place, arc.right.place, need))
-        roots = sorted((arc for arc in self.arcs if arc.root), key=lambda arc: arc.left.place)
-        for one, other in itertools.pairwise(roots):
-            labels = (m.width(one.label, True) + m.width(other.label, True)) / 2
-            needs.append((one.left.place, other.left.place, labels + m.pad + one.left.aside - other.left.aside))
+            sections = 1 + len(self._crossing(arc))  # the widest section is at least as wide as their mean
+            need = sections * (arc.label_width + PAD) + arc.left.aside - arc.right.aside
+            needs.append((arc.left.word, arc.right.word, need))
+        roots = sorted((arc for arc in self.arcs if arc.root), key=lambda arc: arc.left.word)
+        for left_root, right_root in itertools.pairwise(roots):
+            labels = (left_root.label_width + right_root.label_width) / 2
+            asides = left_root.left.aside - right_root.left.aside
+            needs.append((left_root.left.word, right_root.left.word, labels + PAD + asides))
         for left, right, need in sorted(needs, key=lambda entry: (entry[1] - entry[0], entry)):
             missing = need - sum(apart[left:right])
             if missing > 0:
-                more = m.unit * math.ceil(missing / (right - left) / m.unit)
+                more = math.ceil(missing / (right - left))
                 apart[left:right] = [width + more for width in apart[left:right]]
         start = self.widths[0] / 2
         for arc in roots[:1]:
-            start = max(start, m.width(arc.label, True) / 2 - arc.left.aside - sum(apart[: arc.left.place]))
-        places = [m.unit * math.ceil(start / m.unit)]
-        for width in apart:
-            places.append(places[-1] + width)
-        return places
+            start = max(start, arc.label_width / 2 - arc.left.aside - sum(apart[: arc.left.word]))
+        return [float(x) for x in itertools.accumulate(apart, initial=math.ceil(start))]
 
     def _crossing(self, arc: _Arc) -> list[_End]:
-        """Ends of higher arcs whose lines come down through this one."""
+        """Return the ends of higher arcs whose lines come down through this one."""
         higher = {id(end): end for other in self.arcs if other.level > arc.level for end in (other.left, other.right)}
-        return [end for end in higher.values() if arc.left.place < end.place < arc.right.place]
+        return [end for end in higher.values() if arc.left.word < end.word < arc.right.word]
 
-    def _label_place(self, arc: _Arc) -> float:
-        """The middle of the arc, or the nearest place to it where no line comes down through the label."""
-        half, unit = self.measures.width(arc.label, True) / 2, self.measures.unit
-        middle = (arc.left.x + arc.right.x) / 2
-        reach = int(((arc.right.x - arc.left.x) / 2 - half) / unit)
-        for off in sorted(range(-reach, reach + 1), key=abs):
-            at = middle + off * unit
-            if all(abs(x - at) > half + self.measures.pad / 4 for x in arc.crossed):
-                return at
-        return middle
+
+def _label_middle(arc: _Arc) -> float:
+    """Return the middle of the arc, or the nearest position where no line comes down through the label."""
+    half, middle = arc.label_width / 2, (arc.left.x + arc.right.x) / 2
+    reach = int((arc.right.x - arc.left.x) / 2 - half)
+    for offset in sorted(range(-reach, reach + 1), key=abs):
+        if all(abs(x - middle - offset) > half + PAD / 4 for x in arc.crossed):
+            return middle + offset
+    return middle
 
 
 def _arcs(parse: Dependencies) -> list[_Arc]:
@@ -153,16 +140,16 @@ def _arcs(parse: Dependencies) -> list[_Arc]:
     for left, right, kind in sorted(parse.links, key=lambda link: (link.right - link.left, link)):
         level = 1 + max(top[left:right])
         top[left:right] = [level] * (right - left)
-        one, other = _End(left), _End(right)
+        left_end, right_end = _End(left), _End(right)
         arrow = None
         if parse.heads is not None:
-            arrow = one if parse.heads[left] == right + 1 else other
-        arcs.append(_Arc(one, other, shown(kind), level, arrow))
+            arrow = left_end if parse.heads[left] == right + 1 else right_end
+        arcs.append(_Arc(left_end, right_end, shown(kind), level, arrow))
     if parse.heads is not None and parse.relations is not None:
         height = max(top) + 1
-        for place, (head, kind) in enumerate(zip(parse.heads, parse.relations, strict=True)):
+        for word, (head, kind) in enumerate(zip(parse.heads, parse.relations, strict=True)):
             if head == 0:
-                end = _End(place)
+                end = _End(word)
                 arcs.append(_Arc(end, end, shown(kind), height, end))
     return arcs
 
@@ -210,8 +197,7 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
     """
     parse = _check(parse, limit)
     tags = tags and any(tag != "_" for tag in parse.tags)
-    measures = _Measures(lambda text, small: width_of(text, SMALL if small else WORD), STEP, GAP, PAD, 1.0)
-    layout = _Layout(parse, tags, measures)
+    layout = ArcLayout(parse, tags)
     floor = MARGIN + LEVEL * layout.height + (6 if layout.height else 0)
     below = Caption(caption, layout.width)
     width = max(layout.width + 2 * MARGIN, below.width)
@@ -232,100 +218,28 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
             lines.append(f'<path d="M{x - 3.5:.1f} {floor - 5:.1f}h7l-3.5 6.5z" fill="{colour}"/>')
     for arc in highest:
         x, y = arc.at + MARGIN, floor - LEVEL * arc.level
-        half = width_of(arc.label, SMALL) / 2 + 2
+        half = arc.label_width / 2 + 2
         lines.append(f'<path d="M{x - half:.1f} {y - 7:.1f}h{2 * half:.1f}v14h{-2 * half:.1f}z" fill="#ffffff"/>')
         lines.append(
             f'<text x="{x:.1f}" y="{y + 3.8:.1f}" font-size="{SMALL:g}" fill="{ROOT if arc.root else NAME}">'
             f"{escaped(arc.label)}</text>"
         )
-    for place, word in enumerate(parse.words):
-        x = layout.x[place] + MARGIN
+    for position, word in enumerate(parse.words):
+        x = layout.x[position] + MARGIN
         lines.append(f'<text x="{x:.1f}" y="{floor + 18:.1f}" font-size="{WORD:g}">{escaped(shown(word))}</text>')
         if tags:
             lines.append(
                 f'<text x="{x:.1f}" y="{floor + 35:.1f}" font-size="{SMALL:g}" fill="{TAG}">'
-                f"{escaped(shown(parse.tags[place]))}</text>"
+                f"{escaped(shown(parse.tags[position]))}</text>"
             )
     return Drawing("\n".join([*lines, *below.lines(height), "</svg>"]) + "\n", of=parse)
 
 
 def _path(arc: _Arc, floor: float) -> str:
-    one, other, y = arc.left.x + MARGIN, arc.right.x + MARGIN, floor - LEVEL * arc.level
+    left, right, y = arc.left.x + MARGIN, arc.right.x + MARGIN, floor - LEVEL * arc.level
     if arc.root:
-        return f'<path d="M{one:.1f} {floor:.1f}V{y:.1f}" stroke="{ROOT}"/>'
+        return f'<path d="M{left:.1f} {floor:.1f}V{y:.1f}" stroke="{ROOT}"/>'
     return (
-        f'<path d="M{one:.1f} {floor:.1f}V{y + CORNER:.1f}q0 {-CORNER:g} {CORNER:g} {-CORNER:g}H{other - CORNER:.1f}'
+        f'<path d="M{left:.1f} {floor:.1f}V{y + CORNER:.1f}q0 {-CORNER:g} {CORNER:g} {-CORNER:g}H{right - CORNER:.1f}'
         f'q{CORNER:g} 0 {CORNER:g} {CORNER:g}V{floor:.1f}"/>'
-    )
-
-
-# --- the terminal -----------------------------------------------------------------------------------------------
-
-
-def arcs_text(parse: Dependencies, *, tags: bool = False, limit: int = LIMIT) -> str:
-    """A dependency parse drawn with lines over the words, for a terminal.
-
-    Parameters
-    ----------
-    parse : Dependencies
-        Where there are heads, ``▼`` marks each dependent.
-    tags : bool
-        Show the tags below the words, if there are any.
-    limit : int
-        Words at most.
-
-    Examples
-    --------
-    >>> from treelet import Dependencies
-    >>> from treelet.draw import arcs_text
-    >>> words, tags = ["the", "cat", "runs"], ["DT", "NN", "VBZ"]
-    >>> print(arcs_text(Dependencies.from_heads(words, tags, [2, 3, 0], ["det", "nsubj", "root"])))
-                  root
-      ┌det─┐┌nsubj─┐│
-      ▼    │▼      │▼
-     the   cat    runs
-    """
-    parse = _check(parse, limit)
-    tags = tags and any(tag != "_" for tag in parse.tags)
-    layout = _Layout(parse, tags, _Measures(lambda text, small: float(_cells(text)), 1.0, 2.0, 2.0, 1.0))
-    rows = [[" "] * (int(layout.width) + 2) for _ in range(layout.height + 1)]
-    for arc in sorted(layout.arcs, key=lambda arc: -arc.level):
-        row = layout.height - arc.level
-        for end in (arc.left, arc.right):
-            for below in rows[row + 1 : -1]:
-                below[int(end.x)] = "│"
-            rows[-1][int(end.x)] = "▼" if end is arc.arrow else "│"
-        if not arc.root:
-            one, other = int(arc.left.x), int(arc.right.x)
-            rows[row][one : other + 1] = ["┌", *"─" * (other - one - 1), "┐"]
-            for x in arc.crossed:
-                rows[row][int(x)] = "┼"
-    for arc in layout.arcs:
-        _put(rows[layout.height - arc.level], arc.label, arc.at)
-    if not layout.arcs:
-        rows = []
-    for shown_row in (parse.words, parse.tags)[: 1 + tags]:
-        rows.append([" "] * (int(layout.width) + 2))
-        for place, text in enumerate(shown_row):
-            _put(rows[-1], shown(text), layout.x[place])
-    return "\n".join("".join(row).rstrip() for row in rows)
-
-
-def _put(row: list[str], text: str, middle: float) -> None:
-    """A text with its middle here; a wide letter takes two cells, one that combines with its neighbour none."""
-    at = max(0, math.floor(middle - (_cells(text) - 1) / 2))
-    for letter in text:
-        cells = _cells(letter)
-        if cells == 0:
-            row[max(0, at - 1)] += letter
-            continue
-        row.extend(" " * max(0, at + cells - len(row)))
-        row[at : at + cells] = [letter, *[""] * (cells - 1)]
-        at += cells
-
-
-def _cells(text: Sequence[str]) -> int:
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in text
     )

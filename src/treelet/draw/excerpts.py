@@ -24,11 +24,11 @@ class Excerpt(NamedTuple):
 
 
 @dataclass
-class _Part:
+class _ExcerptNode:
     """A node of the tree, and the children that are kept; `cut` if there are others."""
 
     tree: Tree
-    kept: list[_Part] = field(default_factory=list)
+    kept: list[_ExcerptNode] = field(default_factory=list)
     cut: bool = False
 
 
@@ -49,26 +49,26 @@ def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
     >>> print(small, "|", note)
     (S (A a b …) (B (C …))) | cut: 6 of 10 nodes
     """
-    parts = [_Part(tree)]
-    level, room = [parts[0]], leaves - 1  # one more at each place where a node is expanded
+    nodes = [_ExcerptNode(tree)]
+    level, room = [nodes[0]], leaves - 1  # one more at each place where a node is expanded
     for depth in range(levels):
-        below: list[_Part] = []
-        for part in level:
-            kids = part.tree.children
+        below: list[_ExcerptNode] = []
+        for node in level:
+            kids = node.tree.children
             enough = kids if len(kids) - 1 <= room else kids[:room]
-            part.kept = [_Part(kid) for kid in enough] if depth < levels - 1 else []
-            part.cut = len(part.kept) < len(kids)
-            room -= max(0, len(part.kept) + part.cut - 1)
-            below += part.kept
-        parts += below
+            node.kept = [_ExcerptNode(kid) for kid in enough] if depth < levels - 1 else []
+            node.cut = len(node.kept) < len(kids)
+            room -= max(0, len(node.kept) + node.cut - 1)
+            below += node.kept
+        nodes += below
         level = below
-    if not any(part.cut for part in parts):
+    if not any(node.cut for node in nodes):
         return Excerpt(tree, "")
-    made: dict[int, Tree] = {}
-    for part in reversed(parts):  # children come after their parents
-        below_it = tuple(made[id(kid)] for kid in part.kept)
-        made[id(part)] = Tree._trusted(part.tree.label, below_it + (Tree(MORE),) * part.cut)
-    return Excerpt(made[id(parts[0])], f"cut: {len(parts):,} of {nodes_text(tree)}")
+    copies: dict[int, Tree] = {}
+    for node in reversed(nodes):  # children come after their parents
+        children = tuple(copies[id(kid)] for kid in node.kept)
+        copies[id(node)] = Tree._trusted(node.tree.label, children + (Tree(MORE),) * node.cut)
+    return Excerpt(copies[id(nodes[0])], f"cut: {len(nodes):,} of {nodes_text(tree)}")
 
 
 def shortened(text: str, letters: int = LETTERS) -> str:

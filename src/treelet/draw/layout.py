@@ -29,14 +29,14 @@ MARGIN = 16.0
 LONGEST = 32  # letters of a label that are shown
 
 
-class Edge(NamedTuple):
+class DrawnEdge(NamedTuple):
     head: int
     tails: tuple[int, ...]
     chance: float  # given the head
     best: bool  # in the most probable tree
 
 
-class Graph:
+class ForestGraph:
     """A forest's parts, with what the picture says of them."""
 
     def __init__(self, forest: Forest) -> None:
@@ -63,7 +63,7 @@ class Graph:
             if node in chosen:
                 open_.extend(parts[chosen[node]][1])
         self.edges = [
-            Edge(
+            DrawnEdge(
                 head,
                 tails,
                 math.exp(min(0.0, logp + sum(inside[tail] for tail in tails) - inside[head])),
@@ -76,7 +76,7 @@ class Graph:
         for edge in self.edges:  # grouped by head, in the order of heads
             self.layer[edge.head] = max(self.layer[edge.head], 1 + max(self.layer[tail] for tail in edge.tails))
 
-    def marked(self, edge: Edge) -> bool:
+    def marked(self, edge: DrawnEdge) -> bool:
         """Whether an edge has a dot: not where a node has one child and no choice, nor in a single tree."""
         return len(self.own[edge.head]) > 1 or (len(edge.tails) > 1 and len(self.own) < len(self.edges))
 
@@ -92,7 +92,7 @@ def shown(label: str) -> str:
 
 
 @dataclass
-class _Item:
+class _LayerItem:
     """Something that takes room in a layer: a node with its dots, or a line on its way down to one."""
 
     node: int
@@ -103,7 +103,7 @@ class _Item:
     x: float = 0.0
 
 
-def spread(items: list[_Item], wanted: dict[int, float]) -> None:
+def spread(items: list[_LayerItem], wanted: dict[int, float]) -> None:
     """As near to the wanted places as can be without overlap, in the least squares' sense; the order is kept."""
     blocks: list[list[float]] = []  # sum of wanted places, how many; places are those of a block's first item
     offset, offsets = 0.0, []
@@ -116,19 +116,19 @@ def spread(items: list[_Item], wanted: dict[int, float]) -> None:
             total, number = blocks.pop()
             blocks[-1][0] += total
             blocks[-1][1] += number
-    places = [total / number for total, number in blocks for _ in range(int(number))]
-    for item, place, offset in zip(items, places, offsets, strict=True):
-        item.x = place + offset
+    middles = [total / number for total, number in blocks for _ in range(int(number))]
+    for item, middle, offset in zip(items, middles, offsets, strict=True):
+        item.x = middle + offset
 
 
-class Layout:
+class ForestLayout:
     """Places of nodes, dots and passing lines; some nodes may need so much room."""
 
-    def __init__(self, graph: Graph, least: Mapping[int, float] | None = None) -> None:
+    def __init__(self, graph: ForestGraph, least: Mapping[int, float] | None = None) -> None:
         self.graph = graph
         self.box = [max(self._box(node), (least or {}).get(node, 0.0)) for node in range(len(graph.nodes))]
-        self.layers: list[list[_Item]] = [[] for _ in range(max(graph.layer) + 1)]
-        self.at: dict[tuple[int, int], _Item] = {}  # by node and layer
+        self.layers: list[list[_LayerItem]] = [[] for _ in range(max(graph.layer) + 1)]
+        self.at: dict[tuple[int, int], _LayerItem] = {}  # by node and layer
         highest = list(graph.layer)
         for edge in graph.edges:
             for tail in edge.tails:
@@ -138,7 +138,7 @@ class Layout:
                 passing = layer > graph.layer[node]
                 choices = len(graph.own.get(node, ()))
                 room = TRUNK if passing else max(self.box[node], (STEP * choices + 16) * (choices > 1))
-                item = _Item(node, room, begin, end, passing)
+                item = _LayerItem(node, room, begin, end, passing)
                 self.layers[layer].append(item)
                 self.at[node, layer] = item
         self._place()
@@ -152,14 +152,14 @@ class Layout:
         for layer in range(len(self.layers) - 1, 0, -1):
             self.top[layer - 1] = self.top[layer] + self.band[layer] + (CHANNEL if layer in dotted else CLOSE)
         self.height = self.top[0] + HEIGHT
-        self.dots: dict[int, list[tuple[Edge, float, float, int]]] = {}  # with the rank among its alternatives
+        self.dots: dict[int, list[tuple[DrawnEdge, float, float, int]]] = {}  # with the rank among its alternatives
         for head, edges in graph.own.items():
             here = sorted(edges, key=lambda edge: sum(self._middle(tail) for tail in edge.tails) / len(edge.tails))
             ranks = sorted(edges, key=lambda edge: -edge.chance)
             x, y = self.at[head, graph.layer[head]].x, self.top[graph.layer[head]] + self.band[graph.layer[head]]
             self.dots[head] = [
-                (edge, x + (place - (len(here) - 1) / 2) * STEP, y, ranks.index(edge))
-                for place, edge in enumerate(here)
+                (edge, x + (position - (len(here) - 1) / 2) * STEP, y, ranks.index(edge))
+                for position, edge in enumerate(here)
             ]
 
     def _box(self, node: int) -> float:
@@ -181,7 +181,7 @@ class Layout:
 
     def _slots(self) -> dict[int, float]:
         """Where each place between two words lies, so that what stands over some words fits over them."""
-        ends = sorted({place for node in self.graph.nodes for place in (node.begin, node.end)})
+        ends = sorted({position for node in self.graph.nodes for position in (node.begin, node.end)})
         slot = dict(zip(ends, range(len(ends)), strict=True))
         width = [0.0] * (len(ends) - 1)
         spans = {(slot[node.begin], slot[node.end]) for node in self.graph.nodes}
@@ -195,7 +195,7 @@ class Layout:
             needed = float(np.bincount(layer[over], room[over]).max())
             missing = needed - sum(width[begin:end])
             if missing > 0:
-                for place in range(begin, end):
-                    width[place] += missing / (end - begin)
-        places = [0.0, *itertools.accumulate(width)]
-        return dict(zip(ends, places, strict=True))
+                for position in range(begin, end):
+                    width[position] += missing / (end - begin)
+        positions = [0.0, *itertools.accumulate(width)]
+        return dict(zip(ends, positions, strict=True))

@@ -166,25 +166,25 @@ def _fonts(text: str, kind: str) -> list[str]:
     from matplotlib import font_manager
 
     known = _families(font_manager.fontManager)
-    found = [name for name in FAMILIES if name in known][:1]
+    families = [name for name in FAMILIES if name in known][:1]
     missing = {ord(letter) for letter in text if not letter.isspace()}
-    missing = _without(missing, found, known)[0]
+    missing = _without(missing, families, known)[0]
     if missing:
-        there = {entry.fname for entry in font_manager.fontManager.ttflist}
-        for file in sorted(set(font_manager.findSystemFonts()) - there):  # installed since matplotlib looked last
+        known_files = {entry.fname for entry in font_manager.fontManager.ttflist}
+        for file in sorted(set(font_manager.findSystemFonts()) - known_files):  # installed since matplotlib looked last
             with suppress(RuntimeError, OSError):
                 font_manager.fontManager.addfont(file)
         known = _families(font_manager.fontManager)
-        others = sorted((name for name in known if name not in found), key=lambda name: ("Sans" not in name, name))
+        others = sorted((name for name in known if name not in families), key=lambda name: ("Sans" not in name, name))
         missing, more = _without(missing, others, known)
-        found += more
+        families += more
     if missing:
         lacking = printable(" ".join(sorted(map(chr, missing))[:10]))
         raise TreeletError(
             f"no font that matplotlib finds has the letters {lacking}: install one, such as Noto Sans, or save the picture as "
             f".svg instead of .{kind}"
         )
-    return found
+    return families
 
 
 def _families(manager: Any) -> dict[str, str]:

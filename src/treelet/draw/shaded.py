@@ -8,7 +8,7 @@ from typing import NamedTuple
 from treelet.cuts import TreeIndex
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import excerpt
-from treelet.draw.layout import HEIGHT, Graph, width_of
+from treelet.draw.layout import HEIGHT, ForestGraph, width_of
 from treelet.draw.svg import SMALL, Picture, captioned_svg
 from treelet.errors import ParameterError
 from treelet.structures import Forest, Tree
@@ -31,17 +31,17 @@ class ShadedPicture(Picture):
     """A tree, some of whose nodes have shades: one a node in pre-order, or None."""
 
     def __init__(self, tree: Tree, shades: Iterable[Shade | None], caption: str = "") -> None:
-        graph, index = Graph(Forest.from_tree(tree)), TreeIndex(tree)
+        graph, index = ForestGraph(Forest.from_tree(tree)), TreeIndex(tree)
         waiting: dict[tuple[str, int, int], list[Shade | None]] = {}
         for number, shade in enumerate(shades):
             node = index[number]
             waiting.setdefault((node.label, node.start, node.end), []).append(shade)
         self.shades: dict[int, Shade] = {}
-        for place in reversed(range(len(graph.nodes))):  # heads come after their tails
-            label, begin, end = graph.nodes[place]
-            if found := waiting[label, begin, end].pop(0):
-                self.shades[place] = found
-        room = {place: width_of(shade.text, SMALL) + 6 for place, shade in self.shades.items() if shade.text}
+        for number in reversed(range(len(graph.nodes))):  # heads come after their tails
+            label, begin, end = graph.nodes[number]
+            if node_shade := waiting[label, begin, end].pop(0):
+                self.shades[number] = node_shade
+        room = {number: width_of(shade.text, SMALL) + 6 for number, shade in self.shades.items() if shade.text}
         super().__init__(graph, caption, room)
 
     def _node(self, node: int) -> list[str]:
@@ -113,7 +113,7 @@ def _shade(value: float, most: float, *, leaf: bool) -> Shade | None:
 def tint(strength: float) -> str:
     """From orange (-1) over white to blue (1)."""
     full, share = PLUS if strength > 0 else MINUS, FAINT + STRONG * min(1.0, abs(strength))
-    return "#" + "".join(f"{round(255 + (part - 255) * share):02x}" for part in full)
+    return "#" + "".join(f"{round(255 + (channel - 255) * share):02x}" for channel in full)
 
 
 def signed(value: float) -> str:

@@ -10,7 +10,7 @@ from html import escape
 from treelet.checks import check_integer
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import shortened
-from treelet.draw.layout import FONT, HEIGHT, MARGIN, Edge, Graph, Layout, shown, width_of
+from treelet.draw.layout import FONT, HEIGHT, MARGIN, DrawnEdge, ForestGraph, ForestLayout, shown, width_of
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Forest, Tree
 
@@ -73,7 +73,7 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> D
         )
     count = forest.count_trees()
     said = f"{count:,} tree{'s' * (count > 1)}" if count < 10**12 else f"{float(min(count, 10**300)):.1e} trees"
-    return Drawing(Picture(Graph(forest), f"{said}, the most probable one in bold" if caption else "").svg())
+    return Drawing(Picture(ForestGraph(forest), f"{said}, the most probable one in bold" if caption else "").svg())
 
 
 def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
@@ -109,7 +109,7 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
 
 def captioned_svg(tree: Tree, caption: str = "") -> Drawing:
     """A picture of a tree of any size, with a line of text below it."""
-    return Drawing(Picture(Graph(Forest.from_tree(tree)), caption).svg(), of=tree)
+    return Drawing(Picture(ForestGraph(Forest.from_tree(tree)), caption).svg(), of=tree)
 
 
 def _check_limit(limit: object) -> None:
@@ -117,9 +117,9 @@ def _check_limit(limit: object) -> None:
 
 
 class Picture:
-    def __init__(self, graph: Graph, caption: str, room: Mapping[int, float] | None = None) -> None:
+    def __init__(self, graph: ForestGraph, caption: str, room: Mapping[int, float] | None = None) -> None:
         self.graph, self.caption = graph, caption
-        self.layout = Layout(graph, room)
+        self.layout = ForestLayout(graph, room)
 
     def svg(self) -> str:
         layout = self.layout
@@ -144,12 +144,12 @@ class Picture:
         leaves = [node for number, node in enumerate(self.graph.nodes) if number not in self.graph.own]
         return [node.label for node in sorted(leaves, key=lambda node: node.begin)]
 
-    def _colour(self, edge: Edge, rank: int) -> str:
+    def _colour(self, edge: DrawnEdge, rank: int) -> str:
         if edge.best:
             return BEST
         return ALTERNATIVES[rank % len(ALTERNATIVES)] if len(self.graph.own[edge.head]) > 1 else ONLY
 
-    def _edge(self, edge: Edge, x: float, y: float, rank: int) -> list[str]:
+    def _edge(self, edge: DrawnEdge, x: float, y: float, rank: int) -> list[str]:
         layout, layer = self.layout, self.graph.layer
         above = layer[edge.head]
         head = layout.at[edge.head, above].x
@@ -172,7 +172,7 @@ class Picture:
         style = f'stroke="{self._colour(edge, rank)}" stroke-width="{2.2 if edge.best else 1.3:g}"'
         return [f'<path d="{"".join(paths)}" {style}/>']
 
-    def _dot(self, edge: Edge, x: float, y: float, rank: int) -> list[str]:
+    def _dot(self, edge: DrawnEdge, x: float, y: float, rank: int) -> list[str]:
         if not self.graph.marked(edge):
             return []
         colour = self._colour(edge, rank)

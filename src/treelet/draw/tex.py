@@ -98,20 +98,20 @@ def _bracketed(tree: Tree) -> list[str]:
 
 def _line(tree: Tree, most: int) -> str | None:
     """A subtree on one line, if it is that short."""
-    parts: list[str] = []
+    texts: list[str] = []
     length = 0
     stack: list[Tree | None] = [tree]
     while stack:
         node = stack.pop()
-        part = "]" if node is None else f" [{escaped(node.label)}"
-        length += len(part)
+        text = "]" if node is None else f" [{escaped(node.label)}"
+        length += len(text)
         if length > most and tree.children:
             return None
-        parts.append(part)
+        texts.append(text)
         if node is not None:
             stack.append(None)
             stack.extend(reversed(node.children))
-    return "".join(parts).lstrip()
+    return "".join(texts).lstrip()
 
 
 def _dependencies(parse: Dependencies) -> str:

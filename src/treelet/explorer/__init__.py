@@ -2,6 +2,6 @@
 
 from treelet.explorer.app import application
 from treelet.explorer.serving import serve
-from treelet.explorer.workspace import Desk, Parsing
+from treelet.explorer.workspace import Parsing, Workspace
 
-__all__ = ["Desk", "Parsing", "application", "serve"]
+__all__ = ["Parsing", "Workspace", "application", "serve"]

@@ -1,4 +1,4 @@
-"""Two trees: their value, how it depends on the decay, and the fragments behind it with all their places."""
+"""Requests about two trees: the kernel value, its dependence on the decay, and the fragments behind it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from treelet.draw.web.pictures import picture
 from treelet.errors import KernelOverflowError
-from treelet.explorer.highlights import Lights, can_be_heated, heat_of
-from treelet.explorer.requests import Question, QuestionError
+from treelet.explorer.highlights import Highlights, can_be_attributed, shares_of
+from treelet.explorer.requests import Request, RequestError
 from treelet.fragments.model_fragments import explain
 from treelet.fragments.shared import shared_fragments
 from treelet.kernels import Kernel
@@ -24,49 +24,49 @@ POINTS = 24  # of the curve
 LISTED = 40  # fragments
 
 
-def compare(question: Question) -> dict[str, Any]:
-    """The value and the cosine of two trees, the fragments they share, and where these are."""
-    trees, kernel = _asked(question)
-    chosen: Kernel = kernel.normalized() if question.flag("normalized") else kernel
+def compare(request: Request) -> dict[str, Any]:
+    """Return the value and the cosine of two trees, the fragments they share, and their occurrences."""
+    trees, kernel = _trees_and_kernel(request)
+    chosen: Kernel = kernel.normalized() if request.flag("normalized") else kernel
     value, cosine = _values(kernel, trees)
     shared = shared_fragments(*trees, chosen, LISTED) if value is not None or chosen is not kernel else []
-    lights = Lights(trees)
+    highlights = Highlights(trees)
     return {
         "kernel": repr(chosen),
         "value": value,
         "cosine": cosine,
         "fragments": [
             {
-                "text": str(one.tree),
-                "share": one.contribution,
-                "counts": one.counts,
-                "places": lights.of(one.tree, kernel),
+                "text": str(fragment.tree),
+                "share": fragment.contribution,
+                "counts": fragment.counts,
+                "places": highlights.of(fragment.tree, kernel),
             }
-            for one in shared
+            for fragment in shared
         ],
         "complete": getattr(shared, "complete", False),
         "trees": [
-            picture(tree, heat=_heat(chosen, tree, other)) for tree, other in zip(trees, trees[::-1], strict=True)
+            picture(tree, heat=_shares(chosen, tree, other)) for tree, other in zip(trees, trees[::-1], strict=True)
         ],
     }
 
 
-def curve(question: Question) -> dict[str, Any]:
-    """The value and the cosine at decays from almost 0 to 1, all else as it is."""
-    trees, kernel = _asked(question, CURVE_PAIRS)
-    found: dict[str, list[float | None]] = {"lam": [], "value": [], "cosine": []}
+def curve(request: Request) -> dict[str, Any]:
+    """Return the value and the cosine at decays from almost 0 to 1, with all other parameters fixed."""
+    trees, kernel = _trees_and_kernel(request, CURVE_PAIRS)
+    points: dict[str, list[float | None]] = {"lam": [], "value": [], "cosine": []}
     for lam in np.linspace(0.02, 1.0, POINTS).round(4).tolist():
         value, cosine = _values(type(kernel)(**{**kernel.get_params(), "lam": lam}), trees)
         for name, number in (("lam", lam), ("value", value), ("cosine", cosine)):
-            found[name].append(number)
-    return found
+            points[name].append(number)
+    return points
 
 
-def _asked(question: Question, most: float = PAIRS) -> tuple[tuple[Tree, Tree], TreeKernel]:
-    trees, kernel = (question.tree("a"), question.tree("b")), question.kernel()
+def _trees_and_kernel(request: Request, most: float = PAIRS) -> tuple[tuple[Tree, Tree], TreeKernel]:
+    trees, kernel = (request.tree("a"), request.tree("b")), request.kernel()
     steps = kernel.normalized().cost([trees[0]], [trees[1]]).pairs  # and of each with itself
     if steps > most:
-        raise QuestionError(
+        raise RequestError(
             "kernel",
             f"about {steps:.1g} pairs of nodes would have to be compared, more than a page should wait for: "
             "take smaller trees, or treelet compare",
@@ -75,7 +75,7 @@ def _asked(question: Question, most: float = PAIRS) -> tuple[tuple[Tree, Tree], 
 
 
 def _values(kernel: TreeKernel, trees: tuple[Tree, Tree]) -> tuple[float | None, float]:
-    """The value, None where it does not fit a number; and the cosine, which always does."""
+    """Return the value, or None if it overflows, and the cosine, which never does."""
     cosine = float(kernel.normalized()([trees[0]], [trees[1]])[0, 0])
     try:
         value = float(kernel([trees[0]], [trees[1]])[0, 0])
@@ -84,12 +84,12 @@ def _values(kernel: TreeKernel, trees: tuple[Tree, Tree]) -> tuple[float | None,
     return value if math.isfinite(value) else None, cosine
 
 
-def _heat(kernel: Kernel, tree: Tree, other: Tree) -> list[float] | None:
-    """Each node's share of the value: the other tree is a model of one example."""
-    if not (can_be_heated(tree) and can_be_heated(other)):
+def _shares(kernel: Kernel, tree: Tree, other: Tree) -> list[float] | None:
+    """Return each node's share of the value: the other tree acts as a model with one support tree."""
+    if not (can_be_attributed(tree) and can_be_attributed(other)):
         return None
     try:
         model = CompressedModel.of(kernel, [other], np.ones((1, 1)))
-        return heat_of(explain(model, tree, limit=1).heat)
+        return shares_of(explain(model, tree, limit=1).heat)
     except KernelOverflowError:
         return None

@@ -127,8 +127,8 @@ def _too_large() -> str:
     return f"a question of more than {BODY // 1024} KiB is not read: take smaller trees, or the command line"
 
 
-class Crew:
-    """A few threads that work on questions. Those that wait take turns; those that nobody waits for are given up."""
+class WorkerPool:
+    """A few threads that handle requests. Waiting requests take turns; those whose client has left are abandoned."""
 
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING, seconds: float = ANSWER_SECONDS) -> None:
         self._threads = ThreadPoolExecutor(at_once, "treelet-explorer")

@@ -1,4 +1,4 @@
-"""A model and a tree: what it says, why, and which trees that it learnt from are near."""
+"""Requests about a model and a tree: the prediction, its explanation, and the nearest training trees."""
 
 from __future__ import annotations
 
@@ -11,129 +11,131 @@ import scipy.sparse as sp
 from treelet.draw.web.pictures import picture
 from treelet.errors import InputTypeError
 from treelet.explorer.comparing import LISTED, PAIRS
-from treelet.explorer.highlights import Lights, can_be_heated, heat_of
-from treelet.explorer.requests import Question, QuestionError
-from treelet.explorer.workspace import Desk, Judge
-from treelet.fragments.model_fragments import explain
-from treelet.kernels.pairwise import Vector
-from treelet.learn.linear_output import Asked, asked
+from treelet.explorer.highlights import can_be_attributed, explanation_fields, shares_of
+from treelet.explorer.requests import Request, RequestError
+from treelet.explorer.workspace import ModelView, Workspace
+from treelet.fragments.model_fragments import explain_output
+from treelet.kernels.pairwise import Matrix, Vector
+from treelet.learn.linear_output import LinearOutput, class_mixes, compressed_model, resolve_output
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Tree, Treebank
 
-NEAR = 5
+NEAREST = 5
 
 
-def judge(desk: Desk, question: Question) -> dict[str, Any]:
-    """What the model says of a tree, the fragments and nodes behind it, and the nearest trees it has seen."""
-    chosen = model_of(desk)
-    tree = question.tree("tree")
-    _check_cost(chosen, tree)
-    label, scores = _said(chosen, tree)
-    output = _output(chosen, question.fields.get("output"))
-    said = {"task": chosen.task, "name": chosen.name, "label": label, "scores": scores}
+def predict(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Return the model's prediction for a tree, the fragments and nodes behind it, and the nearest training trees."""
+    view = model_of(workspace)
+    tree = request.tree("tree")
+    bank = Treebank([tree])
+    _check_cost(view, tree, bank)
+    output = _output(view, request.fields.get("output"))
+    response = {"task": view.task, "name": view.name, "label": None}
     try:
-        told = explain(chosen.model, chosen.example(tree), output, limit=LISTED)
-        one = asked(chosen.model, told.output)
-    except InputTypeError as error:  # a model that can only be asked for its scores
-        return {**said, "unexplained": str(error), "tree": picture(tree)}
-    lights = Lights([tree])
+        model = compressed_model(view.model)
+    except InputTypeError as error:  # the model has scores, but no weights that could be explained
+        return {**response, "scores": _one_score(view.scores(bank)), "unexplained": str(error), "tree": picture(tree)}
+    X = model.kernel.coerce(view.examples(bank))
+    values = model.score(X)
+    response |= _prediction(view, values)
+    try:
+        linear = resolve_output(view.model, output, X, values)
+    except InputTypeError as error:  # the kernel has no fragments that could be listed
+        return {**response, "unexplained": str(error), "tree": picture(tree)}
+    explanation = explain_output(linear, [view.example(tree)], X, values, LISTED)
     return {
-        **said,
-        "output": str(told.output),
-        "score": told.score,
-        "intercept": told.intercept,
-        "rest": told.rest,
-        "complete": told.complete,
-        "others": [{"kernel": repr(other.kernel), "share": other.share} for other in told.others],
-        "fragments": [
-            {"text": str(part.tree), "share": part.share, "places": lights.of(part.tree, part.kernel)}
-            for part in told.fragments
-        ],
-        "tree": picture(tree, heat=heat_of(told.heat)),
-        "near": _near(desk, chosen, one, tree),
+        **response,
+        **explanation_fields(explanation, [tree]),
+        "output": str(explanation.output),
+        "intercept": explanation.intercept,
+        "tree": picture(tree, heat=shares_of(explanation.heat)),
+        "near": _nearest(workspace, view, linear, bank),
     }
 
 
-def model_of(desk: Desk) -> Judge:
-    chosen = desk.model()
-    if chosen is None:
-        raise QuestionError("tree", "there is no model: start with treelet explore m.treelet")
-    return chosen
+def model_of(workspace: Workspace) -> ModelView:
+    view = workspace.model()
+    if view is None:
+        raise RequestError("tree", "there is no model: start with treelet explore m.treelet")
+    return view
 
 
-def _check_cost(chosen: Judge, tree: Tree) -> None:
-    if not can_be_heated(tree):
-        raise QuestionError("tree", "the tree is too large for its nodes to be explained here; use treelet explain")
-    bank = Treebank([tree])
+def _check_cost(view: ModelView, tree: Tree, bank: Treebank) -> None:
+    if not can_be_attributed(tree):
+        raise RequestError("tree", "the tree is too large for its nodes to be explained here; use treelet explain")
     steps = 0.0
-    for term in getattr(chosen.model.model_, "terms", ()):
+    for term in getattr(view.model.model_, "terms", ()):
         if isinstance(term, GraphTerm):
-            kernel, most = term.kernel_term.inner.kernel, float(_parts(bank) * _parts(term.graph))
-            needless = most < PAIRS and getattr(kernel, "max_depth", None) is None  # to count them would take longest
+            kernel, most = term.kernel_term.inner.kernel, float(_size(bank) * _size(term.graph))
+            # Below this bound, counting the pairs would take longer than comparing them.
+            needless = most < PAIRS and getattr(kernel, "max_depth", None) is None
             steps += most if needless else kernel.cost(bank, term.graph).pairs
     if steps > 10 * PAIRS:
-        raise QuestionError("tree", f"about {steps:.1g} pairs of nodes would have to be compared: take a smaller tree")
+        raise RequestError("tree", f"about {steps:.1g} pairs of nodes would have to be compared: take a smaller tree")
 
 
-def _parts(bank: Any) -> int:
-    """At most so many distinct parts are compared: nodes, and children of nodes."""
+def _size(bank: Any) -> int:
+    """Return an upper bound of the distinct parts that are compared: nodes, and children of nodes."""
     store = bank.columns.store
     return len(store) + len(store.child)
 
 
-def _said(chosen: Judge, tree: Tree) -> tuple[str | None, list[dict[str, Any]]]:
-    """The class and the score of each; or the one score that there is."""
-    bank = Treebank([tree])
-    if chosen.task != "classify":
-        return None, [{"label": "score", "score": float(np.ravel(chosen.scores(bank))[0])}]
-    model, examples = chosen.model, chosen.examples(bank)
-    names = list(map(str, model.classes_.tolist()))
-    values = np.atleast_2d(model.decision_function(examples))
-    row = [-float(values[0, 0]), float(values[0, 0])] if len(names) == 2 else values[0].tolist()
-    scores = [{"label": name, "score": score} for name, score in zip(names, row, strict=True)]
-    return str(model.predict(examples).tolist()[0]), scores
+def _prediction(view: ModelView, values: Matrix) -> dict[str, Any]:
+    """Return the predicted class and the score of each class, or the only score of a regressor or ranker."""
+    model = view.model
+    values = values + getattr(model, "intercept_", 0.0)
+    if view.task != "classify":
+        return {"scores": _one_score(values)}
+    decisions = model.decisions(values)
+    row = [-float(decisions[0]), float(decisions[0])] if len(model.classes_) == 2 else decisions[0].tolist()
+    scores = [{"label": str(name), "score": score} for name, score in zip(model.classes_.tolist(), row, strict=True)]
+    return {"label": str(model.labels(decisions).tolist()[0]), "scores": scores}
 
 
-def _output(chosen: Judge, name: Any) -> Any:
-    """The class that was meant by its text."""
-    if name is None or chosen.task != "classify":
+def _one_score(values: Any) -> list[dict[str, Any]]:
+    return [{"label": "score", "score": float(np.ravel(values)[0])}]
+
+
+def _output(view: ModelView, name: Any) -> Any:
+    """Return the class whose text is `name`."""
+    if name is None or view.task != "classify":
         return None
-    known = {str(label): label for label in chosen.model.classes_.tolist()}
+    known = {str(label): label for label in view.model.classes_.tolist()}
     if not isinstance(name, str) or name not in known:
-        raise QuestionError("output", f"the model has no class {name!r:.40}")
+        raise RequestError("output", f"the model has no class {name!r:.40}")
     return known[name]
 
 
-def _near(desk: Desk, chosen: Judge, one: Asked, tree: Tree) -> dict[str, Any] | None:
-    """The nearest trees, by the cosine of the model's first tree kernel."""
-    if not one.listed:
+def _nearest(workspace: Workspace, view: ModelView, linear: LinearOutput, bank: Treebank) -> dict[str, Any] | None:
+    """Return the nearest trees, by the cosine of the model's first tree kernel."""
+    if not linear.listed:
         return None
-    term = one.listed[0]
-    near = desk.neighbours(term)
-    values, numbers = near.search.kneighbors(Treebank([tree]), min(NEAR, len(near.trees)))
-    labels: Sequence[str | None] | None = near.labels
+    term = linear.listed[0]
+    candidates = workspace.nearest_trees(term)
+    cosines, indices = candidates.search.kneighbors(bank, min(NEAREST, len(candidates.trees)))
+    labels: Sequence[str | None] | None = candidates.labels
     weights = None
-    if near.trees is term.graph:
-        labels, weights = _support(chosen, term, one.mix)
-    found = []
-    for value, number in zip(values[0].tolist(), numbers[0].tolist(), strict=True):
-        other = near.trees[number]
-        if other is not None and value > 0:
-            item = {"tree": str(other), "words": " ".join(other.words()), "value": value}
-            item["label"] = None if labels is None else labels[number]
-            item["weight"] = None if weights is None else float(weights[number])
-            found.append(item)
-    return {"from": "data" if weights is None else "support", "of": len(near.trees), "trees": found}
+    if candidates.trees is term.graph:
+        labels, weights = _support(view, term, linear.mix)
+    nearest = []
+    for cosine, index in zip(cosines[0].tolist(), indices[0].tolist(), strict=True):
+        tree = candidates.trees[index]
+        if tree is not None and cosine > 0:
+            row = {"tree": str(tree), "words": " ".join(tree.words()), "value": cosine}
+            row["label"] = None if labels is None else labels[index]
+            row["weight"] = None if weights is None else float(weights[index])
+            nearest.append(row)
+    return {"from": "data" if weights is None else "support", "of": len(candidates.trees), "trees": nearest}
 
 
-def _support(chosen: Judge, term: GraphTerm, mix: Vector) -> tuple[list[str | None] | None, Vector]:
-    """The class that each support tree speaks for, as far as it does; and what it weighs in the function that is asked for."""
+def _support(view: ModelView, term: GraphTerm, mix: Vector) -> tuple[list[str | None] | None, Vector]:
+    """Return the class that each support tree counts for, if any, and its weight in the explained function."""
     roots = term.at_roots
     rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
     weights: Vector = rows.T @ mix
-    if chosen.task != "classify":
+    if view.task != "classify":
         return None, weights
-    names = chosen.model.classes_.tolist()
-    each = np.array([asked(chosen.model, name).mix for name in names]) @ rows
-    best, most = each.argmax(axis=0).tolist(), each.max(axis=0).tolist()
-    return [str(names[k]) if weight > 0 else None for k, weight in zip(best, most, strict=True)], weights
+    names = view.model.classes_.tolist()
+    per_class = class_mixes(view.model) @ rows
+    best, largest = per_class.argmax(axis=0).tolist(), per_class.max(axis=0).tolist()
+    return [str(names[k]) if weight > 0 else None for k, weight in zip(best, largest, strict=True)], weights

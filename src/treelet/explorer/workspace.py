@@ -1,4 +1,4 @@
-"""What lies on the explorer's desk: a model, the trees it was trained on, a grammar and a ranker of its parses."""
+"""The explorer's workspace: a model, the trees it was trained on, a grammar and a ranker of its parses."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from treelet.learn.terms import GraphTerm
 from treelet.parsing import PCFG
 from treelet.structures import Table, Tree, Treebank
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 TREE, LOGP = "tree", "logp"  # the columns of a list of parses
 
 
-class Later(Generic[Made]):
-    """What is made when it is first asked for, by whichever thread comes first."""
+class LazyValue(Generic[Value]):
+    """A value that the first thread to need it computes."""
 
-    def __init__(self, make: Callable[[], Made]) -> None:
-        self._make, self._lock = make, threading.Lock()
-        self._made: list[Made] = []
+    def __init__(self, compute: Callable[[], Value]) -> None:
+        self._compute, self._lock = compute, threading.Lock()
+        self._values: list[Value] = []
 
-    def __call__(self) -> Made:
+    def __call__(self) -> Value:
         with self._lock:
-            if not self._made:
-                self._made.append(self._make())
-        return self._made[0]
+            if not self._values:
+                self._values.append(self._compute())
+        return self._values[0]
 
 
 @dataclass(frozen=True)
-class Judge:
-    """A fitted model that says something of trees.
+class ModelView:
+    """A fitted model of trees, as the explorer uses it.
 
     Parameters
     ----------
     model : estimator
         A classifier, regressor or ranker, of trees or of lists of parses: a column of trees, and perhaps their log probabilities.
     name : str
-        What it is called on the page.
+        The name that the page shows.
     """
 
     model: Any
@@ -57,7 +57,7 @@ class Judge:
     def __post_init__(self) -> None:
         if self.task is None:
             raise InputTypeError(f"{self.name}: a {type(self.model).__name__} says nothing of trees; give a classifier")
-        self.column  # noqa: B018  # complains
+        self.column  # noqa: B018  # raises an error if the kernel does not fit
 
     @property
     def task(self) -> str | None:
@@ -88,7 +88,7 @@ class Judge:
         return path[0] if path else None
 
     def examples(self, trees: Treebank, logp: NDArray[np.float64] | None = None) -> Treebank | Table:
-        """Trees in the form that the model takes. Without log probabilities each counts as its sentence's best."""
+        """Return trees in the form that the model takes. Without log probabilities, each counts as the best parse."""
         if self.column is None:
             return trees
         logp = np.zeros(len(trees)) if logp is None else logp
@@ -99,7 +99,7 @@ class Judge:
         return tree if self.column is None else {self.column: tree, LOGP: np.array([logp])}
 
     def scores(self, trees: Treebank, logp: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """A regressor's values, or a ranker's of one list."""
+        """Return the values of a regressor, or the scores of a ranker for one list of parses."""
         examples = self.examples(trees, logp)
         if self.task == "rank":
             return np.asarray(self.model.predict(examples, np.zeros(len(trees), np.int64)), dtype=np.float64)
@@ -107,8 +107,8 @@ class Judge:
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """Trees to be near to, and what is known of each."""
+class NearestTrees:
+    """Trees among which the nearest are searched, with their labels if these are known."""
 
     trees: Treebank
     kernel: TreeKernel
@@ -121,67 +121,67 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Parsing:
-    """A grammar, and who puts its parses in order.
+    """A grammar, and a ranker of its parses.
 
     Parameters
     ----------
     name : str
-        Where the grammar is from.
+        Origin of the grammar.
     grammar : callable
-        Makes it, when it is first needed.
+        Returns the grammar; called when it is first needed.
     ranker : callable, optional
-        Makes the judge; None where there is none.
+        Returns the model that ranks parses.
     """
 
     name: str
     grammar: Callable[[], PCFG]
-    ranker: Callable[[], Judge] | None = None
+    ranker: Callable[[], ModelView] | None = None
 
 
 @dataclass(frozen=True)
-class Desk:
-    """All that the explorer can be asked about.
+class Workspace:
+    """Everything that a request to the explorer can be about.
 
     Parameters
     ----------
     parsing : Parsing
-    judge : Judge, optional
-        The model. Without one, the ranker of `parsing`.
+    model_view : ModelView, optional
+        The model. Without one, the ranker of `parsing` is used.
     trees : Treebank, optional
-        What the model was trained on, to be looked in for what is near.
+        Training trees of the model, among which the nearest are searched.
     labels : list of str, optional
-        Their labels.
+        Labels of these trees.
     """
 
     parsing: Parsing
-    judge: Judge | None = None
+    model_view: ModelView | None = None
     trees: Treebank | None = None
     labels: list[str] | None = None
-    _kept: dict[str, Later[Neighbours]] = field(default_factory=dict, repr=False)
+    _cache: dict[str, LazyValue[NearestTrees]] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def model(self) -> Judge | None:
-        """What the model's page is about."""
-        if self.judge is not None or self.parsing.ranker is None:
-            return self.judge
+    def model(self) -> ModelView | None:
+        """Return the model that the model's page is about."""
+        if self.model_view is not None or self.parsing.ranker is None:
+            return self.model_view
         return self.parsing.ranker()
 
-    def ranker(self) -> Judge | None:
-        """Who orders parses: the model, if it is a ranker."""
-        if self.judge is not None and self.judge.task == "rank":
-            return self.judge
+    def ranker(self) -> ModelView | None:
+        """Return the model that ranks parses: the explored model, if it is a ranker."""
+        if self.model_view is not None and self.model_view.task == "rank":
+            return self.model_view
         return None if self.parsing.ranker is None else self.parsing.ranker()
 
-    def neighbours(self, term: GraphTerm) -> Neighbours:
-        """The training trees; else those that are in the model's file, which has the ones with a coefficient."""
+    def nearest_trees(self, term: GraphTerm) -> NearestTrees:
+        """Return the training trees or, without them, the support trees, which are part of the model."""
         with self._lock:
-            found = self._kept.setdefault("near", Later(lambda: self._near(term)))
-        return found()
+            nearest = self._cache.setdefault("nearest", LazyValue(lambda: self._nearest_trees(term)))
+        return nearest()
 
-    def _near(self, term: GraphTerm) -> Neighbours:
+    def _nearest_trees(self, term: GraphTerm) -> NearestTrees:
         kernel = term.kernel_term.inner.kernel
         assert isinstance(kernel, TreeKernel)
         if self.trees is not None:
-            return Neighbours(self.trees, kernel, self.labels)
+            return NearestTrees(self.trees, kernel, self.labels)
         assert isinstance(term.graph, Treebank)
-        return Neighbours(term.graph, kernel)
+        return NearestTrees(term.graph, kernel)

@@ -9,15 +9,15 @@ from treelet.fragments.explanation import (
     WeightedFragment,
 )
 from treelet.fragments.model_fragments import explain, top_fragments
-from treelet.fragments.occurrences import Places, places
+from treelet.fragments.occurrences import Occurrences, places
 from treelet.fragments.shared import SharedFragment, SharedFragments, shared_fragments
 
 __all__ = [
     "Explanation",
     "FragmentShare",
     "NodeShare",
+    "Occurrences",
     "OtherShare",
-    "Places",
     "SharedFragment",
     "SharedFragments",
     "TopFragments",

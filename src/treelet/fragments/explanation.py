@@ -18,7 +18,7 @@ class FragmentShare(NamedTuple):
 
     Attributes
     ----------
-    tree : Tree, Run, Spaced or Window
+    tree : Tree, TagRun, FeatureSubsequence or Window
         The fragment. Of trees and forests, a tree: a node without children is a word, or a node that the fragment does not expand.
         Of `Tagging` a run of tags, of `Subsequence` features with others between them, of `Locality` what is equal in a window: these
         are small values that print as one would write them.
@@ -41,7 +41,7 @@ class NodeShare(NamedTuple):
 
     Attributes
     ----------
-    tree : Tree, ForestNode, Word or Feature
+    tree : Tree, ForestNode, TaggedWord or Feature
         Of a tree, the node with what is below it. Of a forest, the node. Of a tagged sequence, the word: its runs are those that begin
         with it. Of sequences of features, the feature: its window, or the subsequences that begin with it. Of a dependency parse,
         the word, with what its features come to: those of a link belong to both its words, half to each.
@@ -111,8 +111,8 @@ class Explanation(Tabled):
 
     def __str__(self) -> str:
         lines = [f"{self.score:+.4f}  score of {self.output!r}"]
-        lines += [f"{one.share:+.4f}  {one.tree}" for one in self.fragments[:LINES]]
-        left = self.score - math.fsum(one.share for one in self.fragments[:LINES])
+        lines += [f"{fragment.share:+.4f}  {fragment.tree}" for fragment in self.fragments[:LINES]]
+        left = self.score - math.fsum(fragment.share for fragment in self.fragments[:LINES])
         return "\n".join([*lines, f"{left:+.4f}  all else, intercept {self.intercept:+.4f}"])
 
 
@@ -121,7 +121,7 @@ class WeightedFragment(NamedTuple):
 
     Attributes
     ----------
-    tree : Tree, Run, Spaced or Window
+    tree : Tree, TagRun, FeatureSubsequence or Window
         As for `FragmentShare`; a window is whole.
     weight : float
         Its coordinate of the model's weight vector, in the space of all fragments: see `top_fragments`.
@@ -157,4 +157,4 @@ class TopFragments(Tabled, list[WeightedFragment]):
         self.output, self.complete, self.exact = output, complete, exact
 
     def __str__(self) -> str:
-        return "\n".join(f"{one.weight:+.4f}  {one.tree}" for one in self)
+        return "\n".join(f"{fragment.weight:+.4f}  {fragment.tree}" for fragment in self)

@@ -1,20 +1,21 @@
-"""What a model has learnt, fragment by fragment: of one tree, and altogether.
+"""The fragments of a model: those behind its score of one example, and the heaviest altogether.
 
-A model is a weight for each distinct subtree of its support trees (`treelet.learn.model`). So the weight of a fragment, the sum
-over support trees of coefficient times count, is the sum of the weights of the subtrees at whose root it occurs, and the model is
-one side of the search in `growing`: with a tree on the other side the search finds the largest shares of that tree's score, alone it finds
-the heaviest fragments.
+A model is one weight per distinct subtree of its support trees (`treelet.learn.model`). The weight of a fragment is the
+sum over support trees of coefficient times count, and this equals the sum of the weights of the subtrees at whose root
+the fragment occurs. A model is therefore one `NodeWeighting` of the fragment search. Together with the weighting of an
+example, the search finds the largest shares of that example's score; alone, it finds the heaviest fragments.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from treelet.checks import check_integer
-from treelet.fragments.attribution import Heat, Heated
+from treelet.fragments.attribution import NodeAttribution, TermExamples
 from treelet.fragments.explanation import (
     Explanation,
     FragmentShare,
@@ -22,13 +23,13 @@ from treelet.fragments.explanation import (
     TopFragments,
     WeightedFragment,
 )
-from treelet.kernels.fragments.search import fragments
-from treelet.kernels.fragments.weighting import Side
-from treelet.kernels.pairwise import Vector
-from treelet.learn.linear_output import Asked, asked, weights_of
+from treelet.kernels.fragments.search import search_fragments
+from treelet.kernels.fragments.weighting import NodeWeighting
+from treelet.kernels.pairwise import Matrix, Vector
+from treelet.learn.linear_output import LinearOutput, compressed_model, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots
-from treelet.learn.terms import GraphTerm
+from treelet.learn.terms import GraphTerm, Term
 
 
 def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> Explanation:
@@ -73,32 +74,57 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     """
     check_integer("limit", limit)
     pair = isinstance(tree, tuple) and len(tree) == 2
-    examples, signs = (list(tree), np.array([1.0, -1.0])) if pair else ([tree], np.array([1.0]))
-    one = asked(model, output, examples)
-    X = one.model.kernel.coerce(examples)
-    intercept = one.intercept * float(signs.sum())
-    score = float(signs @ _scores(one, one.model.terms, X)) + intercept
+    examples = list(tree) if pair else [tree]
+    compressed = compressed_model(model)
+    X = compressed.kernel.coerce(examples)
+    values = compressed.score(X)
+    return explain_output(resolve_output(model, output, X, values), examples, X, values, limit)
+
+
+def explain_output(
+    linear: LinearOutput, examples: Sequence[Any], X: Any, values: Matrix, limit: int = 100
+) -> Explanation:
+    """Explain one linear function of a model, for callers that have resolved the output and scored the examples.
+
+    Parameters
+    ----------
+    linear : LinearOutput
+    examples : sequence of length 1 or 2
+        The example, or the two whose difference is explained, as they were given.
+    X : bank or Table
+        The examples in the kernel's form.
+    values : ndarray of shape (examples, outputs)
+        The values of `CompressedModel.score` for the examples.
+    limit : int
+        Maximum number of fragments.
+    """
+    signs = np.array([1.0, -1.0][: len(examples)])
+    intercept = linear.intercept * float(signs.sum())
+    score = float(signs @ (values @ linear.mix)) + intercept
     roots = Roots(X)
     shares: list[FragmentShare] = []
-    heat = Heat(examples, signs, one.mix)
+    attribution = NodeAttribution(examples, signs, linear.mix)
     complete = exact = True
-    for term in one.listed:
+    for term in linear.listed:
         data = term.graph.joined(term.kernel_term.inner.data(X))[1]
-        logs, weights = roots.logs(term.kernel_term.roots), Side.of(weights_of(term, one.mix[None, :]))
+        logs = roots.logs(term.kernel_term.roots)
+        model_weighting = NodeWeighting.of(weights_of(term, linear.mix[None, :]))
         factors, kernel, column = (
             _factors(term, logs, len(X)),
             term.kernel_term.inner.kernel,
             term.kernel_term.inner.column,
         )
-        sides = Side.of(data.weights(), signs * factors), weights
-        found = fragments(kernel, data.columns.store, sides, limit)
-        shares += [FragmentShare(piece, share, kernel, column) for piece, share, _ in found.fragments]
-        complete, exact = complete and found.complete, exact and found.exact
-        heat.add(Heated(term, data, logs, factors, weights, column))
+        weightings = NodeWeighting.of(data.weights(), signs * factors), model_weighting
+        result = search_fragments(kernel, data.columns.store, weightings, limit)
+        shares += [FragmentShare(fragment, share, kernel, column) for fragment, share, _ in result.fragments]
+        complete, exact = complete and result.complete, exact and result.exact
+        attribution.add(TermExamples(term, data, logs, factors, model_weighting, column))
     shares.sort(key=lambda share: -abs(share.share))
-    others = [OtherShare(term.kernel_term.inner.kernel, float(signs @ _scores(one, [term], X))) for term in one.others]
+    others = [
+        OtherShare(term.kernel_term.inner.kernel, float(signs @ _scores(linear, term, X))) for term in linear.others
+    ]
     complete = complete and len(shares) <= limit
-    return Explanation(one.output, score, shares[:limit], intercept, others, heat.listed(), complete, exact)
+    return Explanation(linear.output, score, shares[:limit], intercept, others, attribution.listed(), complete, exact)
 
 
 def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
@@ -135,26 +161,30 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     -0.4866  (N pear)
     """
     check_integer("n", n)
-    one = asked(model, output)
+    linear = resolve_output(model, output)
     heaviest: list[WeightedFragment] = []
     complete = exact = True
-    for term in one.listed:
+    for term in linear.listed:
         kernel, column, scale = term.kernel_term.inner.kernel, term.kernel_term.inner.column, math.exp(-term.shift)
-        found = fragments(kernel, term.graph.columns.store, (Side.of(weights_of(term, one.mix[None, :])),), n)
-        heaviest += [WeightedFragment(piece, value * scale, kernel, column) for piece, value, _ in found.fragments]
-        complete, exact = complete and found.complete, exact and found.exact
+        weighting = NodeWeighting.of(weights_of(term, linear.mix[None, :]))
+        result = search_fragments(kernel, term.graph.columns.store, (weighting,), n)
+        heaviest += [
+            WeightedFragment(fragment, value * scale, kernel, column) for fragment, value, _ in result.fragments
+        ]
+        complete, exact = complete and result.complete, exact and result.exact
     heaviest.sort(key=lambda fragment: -abs(fragment.weight))
-    return TopFragments(heaviest[:n], one.output, complete and len(heaviest) <= n, exact)
+    return TopFragments(heaviest[:n], linear.output, complete and len(heaviest) <= n, exact)
 
 
-def _scores(one: Asked, terms: Any, X: Any) -> Vector:
-    part = CompressedModel(one.model.kernel, one.model.outputs, terms, support=0, nodes=0, loose_bytes=0)
-    scores: Vector = part.score(X) @ one.mix
+def _scores(linear: LinearOutput, term: Term, X: Any) -> Vector:
+    """Return the values of one term alone."""
+    model = CompressedModel(linear.model.kernel, linear.model.outputs, [term], support=0, nodes=0, loose_bytes=0)
+    scores: Vector = model.score(X) @ linear.mix
     return scores
 
 
 def _factors(term: GraphTerm, logs: Vector | None, n: int) -> Vector:
-    """What a term's values of each example are multiplied by; 0 where a self-value is."""
+    """Return the factor of a term's values for each example; 0 where a self-value is 0."""
     if logs is None:
         return np.ones(n)
     return np.exp(np.where(np.isfinite(logs), -logs - term.shift, -np.inf))

@@ -15,7 +15,7 @@ from treelet.structures import Tree, Treebank
 LIMIT = 1_000
 
 
-class Places(list[tuple[int, ...]]):
+class Occurrences(list[tuple[int, ...]]):
     """The occurrences of a fragment in a tree.
 
     Attributes
@@ -29,7 +29,7 @@ class Places(list[tuple[int, ...]]):
         self.complete = complete
 
 
-def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -> Places:
+def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -> Occurrences:
     """Where a fragment occurs in a tree.
 
     Parameters
@@ -45,7 +45,7 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -
 
     Returns
     -------
-    Places
+    Occurrences
         A list with one tuple an occurrence: the numbers, in pre-order from 0, of the tree's nodes that the fragment covers, in
         the order of the fragment's own nodes. Its ``complete`` says whether these are all. By the first number, then the second, and so on.
 
@@ -70,26 +70,26 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -
     check_integer("limit", limit, of="places")
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
     check_has_fragments(inner)
-    piece, whole = Treebank([fragment, tree])
-    if piece is None:
+    pattern, whole = Treebank([fragment, tree])
+    if pattern is None:
         raise InputTypeError("a fragment is needed, a Tree or its brackets, got None")
     if whole is None:
-        return Places()
-    if isinstance(inner, SubsetTree) and inner.max_depth is not None and piece.height() > inner.max_depth:
-        return Places()
-    found = _listed(_Match(_Nodes.of(piece), _Nodes.of(whole), inner))
-    listed = [place for _, place in zip(range(limit), found, strict=False)]
-    return Places(listed, next(found, None) is None)
+        return Occurrences()
+    if isinstance(inner, SubsetTree) and inner.max_depth is not None and pattern.height() > inner.max_depth:
+        return Occurrences()
+    matches = _listed(_FragmentMatch(_PreorderTree.of(pattern), _PreorderTree.of(whole), inner))
+    occurrences = [nodes for _, nodes in zip(range(limit), matches, strict=False)]
+    return Occurrences(occurrences, next(matches, None) is None)
 
 
-class _Nodes(NamedTuple):
+class _PreorderTree(NamedTuple):
     """A tree in pre-order."""
 
     label: list[str]
     children: list[list[int]]
 
     @staticmethod
-    def of(tree: Tree) -> _Nodes:
+    def of(tree: Tree) -> _PreorderTree:
         label: list[str] = []
         children: list[list[int]] = []
         stack = [(tree, -1)]
@@ -100,20 +100,20 @@ class _Nodes(NamedTuple):
             stack.extend((child, len(label)) for child in reversed(node.children))
             label.append(node.label)
             children.append([])
-        return _Nodes(label, children)
+        return _PreorderTree(label, children)
 
 
-class _Match:
+class _FragmentMatch:
     """At which nodes of a tree the nodes of a fragment can be, with all that the fragment has below them."""
 
-    def __init__(self, piece: _Nodes, tree: _Nodes, kernel: Kernel) -> None:
-        self.piece, self.tree = piece, tree
+    def __init__(self, pattern: _PreorderTree, tree: _PreorderTree, kernel: Kernel) -> None:
+        self.pattern, self.tree = pattern, tree
         self.partial = isinstance(kernel, PartialTree)
         self._whole = isinstance(kernel, Subtree)
         self._words = isinstance(kernel, SubsetTree) and bool(kernel.leaves)
         self._pairs: set[tuple[int, int]] = set()
         alike: dict[str, list[int]] = {}
-        for node, label in enumerate(piece.label):
+        for node, label in enumerate(pattern.label):
             alike.setdefault(label, []).append(node)
         for at in reversed(range(len(tree.label))):  # children before parents
             for node in alike.get(tree.label[at], ()):
@@ -122,50 +122,50 @@ class _Match:
         roots = (at for at in range(len(tree.label)) if self.at(0, at))
         if self.partial and not getattr(kernel, "leaves", True):
             roots = (at for at in roots if tree.children[at])
-        self.roots = roots if self.partial or piece.children[0] else iter(())
+        self.roots = roots if self.partial or pattern.children[0] else iter(())
 
     def at(self, node: int, at: int) -> bool:
         return (node, at) in self._pairs
 
     def expands_word(self, node: int, at: int) -> bool:
         """Whether what is below the fragment's node stands for the word itself."""
-        below = self.piece.children[node]
+        below = self.pattern.children[node]
         return (
             self._words
             and not self.tree.children[at]
             and len(below) == 1
-            and self.piece.label[below[0]] == WORD
-            and not self.piece.children[below[0]]
+            and self.pattern.label[below[0]] == WORD
+            and not self.pattern.children[below[0]]
         )
 
     def _fits(self, node: int, at: int) -> bool:
-        below, there = self.piece.children[node], self.tree.children[at]
+        below, children = self.pattern.children[node], self.tree.children[at]
         if self.partial:
             return len(self.latest(node, at)) == len(below)
         if not below:
-            return not (self._whole and there)
+            return not (self._whole and children)
         if self.expands_word(node, at):
             return True
-        return len(below) == len(there) and all(map(self.at, below, there))
+        return len(below) == len(children) and all(map(self.at, below, children))
 
     def latest(self, node: int, at: int) -> list[int]:
         """The right-most children of a tree's node that can be those of the fragment's, the last one first."""
-        found: list[int] = []
+        children: list[int] = []
         left = iter(reversed(self.tree.children[at]))
-        for child in reversed(self.piece.children[node]):
-            place = next((other for other in left if self.at(child, other)), None)
-            if place is None:
+        for child in reversed(self.pattern.children[node]):
+            match = next((other for other in left if self.at(child, other)), None)
+            if match is None:
                 break
-            found.append(place)
-        return found
+            children.append(match)
+        return children
 
 
-def _listed(match: _Match) -> Iterator[tuple[int, ...]]:
+def _listed(match: _FragmentMatch) -> Iterator[tuple[int, ...]]:
     for root in match.roots:
         yield from _partial(match, root) if match.partial else _only(match, root)
 
 
-def _only(match: _Match, root: int) -> Iterator[tuple[int, ...]]:
+def _only(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
     """Whole productions: there is one way at most."""
     covered: list[int] = []
     stack = [(0, root)]
@@ -173,14 +173,14 @@ def _only(match: _Match, root: int) -> Iterator[tuple[int, ...]]:
         node, at = stack.pop()
         covered.append(at)
         if not match.expands_word(node, at):
-            below = match.piece.children[node]
+            below = match.pattern.children[node]
             stack.extend(zip(reversed(below), reversed(match.tree.children[at][: len(below)]), strict=True))
     yield tuple(covered)
 
 
-def _partial(match: _Match, root: int) -> Iterator[tuple[int, ...]]:
+def _partial(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
     """Every way to keep some children. No way that is begun is in vain, as each child leaves room for those to its right."""
-    children = match.piece.children
+    children = match.pattern.children
     above = {child: (parent, k) for parent, below in enumerate(children) for k, child in enumerate(below)}
     last = len(children) - 1
     covered = [root]

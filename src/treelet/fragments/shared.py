@@ -10,8 +10,8 @@ import numpy as np
 
 from treelet.checks import check_integer
 from treelet.kernels import ForestKernel, Kernel
-from treelet.kernels.fragments.search import fragments
-from treelet.kernels.fragments.weighting import Side, check_is_listed
+from treelet.kernels.fragments.search import search_fragments
+from treelet.kernels.fragments.weighting import NodeWeighting, check_is_listed
 from treelet.kernels.pairwise import overflow
 from treelet.kernels.wrapped import Normalized
 from treelet.shown import Tabled
@@ -22,7 +22,7 @@ class SharedFragment(NamedTuple):
 
     Attributes
     ----------
-    tree : Tree, Run, Spaced or Window
+    tree : Tree, TagRun, FeatureSubsequence or Window
         The fragment, as for `FragmentShare`.
     counts : (int, int)
         How often it occurs in each of the two examples; in forests, how often it is expected to, which is no whole number. Of a
@@ -95,18 +95,18 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     check_is_listed(inner)
     bank = inner.coerce([a, b])
     weights = bank.weights()
-    sides = Side.of(weights.take(np.array([0]))), Side.of(weights.take(np.array([1])))
-    found = fragments(inner, bank.columns.store, sides, limit)
-    if any(math.isinf(fragment.value) for fragment in found.fragments):
+    weightings = NodeWeighting.of(weights.take(np.array([0]))), NodeWeighting.of(weights.take(np.array([1])))
+    result = search_fragments(inner, bank.columns.store, weightings, limit)
+    if any(math.isinf(fragment.value) for fragment in result.fragments):
         raise overflow(kernel, 0, 1)
     scale = 1.0
-    if inner is not kernel and found.fragments:  # then no self-value is 0
+    if inner is not kernel and result.fragments:  # then no self-value is 0
         scale = math.exp(-0.5 * float(inner.self_values(bank, logs=True).sum()))
     number = float if isinstance(inner, ForestKernel) else int
     return SharedFragments(
         (
             SharedFragment(tree, (number(sums[0]), number(sums[1])), value * scale)
-            for tree, value, sums in found.fragments
+            for tree, value, sums in result.fragments
         ),
-        found.complete,
+        result.complete,
     )

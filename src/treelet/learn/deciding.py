@@ -85,14 +85,20 @@ class Decides:
 
         For ``"ovo"`` a class's score is its number of votes, plus less than a half for how clear they were.
         """
-        scores = self._values(X)
-        if len(self.classes_) == 2:
-            return scores.ravel()
-        return votes(scores, len(self.classes_)) if self.multi_class_ == "ovo" else scores
+        return self.decisions(self._values(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example."""
-        scores = self.decision_function(X)
+        return self.labels(self.decision_function(X))
+
+    def decisions(self, values: Matrix) -> NDArray[np.float64]:
+        """Return the scores of `decision_function` from the values of the machines, intercepts included."""
+        if len(self.classes_) == 2:
+            return values.ravel()
+        return votes(values, len(self.classes_)) if self.multi_class_ == "ovo" else values
+
+    def labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the class of each example from the scores of `decision_function`."""
         best = (scores > 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[best]
         return labels

@@ -13,8 +13,8 @@ from treelet import _core
 from treelet.checks import is_integer, wrong
 from treelet.errors import KernelOverflowError
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
-from treelet.kernels.fragments.search import fragments
-from treelet.kernels.fragments.weighting import Side
+from treelet.kernels.fragments.search import search_fragments
+from treelet.kernels.fragments.weighting import NodeWeighting
 from treelet.kernels.pairwise import Vector
 from treelet.structures import Tree, Treebank
 from treelet.vocabulary import keyword
@@ -28,7 +28,7 @@ Rows = Any  # a csr_matrix: SciPy has no types
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 
 
-class Kind(NamedTuple):
+class NativeKernel(NamedTuple):
     """A kernel as the native core takes it here."""
 
     name: str
@@ -37,29 +37,29 @@ class Kind(NamedTuple):
     mu: float = 1.0
 
     @staticmethod
-    def of(kernel: Kernel) -> Kind:
+    def of(kernel: Kernel) -> NativeKernel:
         if isinstance(kernel, PartialTree):
-            return Kind("partial", bool(kernel.leaves), float(kernel.lam), float(kernel.mu))
+            return NativeKernel("partial", bool(kernel.leaves), float(kernel.lam), float(kernel.mu))
         if isinstance(kernel, SubsetTree):
-            return Kind("subset", bool(kernel.leaves), float(kernel.lam))
+            return NativeKernel("subset", bool(kernel.leaves), float(kernel.lam))
         assert isinstance(kernel, Subtree)
-        return Kind("complete", False, float(kernel.lam))
+        return NativeKernel("complete", False, float(kernel.lam))
 
 
 def decays(kernel: Kernel, fragments: Treebank) -> Vector:
     r"""What one occurrence of each fragment counts: :math:`\lambda^{\mathrm{size}/2}`, PT :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`."""
     store, roots = fragments.columns
-    kind = Kind.of(kernel)
-    found: Vector
+    kind = NativeKernel.of(kernel)
+    factors: Vector
     if kind.name != "partial":
-        found = kind.lam ** (0.5 * store.productions_below[roots])
-        return found
+        factors = kind.lam ** (0.5 * store.productions_below[roots])
+        return factors
     weights = fragments.weights()
     row = np.repeat(np.arange(len(fragments)), np.diff(weights.start))
     nodes = np.bincount(row, weights.weight, len(fragments))
     edge = np.bincount(row, weights.weight * (store.production[weights.node] < 0), len(fragments))
-    found = kind.mu ** (0.5 * nodes) * kind.lam**edge
-    return found
+    factors = kind.mu ** (0.5 * nodes) * kind.lam**edge
+    return factors
 
 
 class FragmentCounter:
@@ -67,7 +67,7 @@ class FragmentCounter:
 
     def __init__(self, kernel: Kernel, fragments: Treebank, scale: float = 1.0) -> None:
         fragments = fragments.compact()
-        kind, factor = Kind.of(kernel), np.ascontiguousarray(scale * decays(kernel, fragments))
+        kind, factor = NativeKernel.of(kernel), np.ascontiguousarray(scale * decays(kernel, fragments))
         self._columns = len(fragments)
         self._native = _core.FragmentMatcher(*fragments.columns, factor, kind.name, kind.leaves, kind.lam)
 
@@ -81,18 +81,18 @@ class FragmentCounter:
         """The same of weighted sums of trees."""
         scale = np.ones(len(weights)) if factors is None else np.ascontiguousarray(factors, np.float64)
 
-        def made(begin: int, end: int) -> Arrays:
-            found: Arrays = self._native.rows(store, weights, scale, begin, end, unit)
-            return found
+        def rows_between(begin: int, end: int) -> Arrays:
+            arrays: Arrays = self._native.rows(store, weights, scale, begin, end, unit)
+            return arrays
 
-        return in_rows(made, len(weights), self._columns, threads)
+        return in_rows(rows_between, len(weights), self._columns, threads)
 
 
 class HashedCounter:
     """Counts all fragments of at most some size and depth, in columns that a hash gives them."""
 
     def __init__(self, kernel: Kernel, size: int, depth: int | None, columns: int) -> None:
-        kind = Kind.of(kernel)
+        kind = NativeKernel.of(kernel)
         inside = getattr(kernel, "max_depth", None)
         deepest = min(depth or 2**31 - 1, inside or 2**31 - 1)
         self._kernel, self._size, self._depth, self._columns = kernel, size, deepest, columns
@@ -105,21 +105,20 @@ class HashedCounter:
         store, weights = bank.columns.store, bank.weights()
         crowded = []
 
-        def made(begin: int, end: int) -> Arrays:
+        def rows_between(begin: int, end: int) -> Arrays:
             some = weights if end - begin == len(bank) else weights.take(np.arange(begin, end))
             arrays, too_many = self._native.rows(store, some, unit)
             crowded.append(too_many)
-            found: Arrays = arrays
-            return found
+            return arrays
 
-        rows = in_rows(made, len(bank), self._columns, threads)
+        rows = in_rows(rows_between, len(bank), self._columns, threads)
         return rows, sum(crowded)
 
     def columns(self, fragments: Treebank) -> NDArray[np.int32]:
         """The column of each fragment."""
         store, roots = fragments.columns
-        found: NDArray[np.int32] = self._native.columns(store, np.ascontiguousarray(roots))
-        return found
+        columns: NDArray[np.int32] = self._native.columns(store, np.ascontiguousarray(roots))
+        return columns
 
     def named(self, columns: int | Iterable[int], bank: Treebank) -> dict[int, list[Tree]]:
         """The fragments of some columns, of those that weigh most in some trees."""
@@ -127,14 +126,17 @@ class HashedCounter:
         for column in wanted:
             if not is_integer(column, 0, self._columns - 1):
                 raise wrong("columns", f"ints from 0 to {self._columns - 1}", column)
-        side = Side.of(bank.weights())
-        listed = [one.tree for one in fragments(self._kernel, bank.columns.store, (side,), LOOKED_AT).fragments]
-        found: dict[int, list[Tree]] = {int(column): [] for column in wanted}
-        if listed:
-            for tree, column in zip(listed, self.columns(Treebank(listed)).tolist(), strict=True):
-                if column in found and self._counts(tree):
-                    found[column].append(tree)
-        return found
+        weighting = NodeWeighting.of(bank.weights())
+        trees = [
+            fragment.tree
+            for fragment in search_fragments(self._kernel, bank.columns.store, (weighting,), LOOKED_AT).fragments
+        ]
+        by_column: dict[int, list[Tree]] = {int(column): [] for column in wanted}
+        if trees:
+            for tree, column in zip(trees, self.columns(Treebank(trees)).tolist(), strict=True):
+                if column in by_column and self._counts(tree):
+                    by_column[column].append(tree)
+        return by_column
 
     def _counts(self, tree: Tree) -> bool:
         nodes = list(tree.nodes())
@@ -142,27 +144,27 @@ class HashedCounter:
         return size <= self._size and tree.height() <= self._depth
 
 
-def in_rows(made: Callable[[int, int], Arrays], n: int, columns: int, threads: int) -> Rows:
+def in_rows(rows_between: Callable[[int, int], Arrays], n: int, columns: int, threads: int) -> Rows:
     """A sparse matrix whose rows are made in parts, by threads."""
     size = max(1, min(ROWS, -(-n // threads)))
-    parts: dict[int, Arrays] = {}
+    block_at: dict[int, Arrays] = {}
 
     def work(begin: int) -> int:
-        parts[begin] = made(begin, min(n, begin + size))
+        block_at[begin] = rows_between(begin, min(n, begin + size))
         return 0
 
     run(work, range(0, n, size), threads, lambda _: None)
-    if len(parts) == 1:
-        start, column, value = parts[0]
+    if len(block_at) == 1:
+        start, column, value = block_at[0]
         return _sparse(start, column, value, (n, columns))
-    found = [parts[begin] for begin in range(0, n, size)]
-    ends = np.cumsum([0, *(len(column) for _, column, _ in found)])
-    starts = [start[1:] + end for (start, _, _), end in zip(found, ends[:-1], strict=True)]
+    blocks = [block_at[begin] for begin in range(0, n, size)]
+    ends = np.cumsum([0, *(len(column) for _, column, _ in blocks)])
+    starts = [start[1:] + end for (start, _, _), end in zip(blocks, ends[:-1], strict=True)]
     empty = np.empty(0)
     return _sparse(
         np.concatenate([np.zeros(1, np.int64), *starts]),
-        np.concatenate([empty.astype(np.int32), *(column for _, column, _ in found)]),
-        np.concatenate([empty, *(value for _, _, value in found)]),
+        np.concatenate([empty.astype(np.int32), *(column for _, column, _ in blocks)]),
+        np.concatenate([empty, *(value for _, _, value in blocks)]),
         (n, columns),
     )
 

@@ -23,7 +23,7 @@ from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import known_class, register
 from treelet.learn.fragment_counts import HashedCounter, Rows, checked
 from treelet.learn.fragment_selection import (
-    Chosen,
+    SelectedFragments,
     coefficients,
     counters,
     listed_parts,
@@ -195,7 +195,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if (classes := getattr(model, "classes_", None)) is not None:
             self.classes_ = classes.copy()
 
-    def _keep(self, kernel: Kernel, chosen: Chosen) -> None:
+    def _keep(self, kernel: Kernel, chosen: SelectedFragments) -> None:
         self.kernel_, self.exact_ = kernel, chosen.exact
         self.fragments_ = Treebank(chosen.trees).compact()
         self.part_ = np.array(chosen.parts, np.int64)

@@ -1,8 +1,7 @@
-"""What is asked of a model: one linear function, whatever the estimator makes of its outputs."""
+"""One linear function of a model's outputs, such as the score of a class."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -14,24 +13,24 @@ from treelet import _core
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.fragments.weighting import LISTED, is_listed
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.model import CompressedModel
+from treelet.learn.model import CompressedModel, warn_of_strangers
 from treelet.learn.terms import GraphTerm, Term, node_weights
 
 SHOWN = 10  # classes, in a message
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A sum of a model's outputs.
+class LinearOutput:
+    """A weighted sum of a model's outputs.
 
     Attributes
     ----------
     model : CompressedModel
     mix : ndarray of shape (outputs,)
-        How often each output is in the sum.
+        Weight of each output in the sum.
     intercept : float
     output : object
-        The class, or the number of the output.
+        The class, or the index of the output.
     """
 
     model: CompressedModel
@@ -41,7 +40,7 @@ class Asked:
 
     @property
     def listed(self) -> list[GraphTerm]:
-        """The terms whose fragments can be listed."""
+        """Terms whose fragments can be listed."""
         return [term for term in self.model.terms if _is_listed(term)]  # type: ignore[misc]
 
     @property
@@ -55,7 +54,7 @@ def _is_listed(term: Term) -> bool:
 
 
 def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:
-    """The weights of distinct subtrees for some sums of outputs, a row each."""
+    """Return the weights of a term's distinct subtrees, one row per weighted sum of outputs."""
     roots = term.at_roots
     rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
     mixed = sp.csr_array(sp.csr_array(mixes) @ rows)
@@ -63,31 +62,48 @@ def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:
     return _core.NodeWeights.spread(*term.graph.columns, node_weights(mixed))
 
 
-def asked(model: Any, output: Any, examples: Sequence[Any] = ()) -> Asked:
-    """The function of `output`: of a class, or the number of one of several outputs.
+def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix | None = None) -> LinearOutput:
+    """Return the linear function of a model that `output` names.
 
-    Of two classes, in a tuple, the difference. Without `output`, the class that is predicted for the first example; of two classes, the second, if there is no example.
+    Parameters
+    ----------
+    model : fitted estimator or CompressedModel
+    output : object, optional
+        A class, or the index of one of several outputs. A tuple of two classes names the difference of their
+        functions. By default the class that is predicted for the first example; without an example, the second of
+        two classes.
+    X, values : optional
+        Examples in the kernel's form and the values of `CompressedModel.score` for them.
     """
-    compressed = model if isinstance(model, CompressedModel) else _fitted(model)
+    compressed = compressed_model(model)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
             f"fragments are listed for models of {LISTED}, of their sums, multiples and normalised forms, also on columns; "
             f"not for {compressed.kernel!r}"
         )
-    if (classes := getattr(model, "classes_", None)) is not None:
-        names = classes.tolist()
-        pair = isinstance(output, tuple) and len(output) == 2 and output not in names
-        labels = [_label(model, names, one, examples) for one in (output if pair else [output])]
-        mixes = [_mix(names.index(label), len(names), model.multi_class_) for label in labels]
-        label, mix = (tuple(labels), mixes[0] - mixes[1]) if pair else (labels[0], mixes[0])
-    else:
-        label = _number(compressed.outputs, output)
-        mix = np.eye(compressed.outputs)[label]
     intercepts = getattr(model, "intercept_", np.zeros(compressed.outputs))
-    return Asked(compressed, mix, float(mix @ intercepts), label)
+    if (classes := getattr(model, "classes_", None)) is None:
+        label = _index(compressed.outputs, output)
+        mix = np.eye(compressed.outputs)[label]
+        return LinearOutput(compressed, mix, float(mix @ intercepts), label)
+    names = classes.tolist()
+    if output is None and values is not None:
+        warn_of_strangers(compressed.kernel, X[:1], values[:1])
+        output = model.labels(model.decisions(values + intercepts)).tolist()[0]
+    mixes = class_mixes(model)
+    if isinstance(output, tuple) and len(output) == 2 and output not in names:
+        first, second = (_label(names, label) for label in output)
+        output, mix = (first, second), mixes[names.index(first)] - mixes[names.index(second)]
+    else:
+        output = _label(names, output)
+        mix = mixes[names.index(output)]
+    return LinearOutput(compressed, mix, float(mix @ intercepts), output)
 
 
-def _fitted(model: Any) -> CompressedModel:
+def compressed_model(model: Any) -> CompressedModel:
+    """Return the compressed model of a fitted estimator; raise an error that says why there is none."""
+    if isinstance(model, CompressedModel):
+        return model
     kind = type(model).__name__
     inner = getattr(model, "model_", None)
     if inner is None:
@@ -101,10 +117,19 @@ def _fitted(model: Any) -> CompressedModel:
     return inner
 
 
-def _label(model: Any, names: list[Any], output: Any, examples: Sequence[Any]) -> Any:
+def class_mixes(classifier: Any) -> Matrix:
+    """Return for each class how often each machine of a classifier counts for it, or with -1 against it."""
+    count = len(classifier.classes_)
+    if count == 2:
+        return np.array([[-1.0], [1.0]])
+    if classifier.multi_class_ == "ovr":
+        return np.eye(count)
+    first, second = np.array(list(combinations(range(count), 2))).T
+    return np.eye(count)[:, first] - np.eye(count)[:, second]
+
+
+def _label(names: list[Any], output: Any) -> Any:
     if output is None:
-        if len(examples):
-            return model.predict(examples[:1]).tolist()[0]
         if len(names) == 2:
             return names[1]
         raise ParameterError(f"there are {len(names)} classes: say of which, for example output={names[0]!r}")
@@ -114,7 +139,7 @@ def _label(model: Any, names: list[Any], output: Any, examples: Sequence[Any]) -
     return output
 
 
-def _number(outputs: int, output: Any) -> int:
+def _index(outputs: int, output: Any) -> int:
     if output is None and outputs == 1:
         return 0
     if isinstance(output, bool) or not isinstance(output, int | np.integer) or not 0 <= output < outputs:
@@ -122,12 +147,3 @@ def _number(outputs: int, output: Any) -> int:
             f"the 'output' parameter must be the number of an output, from 0 to {outputs - 1}. Got {output!r} instead."
         )
     return int(output)
-
-
-def _mix(index: int, classes: int, multi_class: str) -> Vector:
-    """Which machines speak for a class, and which against it."""
-    if classes == 2:
-        return np.array([1.0 if index else -1.0])
-    if multi_class == "ovr":
-        return np.array([float(i == index) for i in range(classes)])
-    return np.array([float(i == index) - float(j == index) for i, j in combinations(range(classes), 2)])

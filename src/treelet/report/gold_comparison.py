@@ -21,7 +21,7 @@ Span = tuple[str, int, int]  # label, first word, word behind the last
 
 
 @dataclass(frozen=True)
-class Place:
+class ConstituentSpan:
     """A node of a tree, and the words it stands over."""
 
     node: Tree
@@ -81,12 +81,12 @@ def marked(tree: object, gold: object, other: object = None, *, new: bool = True
     """
     parse, marks, same = _compared(tree, gold, other, new)
     lines: list[str] = []
-    stack: list[tuple[Place, str, str]] = [(_root(parse), "", "")]
+    stack: list[tuple[ConstituentSpan, str, str]] = [(_root(parse), "", "")]
     marks_below = _marks_below(parse, marks)
     number = -1
     while stack:
-        place, ahead, below = stack.pop()
-        node = place.node
+        constituent, ahead, below = stack.pop()
+        node = constituent.node
         number += 1
         label = node.label
         if mark := marks[number]:
@@ -94,12 +94,12 @@ def marked(tree: object, gold: object, other: object = None, *, new: bool = True
             label = f"{COLOURS[mark]}{label}{RESET}" if colour else label
         if not node.children:
             lines.append(ahead + label)
-        elif node.is_preterminal or ((node, place.start) in same and not marks_below[number] and ahead):
+        elif node.is_preterminal or ((node, constituent.start) in same and not marks_below[number] and ahead):
             lines.append(ahead + " ".join([label, *node.words()]))
             number += sum(1 for _ in node.nodes()) - 1
         else:
             lines.append(ahead + label)
-            kids = list(_kids(place))
+            kids = list(_kids(constituent))
             for k, kid in reversed(list(enumerate(kids))):
                 last = k == len(kids) - 1
                 stack.append((kid, below + ("└── " if last else "├── "), below + ("    " if last else "│   ")))
@@ -127,8 +127,8 @@ def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = 
     """
     parse, marks, _ = _compared(tree, gold, other, new)
     shades = [
-        Shade(*SHADES[mark], wide=2.2) if place.node.children else None
-        for place, mark in zip(_places(parse), marks, strict=True)
+        Shade(*SHADES[mark], wide=2.2) if constituent.node.children else None
+        for constituent, mark in zip(_constituents(parse), marks, strict=True)
     ]
     return Drawing(ShadedPicture(parse, shades).svg())
 
@@ -143,66 +143,66 @@ def wrong_constituents(tree: object, gold: object) -> list[Span]:
     [('A', 0, 1)]
     """
     parse, marks, _ = _compared(tree, gold, None, False)
-    return [place.span for place, mark in zip(_places(parse), marks, strict=True) if mark == WRONG]
+    return [constituent.span for constituent, mark in zip(_constituents(parse), marks, strict=True) if mark == WRONG]
 
 
 def _compared(tree: object, gold: object, beside: object, new: bool) -> tuple[Tree, list[str], set[tuple[Tree, int]]]:
     """The parse; a mark for each node, parents first; and the subtrees, with their places, of what it is compared with."""
     parse, right = _tree(tree, "tree"), _tree(gold, "gold")
     other = right if beside is None else _tree(beside, "other")
-    for name, one in (("tree", parse), ("other", other)):
-        if one.words() != right.words():
+    for name, parsed in (("tree", parse), ("other", other)):
+        if parsed.words() != right.words():
             raise TreeError(
-                f"'{name}' and 'gold' must be over the same words, got {' '.join(one.words())[:60]!r} and "
+                f"'{name}' and 'gold' must be over the same words, got {' '.join(parsed.words())[:60]!r} and "
                 f"{' '.join(right.words())[:60]!r}"
             )
-    wanted = Counter(place.span for place in _places(right) if place.counts)
-    had = Counter(place.span for place in _places(other) if place.counts)
+    wanted = Counter(constituent.span for constituent in _constituents(right) if constituent.counts)
+    had = Counter(constituent.span for constituent in _constituents(other) if constituent.counts)
     marks = []
-    for place in _places(parse):
+    for constituent in _constituents(parse):
         mark = ""
-        if place.counts:
-            if wanted[place.span] <= 0:
+        if constituent.counts:
+            if wanted[constituent.span] <= 0:
                 mark = WRONG
-            elif new and had[place.span] <= 0:
+            elif new and had[constituent.span] <= 0:
                 mark = NEW
-            wanted[place.span] -= 1
-            had[place.span] -= 1
+            wanted[constituent.span] -= 1
+            had[constituent.span] -= 1
         marks.append(mark)
-    return parse, marks, {(place.node, place.start) for place in _places(other)}
+    return parse, marks, {(constituent.node, constituent.start) for constituent in _constituents(other)}
 
 
-def _tree(given: object, name: str) -> Tree:
-    tree = Tree.parse(given) if isinstance(given, str) else given
+def _tree(value: object, name: str) -> Tree:
+    tree = Tree.parse(value) if isinstance(value, str) else value
     if not isinstance(tree, Tree):
         raise InputTypeError(
-            f"The {name!r} parameter must be a Tree or its brackets. Got {type(given).__name__} instead."
+            f"The {name!r} parameter must be a Tree or its brackets. Got {type(value).__name__} instead."
         )
     if tree.height() > DRAWN:
         raise TreeError(f"the tree is {tree.height():,} levels deep, and can be drawn up to {DRAWN:,}: print str(tree)")
     return tree
 
 
-def _root(tree: Tree) -> Place:
-    return Place(tree, 0, len(tree.words()))
+def _root(tree: Tree) -> ConstituentSpan:
+    return ConstituentSpan(tree, 0, len(tree.words()))
 
 
-def _kids(place: Place) -> Iterator[Place]:
-    start = place.start
-    for kid in place.node.children:
-        yield Place(kid, start, start := start + len(kid.words()))
+def _kids(parent: ConstituentSpan) -> Iterator[ConstituentSpan]:
+    start = parent.start
+    for kid in parent.node.children:
+        yield ConstituentSpan(kid, start, start := start + len(kid.words()))
 
 
-def _places(tree: Tree) -> Iterator[Place]:
+def _constituents(tree: Tree) -> Iterator[ConstituentSpan]:
     """All nodes with their words, parents before children, left to right."""
     stack = [_root(tree)]
     while stack:
-        place = stack.pop()
-        yield place
-        stack.extend(reversed(list(_kids(place))))
+        constituent = stack.pop()
+        yield constituent
+        stack.extend(reversed(list(_kids(constituent))))
 
 
 def _marks_below(tree: Tree, marks: list[str]) -> list[bool]:
     """For each node, parents first, whether it or a node below it has a mark."""
-    sizes = [sum(1 for _ in place.node.nodes()) for place in _places(tree)]
+    sizes = [sum(1 for _ in constituent.node.nodes()) for constituent in _constituents(tree)]
     return [any(marks[number : number + size]) for number, size in enumerate(sizes)]

@@ -29,7 +29,7 @@ LOOKED_AT = 100  # trees for sentences that differ
 SHARES = 30  # fragments of an explanation
 
 
-class Occurrence(NamedTuple):
+class FragmentExample(NamedTuple):
     """A tree that has a fragment: its number, its words, which of them are in the fragment, and which are below it."""
 
     number: int
@@ -39,22 +39,22 @@ class Occurrence(NamedTuple):
     label: str | None
 
 
-class Seen(NamedTuple):
+class FragmentExamples(NamedTuple):
     """How many trees have a fragment, and some of them."""
 
     trees: int
-    examples: list[Occurrence]
+    examples: list[FragmentExample]
 
 
-class Learnt(NamedTuple):
+class OutputFragments(NamedTuple):
     """The heaviest fragments of an output, each with the trees that have it; None for what is no fragment of trees."""
 
     name: str
     top: TopFragments
-    seen: list[Seen | None]
+    seen: list[FragmentExamples | None]
 
 
-class Case(NamedTuple):
+class ExplainedCase(NamedTuple):
     """An example that is explained.
 
     Attributes
@@ -77,7 +77,7 @@ class Case(NamedTuple):
 
 
 @dataclass
-class Report:
+class ModelReport:
     """What a report tells.
 
     Attributes
@@ -87,8 +87,8 @@ class Report:
     examples : int
     figures : dict or None
         As `treelet.metrics.predictions` gives them; None where there are no labels.
-    learnt : list of Learnt
-    cases : list of Case
+    learnt : list of OutputFragments
+    cases : list of ExplainedCase
         The worst errors; without labels the closest calls.
     wrong : int
         How many errors there are.
@@ -97,8 +97,8 @@ class Report:
     task: str
     examples: int
     figures: dict[str, Any] | None
-    learnt: list[Learnt] = field(default_factory=list)
-    cases: list[Case] = field(default_factory=list)
+    learnt: list[OutputFragments] = field(default_factory=list)
+    cases: list[ExplainedCase] = field(default_factory=list)
     wrong: int = 0
 
 
@@ -111,7 +111,7 @@ def report(
     top: int = 10,
     errors: int = 10,
     progress: bool = False,
-) -> Report:
+) -> ModelReport:
     """Look at a model with examples: how good it is, what weighs most in it, and why it errs.
 
     Parameters
@@ -134,7 +134,7 @@ def report(
 
     Returns
     -------
-    Report
+    ModelReport
 
     Examples
     --------
@@ -153,20 +153,20 @@ def report(
     truth = None if labels is None else list(labels)
     if not len(X):
         raise ParameterError("there are no examples to look at")
-    for name, given in (("labels", truth), ("queries", queries)):
-        if given is not None and len(given) != len(X):
-            raise ParameterError(f"there are {len(X):,} examples, but {len(given):,} {name}")
+    for name, column in (("labels", truth), ("queries", queries)):
+        if column is not None and len(column) != len(X):
+            raise ParameterError(f"there are {len(X):,} examples, but {len(column):,} {name}")
     looks = {"classify": _classified, "regress": _valued, "rank": _ranked}
-    found, picked = looks[task](model, X, truth, queries)
-    asked: list[Any] = model.classes_.tolist() if task == "classify" else [None]
-    asked = asked[1:] if len(asked) == 2 else asked  # the other one's weights are these, negated
-    names = [label_text(str(name)) for name in asked] if task == "classify" else [""]
+    result, picked = looks[task](model, X, truth, queries)
+    outputs: list[Any] = model.classes_.tolist() if task == "classify" else [None]
+    outputs = outputs[1:] if len(outputs) == 2 else outputs  # the other one's weights are these, negated
+    names = [label_text(str(name)) for name in outputs] if task == "classify" else [""]
     # what was given says more than what a kernel sees
     whole: Any = data if isinstance(data, list | tuple | Bank | Table) else X
-    finder = _Finder(X, None if task != "classify" else truth)
+    finder = _ExampleFinder(X, None if task != "classify" else truth)
     with progress_bar(progress, "looking at the model", len(names) * (top > 0) + min(errors, len(picked))) as advance:
-        for name, output in zip(names, asked, strict=True) if top else ():
-            found.learnt.append(finder.learnt(name, top_fragments(model, top, output)))
+        for name, output in zip(names, outputs, strict=True) if top else ():
+            result.learnt.append(finder.learnt(name, top_fragments(model, top, output)))
             advance(1)
         for pick in picked[:errors]:
             numbers, facts, output = pick()
@@ -174,15 +174,15 @@ def report(
             example = rows[0] if len(rows) == 1 else tuple(rows)
             why = explain(model, example, output, limit=SHARES)
             words = words_of(rows[0]) or words_of(X[numbers[0]])
-            found.cases.append(Case(numbers, " ".join(words), facts, why, example))
+            result.cases.append(ExplainedCase(numbers, " ".join(words), facts, why, example))
             advance(1)
-    return found
+    return result
 
 
 Pick = Callable[[], tuple[tuple[int, ...], dict[str, Any], Any]]
 
 
-def _classified(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[Report, list[Pick]]:
+def _classified(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[ModelReport, list[Pick]]:
     classes = model.classes_.tolist()
     known = [label_text(str(name)) for name in classes]
     scores = model.decision_function(X)
@@ -200,9 +200,9 @@ def _classified(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tu
         order = np.argsort(-margin, kind="stable")
     else:
         texts = [label_text(str(label)) for label in truth]
-        figures = class_figures(texts, [known[place] for place in best], known)
-        place = {name: number for number, name in enumerate(known)}
-        rival = np.array([place.get(label, -1) for label in texts])
+        figures = class_figures(texts, [known[index] for index in best], known)
+        index = {name: number for number, name in enumerate(known)}
+        rival = np.array([index.get(label, -1) for label in texts])
         margin = np.where(rival >= 0, scores[rows, best] - scores[rows, rival], np.inf)
         order = np.argsort(-margin, kind="stable")
         order = order[best[order] != rival[order]]
@@ -220,10 +220,10 @@ def _classified(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tu
 
     picks: list[Pick] = [lambda number=int(number): pick(number) for number in order]  # type: ignore[misc]
     wrong = len(order) if truth is not None else 0
-    return Report("classify", len(X), figures, wrong=wrong), picks
+    return ModelReport("classify", len(X), figures, wrong=wrong), picks
 
 
-def _valued(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[Report, list[Pick]]:
+def _valued(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[ModelReport, list[Pick]]:
     values = np.asarray(model.predict(X), float)
     if values.ndim > 1:
         raise ParameterError("a report is of one output; this model has several")
@@ -239,10 +239,10 @@ def _valued(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[
         return (number,), facts | ({} if truth is None else {"true": float(truth[number])}), None
 
     picks: list[Pick] = [lambda number=int(number): pick(number) for number in order]  # type: ignore[misc]
-    return Report("regress", len(X), figures, wrong=0 if truth is None else len(X)), picks
+    return ModelReport("regress", len(X), figures, wrong=0 if truth is None else len(X)), picks
 
 
-def _ranked(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[Report, list[Pick]]:
+def _ranked(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[ModelReport, list[Pick]]:
     scores = np.asarray(model.predict(X), float)
     if truth is None or queries is None:
         firsts = [(number, number, 0.0) for number in range(len(X))]
@@ -276,50 +276,54 @@ def _ranked(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[
         return (first, best), facts, None
 
     picks: list[Pick] = [lambda group=group: pick(group) for group in order]  # type: ignore[misc]
-    return Report("rank", len(X), figures, wrong=len(order) if figures is not None else 0), picks
+    return ModelReport("rank", len(X), figures, wrong=len(order) if figures is not None else 0), picks
 
 
 # --- where fragments are --------------------------------------------------------------------------------------------
 
 
-class _Finder:
+class _ExampleFinder:
     """Trees that have fragments."""
 
     def __init__(self, X: Any, labels: list[Any] | None) -> None:
         self.X = X
         self.labels = None if labels is None else [label_text(str(label)) for label in labels]
 
-    def learnt(self, name: str, top: TopFragments) -> Learnt:
+    def learnt(self, name: str, top: TopFragments) -> OutputFragments:
         """The fragments, each with how many trees have it, and some of them: those of its class first."""
-        found: list[Seen | None] = [None] * len(top)
+        examples: list[FragmentExamples | None] = [None] * len(top)
         kinds: dict[tuple[Any, str], list[int]] = {}  # of one column and one kernel
-        for number, one in enumerate(top):
-            if isinstance(one.tree, Tree) and isinstance(self._column(one.column), Treebank):
-                kinds.setdefault((one.column, repr(one.kernel)), []).append(number)
+        for number, fragment in enumerate(top):
+            if isinstance(fragment.tree, Tree) and isinstance(self._column(fragment.column), Treebank):
+                kinds.setdefault((fragment.column, repr(fragment.kernel)), []).append(number)
         for numbers in kinds.values():
             kernel, bank = top[numbers[0]].kernel, self._column(top[numbers[0]].column)
             counter = FragmentCounter(kernel, Treebank([top[number].tree for number in numbers]))
-            there = sp.csc_array(counter.rows(bank, None))
-            there.eliminate_zeros()
-            for place, number in enumerate(numbers):
-                rows = np.sort(there.indices[there.indptr[place] : there.indptr[place + 1]]).tolist()
-                found[number] = Seen(len(rows), self._some(top[number], bank, rows, name))
-        return Learnt(name, top, found)
+            occurrences = sp.csc_array(counter.rows(bank, None))
+            occurrences.eliminate_zeros()
+            for column, number in enumerate(numbers):
+                rows = np.sort(
+                    occurrences.indices[occurrences.indptr[column] : occurrences.indptr[column + 1]]
+                ).tolist()
+                examples[number] = FragmentExamples(len(rows), self._some(top[number], bank, rows, name))
+        return OutputFragments(name, top, examples)
 
-    def _some(self, fragment: WeightedFragment, bank: Any, rows: list[int], name: str) -> list[Occurrence]:
+    def _some(self, fragment: WeightedFragment, bank: Any, rows: list[int], name: str) -> list[FragmentExample]:
         if (labels := self.labels) is not None:
             rows = sorted(rows, key=lambda number: labels[number] != name)
-        found: list[Occurrence] = []
+        examples: list[FragmentExample] = []
         for number in rows[:LOOKED_AT]:
             tree = bank[number]
-            if len(found) == EXAMPLES or tree.words() in [one.words for one in found]:
+            if len(examples) == EXAMPLES or tree.words() in [example.words for example in examples]:
                 continue
-            for place in places(fragment.tree, tree, fragment.kernel, limit=1):
-                nodes, covered = TreeIndex(tree), set(place)
-                inside = {k for k, leaf in enumerate(nodes.leaves) if leaf in covered}
-                span = (nodes.start[place[0]], nodes.end[place[0]])
-                found.append(Occurrence(number, tree.words(), inside, span, None if labels is None else labels[number]))
-        return found
+            for nodes in places(fragment.tree, tree, fragment.kernel, limit=1):
+                index, covered = TreeIndex(tree), set(nodes)
+                inside = {k for k, leaf in enumerate(index.leaves) if leaf in covered}
+                span = (index.start[nodes[0]], index.end[nodes[0]])
+                examples.append(
+                    FragmentExample(number, tree.words(), inside, span, None if labels is None else labels[number])
+                )
+        return examples
 
     def _column(self, name: Any) -> Any:
         return self.X if name is None else self.X[name] if isinstance(self.X, Table) else None
@@ -327,10 +331,10 @@ class _Finder:
 
 def words_of(row: Any) -> list[str]:
     """What an example says: the words of its first tree."""
-    for part in row.values() if isinstance(row, dict) else [row]:
-        if isinstance(part, str):
+    for value in row.values() if isinstance(row, dict) else [row]:
+        if isinstance(value, str):
             continue
-        words = getattr(part, "words", None)
+        words = getattr(value, "words", None)
         if words is not None:
             return list(words() if callable(words) else words)
     return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import singledispatch
 from html import escape
@@ -18,8 +19,7 @@ from treelet.draw.arcs import dependency_svg
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import MORE, WORDS, excerpt, first_words, nodes_text, shortened
 from treelet.draw.svg import captioned_svg, forest_svg
-from treelet.kernels import Kernel, On
-from treelet.report.formula import parameters, parts_of, symbols_of, written
+from treelet.kernels import Kernel
 from treelet.structures import Dependencies, Forest, Table, Tagged, Tree
 from treelet.structures.bank import Bank
 
@@ -162,8 +162,8 @@ def _opening(text: str, drawing: Drawing | None) -> str:
 def fragment_table(fragments: Any) -> str:
     """Shared fragments, each with its picture; the largest contributions."""
     rows = [
-        [f"{one.contribution:.4g}", ", ".join(map(_count, one.counts)), *_drawn(one.tree)]
-        for one in fragments[:FRAGMENTS]
+        [f"{fragment.contribution:.4g}", ", ".join(map(_count, fragment.counts)), *_drawn(fragment.tree)]
+        for fragment in fragments[:FRAGMENTS]
     ]
     count = f"{len(fragments):,} shared fragment{'s' * (len(fragments) != 1)}"
     said = f"{count}, together {fragments.total():.6g}" if fragments.complete else f"more than {count}"
@@ -175,8 +175,8 @@ def fragment_table(fragments: Any) -> str:
 def explanation_table(explanation: Any) -> str:
     """Where a score comes from: the fragments with the largest shares, and what is left."""
     few = explanation.fragments[:FRAGMENTS]
-    rows = [[f"{one.share:+.4g}", *_drawn(one.tree)] for one in few]
-    left = explanation.score - sum(one.share for one in few)
+    rows = [[f"{fragment.share:+.4g}", *_drawn(fragment.tree)] for fragment in few]
+    left = explanation.score - sum(fragment.share for fragment in few)
     rows.append([f"{left:+.4g}", "", f"all else; intercept {explanation.intercept:+.4g}"])
     said = f"score of {explanation.output!r}: {explanation.score:.6g}"
     return _table(said, ["share", "fragment", ""], rows)
@@ -184,7 +184,7 @@ def explanation_table(explanation: Any) -> str:
 
 def weight_table(fragments: Any) -> str:
     """The heaviest fragments of a model."""
-    rows = [[f"{one.weight:+.4g}", *_drawn(one.tree)] for one in fragments[:FRAGMENTS]]
+    rows = [[f"{fragment.weight:+.4g}", *_drawn(fragment.tree)] for fragment in fragments[:FRAGMENTS]]
     said = f"the heaviest fragments of {fragments.output!r}" + ("" if fragments.exact else ", of those looked at")
     return _table(said, ["weight", "fragment", ""], rows)
 
@@ -192,12 +192,12 @@ def weight_table(fragments: Any) -> str:
 def difference_table(difference: Any) -> str:
     """How two corpora differ: the figures, and the fragments that one has more of."""
     few = difference.fragments[:FRAGMENTS]
-    tested = any(one.p_value is not None for one in few)
+    tested = any(fragment.p_value is not None for fragment in few)
     rows = []
-    for one in few:
-        p = [f"{one.p_value:.4f}"] if tested else []
-        rates = [f"{rate:.1f}" for rate in one.per_thousand]
-        rows.append([f"{one.z:+.2f}", f"{one.weight:+.2g}", *rates, *p, *_drawn(one.tree)])
+    for fragment in few:
+        p = [f"{fragment.p_value:.4f}"] if tested else []
+        rates = [f"{rate:.1f}" for rate in fragment.per_thousand]
+        rows.append([f"{fragment.z:+.2f}", f"{fragment.weight:+.2g}", *rates, *p, *_drawn(fragment.tree)])
     head = ["z", "weight", "of 1,000 in A", "in B", *(["p"] if tested else []), "fragment", ""]
     said = "<br>".join(map(_text, difference.summary()))
     if len(difference.fragments) > len(few):
@@ -229,18 +229,42 @@ def _drawn(fragment: Any) -> list[str]:
 
 @table.register
 def _(kernel: Kernel) -> str:
-    leaves, others = parts_of(kernel)
-    others = [other for other in others if not isinstance(other[1], On)]  # the formula has its column
-    values = parameters([*leaves, *others])
     rows = []
-    for number, (symbol, (_, leaf)) in enumerate(zip(symbols_of(leaves), leaves, strict=True)):
-        about = (type(leaf).__doc__ or "").strip().partition("\n")[0]
-        name = "" if symbol == type(leaf).__name__ else f"{type(leaf).__name__}<br>"
-        rows.append([symbol, f"{name}<small>{_text(about)}</small>", _values(values[number])])
-    around = [_values(values[number]) for number in range(len(leaves), len(values)) if values[number]]
-    if around:
-        rows.append(["K", "<small>How they are put together.</small>", "<br>".join(around)])
-    return _table(f"K(x, y) = {written(kernel)}", ["", "kernel", "parameters"], rows, html=True)
+    for part, values in _parameters(kernel):
+        about = (type(part).__doc__ or "").strip().partition("\n")[0]
+        rows.append([f"{type(part).__name__}<br><small>{_text(about)}</small>", _values(values)])
+    return _table(repr(kernel), ["kernel", "parameters"], rows)
+
+
+def _parameters(kernel: Kernel) -> list[tuple[Kernel, dict[str, object]]]:
+    """Return the kernels that a kernel is made of, each with its parameters by the shortest names that `set_params` takes.
+
+    Kernels that only combine others, and have no parameters, are left out.
+    """
+    parts: list[tuple[Kernel, dict[str, object]]] = []
+    stack = [("", kernel)]
+    while stack:
+        prefix, part = stack.pop()
+        values = {name: value for name, value in part.get_params(deep=False).items() if not name.endswith("_bounds")}
+        inner = {name: value for name, value in values.items() if isinstance(value, Kernel)}
+        own = {prefix + name: value for name, value in values.items() if name not in inner}
+        if own or not inner:
+            parts.append((part, own))
+        stack.extend((f"{prefix}{name}__", inner[name]) for name in reversed(inner))
+    uses = Counter(_short(name) for _, own in parts for name in own)
+    return [
+        (part, {_short(name) if uses[_short(name)] == 1 else name: value for name, value in own.items()})
+        for part, own in parts
+    ]
+
+
+def _short(name: str) -> str:
+    """Return the name of a parameter without the kernels around it that pass it on.
+
+    >>> _short("syntax__kernel__kernel__lam"), _short("kernel__lam")
+    ('syntax__lam', 'lam')
+    """
+    return "__".join(step for step in name.split("__") if step != "kernel")
 
 
 def _values(values: dict[str, object]) -> str:

@@ -10,8 +10,8 @@ from treelet.draw.excerpts import excerpt
 from treelet.draw.layout import width_of
 from treelet.draw.shaded import heat_svg, signed, tint
 from treelet.draw.svg import captioned_svg
-from treelet.draw.web.pictures import Shown, explained, heated, hottest
-from treelet.report.model_report import Case, Learnt, Occurrence, Report
+from treelet.draw.web.pictures import AttributedStructure, attributed_structures, explained, largest_share
+from treelet.report.model_report import ExplainedCase, FragmentExample, ModelReport, OutputFragments
 from treelet.report.notebook import picture
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
 from treelet.structures import Forest, Tree
@@ -41,7 +41,7 @@ nav { color: var(--faint); overflow-wrap: anywhere; } nav a { color: var(--accen
 TITLES = {"classify": "The worst errors", "regress": "The largest residuals", "rank": "The worst first choices"}
 
 
-def report_page(report: Report, *, title: str, source: str, card: Mapping[str, Any], command: str = "") -> str:
+def report_page(report: ModelReport, *, title: str, source: str, card: Mapping[str, Any], command: str = "") -> str:
     """A report as a page.
 
     Parameters
@@ -74,7 +74,7 @@ def report_page(report: Report, *, title: str, source: str, card: Mapping[str, A
     return page(title, parts, style=STYLE + web.style(), scripts=scripts)
 
 
-def _contents(report: Report) -> str:
+def _contents(report: ModelReport) -> str:
     """Links to the parts of the page."""
     names = ["scores"] if report.figures is not None else []
     names += ["confusions"] if "confusion" in (report.figures or {}) else []
@@ -84,7 +84,7 @@ def _contents(report: Report) -> str:
     return f"<nav>{' · '.join(links)}</nav>"
 
 
-def _heading(name: str, report: Report) -> str:
+def _heading(name: str, report: ModelReport) -> str:
     cases = TITLES[report.task] if report.figures is not None else "Some examples"
     return {
         "scores": "How good it is",
@@ -95,14 +95,14 @@ def _heading(name: str, report: Report) -> str:
     }[name]
 
 
-def _section(name: str, report: Report) -> str:
+def _section(name: str, report: ModelReport) -> str:
     return f'<h2 id="{name}">{_heading(name, report)}</h2>'
 
 
 # --- how good it is -------------------------------------------------------------------------------------------------
 
 
-def _figures(report: Report) -> Iterator[str]:
+def _figures(report: ModelReport) -> Iterator[str]:
     found = report.figures
     if found is None:
         yield paragraphs(f"{report.examples:,} examples without labels: nothing can be said of how good the model is.")
@@ -210,7 +210,7 @@ def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
 # --- what it has learnt ---------------------------------------------------------------------------------------------
 
 
-def _learnt(learnt: Learnt, report: Report) -> Iterator[str]:
+def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
     if learnt is report.learnt[0]:
         yield _section("fragments", report)
         what = {"classify": "a class", "regress": "a higher value", "rank": "a better rank"}[report.task]
@@ -221,18 +221,18 @@ def _learnt(learnt: Learnt, report: Report) -> Iterator[str]:
             )
         )
         if len(report.learnt) > 1:
-            links = [f'<a href="#class-{k}">{said(one.name)}</a>' for k, one in enumerate(report.learnt)]
+            links = [f'<a href="#class-{k}">{said(fragment.name)}</a>' for k, fragment in enumerate(report.learnt)]
             yield f"<nav>{' · '.join(links)}</nav>"
     if learnt.name:
         yield f'<h3 id="class-{report.learnt.index(learnt)}">{said(learnt.name)}</h3>'
     rows = []
-    for one, seen in zip(learnt.top, learnt.seen, strict=True):
-        text = f"<code>{said(_cut(one.tree))}</code>"
+    for fragment, seen in zip(learnt.top, learnt.seen, strict=True):
+        text = f"<code>{said(_cut(fragment.tree))}</code>"
         if seen is not None:
             where = f"in {seen.trees:,} of {report.examples:,} trees" if seen.trees else "in none of these trees"
             listed = "".join(f"<li>{_sentence(example)}</li>" for example in seen.examples)
             text += f'<span class="aside">{where}</span>' + (f"<ul>{listed}</ul>" if listed else "")
-        rows.append((_coloured(one.weight), _fragment(one.tree), Html(text)))
+        rows.append((_coloured(fragment.weight), _fragment(fragment.tree), Html(text)))
     if rows:
         yield table(("weight", "", "fragment, and examples"), rows, kind="fragments")
     else:
@@ -255,18 +255,18 @@ def _fragment(tree: Any) -> Html:
     return Html(f"{head}{size}{tail}")
 
 
-def _sentence(example: Occurrence) -> Html:
+def _sentence(example: FragmentExample) -> Html:
     """The words around a fragment, those in it bold."""
     begin, end = example.span
     first, last = max(0, begin - WORDS // 2), min(len(example.words), max(end, begin + 1) + WORDS // 2)
     if end - begin > 2 * WORDS:
         last = begin + 2 * WORDS
     out = ["… "] if first else []
-    for place in range(first, last):
-        word = said(example.words[place])
-        if place in example.inside:
+    for position in range(first, last):
+        word = said(example.words[position])
+        if position in example.inside:
             word = Html(f"<b>{word}</b>")
-        out.append((f'<span class="below">{word}</span>' if begin <= place < end else word) + " ")
+        out.append((f'<span class="below">{word}</span>' if begin <= position < end else word) + " ")
     if last < len(example.words):
         out.append("…")
     label = f' <span class="aside">({said(example.label)})</span>' if example.label is not None else ""
@@ -276,7 +276,7 @@ def _sentence(example: Occurrence) -> Html:
 # --- where it errs --------------------------------------------------------------------------------------------------
 
 
-def _cases(report: Report, told: list[Any]) -> Iterator[str]:
+def _cases(report: ModelReport, told: list[Any]) -> Iterator[str]:
     if not report.cases:
         if report.figures is not None and not report.wrong and report.task != "regress":
             yield "<h2>Errors</h2>"
@@ -288,7 +288,7 @@ def _cases(report: Report, told: list[Any]) -> Iterator[str]:
         yield _case(case, report.task, told)
 
 
-def _about(report: Report) -> str:
+def _about(report: ModelReport) -> str:
     count = f"{len(report.cases):,} of {report.wrong:,}: " if report.figures is not None else ""
     what = {
         "classify": "blue nodes pulled towards the class that was predicted, orange ones towards the "
@@ -301,23 +301,26 @@ def _about(report: Report) -> str:
     return f"{count}{what}. The number in a node is the share of all fragments that begin there; point at a fragment to see where it is."
 
 
-def _case(case: Case, task: str, told: list[Any]) -> str:
+def _case(case: ExplainedCase, task: str, told: list[Any]) -> str:
     words = case.words if len(case.words) <= LONGEST else f"{case.words[: LONGEST - 1]}…"
     number = ", ".join(f"{number + 1:,}" for number in case.numbers)
     lines = [f'<section class="case"><h3>{said(words or "(no words)")}</h3>', f'<p class="verdict">{_verdict(case, task)} '
              f'<span class="aside">Example {number}.</span></p>']  # fmt: skip
-    trees = heated(case.why, case.example)
+    trees = attributed_structures(case.why, case.example)
     if trees:
         told.append(explained(case.why, case.example, limit=SHOWN))
         lines.append(f'<div data-told="{len(told) - 1}">')
         names = ["first choice", "best"] if len(trees) == 2 and len(case.numbers) == 2 else [""] * len(trees)
         if len(case.numbers) == 2:
-            for one, name in zip(told[-1]["trees"], names, strict=True):
-                one["title"] = name or one["title"]
-        lines += [_figure(one, name, hottest(trees)) for name, one in zip(names, trees, strict=True)]
-    rows = [(_coloured(one.share), Html(f"<code>{said(_cut(one.tree))}</code>")) for one in case.why.fragments[:SHOWN]]
+            for structure, name in zip(told[-1]["trees"], names, strict=True):
+                structure["title"] = name or structure["title"]
+        lines += [_figure(structure, name, largest_share(trees)) for name, structure in zip(names, trees, strict=True)]
+    rows = [
+        (_coloured(structure.share), Html(f"<code>{said(_cut(structure.tree))}</code>"))
+        for structure in case.why.fragments[:SHOWN]
+    ]
     lines.append(table(("share", "fragment"), rows, kind="fragments"))
-    left = case.why.score - sum(one.share for one in case.why.fragments[:SHOWN])
+    left = case.why.score - sum(structure.share for structure in case.why.fragments[:SHOWN])
     lines.append(
         paragraphs(
             f"Together {signed(case.why.score)}; all else {signed(left)}, of which intercept {signed(case.why.intercept)}."
@@ -328,18 +331,18 @@ def _case(case: Case, task: str, told: list[Any]) -> str:
     return "\n".join([*lines, "</section>"])
 
 
-def _figure(one: Shown, name: str, scale: float) -> str:
+def _figure(structure: AttributedStructure, name: str, scale: float) -> str:
     """The picture for paper: a tree with its colours, or words with theirs."""
-    caption = name or ("" if one.column is None else str(one.column))
-    if isinstance(one.thing, Tree):
-        return f"<figure>{heat_svg(one.thing, one.heat, caption=caption, scale=scale)}</figure>"
+    caption = name or ("" if structure.column is None else str(structure.column))
+    if isinstance(structure.thing, Tree):
+        return f"<figure>{heat_svg(structure.thing, structure.heat, caption=caption, scale=scale)}</figure>"
     head = f"<figcaption>{said(caption)}</figcaption>" if caption else ""
-    if isinstance(one.thing, Forest):
-        drawing = picture(one.thing)
+    if isinstance(structure.thing, Forest):
+        drawing = picture(structure.thing)
         return f"<figure>{head}{drawing or ''}</figure>"
     words = " ".join(
         f'<span style="background:{tint(share / (scale or 1.0))};color:#1b1b1b" title="{signed(share)}">{said(word)}</span>'
-        for word, share in zip(one.thing.words, one.heat, strict=True)
+        for word, share in zip(structure.thing.words, structure.heat, strict=True)
     )
     return f"<figure>{head}<p>{words}</p></figure>"
 
@@ -348,7 +351,7 @@ def _cut(tree: Any) -> str:
     return str(excerpt(tree).tree) if isinstance(tree, Tree) else str(tree)
 
 
-def _verdict(case: Case, task: str) -> Html:
+def _verdict(case: ExplainedCase, task: str) -> Html:
     facts = case.facts
     if task == "rank" and "query" in facts:
         return Html(

@@ -281,7 +281,7 @@ function labelPlace(arc, half) {
   const middle = (arc.left.x + arc.right.x) / 2, reach = Math.floor((arc.right.x - arc.left.x) / 2 - half);
   const crossed = arc.crossing.map((end) => end.x);
   for (let off = 0; off <= Math.max(0, reach); off++) {
-    for (const at of [middle + off, middle - off]) {
+    for (const at of [middle - off, middle + off]) {
       if (crossed.every((x) => Math.abs(x - at) > half + APART / 4)) return at;
     }
   }

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from treelet.cuts import TreeIndex
 from treelet.draw.excerpts import shortened
-from treelet.draw.layout import Graph
+from treelet.draw.layout import ForestGraph
 from treelet.draw.shaded import signed
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.occurrences import places
-from treelet.kernels.fragments.sequences import Run, Word
+from treelet.kernels.fragments.sequences import TaggedWord, TagRun
 from treelet.kernels.fragments.weighting import has_fragments
 from treelet.structures import Dependencies, Forest, Tagged, Tree
 from treelet.structures.forest import ForestNode
@@ -50,15 +50,19 @@ def picture(thing: object, heat: Iterable[float] | None = None, marks: Iterable[
     >>> picture("(NP (D the) (N cat))", marks=[[0, 1, 3]])
     {'kind': 'tree', 'labels': ['NP', 'D', 'the', 'N', 'cat'], 'parents': [-1, 0, 1, 0, 3], 'marks': [{'nodes': [0, 1, 3], 'tone': 0}]}
     """
-    made = _picture(Tree.parse(thing) if isinstance(thing, str) else thing)
+    content = _picture(Tree.parse(thing) if isinstance(thing, str) else thing)
     size = len(
-        made["labels"] if made["kind"] == "tree" else made["nodes"] if made["kind"] == "forest" else made["words"]
+        content["labels"]
+        if content["kind"] == "tree"
+        else content["nodes"]
+        if content["kind"] == "forest"
+        else content["words"]
     )
     if heat is not None:
-        made["heat"] = _heat(heat, size)
+        content["heat"] = _heat(heat, size)
     if marks is not None:
-        made["marks"] = [_mark(mark, number, size) for number, mark in enumerate(marks)]
-    return made
+        content["marks"] = [_mark(mark, number, size) for number, mark in enumerate(marks)]
+    return content
 
 
 @singledispatch
@@ -78,7 +82,7 @@ def _(tree: Tree) -> Picture:
 def _(forest: Forest) -> Picture:
     if not forest:
         return {"kind": "forest", "nodes": [], "edges": [], "words": []}
-    graph = Graph(forest)
+    graph = ForestGraph(forest)
     return {
         "kind": "forest",
         "nodes": [{"label": label, "words": [begin, end]} for label, begin, end in graph.nodes],
@@ -90,18 +94,18 @@ def _(forest: Forest) -> Picture:
 
 @_picture.register
 def _(parse: Dependencies) -> Picture:
-    made: Picture = {"kind": "arcs", "words": list(parse.words)}
+    content: Picture = {"kind": "arcs", "words": list(parse.words)}
     if any(tag != "_" for tag in parse.tags):
-        made["tags"] = list(parse.tags)
+        content["tags"] = list(parse.tags)
     if parse.heads is not None and parse.relations is not None:
         ends = [
-            (head - 1, place, kind) for place, (head, kind) in enumerate(zip(parse.heads, parse.relations, strict=True))
+            (head - 1, word, kind) for word, (head, kind) in enumerate(zip(parse.heads, parse.relations, strict=True))
         ]
     else:
         ends = [(left, right, kind) for left, right, kind in parse.links]
-        made["directed"] = False
-    made["links"] = [{"from": start, "to": end, "label": kind} for start, end, kind in ends]
-    return made
+        content["directed"] = False
+    content["links"] = [{"from": start, "to": end, "label": kind} for start, end, kind in ends]
+    return content
 
 
 @_picture.register
@@ -123,20 +127,20 @@ def _heat(heat: Iterable[float], size: int) -> list[float]:
 def _mark(mark: Any, number: int, size: int) -> Picture:
     nodes: Sequence[Any] = mark["nodes"] if isinstance(mark, Mapping) else mark
     tone = int(mark.get("tone", number)) if isinstance(mark, Mapping) else number
-    found = [int(node) for node in nodes]
-    wrong = [node for node in found if not 0 <= node < size]
+    numbers = [int(node) for node in nodes]
+    wrong = [node for node in numbers if not 0 <= node < size]
     if wrong:
         raise ParameterError(
             f"The 'marks' parameter must be numbers of nodes, 0 to {size - 1:,}. Got {wrong[0]} instead."
         )
-    return {"nodes": found, "tone": tone % TONES}
+    return {"nodes": numbers, "tone": tone % TONES}
 
 
 # --- explanations ---------------------------------------------------------------------------------------------------
 
 
-class Shown(NamedTuple):
-    """Something that an explanation is of, with its column, and the shares of its nodes or words."""
+class AttributedStructure(NamedTuple):
+    """A structure of an explained example, with its column and the shares of its nodes or words."""
 
     thing: Tree | Forest | Dependencies | Tagged
     column: Any
@@ -162,29 +166,32 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
     >>> told["trees"][0]["picture"]["labels"], told["fragments"][0]["text"], told["fragments"][0]["places"]
     (['A', 'B', 'b'], '(B b)', [[1, 2]])
     """
-    shown = heated(explanation, example)
-    if not shown:
+    structures = attributed_structures(explanation, example)
+    if not structures:
         raise TreeError(
             "there is no picture of this explanation: its example is too large, or has to be given as well; print it"
         )
-    names = [str(one.column) if one.column is not None else "" for one in shown]
-    if pair := len(shown) == 2 and names[0] == names[1]:
+    names = [str(structure.column) if structure.column is not None else "" for structure in structures]
+    if pair := len(structures) == 2 and names[0] == names[1]:
         names = ["the first", "the second"]
-    scale = hottest(shown)
-    few = explanation.fragments[:limit]
-    left = explanation.score - math.fsum(one.share for one in few)
+    scale = largest_share(structures)
+    listed = explanation.fragments[:limit]
+    left = explanation.score - math.fsum(fragment.share for fragment in listed)
     return {
         "trees": [
-            {"title": name, "picture": {**_readable(picture(one.thing, heat=one.heat)), "scale": scale}}
-            for name, one in zip(names, shown, strict=True)
+            {"title": name, "picture": {**_readable(picture(structure.thing, heat=structure.heat)), "scale": scale}}
+            for name, structure in zip(names, structures, strict=True)
         ],
         "fragments": [
             {
-                "text": shortened(str(one.tree)),
-                "share": one.share,
-                "places": [_covered(one, other.thing) if other.column == one.column else [] for other in shown],
+                "text": shortened(str(fragment.tree)),
+                "share": fragment.share,
+                "places": [
+                    _covered(fragment, structure.thing) if structure.column == fragment.column else []
+                    for structure in structures
+                ],
             }
-            for one in few
+            for fragment in listed
         ],
         "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}; all else {signed(left)}, "
         f"of which intercept {signed(explanation.intercept)}",
@@ -192,17 +199,17 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
 
 
 def _readable(drawn: Picture) -> Picture:
-    """With labels that nobody would read to their ends shortened: who looks does not edit here."""
+    """Return a picture with its longest labels shortened: these pictures are not edited."""
     return drawn | {name: list(map(shortened, drawn[name])) for name in ("labels", "words", "tags") if drawn.get(name)}
 
 
-def hottest(shown: Iterable[Shown]) -> float:
-    """The largest share of a node: several pictures have one scale."""
-    return max((abs(share) for one in shown for share in one.heat), default=0.0)
+def largest_share(structures: Iterable[AttributedStructure]) -> float:
+    """Return the largest absolute share of a node: several pictures have one scale."""
+    return max((abs(share) for structure in structures for share in structure.heat), default=0.0)
 
 
 def summed(explanation: Explanation, pair: bool = False) -> str:
-    """What the shares add up to, in words."""
+    """Return what the shares add up to, in words."""
     of = explanation.output
     if isinstance(of, tuple):
         return f"{of[0]} rather than {of[1]}"
@@ -210,74 +217,79 @@ def summed(explanation: Explanation, pair: bool = False) -> str:
     return what if isinstance(of, int) else f"{what} of {of}"
 
 
-def heated(explanation: Explanation, example: Any = None) -> list[Shown]:
-    """What an explanation is of and can be drawn; features of sequences cannot."""
-    given = list(_parts(example))
-    found: list[Shown] = []
+def attributed_structures(explanation: Explanation, example: Any = None) -> list[AttributedStructure]:
+    """Return the structures of an explained example that can be drawn; sequences of features cannot."""
+    candidates = list(_parts(example))
+    structures: list[AttributedStructure] = []
     start = 0
     while start < len(explanation.heat):
-        size, thing = _whole(explanation.heat[start:], given)
+        size, thing = _whole(explanation.heat[start:], candidates)
         if thing is not None:
-            found.append(
-                Shown(
-                    thing, explanation.heat[start].column, [one.share for one in explanation.heat[start : start + size]]
+            structures.append(
+                AttributedStructure(
+                    thing,
+                    explanation.heat[start].column,
+                    [node.share for node in explanation.heat[start : start + size]],
                 )
             )
         start += size
-    return found
+    return structures
 
 
 def _parts(example: Any) -> Iterator[Any]:
-    """The forests and parses of an example, or of a pair, in the order of their shares."""
-    for one in example if isinstance(example, tuple) and len(example) == 2 else (example,):
-        for part in one.values() if isinstance(one, Mapping) else (one,):
-            if isinstance(part, Forest | Dependencies):
-                yield part
+    """Yield the forests and parses of an example, or of a pair, in the order of their shares."""
+    for row in example if isinstance(example, tuple) and len(example) == 2 else (example,):
+        for value in row.values() if isinstance(row, Mapping) else (row,):
+            if isinstance(value, Forest | Dependencies):
+                yield value
 
 
-def _whole(heat: Sequence[NodeShare], given: list[Any]) -> tuple[int, Any]:
-    """How many of these shares belong together, and what they are of; None where that cannot be drawn."""
+def _whole(heat: Sequence[NodeShare], candidates: list[Any]) -> tuple[int, Any]:
+    """Return how many of these shares belong to one structure, and the structure; None if it cannot be drawn."""
     first = heat[0].tree
     if isinstance(first, Tree):
         return sum(1 for _ in first.nodes()), first
-    alike = sum(1 for _ in takewhile(lambda one: type(one.tree) is type(first), heat))
+    alike = sum(1 for _ in takewhile(lambda node: type(node.tree) is type(first), heat))
     if isinstance(first, ForestNode):
-        fits = [forest for forest in given if isinstance(forest, Forest) and _begins(heat, forest)]
+        fits = [forest for forest in candidates if isinstance(forest, Forest) and _begins(heat, forest)]
         if not fits:
             return alike, None
-        given.remove(fits[0])
+        candidates.remove(fits[0])
         return len(fits[0].nodes), fits[0]
-    if not isinstance(first, Word):
+    if not isinstance(first, TaggedWord):
         return alike, None
     words = [
         first,
-        *(one.tree for one in takewhile(lambda one: isinstance(one.tree, Word) and one.tree.place, heat[1:])),
+        *(
+            node.tree
+            for node in takewhile(lambda node: isinstance(node.tree, TaggedWord) and node.tree.position, heat[1:])
+        ),
     ]
     texts, tags = [word.word for word in words], [word.tag for word in words]
-    for parse in given:
+    for parse in candidates:
         if isinstance(parse, Dependencies) and list(parse.words) == texts:
             return len(words), parse
     return len(words), Tagged(texts, tags)
 
 
 def _begins(heat: Sequence[NodeShare], forest: Forest) -> bool:
-    return [one.tree for one in heat[: len(forest.nodes)]] == list(forest.nodes)
+    return [node.tree for node in heat[: len(forest.nodes)]] == list(forest.nodes)
 
 
 def _covered(fragment: Any, thing: Any) -> list[int]:
-    """The numbers of the nodes or words that a fragment covers, wherever it is; of some kinds it is not known."""
+    """Return the nodes or words that a fragment covers in all its occurrences; none for other kinds of structures."""
     if has_fragments(fragment.kernel) and isinstance(thing, Tree):
-        found = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
-        return sorted({node for place in found for node in place})
-    if isinstance(fragment.tree, Run) and isinstance(thing, Tagged):
+        occurrences = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
+        return sorted({node for nodes in occurrences for node in nodes})
+    if isinstance(fragment.tree, TagRun) and isinstance(thing, Tagged):
         pairs, run = list(thing), list(zip(fragment.tree.words, fragment.tree.tags, strict=True))
         return sorted(
             {
                 begin + k
                 for begin in range(len(pairs) - len(run) + 1)
                 if all(
-                    tag == there[1] and word in (None, there[0])
-                    for (word, tag), there in zip(run, pairs[begin:], strict=False)
+                    tag == word_and_tag[1] and word in (None, word_and_tag[0])
+                    for (word, tag), word_and_tag in zip(run, pairs[begin:], strict=False)
                 )
                 for k in range(len(run))
             }

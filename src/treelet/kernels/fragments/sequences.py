@@ -9,7 +9,7 @@ from typing import NamedTuple
 GAP = "\u00b7"  # a place of a window that nothing was equal to
 
 
-class Run(NamedTuple):
+class TagRun(NamedTuple):
     """A run of tags, each with its word or without: a fragment of `Tagging`.
 
     Attributes
@@ -20,7 +20,7 @@ class Run(NamedTuple):
 
     Examples
     --------
-    >>> print(Run(("SP", "CP", "N"), (None, "Gerstner", None)))
+    >>> print(TagRun(("SP", "CP", "N"), (None, "Gerstner", None)))
     SP Gerstner/CP N
     """
 
@@ -32,7 +32,7 @@ class Run(NamedTuple):
         return " ".join(tag if word is None else f"{word}/{tag}" for tag, word in pairs)
 
 
-class Spaced(NamedTuple):
+class FeatureSubsequence(NamedTuple):
     """Features in this order, with any others between them: a fragment of `Subsequence`.
 
     Attributes
@@ -43,7 +43,7 @@ class Spaced(NamedTuple):
 
     Examples
     --------
-    >>> print(Spaced("link_type", ("Sp", "MVa")))
+    >>> print(FeatureSubsequence("link_type", ("Sp", "MVa")))
     link_type: Sp … MVa
     """
 
@@ -60,7 +60,7 @@ class Window(NamedTuple):
     Attributes
     ----------
     type : str
-        As for `Spaced`.
+        As for `FeatureSubsequence`.
     features : tuple
         From the first to the last that has an equal one; ``...`` stands for one between them that has none.
     middle : int
@@ -82,10 +82,10 @@ class Window(NamedTuple):
         return _typed(self.type, " ".join(texts))
 
 
-class Word(NamedTuple):
+class TaggedWord(NamedTuple):
     """A word of a sentence, with its place and its tag."""
 
-    place: int
+    position: int
     word: str
     tag: str
 
@@ -97,7 +97,7 @@ class Feature(NamedTuple):
     """A feature of an example that is sequences of features, with its sequence's type and its place there."""
 
     type: str
-    place: int
+    position: int
     feature: Hashable
 
     def __str__(self) -> str:

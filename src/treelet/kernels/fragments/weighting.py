@@ -1,8 +1,9 @@
-"""Which fragments can be listed, where they are looked for, and what is found.
+"""Which kernels have fragments that can be listed, and the input and output of the fragment search.
 
-There are one or two sides: the two examples that are compared, an example and a model, or a model alone. A side gives a number to
-each distinct part: how often an example holds it, or what it weighs in a model. A fragment's value is what all sides say of
-it, multiplied, with the kernel's decay.
+The search takes one or two weightings of the nodes of a store: two examples that are compared, an example and a model, or a
+model alone. The weighting of an example counts how often the example contains each distinct subtree; that of a model has the
+weight of each. The value of a fragment is the product, over the weightings, of the sums at its occurrences, times the kernel's
+decay.
 """
 
 from __future__ import annotations
@@ -26,32 +27,32 @@ from treelet.kernels import (
     Tagging,
 )
 
-WORD = "\u2022"  # below a word that a fragment of SubsetTree(leaves=True) expands
+WORD = "\u2022"  # child of a word that a fragment of SubsetTree(leaves=True) expands
 FRAGMENTS = "Subtree, SubsetTree and PartialTree"
-"""The kernels of trees whose fragments can be listed."""
+"""Tree kernels whose fragments can be listed."""
 LISTED = "Subtree, SubsetTree, PartialTree, ForestKernel, Tagging, Subsequence and Locality"
 """All kernels whose fragments can be listed."""
 
 
 def has_fragments(kernel: Kernel) -> bool:
-    """Whether the fragments of a kernel can be listed, and are parts of trees."""
+    """Return whether the fragments of a kernel can be listed, and are trees."""
     if isinstance(kernel, PartialTree) and kernel.terminal_factor != 1:
         return False
     return isinstance(kernel, (Subtree, SubsetTree, PartialTree)) and not isinstance(kernel, Smoothed)
 
 
 def is_listed(kernel: Kernel) -> bool:
-    """Whether the fragments of a kernel can be listed, whatever they are parts of."""
+    """Return whether the fragments of a kernel can be listed."""
     return has_fragments(kernel) or isinstance(kernel, (ForestKernel, Tagging, Subsequence, Locality))
 
 
 def check_has_fragments(kernel: Kernel) -> None:
-    """Raise an error that says of which kernels of trees fragments can be listed."""
+    """Raise an error unless the kernel is a tree kernel whose fragments can be listed."""
     _check(kernel, has_fragments(kernel), FRAGMENTS)
 
 
 def check_is_listed(kernel: Kernel) -> None:
-    """Raise an error that says what can be listed."""
+    """Raise an error unless the fragments of the kernel can be listed."""
     _check(kernel, is_listed(kernel), LISTED)
 
 
@@ -64,38 +65,38 @@ def _check(kernel: Kernel, good: bool, names: str) -> None:
         raise InputTypeError(f"fragments are listed for {names}, not for {kernel!r}")
 
 
-class Side(NamedTuple):
-    """Parts of a store, each once, and a number for each."""
+class NodeWeighting(NamedTuple):
+    """Distinct nodes of a store, and a number for each: a count or a weight."""
 
     node: NDArray[np.int32]
     number: NDArray[np.float64]
 
     @staticmethod
-    def of(weights: _core.NodeWeights, factors: NDArray[np.float64] | None = None) -> Side:
-        """All rows of some weights taken together, each with a factor."""
+    def of(weights: _core.NodeWeights, factors: NDArray[np.float64] | None = None) -> NodeWeighting:
+        """Return the sum of all rows of some weights, each multiplied by a factor."""
         node, number = weights.node, weights.weight
         if factors is not None:
             number = number * np.repeat(factors, np.diff(weights.start))
         if len(weights) > 1:
-            node, which = np.unique(node, return_inverse=True)
-            number = np.bincount(which, number, len(node)).astype(float)
-        return Side(node, number)
+            node, position = np.unique(node, return_inverse=True)
+            number = np.bincount(position, number, len(node)).astype(float)
+        return NodeWeighting(node, number)
 
 
-class Grown(NamedTuple):
-    """A fragment that was found."""
+class Fragment(NamedTuple):
+    """A fragment and its value."""
 
     tree: Any
     value: float
     sums: tuple[float, ...]
-    """What each side says of it: the sum over the places, without any decay."""
+    """For each weighting, the sum of its numbers over the occurrences, without decay."""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """Fragments, the largest absolute value first."""
 
-    fragments: list[Grown]
+    fragments: list[Fragment]
     complete: bool
-    """There are no others."""
+    """True if there are no other fragments."""
     exact: bool
-    """There are no larger ones."""
+    """True if no missing fragment has a larger absolute value."""
