@@ -15,14 +15,12 @@ from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Vector
 from treelet.learn.base import KernelLearner, atomic_fit
-from treelet.learn.contests import History, StreamState, contest, one_pass
-from treelet.learn.encoding import register
+from treelet.learn.contests import History, StreamState, VotingModel, contest, one_pass
+from treelet.learn.encoding import register, whole_numbers
 from treelet.learn.growing import Growing, growing
-from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums
-from treelet.learn.state import whole_numbers
-from treelet.learn.summands import compact_examples
+from treelet.learn.ranking import Ranker, nothing_to_learn, signed_sums
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
-from treelet.learn.voting import VotingModel
+from treelet.learn.terms import compact_examples
 from treelet.progress import progress_bar
 from treelet.structures.table import stacked
 
