@@ -180,7 +180,7 @@ class StreamState(NamedTuple):
         Those that are part of a weight vector, in the kernel's form; None if there are none yet.
     rows : ndarray of int
         Their numbers among all rows, ascending.
-    trace : History
+    history : History
         With these numbers.
     seen : int
         How many rows there were.
@@ -189,12 +189,12 @@ class StreamState(NamedTuple):
     kernel: Kernel
     examples: Any
     rows: NDArray[np.int64]
-    trace: History
+    history: History
     seen: int
 
     def tell(self, function: Growing) -> None:
         """Let a function, whose first rows are these examples, grow by all that was learnt from them."""
-        added, taken = np.searchsorted(self.rows, self.trace.updates).T
+        added, taken = np.searchsorted(self.rows, self.history.updates).T
         weights = signed_sums(added, taken, np.ones(len(added)), len(self.rows))
         for begin in range(0, len(self.rows), min(function.width, max(1, len(self.rows)))):
             rows = np.arange(begin, min(begin + function.width, len(self.rows)))
