@@ -93,7 +93,7 @@ SPLIT_IT = "split it"
 SMALLER_LAM = "smaller lam"
 
 
-def at(source: str, line: int, problem: str, *, column: int | None = None) -> str:
+def at(source: str, line: int, problem: str, *, column: object = None) -> str:
     """A problem in a text, with its place."""
     return f"{source}:{line}:" + (f"{column}:" if column else "") + f" {problem}"
 
