@@ -581,7 +581,7 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
     succeed("train", file, "-o", model, "--vectors", "1")
     assert messages.needs_column("tree", "vectors vector") in fail(command, model, vectors)
     assert messages.needs_column("vector", "trees tree") in fail(command, model, train)
-    assert messages.NO_TREES + ", only vectors vector" in fail("train", vectors, "-o", model)
+    assert messages.only_vectors("vector") in fail("train", vectors, "-o", model)
     assert messages.needs("--vectors", "feature vectors") in fail("train", train, "-o", model, "--vectors", "1")
 
 

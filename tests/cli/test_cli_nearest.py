@@ -84,9 +84,9 @@ def test_as_many_neighbours_as_there_are(tmp_path: Path) -> None:
     assert len(json.loads(run("nearest", few, "--json").stdout)["queries"][0]["nearest"]) == 2
     assert len(json.loads(run("nearest", few, "(S (A c))", "--json").stdout)["queries"][0]["nearest"]) == 3
     few.write_text("(S (A a))\n")
-    assert messages.NOTHING_TO_SEARCH + ": one tree only" in fail("nearest", few)
+    assert messages.ONLY_ONE_TREE in fail("nearest", few)
     few.write_text("")
-    assert messages.NOTHING_TO_SEARCH + ": no tree" in fail("nearest", few, "(S (A a))")
+    assert messages.NO_TREE_TO_SEARCH in fail("nearest", few, "(S (A a))")
 
 
 def test_trees_of_another_kind_are_said(bank: Path) -> None:

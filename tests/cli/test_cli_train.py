@@ -145,7 +145,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
     assert os.listdir(classes.parent) == ["classes.tsv"]
     line = "treelet: interrupted: 4 of 8 settings were tried, the best of them --lam 0."
     assert result.stderr.startswith(line)
-    assert result.stderr.endswith("; " + messages.NO_MODEL_WRITTEN)
+    assert result.stderr.endswith(messages.NO_MODEL_WRITTEN)
     assert result.stdout.startswith("accuracy in 5-fold cross-validation")
     assert "chosen: lam=0." in result.stdout
     grid = json.loads(told.stdout)["grid"]

@@ -128,9 +128,9 @@ def test_overflow_names_the_option(tmp_path: Path) -> None:
         tree = f"(A {tree} {tree})"
     file = tmp_path / "a.tsv"
     file.write_text(f"x\t{tree}\ny\t(N n)\n")
-    assert messages.SMALLER_LAM_OPTION + ", or --normalize, which" in fail("gram", file, "-o", "-", "--lam", "1")
+    assert messages.SMALLER_LAM_OR_NORMALIZE in fail("gram", file, "-o", "-", "--lam", "1")
     line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
-    assert messages.SMALLER_LAM_OPTION + ", or the normalised kernel (no --no-normalize)" in line
+    assert messages.SMALLER_LAM_OR_NO_NO_NORMALIZE in line
 
 
 def test_warnings_are_one_line_each() -> None:

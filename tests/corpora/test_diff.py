@@ -313,7 +313,7 @@ def test_what_is_wrong_is_said(arguments: Any, options: Any, message: str) -> No
 
 
 def test_trees_without_fragments_are_said() -> None:
-    with pytest.warns(TreeletWarning, match="3 of the 123 examples of A have " + messages.NOTHING_SEEN):
+    with pytest.warns(TreeletWarning, match=messages.nothing_seen("A", 3, 123)):
         found = tl.diff([*A, "(x)", "(x)", "(y)"], B, permutations=9)
     assert found.vendi_size == 120
     with pytest.warns(TreeletWarning):

@@ -729,9 +729,7 @@ def test_errors_say_what_is_wrong(bank):
     ):
         with pytest.raises(InputTypeError):
             call()
-    with pytest.raises(
-        TreeError, match=messages.NO_TREE + r" of the forest has a node over the words 0-3 \('John saw a'\)"
-    ):
+    with pytest.raises(TreeError, match=messages.no_tree_over("0-3", "John saw a")):
         span_forest(bank, (0, 3))
     with pytest.raises(TreeError, match=messages.label_over("PP", "2-4")):
         containing_forest(bank, ("PP", 2, 4))

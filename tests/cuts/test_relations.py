@@ -377,9 +377,9 @@ def test_instances_are_read_and_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"e1": [0, 1]}, messages.missing_field("e2") + ": for relations each line needs 'e1' and 'e2'"),
+        ({"e1": [0, 1]}, messages.missing_field("e2") + messages.RELATIONS_NEED),
         ({"e1": [0, 1], "e2": [2, 9]}, messages.outside_the_sentence("e2", "2-9", 7)),
-        ({"e1": [0], "e2": [2, 3]}, messages.bad_field("e1", "a span is two numbers")),
+        ({"e1": [0], "e2": [2, 3]}, messages.bad_field("e1", messages.SPAN_IS_TWO_NUMBERS)),
         ({"e1": [0, 1], "e2": [3, 2]}, messages.bad_field("e2", "a span goes")),
         ({"e1": [0, 1], "e2": [2, 3], "label": 3}, messages.field_must_be("label", messages.TEXT)),
         ({"e1": [0, 1], "e2": [2, 3], "types": "PER"}, messages.field_must_be("types", messages.TWO_WORDS)),

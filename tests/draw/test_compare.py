@@ -77,7 +77,7 @@ def test_pictures() -> None:
 
 
 def test_what_cannot_be_compared() -> None:
-    with pytest.raises(TreeError, match=messages.other_words("tree", "gold") + ", got 'a' and 'b'"):
+    with pytest.raises(TreeError, match=messages.other_words("tree", "gold", got="'a' and 'b'")):
         marked("(S (A a))", "(S (A b))")
     with pytest.raises(TreeError, match=messages.both("other", "gold")):
         marked("(S (A a))", "(S (A a))", other="(S (A b))")

@@ -243,7 +243,7 @@ def test_entities_that_grow(text: str) -> None:
             messages.IN_ANOTHER_FILE + r" \(file:///etc/hostname\)",
         ),
         ('<!DOCTYPE a [<!ENTITY x SYSTEM "http://127.0.0.1/x">]><a>&x;</a>', messages.IN_ANOTHER_FILE),
-        ('<!DOCTYPE a SYSTEM "file:///etc/hostname"><a>&x;</a>', messages.undeclared_entity("x") + " in this file"),
+        ('<!DOCTYPE a SYSTEM "file:///etc/hostname"><a>&x;</a>', messages.undeclared_entity("x", " in this file")),
         ('<!DOCTYPE a [<!ENTITY % p SYSTEM "file:///etc/hostname"> %p;]><a>&x;</a>', messages.undeclared_entity("x")),
         ("<a>&nbsp;</a>", "undefined entity"),
     ],

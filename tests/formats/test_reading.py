@@ -263,9 +263,7 @@ HEADER = "id\tgold\ttree\n"
 def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text(THREE)
-    with pytest.raises(
-        FormatError, match=at(r"x\.tsv", 1, messages.WHICH_LABELS + r"\? Say it with label_column=")
-    ) as caught:
+    with pytest.raises(FormatError, match=at(r"x\.tsv", 1, messages.SAY_LABEL_COLUMN)) as caught:
         tl.read_examples(path)
     assert "(0: q1, q2, q3, ...; 1: yes, no, yes, ...; 2: (S (A a)), (S (B b))" in str(caught.value)
     assert tl.read_examples(path, label_column=1)[1] == ["yes", "no", "yes", "no"]
@@ -315,9 +313,12 @@ def test_an_example_is_not_taken_for_a_header() -> None:
 
 def test_rows_that_do_not_fit(tmp_path: Path) -> None:
     for text, message in (
-        (THREE + "q5\t(S (A a))\n", at("", 5, r"2 tab-separated column\(s\), the line needs 3 of them, as before")),
-        ("yes\t(S (A a))\nno (S (B b))\n", at("", 2, "1 tab-separated .*; " + messages.A_TAB_IS_NEEDED)),
-        ("yes\tx\t(S (A a))\nno\t(S (B b))\n", at("", 2, "2 tab")),
+        (THREE + "q5\t(S (A a))\n", at("", 5, messages.columns_found(2, "tab") + messages.columns_needed(3))),
+        (
+            "yes\t(S (A a))\nno (S (B b))\n",
+            at("", 2, messages.columns_found(1, "tab") + ".*; " + messages.A_TAB_IS_NEEDED),
+        ),
+        ("yes\tx\t(S (A a))\nno\t(S (B b))\n", at("", 2, messages.columns_found(2, "tab"))),
     ):
         with pytest.raises(FormatError, match=message):
             tl.read_examples(io.StringIO(text), "tsv", **({"label_column": 1} if "q1" in text or "x" in text else {}))
@@ -329,7 +330,9 @@ def test_csv(tmp_path: Path) -> None:
     X, y = tl.read_examples(path)
     assert (Treebank(X).strings(), y) == (["(S (A a) (, ,))", "(S (B b))"], ['a, "b"', "c"])
     path.write_text("yes,(S (A a))\nno,(S (A a) (, ,))\n")
-    with pytest.raises(FormatError, match=at(r"x\.csv", 2, "4 comma-separated .* " + messages.QUOTE_COMMAS)):
+    with pytest.raises(
+        FormatError, match=at(r"x\.csv", 2, messages.columns_found(4, "comma") + " .* " + messages.QUOTE_COMMAS)
+    ):
         tl.read_examples(path)
     path.write_text('yes,(S (A a))\nno,"(S (B b))\n')
     with pytest.raises(FormatError, match=at(r"x\.csv", 2, messages.NOT_CSV + ": unexpected end of data")):
@@ -415,7 +418,9 @@ def test_many_errors_take_no_longer_than_they_should() -> None:
 
 
 def test_bytes_that_are_no_text_are_left_out() -> None:
-    with pytest.warns(TreeletWarning, match=left_out("1", "3 examples", "<stream>:2:6: these bytes are " + NOT_UTF8)):
+    with pytest.warns(
+        TreeletWarning, match=left_out("1", "3 examples", "<stream>:2:6: " + messages.THESE_BYTES + NOT_UTF8)
+    ):
         _, labels = tl.read_examples(io.BytesIO(b"a\t(A a)\nb\t(B \xff)\nc\t(C c)\n"), on_error="skip")
     assert labels == ["a", "c"]
     conllu = b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\t\xff\t_\tX\t_\t_\t1\tx\t_\t_\n\n1\tb\t_\tX\t_\t_\t0\troot\t_\t_\n"
@@ -466,7 +471,7 @@ def test_columns_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
     path.write_text(HEADER + THREE * 3)
     message = fail("train", path, "-o", model)
-    assert messages.WHICH_LABELS + "? Say it with --label-column (0 'id': q1, q2; 1 'gold': yes, no; " in message
+    assert messages.SAY_LABEL_COLUMN_OPTION + " (0 'id': q1, q2; 1 'gold': yes, no; " in message
     for label in ("gold", 1, -2):
         assert "classes   2: no 6, yes 6" in succeed("train", path, "-o", model, "--label-column", label).stdout
     assert "accuracy" in succeed("evaluate", model, path, "--label-column", "gold", "--tree-column", "tree").stdout
@@ -537,10 +542,7 @@ def test_a_class_for_every_example_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("".join(f"q{k}\t(S (A a{k}))\n" for k in range(12)))
     result = succeed("train", path, "-o", tmp_path / "m.treelet")
-    assert (
-        "treelet: warning: there are " + messages.classes_among(12, 12) + ": nearly every class has one example"
-        in result.stderr
-    )
+    assert messages.classes_warning(12, 12) in result.stderr
     X, y = tl.read_examples(path)
     with pytest.warns(TreeletWarning, match=messages.classes_among(12, 12)):
         tl.KernelSVC(tl.SubsetTree()).fit(X, y)

@@ -525,7 +525,7 @@ BAD_VECTORS = [
     ([{"a": 1}, [2]], tl.errors.InputTypeError, messages.row_is(1, "list", messages.OTHER_ROWS_ARE_DICTS)),
     ([{"a": 1}, None], tl.errors.InputTypeError, messages.row_is(1, "NoneType", messages.OTHER_ROWS_ARE_DICTS)),
     ([{"a": "x"}], tl.errors.InputTypeError, messages.bad_feature(0, "'x'", "'a'")),
-    ([{1.5: 1}], tl.errors.InputTypeError, messages.row_has(0, messages.FEATURE_NAME + " 1.5")),
+    ([{1.5: 1}], tl.errors.InputTypeError, messages.row_has(0, messages.feature_called("1.5"))),
     ([[10**400, 1]], tl.errors.ParameterError, messages.row_has(0, messages.TOO_LARGE_NUMBER)),
     ("text", tl.errors.InputTypeError, messages.vectors_needed("str")),
     (tl.Treebank(["(A x)"]), tl.errors.InputTypeError, messages.vectors_needed("Treebank")),

@@ -50,6 +50,8 @@ PROBABILITY_IS_FOR_CLASSIFIERS = "--probability is for classifiers"
 NOT_BOTH = "not both"
 MODEL_WITHOUT_PROBABILITIES = "this model has no probabilities: train it with --probability"
 SMALLER_LAM_OPTION = "a smaller --lam"
+SMALLER_LAM_OR_NO_NO_NORMALIZE = f"{SMALLER_LAM_OPTION}, or the normalised kernel (no --no-normalize)"
+SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "only one of BANK and QUERY"
 
 
@@ -84,8 +86,8 @@ LINE_WITHOUT_QID = "this line has no qid:N, others do"
 ONLY_LINE_WITH_QID = "only this line has a qid:N"
 NO_TREES_TO_WRITE = "no trees to write"
 DOES_NOT_FIT_FLOAT64 = "does not fit a float64"
-NO_MODEL_WRITTEN = "no model was written\n"
-INTERRUPTED_EARLY = f"treelet: interrupted: before the first setting was done; {NO_MODEL_WRITTEN}"
+NO_MODEL_WRITTEN = "; no model was written\n"
+INTERRUPTED_EARLY = f"treelet: interrupted: before the first setting was done{NO_MODEL_WRITTEN}"
 
 
 def unseen_labels(examples: int, all_examples: int, labels: str) -> str:
@@ -114,6 +116,10 @@ def needs_column(column: str, there_are: str) -> str:
     return f"the model needs the column {column}; the file has {there_are}"
 
 
+def only_vectors(name: str) -> str:
+    return f"no trees, only vectors {name}"
+
+
 def one_label_only(examples: int, label: str) -> str:
     return f"all {examples} examples have the label '{label}'"
 
@@ -140,6 +146,8 @@ def result_takes(size: str) -> str:
 A_TREE_IS_IN_BRACKETS = "a tree is written in brackets"
 WRITTEN_IN_BRACKETS = "written in brackets"
 NOTHING_TO_SEARCH = "nothing to look in"
+NO_TREE_TO_SEARCH = f"{NOTHING_TO_SEARCH}: no tree"
+ONLY_ONE_TREE = f"{NOTHING_TO_SEARCH}: one tree only"
 UNLIKE_THE_BANK = "treelet: warning: 1 of 1 trees share nothing with any tree of BANK"
 FOREST_AS_LATEX = "a forest has no LaTeX form"
 TOO_LARGE_TO_DRAW = "more than can be drawn"

@@ -7,6 +7,12 @@ EQUALLY_MANY = "equally many"
 GIVE_SAMPLE = "give sample="
 AT_LEAST_ONE = "at least one"
 NOTHING_SEEN = "nothing that the kernel sees"
+
+
+def nothing_seen(corpus: str, count: int, examples: int) -> str:
+    return f"{count} of the {examples} examples of {corpus} have {NOTHING_SEEN}"
+
+
 CANNOT_BE_LISTED = "cannot be listed"
 NO_MORE_THAN_CHANCE = "no more than chance"
 NO_FRAGMENT = "no fragment"

@@ -5,6 +5,12 @@ from __future__ import annotations
 # --- spans and nodes ----------------------------------------------------------------------------------------------
 
 NO_TREE = "no tree"
+
+
+def no_tree_over(span: str, words: str) -> str:
+    return rf"{NO_TREE} of the forest has a node over the words {span} \('{words}'\)"
+
+
 A_LABEL = "label"
 AT_LEAST_ONE = "at least one"
 SPAN_IS_TWO_NUMBERS = "a span is two numbers"
@@ -71,6 +77,9 @@ TEXT = "a text"
 
 def missing_field(name: str) -> str:
     return f"'{name}' missing"
+
+
+RELATIONS_NEED = ": for relations each line needs 'e1' and 'e2'"
 
 
 def bad_field(name: str, problem: str) -> str:

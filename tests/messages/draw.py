@@ -15,8 +15,8 @@ def both(first: str, second: str) -> str:
     return f"'{first}' and '{second}'"
 
 
-def other_words(first: str, second: str) -> str:
-    return f"{both(first, second)} must be over the same words"
+def other_words(first: str, second: str, got: str) -> str:
+    return f"{both(first, second)} must be over the same words, got {got}"
 
 
 def too_deep(levels: str = "") -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from messages.common import OWN_DESCENDANT
+
 # --- files and encodings ------------------------------------------------------------------------------------------
 
 IS_A_FOLDER = "is a folder"
+EMPTY_PACKED_FILE = "is empty, and so no packed file"
+THESE_BYTES = "these bytes are "
 LIST_INSTEAD_OF_A_FILE = "a path or an open file is needed, got list: read files one at a time"
 DIRECTORY_INSTEAD_OF_A_FILE = r"Is a directory\); read its files one at a time"
 A_TEXT_ENCODING = "a text encoding"
@@ -66,6 +70,7 @@ LEAVES_IT_OUT = "leaves it out"
 EMPTY_BRACKETS = "empty brackets"
 SKIP_BAD_LEAVES_IT_OUT = "(--skip-bad leaves it out)"
 OUTSIDE_BRACKETS = "text outside brackets"
+SOURCE_CODE_HAS_A_READER = rf"{OUTSIDE_BRACKETS}.*; treelet\.formats\.python_trees reads source code$"
 MARKUP_HAS_READERS = "item 0:.*treelet.formats.xml_trees and html_trees read markup"
 GIVE_WHAT_IS_AFTER_THE_TAB = "give what is after the tab"
 TWO_TREES_INSTEAD_OF_ONE = "exactly one tree is needed here, there is 2 trees"
@@ -91,6 +96,8 @@ LOOKS_LIKE_NO_OTHER_FORMAT = f"({read_as('brackets', 'it looks like no other for
 
 A_COLUMN = "the number of a column or its name"
 WHICH_LABELS = "which column has the labels"
+SAY_LABEL_COLUMN_OPTION = f"{WHICH_LABELS}? Say it with --label-column"
+SAY_LABEL_COLUMN = rf"{WHICH_LABELS}\? Say it with label_column="
 SEVERAL_COLUMNS_OF_TREES = "several columns have trees: say which with tree_column="
 NO_COLUMN_OF_TREES = r"no column has trees, which begin with '\('"
 NO_LABELS = "have no labels"
@@ -115,9 +122,22 @@ def column_twice(column: str) -> str:
     return f"'{column}' occurs twice"
 
 
+def columns_found(columns: int, separator: str) -> str:
+    return f"{columns} {separator}-separated"
+
+
+def columns_needed(columns: int) -> str:
+    return rf" column\(s\), the line needs {columns} of them, as before"
+
+
 def classes_among(classes: int, examples: int) -> str:
     """Nearly every example has a class of its own."""
     return f"{classes} classes among {examples} examples"
+
+
+def classes_warning(classes: int, examples: int) -> str:
+    """The line that a command prints, as plain text."""
+    return f"treelet: warning: there are {classes_among(classes, examples)}: nearly every class has one example"
 
 
 # --- malformed examples that are skipped --------------------------------------------------------------------------
@@ -140,6 +160,11 @@ def cannot_write_label(label: str) -> str:
     return f"the label {label} cannot be written"
 
 
+RENAME_THE_LABEL = "a tree with .* in a label cannot be written: rename"
+CHOOSE_KELP = "cannot be written.*choose kelp"
+REPLACE_IT = "cannot be written: replace"
+
+
 # --- objects of other libraries -----------------------------------------------------------------------------------
 
 GIVE_A_TREE = ", not a tree: give a Tree"
@@ -147,6 +172,10 @@ GIVE_A_TREE = ", not a tree: give a Tree"
 
 def not_a_tree(item: int, problem: str = "") -> str:
     return f"item {item} is no tree: {problem}"
+
+
+def holds_itself(kind: str) -> str:
+    return f"a {kind} is {OWN_DESCENDANT}"
 
 
 def label_is(item: int, label: str) -> str:
@@ -178,8 +207,8 @@ def no_elements(name: str, hint: str = "") -> str:
     return f"no elements '{name}' here{hint}"
 
 
-def undeclared_entity(name: str) -> str:
-    return f"the entity &{name}; is not declared"
+def undeclared_entity(name: str, where: str = "") -> str:
+    return f"the entity &{name}; is not declared{where}"
 
 
 # --- source code --------------------------------------------------------------------------------------------------
@@ -190,3 +219,6 @@ NESTED_TOO_DEEPLY = "nested too deeply"
 
 def no_text_in(encoding: str) -> str:
     return f"no text in {encoding}"
+
+
+NAME_ANOTHER_ENCODING = "; name another encoding"

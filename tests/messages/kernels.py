@@ -49,7 +49,10 @@ def row_is(row: int, kind: str, problem: str) -> str:
     return f"row {row} is a {kind}, {problem}"
 
 
-FEATURE_NAME = "a feature called"
+def feature_called(name: str) -> str:
+    return f"a feature called {name}"
+
+
 TOO_LARGE_NUMBER = "a number that does not fit"
 NOT_NUMBERS = "not a list of numbers"
 OTHER_ROWS_ARE_DICTS = "where other rows are dicts"
@@ -119,13 +122,17 @@ A_FOREST_IS_NO_TREE = "Forest"
 ONE_STR = "one str: put it in a list"
 ONE_DICT = "one dict"
 A_SEQUENCE_IS_NEEDED = "a sequence of features is needed"
-TYPES_ARE_NAMED = "a type is named by a text"
 
 
 def in_example(number: object, problem: str, *, kind: str = "", feature: int | None = None) -> str:
     """A problem in an example of a `SequenceBank`, with its place."""
     place = (f", type '{kind}'" if kind else "") + (f", feature {feature}" if feature is not None else "")
     return f"example {number}{place}: {problem}"
+
+
+def type_is(name: object) -> str:
+    """The name of a feature type is not a string."""
+    return f"a type is named by a text, got {name}"
 
 
 TOO_DEEPLY_NESTED = "nested"

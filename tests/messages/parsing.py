@@ -34,6 +34,9 @@ def sums_to(symbol: str, total: str) -> str:
     return f"'{symbol}' sum to {total}"
 
 
+SCORES_ARE_PRODUCTS = ", not 1; scores are products"
+
+
 def hidden_place(symbol: str) -> str:
     return f"the hidden symbol '{symbol}' may only be"
 
@@ -110,6 +113,7 @@ def too_short(words: int) -> str:
 AT_LEAST_ONE_WORD = "at least one word"
 CLOSED = "closed"
 CANNOT_BE_STARTED = "cannot be started"
+NO_SUCH_LANGUAGE = f"{CANNOT_BE_STARTED} with the language .* [Cc]ould not open dictionary"
 NEEDS_HEADS = "heads"
 WORD_IS_NOT_A_STRING = "word 1: a word is a string"
 LINK_FORM = "link 0: a link is"

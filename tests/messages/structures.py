@@ -21,12 +21,20 @@ def too_many_nodes(limit: str) -> str:
     return f"more than {limit} nodes"
 
 
+def needs_an_order(got: str) -> str:
+    """A set has no order, and so cannot be a bank."""
+    return f"in an order is needed, got a {got}"
+
+
 NOT_A_COLLECTION = "collection"
-NEEDS_AN_ORDER = "in an order is needed"
 TWO_TREES = "2 trees"
 MISSING_TREE_IS_NONE = "a missing tree is None"
+GIVE_A_LIST = ", which has none: give a list"
+NAN_IS_NO_TEXT = f"{MISSING_TREE_IS_NONE}, or NaN as a number, and no text"
+EMPTY_TEXT = f"no tree; {MISSING_TREE_IS_NONE}"
 OUTSIDE_BRACKETS = "outside brackets"
 LOOKS_LIKE_A_FILE_NAME = "looks like the name of a file"
+READ_THE_FILE = f"{LOOKS_LIKE_A_FILE_NAME}: read it with treelet.read_trees"
 USE_READ_TREES = "read a file with treelet.read_trees"
 ONE_DIMENSION = "dimension"
 COLUMNS = "columns"
@@ -90,6 +98,8 @@ def name_of_both(name: str) -> str:
 # --- dependency parses --------------------------------------------------------------------------------------------
 
 AT_LEAST_ONE_WORD = "at least one word"
+EMPTY_WORD = "a word is not empty"
+IS_MISSING = "is missing"
 NO_TABS_OR_LINE_ENDS = "no tabs or line ends"
 TAG_IS_NOT_A_STRING = "tag 1: a tag is a string, not a NoneType"
 EMPTY_TYPE = "a type is not empty"
@@ -112,6 +122,10 @@ def no_position(value: object) -> str:
     return f"{value} is no position"
 
 
+def link_out_of_range(link: int, position: int, words: int) -> str:
+    return f"link {link}: {no_position(position)} of a word: there are {words}, counted from 0"
+
+
 def links_itself(word: int) -> str:
     return f"links word {word} to itself"
 
@@ -120,8 +134,12 @@ def link_twice(link: int) -> str:
     return f"link {link} is there twice"
 
 
-def no_head(value: int) -> str:
-    return f"the head {value} is no word"
+def no_head(value: int, words: int | None = None) -> str:
+    return f"the head {value} is no word" + ("" if words is None else f": there are {words}")
+
+
+def no_head_in_sentence(value: int, words: int) -> str:
+    return f"{no_head(value)} of this sentence, which has {words}"
 
 
 def position_range(last: int) -> str:
@@ -131,7 +149,9 @@ def position_range(last: int) -> str:
 DEPENDENCIES_NEEDED = "Dependencies are needed"
 COLLECTION_OF_PARSES = "collection of parses"
 DEPENDENCY_TREES = "dependency_trees"
+NOT_A_TREE = ", not a tree: .*"
 MAKE_TREES = f"make trees of it with treelet.cuts.{DEPENDENCY_TREES}"
+MAKE_TREES_OF_A_BANK = f"got a DependencyBank: {MAKE_TREES}"
 
 
 def in_parse(number: int, problem: str) -> str:
@@ -180,7 +200,10 @@ def no_tags(column: str, other: str) -> str:
 # --- parses of other libraries ------------------------------------------------------------------------------------
 
 SPACY_NEEDED = "spaCy Doc or Span is needed, got str"
+GIVE_ITS_SENTENCES = ", .* as of each of its sentences"
 NOT_PARSED = "has not been parsed"
+USE_DEPPARSE = f"{NOT_PARSED}: .* the processor depparse"
+USE_A_PARSER = f"{NOT_PARSED}: its words have no heads; use a pipeline with a parser"
 
 
 def has_no_head(word: int) -> str:

@@ -421,7 +421,7 @@ def test_bad_starts(start: Any) -> None:
 
 def test_sums() -> None:
     odd = [("S", ("a",), 0.5), ("S", ("b",), 0.3), ("T", ("S",), 0.9)]
-    with pytest.warns(GrammarWarning, match=messages.sums_to("S", "0.8") + ", not 1; scores are products") as caught:
+    with pytest.warns(GrammarWarning, match=messages.sums_to("S", "0.8") + messages.SCORES_ARE_PRODUCTS) as caught:
         grammar = PCFG.from_rules(odd, start="S")
     assert len(caught) == 1
     assert caught[0].filename == __file__
