@@ -26,10 +26,10 @@ import treelet as tl
 from benchmarks.corpora import staged
 from experiments import report
 from treelet import Tree
+from treelet.corpora.fragment_differences import differing
+from treelet.corpora.two_samples import relabelled
 from treelet.errors import TreeletWarning
-from treelet.explain.counting import FragmentCounter
-from treelet.explain.differing import differing
-from treelet.explain.two_samples import relabelled
+from treelet.learn.fragment_counts import FragmentCounter
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 TRIALS = 10  # of each planting in each corpus

@@ -11,7 +11,7 @@ import numpy as np
 
 import treelet as tl
 from treelet.datasets import flights
-from treelet.explain import shared_fragments
+from treelet.fragments import shared_fragments
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import typer
 from experiments import EXPERIMENTS
 from treelet.cli.main import Command, start
 from treelet.cli.options import JsonOption
-from treelet.cli.overwriting import READ, Written
+from treelet.cli.overwriting import READ, OutputFile
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -27,7 +27,7 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FOLDER", help="Write NAME.json, NAME.md and NAME.png there."),
-        Written("*.json", "*.md", "*.png"),
+        OutputFile("*.json", "*.md", "*.png"),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
     seed: Annotated[int, typer.Option(metavar="N", help="For whatever is random.")] = 0,

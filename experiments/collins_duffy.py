@@ -29,7 +29,7 @@ from experiments.differences import counted, part
 from experiments.flat_features import flat_features
 from experiments.running import Kept, Say
 from treelet.metrics import best_of_group
-from treelet.tasks.rerank_parts import Parts
+from treelet.tasks.rerank_parts import CandidateSplit
 from treelet.tasks.reranking import CandidateParses, Rows
 
 __all__ = ["run"]
@@ -45,7 +45,7 @@ class Split:
 
     def __init__(self, data: Data, seed: int, k: int) -> None:
         self.seed = seed
-        self.parts: Parts = data.parts(seed, k)
+        self.parts: CandidateSplit = data.parts(seed, k)
         sampled = [self._sampled(self.parts.train, 0), self._sampled(self.parts.development, 1)]
         others = data.learnt_from_too(self.parts)
         self.more = None if others is None else Pool(self._sampled(others, 2))

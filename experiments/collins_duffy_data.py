@@ -14,7 +14,7 @@ from treelet.errors import ParameterError
 from treelet.formats.base import read_document
 from treelet.formats.files import open_source
 from treelet.structures import Treebank, read_trees
-from treelet.tasks.rerank_parts import SIZES, Parts, Words, parts_of_lists, parts_of_treebank, without_twins
+from treelet.tasks.rerank_parts import SIZES, CandidateSplit, Words, parts_of_lists, parts_of_treebank, without_twins
 from treelet.tasks.reranking import CandidateParses
 
 PAPER_SIZES = (800, 200, 336)
@@ -50,7 +50,7 @@ class Data:
     ids: list[str] | None = None
     notes: dict[str, int] = field(default_factory=dict)
 
-    def parts(self, seed: int, k: int) -> Parts:
+    def parts(self, seed: int, k: int) -> CandidateSplit:
         """Candidates of a random split."""
         if self.lists is not None:
             return parts_of_lists(self.lists, self.documents, self.sizes, max_words=None, random_state=seed)
@@ -68,7 +68,7 @@ class Data:
         """Ids of sentences."""
         return [str(row) if self.ids is None else self.ids[row] for row in rows]
 
-    def learnt_from_too(self, parts: Parts) -> CandidateParses | None:
+    def learnt_from_too(self, parts: CandidateSplit) -> CandidateParses | None:
         """The other lists, without sentences that are developed or tested on."""
         if self.more is None:
             return None

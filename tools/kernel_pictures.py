@@ -2,7 +2,7 @@
 
     python tools/kernel_pictures.py [FOLDER]
 
-Trees are drawn by treelet.explain, and the fragments are those that `shared_fragments` finds: nothing is listed by hand. Without a folder
+Trees are drawn by treelet.draw, and the fragments are those that `shared_fragments` finds: nothing is listed by hand. Without a folder
 docs/images/kernels is written.
 """
 
@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import treelet as tl
-from treelet.explain import draw, shared_fragments
-from treelet.explain.layout import width_of
-from treelet.explain.svg import escaped
+from treelet.draw import draw
+from treelet.draw.layout import width_of
+from treelet.draw.svg import escaped
+from treelet.fragments import shared_fragments
 from treelet.kernels import Kernel
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images" / "kernels"

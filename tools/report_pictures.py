@@ -22,9 +22,9 @@ from playwright.sync_api import sync_playwright
 
 import treelet as tl
 from treelet.datasets import flights
-from treelet.explain import web
-from treelet.explain.page import data_block, page
-from treelet.explain.web.pictures import explained
+from treelet.draw import web
+from treelet.draw.web.pictures import explained
+from treelet.report.page import data_block, page
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 COLOURS, MOST = 256, 60_000  # bytes of a picture

@@ -17,9 +17,9 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from treelet.cli.explore import desk_of
+from treelet.cli.explore import workspace_of
 from treelet.cli.reading import Reading
-from treelet.explain.explorer import serving
+from treelet.explorer import serving
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 COLOURS = 128
@@ -43,7 +43,7 @@ def main() -> None:
     asked = given.parse_args()
     listening = serving.listen(0)
     port = listening.getsockname()[1]
-    desk = desk_of(asked.model, asked.data, None, None, Reading(None, "utf-8", "raise", {}))
+    desk = workspace_of(asked.model, asked.data, None, None, Reading(None, "utf-8", "raise", {}))
     server = serving.server_of(desk, listening)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

@@ -35,8 +35,8 @@ def main() -> None:
     for file in (
         "py.typed",
         "__init__.pyi",
-        "explain/web/tree-view.js",
-        "explain/explorer/static/index.html",
+        "draw/web/tree-view.js",
+        "explorer/static/index.html",
         "device/cuda/counts.cu",
     ):
         expect((HOME / file).is_file(), f"{file} is missing")

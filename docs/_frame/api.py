@@ -20,7 +20,10 @@ PACKAGES = {  # in the order of the road that data takes
     "kernels": "Kernels",
     "gram": "Matrices and neighbours",
     "learn": "Learning",
-    "explain": "Explaining",
+    "fragments": "Fragments and explanations",
+    "draw": "Drawing",
+    "report": "Reports",
+    "corpora": "Corpora",
     "metrics": "Metrics",
     "tasks": "Whole tasks",
     "datasets": "Data",
@@ -28,7 +31,8 @@ PACKAGES = {  # in the order of the road that data takes
     "errors": "Errors",
 }
 BESIDE = {  # modules that pages name and their packages do not import themselves
-    "explain": ["page", "web.pictures", "widget"],
+    "draw": ["web.pictures"],
+    "report": ["page", "widget"],
     "learn": ["selection"],
     "tasks": ["role_kernels"],
     "testing": ["strategies"],

@@ -33,10 +33,10 @@ def __dir__() -> list[str]:
 
 
 class _Door(ModuleType):
-    """`treelet.gram` and `treelet.explain` are functions, though packages have these names too.
+    """`treelet.gram` is a function, although a package has this name too.
 
-    Python puts a package that it has imported into its parent. Here the function of that name goes there instead, so that
-    ``tl.gram`` is the same whatever was imported before. ``from treelet.gram import ...`` reaches the package.
+    Python sets an imported package as an attribute of its parent. This class sets the function of that name instead, so
+    that ``tl.gram`` is the same whatever was imported before. ``from treelet.gram import ...`` reaches the package.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -16,14 +16,13 @@ from treelet import (
     tasks as tasks,
     testing as testing,
 )
+from treelet.corpora import diff as diff
 from treelet.errors import TreeletError as TreeletError
-from treelet.explain import (
-    diff as diff,
+from treelet.fragments import (
     explain as explain,
     shared_fragments as shared_fragments,
     top_fragments as top_fragments,
 )
-from treelet.explain.features import FragmentFeatures as FragmentFeatures
 from treelet.gram import gram as gram, lazy_gram as lazy_gram, nearest as nearest
 from treelet.kernels import (
     Bag as Bag,
@@ -42,6 +41,7 @@ from treelet.kernels import (
 )
 from treelet.learn import (
     RLS as RLS,
+    FragmentFeatures as FragmentFeatures,
     KernelMatrix as KernelMatrix,
     KernelSVC as KernelSVC,
     KernelSVR as KernelSVR,

@@ -1,7 +1,7 @@
-"""What parameters must be, and the one wording of what is wrong: "The 'x' parameter of Y must be ... Got ... instead."
+"""Checks of parameters, and the phrases that messages are made of.
 
-A parameter's owner, where one is named, is an estimator or a kernel, of which the parameter is an attribute, or a function's
-name.
+All checks report a wrong value in the same way: "The 'x' parameter of Y must be ... Got ... instead." The owner Y, where one
+is named, is an estimator or a kernel whose attribute the parameter is, or the name of a function.
 """
 
 from __future__ import annotations
@@ -11,18 +11,66 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
+from treelet.vocabulary import current
 
 
-def wrong(name: str, wanted: str, value: object, of: object = None) -> ParameterError:
-    """The error about a parameter that is not what is wanted.
+def wrong(name: str, wanted: str, value: object, of: object = None, *, optional: bool = False) -> ParameterError:
+    """Return the error for a parameter whose value is not what is wanted; if `optional`, None is wanted too.
 
     >>> str(wrong("lam", "a number in (0, 1]", 2, of="SubsetTree"))
     "The 'lam' parameter of SubsetTree must be a number in (0, 1]. Got 2 instead."
     """
-    owner = "" if of is None else f" of {of if isinstance(of, str) else type(of).__name__}"
-    return ParameterError(f"The {name!r} parameter{owner} must be {wanted}. Got {value!r} instead.")
+    owner = "" if of is None else of if isinstance(of, str) else type(of).__name__
+    subject, none_or = current().parameter(name, value, owner), current().none_or if optional else ""
+    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {value!r} instead.")
+
+
+# --- phrases ------------------------------------------------------------------------------------------------------
+
+
+def plural(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> plural(1, "tree"), plural(1336, "tree"), plural(2, "query")
+    ('1 tree', '1,336 trees', '2 queries')
+    """
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun[:-1]}ies" if noun[-1] == "y" and noun[-2] not in "aeiou" else f"{count:,} {noun}s"
+
+
+def article(noun: str) -> str:
+    """A noun, such as the name of a class, with "a" or "an".
+
+    >>> article("int"), article("Tree"), article("SubsetTree"), article("Unit")
+    ('an int', 'a Tree', 'a SubsetTree', 'a Unit')
+    """
+    an = noun[0].lower() in "aeiou" and not noun.lower().startswith(("uni", "use", "eu"))
+    return f"{'an' if an else 'a'} {noun}"
+
+
+def in_words(texts: Iterable[str]) -> str:
+    """Texts as alternatives.
+
+    >>> in_words(["'a'"]), in_words(["'a'", "'b'"]), in_words(["'a'", "'b'", "None"])
+    ("'a'", "'a' or 'b'", "'a', 'b' or None")
+    """
+    *most, last = texts
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def some_of(names: Iterable[object], most: int = 20) -> str:
+    """A list of names; of very many, the first ones and their number.
+
+    >>> some_of(["a", "b"]), some_of(range(3000), 3)
+    ("'a', 'b'", '0, 1, 2 and 2,997 more')
+    """
+    every = list(names)
+    more = f" and {len(every) - most:,} more" if len(every) > most else ""
+    return ", ".join(map(repr, every[:most])) + more
 
 
 # --- what a value is --------------------------------------------------------------------------------------------
@@ -42,6 +90,42 @@ def is_number(value: Any, least: float = -math.inf, most: float = math.inf, *, i
         return False
 
 
+def missing_places(values: Any, array: NDArray[Any]) -> list[int]:
+    """Return where labels, numbers or group names are missing: None, NaN, NaT, pandas.NA or masked.
+
+    Parameters
+    ----------
+    values : array-like
+        As they were given: as soon as NumPy has made texts of a list, its NaN is the text ``"nan"``.
+    array : ndarray
+        What NumPy makes of them; places count through all of its dimensions.
+
+    >>> labels = ["a", float("nan"), "b"]
+    >>> missing_places(labels, np.asarray(labels))
+    [1]
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        return np.flatnonzero(np.ma.getmaskarray(values)).tolist() or missing_places(values.data, array)
+    if array.dtype.kind in "fc":
+        return np.flatnonzero(np.isnan(array)).tolist()
+    if array.dtype.kind in "mM":
+        return np.flatnonzero(np.isnat(array)).tolist()
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        array = np.asarray(values, dtype=object)
+    if array.dtype.kind != "O":
+        return []
+    return [place for place, value in enumerate(array.ravel().tolist()) if _is_missing(value)]
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124  # NaN and NaT differ from themselves
+    except TypeError:  # pandas.NA neither is nor is not
+        return True
+    except ValueError:  # an array, which `array` should not have held
+        return False
+
+
 # --- what a parameter must be -----------------------------------------------------------------------------------
 
 
@@ -51,39 +135,19 @@ def check_integer(
     """An int of at least so much, and not absurdly large; or None."""
     if not (is_integer(value, least) and value < most) and not (optional and value is None):
         below = f" and less than {most}" if is_integer(value, least) else ""
-        raise wrong(name, f"{'None or ' if optional else ''}an int of at least {least}{below}", value, of)
+        raise wrong(name, f"{current().integer} of at least {least}{below}", value, of, optional=optional)
 
 
 def check_boolean(name: str, value: Any, *, of: object = None) -> None:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise wrong(name, "True or False", value, of)
+        raise wrong(name, current().booleans, value, of)
 
 
 def check_one_of(name: str, value: Any, choices: Collection[Any], *, of: object = None) -> None:
-    """One of a few: two or three are said in words, more are listed."""
+    """One of a few."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        raise wrong(name, in_words([repr(choice) for choice in choices]), value, of)
-
-
-def in_words(texts: list[str]) -> str:
-    """Texts as a choice between them.
-
-    >>> in_words(["'a'"]), in_words(["'a'", "'b'"]), in_words(["'a'", "'b'", "None"])
-    ("'a'", "'a' or 'b'", "'a', 'b' or None")
-    """
-    *most, last = texts
-    return f"{', '.join(most)} or {last}" if most else last
-
-
-def some_of(names: Iterable[object], most: int = 20) -> str:
-    """A list of names, the first of very many.
-
-    >>> some_of(["a", "b"]), some_of(range(3000), 3)
-    ("['a', 'b']", '[0, 1, 2, ...], 3,000 in all')
-    """
-    every = list(names)
-    return repr(every) if len(every) <= most else f"{repr(every[:most])[:-1]}, ...], {len(every):,} in all"
+        raise wrong(name, in_words(map(repr, choices)), value, of)
 
 
 LEAST, MOST = 1e-100, 1e100

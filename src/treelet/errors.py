@@ -1,4 +1,23 @@
-"""Everything treelet raises on purpose derives from `TreeletError`, and what it warns of from `TreeletWarning`."""
+"""The errors and warnings of treelet. They derive from `TreeletError` and `TreeletWarning`.
+
+How to write a message
+----------------------
+The same message is read by authors of Python code and by users of the command line, who write ``--memory 1GiB`` for
+``memory="1GiB"``. A message therefore never spells the name of a parameter that a command has as an option. Instead:
+
+- `treelet.checks.wrong` and the ``check_...`` functions report a parameter with a wrong value. They take its name.
+- `treelet.vocabulary.keyword` names a parameter anywhere else: ``f"give more {keyword('memory')}"`` becomes "give more
+  memory=" in Python and "give more --memory" in a command; ``keyword('column', 'tree')`` becomes ``column='tree'`` or
+  ``--column tree``.
+- The few other words that differ, such as "an int" and "a whole number", are attributes of
+  `treelet.vocabulary.Vocabulary`: ``f"{current().integer} from 2 to {n}"``.
+
+While a command runs, `treelet.cli.wording.OptionVocabulary` replaces Python's vocabulary. It finds an option by the name of the
+command's parameter, which is the name that Python has for it. A message is thus spelled once, when it is built, and may be
+combined with other messages afterwards. A parameter for which the command has no option keeps its Python form.
+
+Counts, articles and lists are written with `plural`, `article`, `in_words` and `some_of` of `treelet.checks`.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +60,8 @@ class FormatError(TreeletError, ValueError):
     def __init__(
         self, message: str, source: str = "<text>", line: int | None = None, column: int | None = None
     ) -> None:
-        place = ":".join(str(part) for part in (source, line, column) if part is not None)
-        super().__init__(f"{place}: {message}")
+        location = ":".join(str(item) for item in (source, line, column) if item is not None)
+        super().__init__(f"{location}: {message}")
         self.message, self.source, self.line, self.column = message, source, line, column
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:

@@ -24,4 +24,6 @@ def shortened(text: object) -> str:
     """A text for a message: quoted, and not all of it if it is long."""
     if isinstance(text, (str, bytes)):
         return repr(text) if len(text) <= WIDTH else repr(text[: WIDTH - 3]) + "..."
-    return f"a {type(text).__name__}"
+    from treelet.checks import article
+
+    return article(type(text).__name__)

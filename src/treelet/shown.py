@@ -1,7 +1,7 @@
 """What a notebook shows of treelet's objects.
 
-Structures, kernels and models say here that they have a picture or a table; `treelet.explain` makes it when a notebook asks.
-That is an import to the right, declared in pyproject.toml: drawing needs what structures are, and not the other way round.
+Structures, kernels, models and results declare here that they have a picture or a table. `treelet.report.notebook` makes it
+when a notebook displays the object. This is an import to the right, declared in pyproject.toml.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ class Drawn:
     __slots__ = ()
 
     def _repr_svg_(self) -> str | None:
-        from treelet.explain.notebook import picture
+        from treelet.report.notebook import picture
 
         drawing = picture(self)
         return None if drawing is None else str(drawing)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """The text that goes with the picture; a notebook keeps it, so that it must not be as large as the object."""
-        from treelet.explain.notebook import line
+        from treelet.report.notebook import line
 
         printer.text(line(self))
 
@@ -33,13 +33,13 @@ class Tabled:
     __slots__ = ()
 
     def _repr_html_(self) -> str | None:
-        from treelet.explain.notebook import table
+        from treelet.report.notebook import table
 
         return table(self)
 
 
 def learnt(estimator: Any) -> str:
     """The table of what an estimator has learnt; nothing if it has not been fitted."""
-    from treelet.explain.notebook import model_table
+    from treelet.report.notebook import model_table
 
     return model_table(estimator)

@@ -17,8 +17,8 @@ pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
 from treelet.cli.explore import embedded
-from treelet.explain.explorer import Desk, Parsing, serving
-from treelet.explain.explorer.desk import Judge
+from treelet.explorer import Parsing, Workspace, serving
+from treelet.explorer.workspace import ModelView
 
 HOSTILE = "<img/src=x/onerror=window.hurt=1>"
 A = "(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))"
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:1 of 1 examples share nothing") 
 
 
 @contextmanager
-def served(desk: Desk) -> Iterator[str]:
+def served(desk: Workspace) -> Iterator[str]:
     """The address of an explorer."""
     with serving.listen(0) as listening:
         server = serving.server_of(desk, listening)
@@ -50,7 +50,7 @@ def served(desk: Desk) -> Iterator[str]:
 def explorer() -> Iterator[str]:
     """The address of an explorer with a model of two classes."""
     model = tl.KernelSVC(tl.SubsetTree(lam=0.4).normalized()).fit(QUESTIONS, ["human"] * 4 + ["place"] * 4)
-    with served(Desk(embedded(), Judge(model, "questions.treelet"))) as address:
+    with served(Workspace(embedded(), ModelView(model, "questions.treelet"))) as address:
         yield address
 
 
@@ -183,7 +183,7 @@ def test_hostile_names_and_links_stay_text(page: Any) -> None:
     """Of models, classes, grammars, labels in files; and whatever a link says."""
     model = tl.KernelSVC(tl.SubsetTree().normalized()).fit(QUESTIONS, [HOSTILE] * 4 + ["</script>"] * 4)
     parsing = Parsing(HOSTILE, lambda: tl.PCFG.from_treebank(QUESTIONS))
-    desk = Desk(parsing, Judge(model, f"{HOSTILE}.treelet"), tl.Treebank(QUESTIONS), [HOSTILE] * 8)
+    desk = Workspace(parsing, ModelView(model, f"{HOSTILE}.treelet"), tl.Treebank(QUESTIONS), [HOSTILE] * 8)
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     links: list[dict[str, str]] = [

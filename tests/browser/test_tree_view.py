@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -13,9 +12,10 @@ import pytest
 
 import treelet as tl
 from treelet.datasets import flights
-from treelet.explain import dependency_svg, web
-from treelet.explain.layout import Graph, Layout
-from treelet.explain.web.pictures import picture
+from treelet.draw import web
+from treelet.draw.arcs import ArcLayout
+from treelet.draw.layout import MARGIN, ForestGraph, ForestLayout
+from treelet.draw.web.pictures import picture
 
 HOSTILE = "<img src=x onerror=alert`1`></script><script>window.hurt=1</script>\"'&"
 SENTENCE = tl.Tree.parse("(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))")
@@ -146,27 +146,90 @@ def test_trees_stand_as_near_as_they_can(page: Any, draw: Draw) -> None:
         assert xs == pytest.approx(placed(*case)), case
 
 
-def test_forests_and_arcs_stand_where_the_other_pictures_have_them(page: Any, draw: Draw) -> None:
-    bank = flights(60)
+# --- layouts.js and Python's layouts agree ----------------------------------------------------------------------------
+
+LAYERS = """async (cases) => {
+  const {layers} = await import("./layouts.js");
+  return cases.map(({nodes, edges, dotted}) => {
+    const {layer, at, band, top, width, height} = layers(nodes, edges, (_, k) => dotted[k]);
+    return {layer: [...layer], x: at.map((column) => column.map((item) => item.x)), band, top, width, height};
+  });
+}"""
+ARCS = """async (cases) => {
+  const {arcs} = await import("./layouts.js");
+  return cases.map(({words, tags, links}) => {
+    const {x, drawn} = arcs(words, tags, links, words.map(() => 0));
+    return {x, arcs: drawn.map((arc) => [arc.left.place, arc.right.place, arc.label, arc.level, arc.left.x, arc.right.x, arc.at])};
+  });
+}"""
+LETTERS = "aiWM% \u4f60\u597d"
+
+
+def random_tree(rng: random.Random, words: list[str]) -> tl.Tree:
+    """A tree over given words, with unary chains."""
+    if len(words) == 1:
+        tree = tl.Tree(rng.choice("ABC"), [tl.Tree(words[0])])
+    else:
+        cut = rng.randint(1, len(words) - 1)
+        tree = tl.Tree(rng.choice("ABC"), [random_tree(rng, words[:cut]), random_tree(rng, words[cut:])])
+    return tl.Tree(rng.choice(["U", "a-long-label"]), [tree]) if rng.random() < 0.2 else tree
+
+
+def random_forest(rng: random.Random) -> tl.Forest:
+    words = ["".join(rng.choices(LETTERS.replace(" ", ""), k=rng.randint(1, 12))) for _ in range(rng.randint(1, 9))]
+    trees = {str(random_tree(rng, words)) for _ in range(rng.randint(1, 6))}
+    return tl.Forest.from_trees([(tree, rng.random()) for tree in sorted(trees)])
+
+
+def random_parse(rng: random.Random) -> tl.Dependencies:
+    size = rng.randint(1, 12)
+    words = ["".join(rng.choices(LETTERS.replace(" ", ""), k=rng.randint(1, 40))) for _ in range(size)]
+    tags = [rng.choice(["_", "N", "VERB"]) for _ in words]
+    kinds = ["x" * rng.randint(1, 15) for _ in words]
+    order = rng.sample(range(size), size)
+    heads = [0] * size
+    for at, word in enumerate(order):
+        heads[word] = 1 + rng.choice(order[:at]) if at and rng.random() < 0.9 else 0
+    parse = tl.Dependencies.from_heads(words, tags, heads, kinds)
+    return parse if rng.random() < 0.7 else tl.Dependencies(words, tags, parse.links)
+
+
+def test_forests_are_laid_out_as_in_python(page: Any, draw: Draw) -> None:
+    rng, bank = random.Random(3), flights(60)
     grammar = tl.PCFG.from_treebank(bank)
-    middles = (
-        "[...document.querySelectorAll('g[data-number]')].map((g) => [+g.dataset.number, g.querySelector('text, circle')])"
-        ".map(([n, one]) => [n, +(one.getAttribute('x') ?? one.getAttribute('cx'))])"
-    )
-    for sentence in (bank[0], bank[3], bank[8]):
-        forest = grammar.forest(sentence.words()).prune(3.0)
-        draw(forest, {"limit": 2000})
-        layout = Layout(Graph(forest))
-        found = dict(page.evaluate(middles))
-        expected = {node: layout.at[node, layout.graph.layer[node]].x for node in range(len(forest.nodes))}
-        assert found == pytest.approx(expected)
-    for heads in ([2, 3, 0, 3, 6, 4], [0, 1, 2, 1, 4, 1], [3, 3, 0, 6, 6, 3]):
-        kinds = ["root" if head == 0 else "a-long-relation" if head == 3 else "x" for head in heads]
-        parse = tl.Dependencies.from_heads([f"word{k}" for k in range(6)], list("ABCDEF"), heads, kinds)
-        draw(parse)
-        texts_at = re.findall(r'<text x="([\d.]+)"[^>]*>(\w+)</text>', dependency_svg(parse))
-        expected = {int(word[4:]): float(x) for x, word in texts_at if word.startswith("word")}
-        assert dict(page.evaluate(middles)) == pytest.approx(expected, abs=0.06)
+    forests = [random_forest(rng) for _ in range(300)]
+    forests += [grammar.forest(sentence.words()).prune(prune) for sentence in bank for prune in (1.0, 3.0)]
+    layouts = [ForestLayout(ForestGraph(forest)) for forest in forests]
+    cases = [
+        {**picture(forest), "dotted": [layout.graph.marked(edge) for edge in layout.graph.edges]}
+        for forest, layout in zip(forests, layouts, strict=True)
+    ]
+    for layout, ours in zip(layouts, page.evaluate(LAYERS, cases), strict=True):
+        assert ours["layer"] == layout.graph.layer
+        for node, xs in enumerate(ours["x"]):
+            first = layout.graph.layer[node]
+            assert xs == pytest.approx([layout.at[node, first + k].x for k in range(len(xs))])
+        assert sum(map(len, ours["x"])) == len(layout.at)
+        assert (ours["band"], ours["top"]) == (layout.band, layout.top)
+        assert (ours["width"], ours["height"] - MARGIN) == pytest.approx((layout.width, layout.height))
+
+
+def test_arcs_are_laid_out_as_in_python(page: Any, draw: Draw) -> None:
+    rng = random.Random(4)
+    parses = [random_parse(rng) for _ in range(500)]
+    cases = [picture(parse) for parse in parses]
+    crossed = 0
+    for parse, case, ours in zip(parses, cases, page.evaluate(ARCS, cases), strict=True):
+        layout = ArcLayout(parse, "tags" in case)
+        assert [x - MARGIN for x in ours["x"]] == pytest.approx(layout.x)
+        arcs = {(left, right, label): numbers for left, right, label, *numbers in ours["arcs"]}
+        assert len(arcs) == len(layout.arcs)
+        for arc in layout.arcs:
+            level, *xs = arcs[arc.left.word, arc.right.word, arc.label]
+            assert level == arc.level
+            assert [x - MARGIN for x in xs] == pytest.approx([arc.left.x, arc.right.x, arc.at])
+            crossed += bool(arc.crossed)
+    assert crossed > 100
 
 
 def test_heat_has_colour_sign_and_a_legend(page: Any, draw: Draw) -> None:

@@ -15,9 +15,9 @@ from typer.main import get_command
 from conftest import fail, run
 from messages import cli as messages
 from treelet.cli.main import app
-from treelet.cli.overwriting import READ, WRITTEN, Read, Written, marks
+from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, marks
 from treelet.cli.wording import shown_name
-from treelet.gram import stored
+from treelet.gram.executors import ThreadExecutor
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 NO_FILES = {
@@ -54,7 +54,7 @@ def test_every_text_is_a_file_or_known_to_be_none() -> None:
     found = marks(COMMANDS["gram"].callback)
     assert {name: mark for name, mark in found.items() if name != "extend"} == {
         "file": READ,
-        "output": WRITTEN,
+        "out": WRITTEN,
         "columns": READ,
     }
 
@@ -66,9 +66,9 @@ def files_of(command: Any, kind: type) -> list[str]:
 def pairs() -> Iterator[tuple[str, str, str]]:
     """Commands, and two of their files of which the second is written."""
     for name, command in COMMANDS.items():
-        written, found = files_of(command, Written), marks(command.callback)
+        written, found = files_of(command, OutputFile), marks(command.callback)
         for second in written:
-            for first in (*files_of(command, Read), *written):
+            for first in (*files_of(command, InputFile), *written):
                 if first != second and getattr(found[first], "replaced_by", None) != second:
                     yield name, first, second
 
@@ -131,7 +131,7 @@ def test_a_matrix_that_is_extended_may_be_replaced(tmp_path: Path, monkeypatch: 
     for resume in ([], ["--resume"]):
         matrix.write_bytes(before)
         with monkeypatch.context() as patched:
-            patched.setattr(stored, "compute", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt))
+            patched.setattr(ThreadExecutor, "compute", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt))
             assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code != 0
         assert matrix.read_bytes() == before
         assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code == 0

@@ -16,7 +16,7 @@ import treelet as tl
 from conftest import fail, run
 from messages import cli as messages
 from messages.common import cannot_be, more_than_memory, wrong_parameter
-from treelet.cli.grid import Row, Search
+from treelet.cli.grid import ScoredSetting, Search
 from treelet.cli.learning import METRICS
 from treelet.learn import matrices
 from treelet.metrics.predictions import order_figures, value_figures
@@ -103,7 +103,7 @@ def test_a_choice_at_the_edge_is_said(classes: Path) -> None:
 
     def edges(scores: dict[float, float], name: str = "lam") -> list[str]:
         rows = [
-            Row({name: value, "C": 1.0} if name != "C" else {"C": value}, score, (score,))
+            ScoredSetting({name: value, "C": 1.0} if name != "C" else {"C": value}, score, (score,))
             for value, score in scores.items()
         ]
         return [

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,12 @@ from typer.main import get_command
 
 from conftest import fail, run, succeed
 from messages import cli as messages
+from treelet.checks import wrong
 from treelet.cli.main import Command, app
 from treelet.cli.options import kernel_from_options, one_of
-from treelet.cli.wording import in_command_words, options_of
+from treelet.cli.wording import OptionVocabulary, options_of
 from treelet.errors import ParameterError, TreeletWarning
+from treelet.vocabulary import current, keyword, speaking
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 TREES = "x\t(S (A a) (B b))\ny\t(S (C c))\nx\t(S (A a))\ny\t(S (C c) (B b))\n"
@@ -33,21 +37,33 @@ class Context:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("message", "in_python", "on_the_command_line"),
     [
-        ("The 'n_jobs' parameter must be an int other than 0. Got 0 instead.", "--jobs must be a whole number other than 0. Got 0 instead."),
-        ("The 'max_depth' parameter of SubsetTree must be None or an int of at least 1. Got 0 instead.", "--max-depth must be a whole number of at least 1. Got 0 instead."),
-        ("name one (column='tree')", "name one (--column tree)"),
-        ("more than the 5 of memory=: give more memory=, or less", "more than the 5 of --memory: give more --memory, or less"),
-        ("it holds SubsetTree(lam=0.4), x.lam=, a/lam= and a window=", "it holds SubsetTree(lam=0.4), x.lam=, a/lam= and a window="),
-        ("a smaller lam=, or kernel.normalized(), which stays right", "a smaller --lam, or --normalize, which stays right"),
-        ("from column='x'/a.mrg: column='x' is none", "from column='x'/a.mrg: --column x is none"),
-        ("The 'thing' parameter must be 'a' or None. Got 'much' instead.", "--memory must be 'a'. Got 'much' instead."),
-        ("traces are dropped by read_trees(..., format='lines')", "traces are dropped by --format lines"),
+        (lambda: wrong("n_jobs", f"{current().integer} other than 0", 0), "The 'n_jobs' parameter must be an int other than 0. Got 0 instead.", "--jobs must be a whole number other than 0. Got 0 instead."),
+        (lambda: wrong("max_depth", "at least 1", 0, of="SubsetTree", optional=True), "The 'max_depth' parameter of SubsetTree must be None or at least 1. Got 0 instead.", "--max-depth must be at least 1. Got 0 instead."),
+        (lambda: wrong("thing", "'a'", "much", optional=True), "The 'thing' parameter must be None or 'a'. Got 'much' instead.", "--memory must be 'a'. Got 'much' instead."),
+        (lambda: wrong("thing", "'a'", 1, of="gram"), "The 'thing' parameter of gram must be 'a'. Got 1 instead.", "The 'thing' parameter of gram must be 'a'. Got 1 instead."),
+        (lambda: wrong("rows", current().booleans, "x"), "The 'rows' parameter must be True or False. Got 'x' instead.", "rows in --option must be true or false. Got 'x' instead."),
+        (lambda: f"name one ({keyword('column', 'tree')})", "name one (column='tree')", "name one (--column tree)"),
+        (lambda: f"more than the 5 of {keyword('memory')}", "more than the 5 of memory=", "more than the 5 of --memory"),
+        (lambda: f"a smaller {keyword('lam')}, or {current().normalized}", "a smaller lam=, or kernel.normalized()", "a smaller --lam, or --normalize"),
+        (lambda: f"SubsetTree(lam=0.4), x.lam=, {keyword('window')}", "SubsetTree(lam=0.4), x.lam=, window=", "SubsetTree(lam=0.4), x.lam=, window="),
+        (lambda: keyword("format", "lines", of="read_trees"), "read_trees(..., format='lines')", "--format lines"),
+        (lambda: keyword("normalize", True), "normalize=True", "--normalize"),
     ],
 )  # fmt: skip
-def test_python_names_become_options(said: str, told: str) -> None:
-    assert in_command_words(said, Context("gram", file="from column='x'/a.mrg", lam=0.4, memory="much")) == told
+def test_parameters_have_the_names_that_the_reader_knows(
+    message: Callable[[], object], in_python: str, on_the_command_line: str
+) -> None:
+    assert str(message()) == in_python
+    with speaking(OptionVocabulary(Context("gram", file="lam=/a.mrg", lam=0.4, memory="much", option=["rows=x"]))):
+        assert str(message()) == on_the_command_line
+    assert str(message()) == in_python
+
+
+def test_threads_speak_as_the_command_does() -> None:
+    with speaking(OptionVocabulary(Context("gram"))), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(keyword, "memory").result() == "--memory"
 
 
 def test_every_parameter_that_python_knows_has_its_name() -> None:
@@ -129,6 +145,7 @@ def test_overflow_names_the_option(tmp_path: Path) -> None:
     file = tmp_path / "a.tsv"
     file.write_text(f"x\t{tree}\ny\t(N n)\n")
     assert messages.SMALLER_LAM_OR_NORMALIZE in fail("gram", file, "-o", "-", "--lam", "1")
+    assert messages.USE_A_FILE in fail("gram", file, "-o", "-", "--memory", "1")
     line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
     assert messages.SMALLER_LAM_OR_NO_NO_NORMALIZE in line
 
@@ -138,7 +155,7 @@ def test_warnings_are_one_line_each() -> None:
 
     @other.command(cls=Command)
     def command(n_jobs: int = 1) -> None:
-        warnings.warn("two of 9 trees\nwere left out by n_jobs=", TreeletWarning, stacklevel=2)
+        warnings.warn(f"two of 9 trees\nwere left out by {keyword('n_jobs')}", TreeletWarning, stacklevel=2)
 
     result = run("--n-jobs", "2", app=other)
     assert result.exit_code == 0

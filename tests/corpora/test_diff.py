@@ -16,10 +16,11 @@ import treelet as tl
 from conftest import fail, succeed
 from messages import corpora as messages
 from messages.common import PUT_IT_IN_A_LIST, at_least, needs_a_kernel, wrong_parameter
+from treelet.corpora import diversity, fragment_differences, vendi_score
+from treelet.corpora.two_samples import discrepancy, p_value, relabelled
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
-from treelet.explain import differing, places, variety, vendi_score
-from treelet.explain.two_samples import discrepancy, p_value, relabelled
+from treelet.fragments import places
 from treelet.gram.pair_sums import pair_sums
 from treelet.testing.strategies import banks
 
@@ -48,7 +49,7 @@ def planted(trees: Any, every: int) -> list[Any]:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few fragments are looked at."""
-    monkeypatch.setattr(differing, "LOOKED_AT", 200)
+    monkeypatch.setattr(fragment_differences, "LOOKED_AT", 200)
 
 
 # --- do they differ -----------------------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ def test_a_planted_construction_is_first_and_once() -> None:
     assert str(first.tree) == "(CLEFT (IT it) (BE was))"
     held = [{k for k, tree in enumerate([*A, *other]) if places(one.tree, tree, KERNEL)} for one in found.fragments]
     for one, another in itertools.combinations(held, 2):
-        assert len(one & another) < differing.SAME * len(one | another)
+        assert len(one & another) < fragment_differences.SAME * len(one | another)
 
 
 @pytest.mark.usefixtures("short")
@@ -239,7 +240,7 @@ def test_vendi_of_the_same_and_of_strangers(monkeypatch: pytest.MonkeyPatch) -> 
     assert vendi_score(KERNEL, ["(A a)"] * 6) == pytest.approx(1)
     assert vendi_score(KERNEL, [f"(A {word})" for word in "abcdef"]) == pytest.approx(6)
     assert vendi_score(KERNEL, A, sample=30) == vendi_score(KERNEL, A, sample=30) != vendi_score(KERNEL, A)
-    monkeypatch.setattr(variety, "LARGEST", 100)
+    monkeypatch.setattr(diversity, "LARGEST", 100)
     with pytest.raises(ParameterError, match=messages.GIVE_SAMPLE):
         vendi_score(KERNEL, A)
     with pytest.raises(ParameterError, match=messages.AT_LEAST_ONE):

@@ -12,8 +12,8 @@ from differ_kernels import decay
 from differ_structures import Structures
 
 import treelet as tl
+from definitions.fragments import at_node, norm, vector, weights
 from treelet.learn import CompressedModel
-from treelet.testing.fragments import at_node, norm, vector, weights
 
 SHARES = 1e-9
 EVERYTHING = 10**6
@@ -69,7 +69,7 @@ def compare_lists(
     batch.compare(what, mine, theirs, size, SHARES, tell=told)
 
 
-@check("explain", "shares of fragments and nodes", "fragments", "all fragments, `treelet.testing.fragments`")
+@check("explain", "shares of fragments and nodes", "fragments", "all fragments, `tests/definitions/fragments.py`")
 def explained(batch: Batch) -> None:
     known = Model(batch)
     for tree in [*known.trees(2), batch.random.choice(known.support)]:
@@ -120,7 +120,7 @@ def explained(batch: Batch) -> None:
         )
 
 
-@check("top_fragments", "weights of fragments", "fragments", "all fragments, `treelet.testing.fragments`")
+@check("top_fragments", "weights of fragments", "fragments", "all fragments, `tests/definitions/fragments.py`")
 def heaviest(batch: Batch) -> None:
     known = Model(batch)
     found = tl.top_fragments(known.model, EVERYTHING)
@@ -135,7 +135,7 @@ def heaviest(batch: Batch) -> None:
     )
 
 
-@check("shared_fragments", "fragments in common", "fragments", "all fragments, `treelet.testing.fragments`")
+@check("shared_fragments", "fragments in common", "fragments", "all fragments, `tests/definitions/fragments.py`")
 def shared(batch: Batch) -> None:
     kernel, draw = listed_kernel(batch.random), Structures(batch.random, 8)
     X = [draw.tree() for _ in range(5)]
@@ -151,7 +151,7 @@ def shared(batch: Batch) -> None:
             batch.count(pairs=1)
 
 
-@check("FragmentFeatures", "values of a matrix", "fragments", "all fragments, `treelet.testing.fragments`")
+@check("FragmentFeatures", "values of a matrix", "fragments", "all fragments, `tests/definitions/fragments.py`")
 def features(batch: Batch) -> None:
     random = batch.random
     kernel, normalised = listed_kernel(random), random.random() < 0.5

@@ -13,10 +13,10 @@ from differ import CLOSE, NOTHING, Batch, check, smallest
 from differ_structures import Structures
 
 import treelet as tl
+from definitions.rounding import size
 from treelet.kernels import Constant, Kernel, Product, Sum
 from treelet.structures import WordVectors
 from treelet.testing import definition, recursions, reference
-from treelet.testing.rounding import size
 
 # --- kernels by chance ----------------------------------------------------------------------------------------------
 

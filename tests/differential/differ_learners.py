@@ -16,11 +16,12 @@ from differ_kernels import exact_values, made, shown
 from differ_structures import Structures
 
 import treelet as tl
+from definitions import learning
+from definitions.rounding import size
 from treelet.kernels import Kernel
 from treelet.learn import CompressedModel
 from treelet.learn.ranker import TIE
-from treelet.testing import definition, learning
-from treelet.testing.rounding import size
+from treelet.testing import definition
 
 KINDS = ["trees", "trees", "trees", "tagged", "sequences", "vectors", "rows", "bags of trees"]
 SOLVED = 1e-9

@@ -25,7 +25,7 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "differential"
-sys.path[:0] = [str(HERE), str(ROOT)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT)]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import differ  # noqa: E402
@@ -57,7 +57,8 @@ def chosen(only: list[str]) -> list[Check]:
 
 def code() -> str:
     """A fingerprint of all that is compared and compares."""
-    own = "".join(sources.fingerprint(path) for path in sorted(HERE.glob("differ*.py")))
+    files = [*HERE.glob("differ*.py"), *(HERE.parent / "definitions").glob("*.py")]
+    own = "".join(sources.fingerprint(path) for path in sorted(files))
     return sha256((sources.digest() + own).encode()).hexdigest()[:12]
 
 
@@ -158,7 +159,7 @@ INTRODUCTION = (
     "empty sequences, missing examples, collections of 200; kernels of sums, products and wraps two and three deep. Matrices that learners are compared by are the slow definitions', too."
 )
 HOW = (
-    "A difference is told in proportion to the value, or, where terms cancel each other, to the size of these (`treelet.testing.rounding`); of a machine's optimum, to its objective. "
+    "A difference is told in proportion to the value, or, where terms cancel each other, to the size of these (`tests/definitions/rounding.py`); of a machine's optimum, to its objective. "
     "A check that has fewer than 100,000 cases was ended before: `make differential` goes on with it. Where nothing is allowed, things are equal, and numbers to the bit. A line without a unit has a further question to the same models, and as many cases as came of that."
 )
 NOT_IN_IT = (

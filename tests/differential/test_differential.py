@@ -16,8 +16,8 @@ import pytest
 from differ import CHECKS, Batch
 
 import treelet as tl
+from definitions.rounding import size
 from treelet.testing import definition
-from treelet.testing.rounding import size
 
 MODULES = (differ_fragments, differ_independence, differ_kernels, differ_learners, differ_parsers)
 ELSEWHERE = ("Dask workers", "hash seeds", "files", "tiles", "learners and parsers by threads")

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 import treelet as tl
 from messages import draw as messages
 from messages.common import wrong_parameter
+from treelet.draw import tree_svg
 from treelet.errors import InputTypeError, TreeError
-from treelet.explain import marked, marked_svg, tree_svg
-from treelet.explain.compare import wrong_constituents
 from treelet.metrics import bracket_counts
+from treelet.report import marked, marked_svg
+from treelet.report.gold_comparison import wrong_constituents
 
 GOLD = "(S (NP (N we)) (VP (V book) (NP (D a) (N seat)) (PP (P by) (NP (N phone)))))"
 PARSE = "(S (NP (N we)) (VP (V book) (NP (NP (D a) (N seat)) (PP (P by) (NP (N phone))))))"

@@ -19,11 +19,12 @@ import treelet as tl
 from conftest import run_python
 from messages import draw as messages
 from messages.common import wrong_parameter
+from treelet.draw import dependency_svg, draw, forest_svg, latex, tree_svg
+from treelet.draw.layout import ForestGraph, ForestLayout
+from treelet.draw.tex import SPECIAL
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.explain import dependency_svg, draw, forest_svg, latex, marked_svg, tree_svg
-from treelet.explain.layout import Graph, Layout
-from treelet.explain.tex import SPECIAL
 from treelet.parsing import PCFG
+from treelet.report import marked_svg
 from treelet.testing.strategies import trees
 
 NAME = "{http://www.w3.org/2000/svg}"
@@ -69,7 +70,7 @@ def assert_apart(forest: tl.Forest) -> None:
         for other_x, other_y, other_width, other_height in found[:number]:
             beside = x + width <= other_x or other_x + other_width <= x
             assert beside or y + height <= other_y or other_y + other_height <= y
-    layout = Layout(Graph(forest))
+    layout = ForestLayout(ForestGraph(forest))
     for layer in layout.layers:
         ordered = sorted(layer, key=lambda item: item.x)
         for a, b in itertools.pairwise(ordered):
@@ -94,7 +95,7 @@ def test_everything_is_in_the_picture() -> None:
 
 
 def test_the_words_are_in_order_and_their_tags_above_them() -> None:
-    layout = Layout(Graph(GRAMMAR.forest(WORDS)))
+    layout = ForestLayout(ForestGraph(GRAMMAR.forest(WORDS)))
     words = [item for item in layout.layers[0] if not item.passing]
     assert [layout.graph.nodes[item.node].label for item in sorted(words, key=lambda item: item.x)] == WORDS
     for item in layout.layers[1]:
@@ -105,7 +106,7 @@ def test_the_words_are_in_order_and_their_tags_above_them() -> None:
 
 def test_chances_and_the_best_tree() -> None:
     forest = tl.Forest.from_trees([("(S (A x) (B y))", 0.7), ("(S (C x y))", 0.3)])
-    graph = Graph(forest)
+    graph = ForestGraph(forest)
     chances = {tuple(graph.nodes[tail].label for tail in edge.tails): edge for edge in graph.edges}
     assert chances["A", "B"].chance == pytest.approx(0.7)
     assert chances["x", "y"].chance == pytest.approx(1)
@@ -114,7 +115,7 @@ def test_chances_and_the_best_tree() -> None:
     assert not chances["x", "y"].best
     assert {graph.nodes[node].label for node in graph.best_nodes} == {"S", "A", "B", "x", "y"}
     assert {"0.70", "0.30"} <= set(texts(forest_svg(forest)))
-    for edges in Graph(GRAMMAR.forest(WORDS)).own.values():
+    for edges in ForestGraph(GRAMMAR.forest(WORDS)).own.values():
         assert sum(edge.chance for edge in edges) == pytest.approx(1)
 
 
@@ -267,7 +268,7 @@ def test_without_matplotlib(tmp_path: Path) -> None:
         "import sys\n"
         "sys.modules['matplotlib'] = None\n"
         "from treelet import TreeletError\n"
-        "from treelet.explain import draw\n"
+        "from treelet.draw import draw\n"
         "try:\n"
         f"    draw('(S a)').save({str(tmp_path / 't.png')!r})\n"
         "except TreeletError as error:\n"

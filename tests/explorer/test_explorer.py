@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import binary, fail
 from messages import explorer as messages
-from treelet.cli.explore import desk_of, embedded
+from treelet.cli.explore import embedded, workspace_of
 from treelet.cli.reading import Reading
-from treelet.explain.web.pictures import picture
+from treelet.draw.web.pictures import picture
 from treelet.parsing.chart import relative_logp
 from treelet.testing import strategies
 
@@ -35,10 +35,10 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # which client it would rather have
     from starlette.testclient import TestClient
 
-from treelet.explain.explorer import Desk, Parsing, application, limits, serving
-from treelet.explain.explorer.answers import ANSWERS
-from treelet.explain.explorer.desk import Judge
-from treelet.explain.explorer.questions import Question, QuestionError
+from treelet.explorer import Parsing, Workspace, application, limits, serving
+from treelet.explorer.handlers import HANDLERS
+from treelet.explorer.requests import Request, RequestError
+from treelet.explorer.workspace import ModelView
 
 HOSTILE = "<script>window.hurt=1</script>"
 A = "(S (NP (PRP She)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN telescope)))))"
@@ -49,22 +49,22 @@ LABELS = ["s", "s", "s", "t", "t", "u"]
 
 
 @pytest.fixture(scope="module")
-def desk() -> Desk:
-    return Desk(embedded())
+def desk() -> Workspace:
+    return Workspace(embedded())
 
 
 @pytest.fixture(scope="module")
-def client(desk: Desk) -> TestClient:
+def client(desk: Workspace) -> TestClient:
     return TestClient(application(desk, 8377), base_url="http://127.0.0.1:8377")
 
 
-def answer(what: str, desk: Desk | None = None, **fields: Any) -> dict[str, Any]:
-    found = ANSWERS[what](desk or Desk(Parsing("none", lambda: tl.PCFG.from_treebank(TREES))), Question(fields))
+def answer(what: str, desk: Workspace | None = None, **fields: Any) -> dict[str, Any]:
+    found = HANDLERS[what](desk or Workspace(Parsing("none", lambda: tl.PCFG.from_treebank(TREES))), Request(fields))
     return json.loads(json.dumps(found, allow_nan=False))
 
 
-def refused(what: str, desk: Desk | None = None, **fields: Any) -> QuestionError:
-    with pytest.raises(QuestionError) as caught:
+def refused(what: str, desk: Workspace | None = None, **fields: Any) -> RequestError:
+    with pytest.raises(RequestError) as caught:
         answer(what, desk, **fields)
     return caught.value
 
@@ -157,7 +157,7 @@ def test_large_trees_are_answered_or_refused_quickly() -> None:
 # --- a sentence -----------------------------------------------------------------------------------------------------
 
 
-def test_parses_are_the_grammars_in_the_rankers_order(desk: Desk) -> None:
+def test_parses_are_the_grammars_in_the_rankers_order(desk: Workspace) -> None:
     found = answer("sentence", desk, sentence=SENTENCE, k=8, prune=2.0)
     expected = desk.parsing.grammar().parse(SENTENCE.split(), 8)
     assert sorted(one["number"] for one in found["parses"]) == list(range(8))
@@ -175,7 +175,7 @@ def test_parses_are_the_grammars_in_the_rankers_order(desk: Desk) -> None:
     }
 
 
-def test_why_is_the_difference_of_two_scores(desk: Desk) -> None:
+def test_why_is_the_difference_of_two_scores(desk: Workspace) -> None:
     parses = {one["number"]: one for one in answer("sentence", desk, sentence=SENTENCE, k=5)["parses"]}
     found = answer("why", desk, sentence=SENTENCE, k=5, this=4, that=0)
     assert found["score"] == pytest.approx(parses[4]["score"] - parses[0]["score"])
@@ -194,8 +194,10 @@ def test_a_given_ranker_orders_the_parses() -> None:
     for kernel in (tl.SubsetTree(), tl.On("tree", tl.SubsetTree()) + 0.1 * tl.On("logp", tl.Linear())):
         on_trees = isinstance(kernel, tl.SubsetTree)
         X = TREES if on_trees else [{"tree": tree, "logp": 0.0} for tree in TREES]
-        judge = Judge(tl.RankSVM(kernel).fit(X, [3, 2, 1, 3, 2, 1], qid=[0, 0, 0, 1, 1, 1]), "ranks.treelet")
-        found = answer("sentence", Desk(Parsing("g", lambda: tl.PCFG.from_treebank(TREES)), judge), sentence="a b", k=5)
+        judge = ModelView(tl.RankSVM(kernel).fit(X, [3, 2, 1, 3, 2, 1], qid=[0, 0, 0, 1, 1, 1]), "ranks.treelet")
+        found = answer(
+            "sentence", Workspace(Parsing("g", lambda: tl.PCFG.from_treebank(TREES)), judge), sentence="a b", k=5
+        )
         assert found["ranker"] == "ranks.treelet"
         relative = relative_logp(np.array([logp for _, logp in parses]), np.zeros(len(parses), np.int64))
         rows = [
@@ -207,7 +209,7 @@ def test_a_given_ranker_orders_the_parses() -> None:
         assert len(found["parses"]) == len(parses) > 1
 
 
-def test_sentences_that_cannot_be_parsed(desk: Desk) -> None:
+def test_sentences_that_cannot_be_parsed(desk: Workspace) -> None:
     assert messages.WITHOUT_WORDS in str(refused("sentence", desk, sentence=" "))
     assert "-LRB-" in str(refused("sentence", desk, sentence="a (b"))
     assert messages.words(61) in str(refused("sentence", desk, sentence="a " * 61))
@@ -215,9 +217,9 @@ def test_sentences_that_cannot_be_parsed(desk: Desk) -> None:
     assert messages.number_range(0) in str(refused("why", desk, sentence=SENTENCE, k=3, this=3))
     assert messages.NO_RANKER in str(refused("why", sentence="a b"))
     assert answer("sentence", sentence="a b")["ranker"] is None
-    large = Desk(Parsing("large", lambda: tl.PCFG.from_treebank(tl.datasets.flights(300), parent="tags")))
+    large = Workspace(Parsing("large", lambda: tl.PCFG.from_treebank(tl.datasets.flights(300), parent="tags")))
     rules = len(large.parsing.grammar().rules)
-    from treelet.explain.explorer import parses
+    from treelet.explorer import parses
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parses, "STEPS", 10**3 / 6 * rules + 1)
@@ -243,7 +245,7 @@ def models() -> list[Any]:
 
 def test_a_model_is_told_as_it_predicts(models: list[Any]) -> None:
     for model in models:
-        desk = Desk(embedded(), Judge(model, "m.treelet"))
+        desk = Workspace(embedded(), ModelView(model, "m.treelet"))
         for tree in ("(S (A a) (B b))", "(T (A c) (B b))"):
             found = answer("judge", desk, tree=tree)
             X = [tree] if found["task"] != "rank" else tl.structures.Table({"tree": [tree]})
@@ -268,7 +270,7 @@ def test_nearest_trees_are_those_of_the_model_or_of_the_file(models: list[Any]) 
     model, tree = models[0], "(S (A a) (B d))"
     kernel = model.kernel
     cosines = dict(zip(TREES, kernel(TREES, [tree])[:, 0].tolist(), strict=True))
-    support = answer("judge", Desk(embedded(), Judge(model, "m")), tree=tree, output="s")["near"]
+    support = answer("judge", Workspace(embedded(), ModelView(model, "m")), tree=tree, output="s")["near"]
     assert support["from"] == "support"
     found = {one["tree"]: one["value"] for one in support["trees"]}
     assert found
@@ -276,7 +278,7 @@ def test_nearest_trees_are_those_of_the_model_or_of_the_file(models: list[Any]) 
     for one in support["trees"]:  # alpha * K adds up to the score
         assert (one["weight"] > 0) == (LABELS[TREES.index(one["tree"])] == "s")
         assert one["label"] == LABELS[TREES.index(one["tree"])]
-    data = Desk(embedded(), Judge(model, "m"), tl.Treebank(TREES), LABELS)
+    data = Workspace(embedded(), ModelView(model, "m"), tl.Treebank(TREES), LABELS)
     near = answer("judge", data, tree=tree)["near"]
     assert near["from"] == "data"
     assert [one["value"] for one in near["trees"]] == pytest.approx(
@@ -289,25 +291,25 @@ def test_models_that_the_explorer_cannot_show() -> None:
     several = tl.KernelSVC(tl.On("a", tl.SubsetTree()) + tl.On("b", tl.SubsetTree()))
     several.fit([{"a": tree, "b": tree} for tree in TREES], LABELS)
     with pytest.raises(tl.TreeletError, match=messages.ONE_TREE_PER_EXAMPLE):
-        Judge(several, "m.treelet")
+        ModelView(several, "m.treelet")
     with pytest.raises(tl.TreeletError, match=messages.SAYS_NOTHING_OF_TREES):
-        Judge(tl.KernelMatrix(tl.SubsetTree()).fit(TREES), "m.treelet")
+        ModelView(tl.KernelMatrix(tl.SubsetTree()).fit(TREES), "m.treelet")
     voted = tl.VotedPerceptron(tl.SubsetTree(), prediction="voted").fit(
         TREES, [3, 2, 1, 3, 2, 1], qid=[0, 0, 0, 1, 1, 1]
     )
-    found = answer("judge", Desk(embedded(), Judge(voted, "m")), tree=TREES[0])
+    found = answer("judge", Workspace(embedded(), ModelView(voted, "m")), tree=TREES[0])
     assert "cannot be explained" in found["unexplained"]
     assert found["scores"]
     assert "treelet explore m.treelet" in str(refused("judge", tree=A))
     assert messages.TOO_LARGE in str(
-        refused("judge", Desk(embedded(), Judge(voted, "m")), tree="(A " * 2000 + "x" + ")" * 2000)
+        refused("judge", Workspace(embedded(), ModelView(voted, "m")), tree="(A " * 2000 + "x" + ")" * 2000)
     )
 
 
-def test_the_desk_says_what_there_is(desk: Desk, models: list[Any]) -> None:
+def test_the_desk_says_what_there_is(desk: Workspace, models: list[Any]) -> None:
     assert answer("about", desk)["model"] is None
     assert answer("about", desk)["ranks"] is True
-    told = answer("about", Desk(desk.parsing, Judge(models[0], "m.treelet"), tl.Treebank(TREES), LABELS))
+    told = answer("about", Workspace(desk.parsing, ModelView(models[0], "m.treelet"), tl.Treebank(TREES), LABELS))
     assert (told["model"]["name"], told["model"]["task"], told["data"]) == ("m.treelet", "classify", 6)
     shown = answer("examples", desk)
     assert 1 < len(shown["trees"]) == len({" ".join(tl.Tree.parse(tree).words()) for tree in shown["trees"]})
@@ -318,11 +320,13 @@ def test_the_desk_is_laid_from_files(tmp_path: Path, models: list[Any]) -> None:
     tl.save(models[0], tmp_path / "m.treelet")
     (tmp_path / "train.tsv").write_text("".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)))
     tl.PCFG.from_treebank(TREES).save(tmp_path / "g.json")
-    laid = desk_of(str(tmp_path / "m.treelet"), str(tmp_path / "train.tsv"), str(tmp_path / "g.json"), None, reading)
+    laid = workspace_of(
+        str(tmp_path / "m.treelet"), str(tmp_path / "train.tsv"), str(tmp_path / "g.json"), None, reading
+    )
     assert answer("judge", laid, tree=TREES[0])["near"]["trees"][0]["label"] == "s"
     assert laid.ranker() is None
     assert answer("sentence", laid, sentence="a b")["grammar"] == "g.json"
-    of_trees = desk_of(None, None, None, str(tmp_path / "train.tsv"), reading)
+    of_trees = workspace_of(None, None, None, str(tmp_path / "train.tsv"), reading)
     assert answer("sentence", of_trees, sentence="a b")["grammar"] == "train.tsv"
     assert of_trees.parsing.grammar() == laid.parsing.grammar()
 
@@ -423,10 +427,10 @@ def test_hostile_questions_get_one_line(client: TestClient) -> None:
 
 
 def test_an_error_of_our_own_is_one_line_too(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(desk: Desk, question: Question) -> Any:
+    def broken(desk: Workspace, question: Request) -> Any:
         raise KeyError("a\nb")
 
-    monkeypatch.setitem(ANSWERS, "about", broken)
+    monkeypatch.setitem(HANDLERS, "about", broken)
     found = client.post("/ask/about", json={})
     assert found.status_code == 500
     assert found.json()["error"]["message"] == r"internal error: KeyError: 'a\nb'"
@@ -453,38 +457,38 @@ def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(limits, "GLANCE", 0.02)
 
     async def scenario() -> None:
-        crew = limits.Crew(at_once=1, waiting=1, seconds=0.5)
+        workers = limits.WorkerPool(at_once=1, waiting=1, seconds=0.5)
         hold, done, has_left = threading.Event(), list[str](), threading.Event()
 
         async def leaves() -> bool:
             return has_left.is_set()
 
-        first = asyncio.create_task(crew.do(lambda: hold.wait(10), stays))
+        first = asyncio.create_task(workers.do(lambda: hold.wait(10), stays))
         await asyncio.sleep(0.05)
-        dropped = asyncio.create_task(crew.do(lambda: done.append("dropped"), leaves))
+        dropped = asyncio.create_task(workers.do(lambda: done.append("dropped"), leaves))
         await asyncio.sleep(0.05)
         with pytest.raises(limits.RefusedError, match=messages.TOO_MANY) as caught:
-            await crew.do(lambda: done.append("crowd"), stays)
+            await workers.do(lambda: done.append("crowd"), stays)
         assert caught.value.status == 503
         has_left.set()
         with pytest.raises(limits.RefusedError, match=messages.NOBODY_WAITS):
             await dropped
         assert not first.done()  # its place was free before its turn came
-        waiting = asyncio.create_task(crew.do(lambda: done.append("late"), stays))
+        waiting = asyncio.create_task(workers.do(lambda: done.append("late"), stays))
         with pytest.raises(limits.RefusedError, match=messages.takes_longer(r"0\.5")):
             await first
         with pytest.raises(limits.RefusedError, match=messages.EARLIER_REQUESTS):
             await waiting
         hold.set()
-        assert await crew.do(lambda: 7, stays) == 7  # the thread is free again
+        assert await workers.do(lambda: 7, stays) == 7  # the thread is free again
         with pytest.raises(ZeroDivisionError):
-            await crew.do(lambda: 1 // 0, stays)
+            await workers.do(lambda: 1 // 0, stays)
         with pytest.raises(limits.RefusedError, match=messages.NOBODY_WAITS):
-            await crew.do(lambda: done.append("dropped"), left)
+            await workers.do(lambda: done.append("dropped"), left)
         assert done == []
-        crew.close()
+        workers.close()
         with pytest.raises(limits.RefusedError, match=messages.SERVER_STOPS):
-            await crew.do(lambda: 7, stays)
+            await workers.do(lambda: 7, stays)
 
     in_its_own_loop(scenario())
 

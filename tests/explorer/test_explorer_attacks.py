@@ -19,17 +19,17 @@ import pytest
 
 import treelet as tl
 from messages import explorer as messages
-from treelet.cli.explore import desk_of
+from treelet.cli.explore import workspace_of
 from treelet.cli.reading import Reading
 
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
-from treelet.explain.explorer import Desk, Parsing, lighting, serving
-from treelet.explain.explorer.answers import ANSWERS
-from treelet.explain.explorer.connections import Connection
-from treelet.explain.explorer.desk import Judge
-from treelet.explain.explorer.questions import Question, QuestionError
+from treelet.explorer import Parsing, Workspace, highlights, serving
+from treelet.explorer.handlers import HANDLERS
+from treelet.explorer.requests import Request, RequestError
+from treelet.explorer.serving import Connection
+from treelet.explorer.workspace import ModelView
 
 TREES = ["(S (A a) (B b))", "(S (A a) (B c))", "(S (B b) (A a))", "(T (A a) (B c))", "(T (B b) (B b))", "(T (A c))"]
 LABELS = ["s", "s", "s", "t", "t", "u"]
@@ -40,7 +40,7 @@ JSON = "Content-Type: application/json"
 class Server:
     """An explorer in a thread, and what is sent to it."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Workspace) -> None:
         self.listening = serving.listen(0)
         self.port = self.listening.getsockname()[1]
         self.server = serving.server_of(desk, self.listening)
@@ -96,7 +96,7 @@ def received(pipe: socket.socket) -> bytes:
 def server() -> Iterator[Server]:
     model = tl.KernelSVC(tl.SubsetTree(lam=0.5).normalized(), C=10.0).fit(TREES, LABELS)
     parsing = Parsing("<img src=x>", lambda: tl.PCFG.from_treebank(TREES))
-    made = Server(Desk(parsing, Judge(model, "</script>.treelet"), tl.Treebank(TREES), LABELS))
+    made = Server(Workspace(parsing, ModelView(model, "</script>.treelet"), tl.Treebank(TREES), LABELS))
     yield made
     made.close()
 
@@ -323,10 +323,10 @@ DAWDLING: dict[str, tuple[str, str]] = {  # what is sent at once, and then again
 
 @pytest.mark.parametrize("kind", DAWDLING)
 def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from treelet.explain.explorer import limits
+    from treelet.explorer import limits
 
     monkeypatch.setattr(Connection, "seconds", 0.3)
-    monkeypatch.setattr(Connection, "places", 20)
+    monkeypatch.setattr(Connection, "most", 20)
     monkeypatch.setattr(limits, "BODY_SECONDS", 0.3)
     first, more = (text.format(server.port).encode() for text in DAWDLING[kind])
     with ExitStack() as open_ones:
@@ -351,7 +351,7 @@ def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: py
 def test_an_answer_that_nobody_takes_is_not_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Connection, "seconds", 0.3)
     asked = threading.Event()
-    monkeypatch.setitem(ANSWERS, "large", lambda desk, question: asked.set() or {"large": "x" * 20_000_000})
+    monkeypatch.setitem(HANDLERS, "large", lambda desk, question: asked.set() or {"large": "x" * 20_000_000})
     with server.connect("POST /ask/large HTTP/1.1", JSON, "Content-Length: 2", body=b"{}") as pipe:
         assert asked.wait(20)
         end = time.monotonic() + 10
@@ -364,7 +364,7 @@ def test_an_answer_that_nobody_takes_is_not_kept(server: Server, monkeypatch: py
 def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = threading.Semaphore(0), list[str]()
 
-    def long(desk: Desk, question: Question) -> dict[str, Any]:
+    def long(desk: Workspace, question: Request) -> dict[str, Any]:
         wide = tl.Tree("A", [tl.Tree("B", [tl.Tree("x")])] * 30_000)
         begun.release()
         try:
@@ -374,7 +374,7 @@ def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.
             raise
         return {}
 
-    monkeypatch.setitem(ANSWERS, "long", long)
+    monkeypatch.setitem(HANDLERS, "long", long)
     pipes = [server.connect("POST /ask/long HTTP/1.1", JSON, "Content-Length: 2", body=b"{}") for _ in range(4)]
     assert begun.acquire(timeout=20)
     assert begun.acquire(timeout=20)
@@ -391,8 +391,8 @@ def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.
 def test_it_serves_until_ctrl_c() -> None:
     """Which ends long work, too. What was sent is not told on the terminal: a page elsewhere could fill it."""
     code = (
-        "import sys, treelet as tl; from treelet.cli.main import main; from treelet.explain.explorer.answers import ANSWERS\n"
-        "ANSWERS['long'] = lambda desk, question: tl.PartialTree()([tl.Tree('A', [tl.Tree('B', [tl.Tree('x')])] * 30_000)]).tolist()\n"
+        "import sys, treelet as tl; from treelet.cli.main import main; from treelet.explorer.handlers import HANDLERS\n"
+        "HANDLERS['long'] = lambda desk, question: tl.PartialTree()([tl.Tree('A', [tl.Tree('B', [tl.Tree('x')])] * 30_000)]).tolist()\n"
         "sys.argv = ['treelet', 'explore', '--no-browser', '--port', '0']; main()"
     )
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
@@ -447,17 +447,17 @@ def test_traps_are_answered_or_refused_quickly(server: Server, name: str) -> Non
 def test_a_grammar_that_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     """S → S S: as many parses as brackets can be set, of 60 words."""
     parsing = Parsing("doubling", lambda: tl.PCFG.from_treebank(["(S (S a) (S a))"]))
-    found = ANSWERS["sentence"](Desk(parsing), Question({"sentence": "a " * 60, "k": 50, "prune": 20}))
+    found = HANDLERS["sentence"](Workspace(parsing), Request({"sentence": "a " * 60, "k": 50, "prune": 20}))
     assert len(found["parses"]) == 50
     assert found["forest"]["trees"].startswith("10^")
 
 
 def test_large_questions_are_not_remembered() -> None:
     """Where fragments are is kept while a slider moves; a thousand long words would stay for good."""
-    desk, kept = Desk(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), lighting._covered.cache_info
-    lighting._covered.cache_clear()
+    desk, kept = Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), highlights._covered.cache_info
+    highlights._covered.cache_clear()
     for word, size in (("x" * 100_000, 0), ("x", 1)):
-        found = ANSWERS["compare"](desk, Question({"a": f"(S {word})", "b": f"(S {word})", "kernel": "st"}))
+        found = HANDLERS["compare"](desk, Request({"a": f"(S {word})", "b": f"(S {word})", "kernel": "st"}))
         assert found["fragments"][0]["places"] == [[0, 1], [0, 1]]
         assert kept().currsize == size
 
@@ -469,21 +469,21 @@ def test_files_may_go_or_change_while_it_runs(tmp_path: Path) -> None:
     model, data = tmp_path / "m.treelet", tmp_path / "train.tsv"
     tl.save(tl.KernelSVC(tl.SubsetTree().normalized()).fit(TREES, LABELS), model)
     data.write_text("".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)))
-    desk = desk_of(str(model), str(data), None, str(data), Reading(None, "utf-8", "raise", {}))
+    desk = workspace_of(str(model), str(data), None, str(data), Reading(None, "utf-8", "raise", {}))
     with model.open("r+b") as file:
         file.truncate(100)
     data.unlink()
-    found = ANSWERS["judge"](desk, Question({"tree": TREES[0]}))
+    found = HANDLERS["judge"](desk, Request({"tree": TREES[0]}))
     assert found["label"] == "s"
     assert found["near"]["trees"][0]["tree"] == TREES[0]
-    assert ANSWERS["sentence"](desk, Question({"sentence": "a b"}))["parses"]
+    assert HANDLERS["sentence"](desk, Request({"sentence": "a b"}))["parses"]
     model.unlink()
-    assert ANSWERS["judge"](desk, Question({"tree": TREES[0]})) == found
+    assert HANDLERS["judge"](desk, Request({"tree": TREES[0]})) == found
 
 
 def test_names_are_told_as_they_are(server: Server) -> None:
     """Text, which the page shows as text."""
     told = server.asked("about", {})[1]
     assert (told["model"]["name"], told["grammar"]) == ("</script>.treelet", "<img src=x>")
-    with pytest.raises(QuestionError, match=messages.no_class("<b>")):
-        ANSWERS["judge"](Desk(Parsing("", lambda: tl.PCFG.from_treebank(TREES)), Judge(tl.KernelSVC(tl.SubsetTree()).fit(TREES, LABELS), "m")), Question({"tree": TREES[0], "output": "<b>"}))  # fmt: skip
+    with pytest.raises(RequestError, match=messages.no_class("<b>")):
+        HANDLERS["judge"](Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES)), ModelView(tl.KernelSVC(tl.SubsetTree()).fit(TREES, LABELS), "m")), Request({"tree": TREES[0], "output": "<b>"}))  # fmt: skip

@@ -30,10 +30,10 @@ from typer.main import get_command
 import treelet as tl
 from treelet import work
 from treelet.cli.main import app
-from treelet.cli.overwriting import Written, marks
+from treelet.cli.overwriting import OutputFile, marks
 from treelet.errors import FileError, NotEnoughMemoryError, TreeletWarning
-from treelet.gram.manifest import Manifest
-from treelet.gram.matrix_file import NotOpenedError
+from treelet.gram.stored.manifest import Manifest
+from treelet.gram.stored.matrix_file import NotOpenedError
 
 FEW = ("--resume", "resume=True", "tl.save(bank)", "PCFG.save", "Treebank.write", "Drawing.save svg")
 """Writers that are tried in every test run; all of them are in the whole one."""
@@ -50,7 +50,7 @@ def test_every_output_of_a_command_is_tried(made: Material) -> None:
         (name, parameter)
         for name, command in get_command(app).commands.items()  # type: ignore[attr-defined]
         for parameter, mark in marks(command.callback).items()
-        if isinstance(mark, Written) and parameter in get_type_hints(command.callback)
+        if isinstance(mark, OutputFile) and parameter in get_type_hints(command.callback)
     }
     assert written == {writer.option for writer in writers(made) if writer.option is not None}
 
@@ -197,7 +197,7 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
 
     trees = tmp_path / "a.mrg"
     bank().write(trees)
-    monkeypatch.setattr("numpy.load", refused)
+    monkeypatch.setattr("numpy.memmap", refused)
     with pytest.raises(NotOpenedError, match=gram.CANNOT_BE_MAPPED):
         tl.gram(KERNEL, bank(), out=tmp_path / "K.npy")
     succeed("gram", trees, "-o", tmp_path / "L.npy")
@@ -207,7 +207,7 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
 @pytest.mark.skipif(sys.platform != "linux", reason="needs zarr's threads as they are there")
 def test_what_zarr_has_begun_is_ended_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("zarr")
-    from treelet.gram import zarr_file
+    from treelet.gram.stored import zarr_file
 
     done: list[str] = []
 

@@ -128,5 +128,5 @@ def test_what_is_no_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=messages.DIRECTORY_INSTEAD_OF_A_FILE):
         tl.read_trees(tmp_path)
     (tmp_path / "wide.tsv").write_text("a\t(S x)\n", encoding="utf-16")
-    with pytest.raises(FormatError, match='encoding="utf-16"'):
+    with pytest.raises(FormatError, match="encoding='utf-16'"):
         tl.read_trees(tmp_path / "wide.tsv")

@@ -282,7 +282,7 @@ def test_encodings(format: str) -> None:
     assert error.line == 2
     # The tree reader names the word, the line reader the first bad byte in it.
     assert error.column == len(BEFORE[format]) + (7 if format in ("brackets", "lines") else 9)
-    assert 'encoding="latin-1"' in error.message
+    assert "encoding='latin-1'" in error.message
     with pytest.raises(ParameterError, match=wrong_parameter("encoding", messages.A_TEXT_ENCODING)):
         read(line, format, encoding="latin-99")
     with pytest.raises(FormatError, match=messages.not_text_in("ascii")):
@@ -400,9 +400,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 
 def test_unknown_formats_and_options() -> None:
-    with pytest.raises(
-        ParameterError, match=wrong_parameter("format", messages.ONE_OF + " .*'brackets'", got="'nope' instead")
-    ):
+    with pytest.raises(ParameterError, match=wrong_parameter("format", ".*'brackets'.* or ", got="'nope' instead")):
         read("(S x)", "nope")
     for name in NAMES:
         with pytest.raises(ParameterError, match=messages.unknown_option("nope", format=name)):

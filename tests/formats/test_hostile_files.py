@@ -22,8 +22,8 @@ from messages import formats as messages
 from messages import gram, learn
 from messages.common import cannot_be, number_in, wrong_parameter
 from treelet.errors import FileError, FormatError, ParameterError, TreeError, TreeletError
-from treelet.gram.plan import parse_memory
 from treelet.learn.persist import PREFIX, ModelFileError, load_predictor
+from treelet.resources import parse_memory
 from treelet.structures import RoleInstance, WordVectors, read_conllu, read_instances
 
 TREES = [

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.fragments import at_node, norm, vector
+from definitions.fragments import weights as slow_weights
 from messages import fragments as messages
 from messages.common import SMALLER_LAM, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError
-from treelet.explain import growing
+from treelet.kernels.fragments import search
 from treelet.learn.model import CompressedModel
-from treelet.testing.fragments import at_node, norm, vector
-from treelet.testing.fragments import weights as slow_weights
 from treelet.testing.strategies import banks, trees
 
 KERNELS = {
@@ -268,7 +268,7 @@ def test_missing_and_strange_trees() -> None:
 
 
 def test_large_trees_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "MAX_STEPS", 1_000)
+    monkeypatch.setattr(search, "MAX_STEPS", 1_000)
     bank = flights(30)
     for kernel in (tl.SubsetTree(), tl.PartialTree()):
         model = CompressedModel.of(kernel, bank, [np.linspace(-1, 1, len(bank))])

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.fragments import as_tree
 from treelet.cuts import feature_sequences
-from treelet.explain.pieces import Feature, Run, Spaced, Window, Word
+from treelet.kernels.fragments.sequences import Feature, FeatureSubsequence, TaggedWord, TagRun, Window
 from treelet.learn.model import CompressedModel
 from treelet.structures.forest import ForestNode
 from treelet.testing import reference
 from treelet.testing.definitions import by_type, definition
-from treelet.testing.fragments import as_tree
 from treelet.testing.strategies import forests, sequences, tagged, typed_sequences
 
 Vector = dict[Any, float]
@@ -39,7 +39,7 @@ def of_forest(kernel: Any, forest: tl.Forest) -> Vector:
 def of_tagged(kernel: Any, sequence: tl.Tagged) -> Vector:
     pieces = reference.tagging_counts(sequence).items()
     return {
-        Run(tuple(tag for tag, _ in piece), tuple(word for _, word in piece)): count
+        TagRun(tuple(tag for tag, _ in piece), tuple(word for _, word in piece)): count
         * math.sqrt(kernel.lam ** len(piece))
         for piece, count in pieces
     }
@@ -49,7 +49,7 @@ def of_sequences(kernel: Any, example: Any) -> Vector:
     total: Counter[Any] = Counter()
     for name, features in by_type(example).items():
         for places in combinations(range(len(features)), kernel.length):
-            piece = Spaced(name, tuple(features[at] for at in places))
+            piece = FeatureSubsequence(name, tuple(features[at] for at in places))
             total[piece] += kernel.lam ** (places[-1] - places[0] + 1)
     return total
 
@@ -174,7 +174,7 @@ def test_heat_of_a_forest_is_that_of_its_nodes(support: list[tl.Forest], forest:
 def test_heat_of_a_word_is_that_of_the_runs_that_begin_with_it(support: tl.Tagged, sequence: tl.Tagged) -> None:
     kernel = tl.Tagging(lam=0.5)
     heat = tl.explain(CompressedModel.of(kernel, [support], [[1.0]]), sequence).heat
-    assert [one.tree for one in heat] == [Word(at, word, tag) for at, (word, tag) in enumerate(sequence)]
+    assert [one.tree for one in heat] == [TaggedWord(at, word, tag) for at, (word, tag) in enumerate(sequence)]
     values = [
         kernel([tl.Tagged(sequence.words[at:], sequence.tags[at:])], [support])[0, 0] for at in range(len(sequence))
     ]
@@ -255,7 +255,7 @@ def test_windows(name: str, support: list[Any], example: Any, normalized: bool, 
     assert explanation.rest == pytest.approx(0, abs=scale)
     for one in explanation.heat:
         assert isinstance(one.tree, Feature)
-        assert one.share == pytest.approx(heat[one.tree.type, one.tree.place], abs=scale)
+        assert one.share == pytest.approx(heat[one.tree.type, one.tree.position], abs=scale)
     assert math.fsum(one.share for one in explanation.heat) == pytest.approx(explanation.score, abs=scale)
     check_largest([one.share for one in tl.explain(model, example, limit=n).fragments], list(shares.values()), n)
 
@@ -340,7 +340,7 @@ def test_sums_of_all_kinds_on_columns(tmp_path: Any) -> None:
         first = tl.explain(asked, X[0], limit=10**6)
         assert {one.column for one in first.fragments} == {"tree", "forest", "tags", "words"}
         kinds = {type(one.tree) for one in first.fragments}
-        assert kinds == {tl.Tree, Run, Spaced, Window}
+        assert kinds == {tl.Tree, TagRun, FeatureSubsequence, Window}
         few = tl.explain(asked, X[0], limit=4)
         assert [one.share for one in few.fragments] == [one.share for one in first.fragments[:4]]
         assert few.exact

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.fragments import as_tree
 from messages import fragments as messages
 from messages.common import SMALLER_LAM, wrong_parameter
 from treelet.datasets import flights
-from treelet.explain import growing, shared_fragments
-from treelet.explain.sides import Found, Grown
+from treelet.fragments import shared_fragments
+from treelet.kernels.fragments import search
+from treelet.kernels.fragments.weighting import Fragment, SearchResult
 from treelet.testing import reference
-from treelet.testing.fragments import as_tree
 from treelet.testing.strategies import trees
 
 Listing = dict[tl.Tree, tuple[tuple[int, int], float]]
@@ -153,7 +154,7 @@ def test_a_missing_tree_shares_nothing() -> None:
 
 @each_case
 def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "MAX_STEPS", 30_000)
+    monkeypatch.setattr(search, "MAX_STEPS", 30_000)
     deep = tl.Tree("w")
     for _ in range(3_000):
         deep = tl.Tree("A", [deep])
@@ -166,8 +167,8 @@ def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    huge = Found([Grown(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
-    monkeypatch.setattr(import_module("treelet.explain.fragments"), "fragments", lambda *given: huge)
+    huge = SearchResult([Fragment(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
+    monkeypatch.setattr(import_module("treelet.fragments.shared"), "search_fragments", lambda *given: huge)
     with pytest.raises(tl.errors.KernelOverflowError, match=SMALLER_LAM):
         shared_fragments("(S (A a) (A a))", "(S (A a) (A a))", tl.SubsetTree(lam=1))
 

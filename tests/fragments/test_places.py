@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from messages import fragments as messages
 from messages.common import wrong_parameter
-from treelet.explain import places, shared_fragments
+from treelet.fragments import places, shared_fragments
 from treelet.testing.strategies import trees
 
 Occurrence = tuple[tl.Tree, tuple[int, ...]]

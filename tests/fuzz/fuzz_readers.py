@@ -39,8 +39,8 @@ from fuzz_seeds import (
 )
 
 import treelet as tl
-from treelet.explain.explorer.questions import Question
-from treelet.gram.manifest import Manifest
+from treelet.explorer.requests import Request
+from treelet.gram.stored.manifest import Manifest
 from treelet.kernels import Kernel
 from treelet.structures import WordVectors, read_conllu, read_instances, write_instances
 from treelet.tasks.reranking import CandidateParses
@@ -263,7 +263,7 @@ def read_manifest(data: bytes) -> None:
 
 
 def read_question(data: bytes) -> None:
-    question = Question.parse(data)
+    question = Request.parse(data)
     for field in ("a", "b", "tree"):
         try:
             str(question.tree(field))

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,12 @@ from messages.common import TRUE_OR_FALSE, cannot_be, needs_package, wrong_param
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.formats.temporary import locked
-from treelet.gram import stored
-from treelet.gram.fingerprint import fingerprint
-from treelet.gram.journal import Journal, checksum
-from treelet.gram.matrix_file import NpyFile, RowsInFile
+from treelet.gram.executors import ThreadExecutor
 from treelet.gram.plan import Plan, Span, Tile, planned
+from treelet.gram.stored import resuming
+from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.stored.journal import Journal, checksum
+from treelet.gram.stored.matrix_file import NpyFile, RowsInFile
 
 KERNEL = tl.SubsetTree(lam=0.4)
 
@@ -98,8 +101,8 @@ CHILD = """
 import os, signal, sys
 import treelet as tl
 from treelet.datasets import flights
-from treelet.gram import journal
-from treelet.gram.matrix_file import RowsInFile
+from treelet.gram.stored import journal
+from treelet.gram.stored.matrix_file import RowsInFile
 journal.PATIENCE = 0.001
 left, write, mirror = int(sys.argv[2]), RowsInFile.write, RowsInFile.mirror
 def counted(whole):
@@ -169,7 +172,7 @@ def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool
 def test_what_is_complete_is_given_back(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     K = np.array(tl.gram(KERNEL, bank, out=path, resume=True))
     np.testing.assert_allclose(K, KERNEL(bank), rtol=1e-14)
-    monkeypatch.setattr(stored, "_write", lambda *_: 1 / 0)
+    monkeypatch.setattr(resuming, "_write", lambda *_: 1 / 0)
     upside_down = tl.Treebank(list(bank)[::-1] + ["(X (Y z))"])[:-1][::-1]  # the same trees, otherwise numbered
     np.testing.assert_array_equal(tl.gram(KERNEL, upside_down, out=path, resume=True, n_jobs=2, memory="1GB"), K)
     np.save(path, K + 1)  # another matrix now
@@ -232,13 +235,57 @@ def test_what_was_harmed_is_computed_again(bank: tl.Treebank, path: Path, harm: 
     assert names(path) == ["K.npy", "K.npy.json"]
 
 
-def test_two_at_once_are_refused(bank: tl.Treebank, path: Path) -> None:
+@pytest.mark.parametrize("resume", [False, True])
+def test_two_at_once_are_refused(bank: tl.Treebank, path: Path, resume: bool) -> None:
     with locked(path), pytest.raises(FileError, match=messages.ANOTHER_PROCESS_WRITES):
-        tl.gram(KERNEL, bank, out=path, resume=True)
-    tl.gram(KERNEL, bank, out=path, resume=True)
+        tl.gram(KERNEL, bank, out=path, resume=resume)
+    tl.gram(KERNEL, bank, out=path, resume=resume)
     with locked(path), locked(path.with_name("L.npy")):
         pass
-    assert names(path) == ["K.npy", "K.npy.json"]
+    assert names(path) == ["K.npy", "K.npy.json"][: 1 + resume]
+
+
+def test_a_call_returns_the_matrix_that_it_wrote(
+    bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program replaces the file as soon as it has its name."""
+    wanted, other = KERNEL(bank), path.with_name("other.npy")
+    np.save(other, -wanted)
+    monkeypatch.setattr(resuming, "_remove_manifest", other.replace)
+    np.testing.assert_array_equal(tl.gram(KERNEL, bank, out=path), wanted)
+    np.testing.assert_array_equal(np.load(path), -wanted)
+
+
+def test_two_writers_never_get_each_others_matrix(bank: tl.Treebank, path: Path) -> None:
+    banks = [bank[:20], bank[20:40]]
+    expected = [KERNEL(part) for part in banks]
+    refusals: list[str] = []
+    barrier = Barrier(2, timeout=60)
+
+    def write(writer: int) -> None:
+        for _ in range(50):
+            barrier.wait()
+            try:
+                np.testing.assert_array_equal(tl.gram(KERNEL, banks[writer], out=path), expected[writer])
+            except FileError as error:
+                refusals.append(str(error))
+
+    with ThreadPoolExecutor(2) as pool:
+        for job in [pool.submit(write, writer) for writer in (0, 1)]:
+            job.result()
+    assert all("another process or thread is writing it" in refusal for refusal in refusals)
+    assert names(path) == ["K.npy"]
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("name", ["K.npy", "K.zarr"])
+def test_a_finished_matrix_cannot_be_overwritten_by_accident(
+    bank: tl.Treebank, tmp_path: Path, name: str, resume: bool
+) -> None:
+    K = tl.gram(KERNEL, bank, out=tmp_path / name, resume=resume)
+    with pytest.raises(ValueError, match="read-only"):
+        K[:] = 0
+    np.testing.assert_array_equal(np.asarray(tl.gram(KERNEL, bank, out=tmp_path / name, resume=resume)), KERNEL(bank))
 
 
 def test_where_there_is_nothing_to_go_on_with(bank: tl.Treebank, tmp_path: Path) -> None:
@@ -281,7 +328,7 @@ def content(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(("memory", "after"), [(None, 0), ("200kB", 0), ("200kB", 2)])
 def test_zarr_wherever_it_was_cut(bank: tl.Treebank, tmp_path: Path, memory: str | None, after: int) -> None:
     zarr = pytest.importorskip("zarr")
-    from treelet.gram.zarr_file import ZarrFile
+    from treelet.gram.stored.zarr_file import ZarrFile
 
     options: dict[str, Any] = {"dtype": "float32", "memory": memory, "resume": True, "n_jobs": 2}
     tl.gram(KERNEL, bank, out=tmp_path / "whole.zarr", **options)
@@ -372,13 +419,13 @@ def test_a_matrix_grows_by_features_and_bags_of_which_there_were_none(
 def test_growing_computes_new_rows_only(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tl.gram(KERNEL, bank[:70], out=path, resume=True)
     seen: list[Tile] = []
-    compute = stored.compute
+    compute = ThreadExecutor.compute
 
-    def noted(kernel: Any, X: Any, Y: Any, blocks: Any, *rest: Any) -> None:
+    def noted(self: ThreadExecutor, job: Any, blocks: Any, *rest: Any) -> None:
         seen.extend(tile for block in blocks for tile in block.tiles)
-        compute(kernel, X, Y, blocks, *rest)
+        compute(self, job, blocks, *rest)
 
-    monkeypatch.setattr(stored, "compute", noted)
+    monkeypatch.setattr(ThreadExecutor, "compute", noted)
     tl.gram(KERNEL, bank, extend=path, out=path, resume=True)
     assert sum(tile.cells for tile in seen) == 120 * 121 // 2 - 70 * 71 // 2
     again = tl.gram(KERNEL, bank + bank[:1], extend=path, out=path, resume=True)  # and what has grown grows again

@@ -246,7 +246,7 @@ def test_what_is_wrong_is_said(bank):
         search.kneighbors_graph(mode="cosine")
     with pytest.raises(tl.TreeletError, match=wrong_parameter("threshold", messages.A_NUMBER, got="None")):
         search.threshold_neighbors(None)
-    with pytest.raises(tl.TreeletError, match=wrong_parameter("threshold", messages.A_NUMBER + " or None", got="'a'")):
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("threshold", "None or " + messages.A_NUMBER, got="'a'")):
         tl.nearest(KERNEL, TREES, threshold="a")
     with pytest.raises(tl.TreeletError, match=wrong_parameter("graph", TRUE_OR_FALSE)):
         tl.nearest(KERNEL, TREES, graph="distance")

@@ -20,12 +20,12 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, c
 
 import treelet as tl
 from conftest import check_forgeries
+from definitions.learning import rank_least_squares
 from messages import learn as messages
 from messages.common import at_least, more_than_memory, number_in, one_of, wrong_parameter
 from treelet.learn import RLS, CompressedModel, RankRLS, RLSPath
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
-from treelet.testing.learning import rank_least_squares
 
 ALPHAS = [2.0**k for k in range(-8, 8, 2)]
 
@@ -594,7 +594,7 @@ FOUR, GOOD = TREES[:4], [1, 0, 1, 0]
         (FOUR, [1, 0, 1], [0, 0, 1, 1], messages.lengths_differ(4, "y", 3)),
         (FOUR, GOOD, [0, 0, 1], messages.lengths_differ(4, "(qid|groups)", 3)),
         (FOUR, [1, np.nan, 1, 0], [0, 0, 1, 1], messages.missing_value("y", 1)),
-        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], messages.missing_value("y", 1)),
+        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], messages.infinite_value("y", 1)),
         (FOUR, [1, None, 1, 0], [0, 0, 1, 1], messages.missing_value("y", 1)),
         (FOUR, ["good", "bad", "a", "b"], [0, 0, 1, 1], messages.Y_IS_NOT_NUMBERS),
         (FOUR, GOOD, [0, np.nan, 1, 1], messages.missing_value("(qid|groups)", 1)),

@@ -48,9 +48,9 @@ A_COLUMN_NAME = "the name of a column"
 WITHOUT_NAMES = "got ndarray, which has no names.*"
 KEEP_NAMES = r'ColumnTransformer\(..., verbose_feature_names_out=False\).set_output\(transform="pandas"\)'
 LABELS_ALONE = "labels alone"
-MANY_NAMES_ARE_CUT = r"18, 19, \.\.\.\], 3,000 in all"
-NAMED_ROWS_NEED_ON = r"""(got dicts with \['tree', 'n'\].*On\("column", kernel\)|bag 0)"""
-SEVERAL_COLUMNS = r"""the columns \['only', 'other'\].*On\("column", kernel\)"""
+MANY_NAMES_ARE_CUT = r"18, 19 and 2,980 more"
+NAMED_ROWS_NEED_ON = r"""(got dicts with 'tree', 'n'.*On\("column", kernel\)|bag 0)"""
+SEVERAL_COLUMNS = r"""the columns 'only', 'other'.*On\("column", kernel\)"""
 
 
 def lengths(found: str) -> str:

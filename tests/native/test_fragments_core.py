@@ -12,8 +12,8 @@ import pytest
 import treelet as tl
 from messages import native as messages
 from treelet import _core
-from treelet.explain.growing import fragments
-from treelet.explain.sides import Side
+from treelet.kernels.fragments.search import search_fragments
+from treelet.kernels.fragments.weighting import NodeWeighting
 from treelet.testing.cases import PLAIN, examples
 
 SEARCHED = ["sst", "sst depth 2", "sst leaves", "pt", "pt no leaves", "forest", "forest leaves", "tagging"]
@@ -21,11 +21,11 @@ SEARCHED += ["subsequence", "subsequence of three"]
 STEPS = 10**9
 
 
-def sides_of(bank: Any, alpha: list[float]) -> tuple[Side, Side, Side]:
+def sides_of(bank: Any, alpha: list[float]) -> tuple[NodeWeighting, NodeWeighting, NodeWeighting]:
     """Two examples, and a model of all of them."""
     weights = bank.weights()
-    first, second = (Side.of(weights.take(np.array([k]))) for k in (0, 1))
-    return first, second, Side.of(weights, np.array(alpha))
+    first, second = (NodeWeighting.of(weights.take(np.array([k]))) for k in (0, 1))
+    return first, second, NodeWeighting.of(weights, np.array(alpha))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -37,15 +37,15 @@ def test_what_is_shared_adds_up(name: str, seed: int) -> None:
     first, second, model = sides_of(bank, [rng.uniform(-1, 1) for _ in range(len(bank))])
     store, most = bank.columns.store, 200_000
     K = case.kernel(bank)
-    found = fragments(case.kernel, store, (first, second), most)
+    found = search_fragments(case.kernel, store, (first, second), most)
     assert found.complete
     assert sum(one.value for one in found.fragments) == pytest.approx(K[0, 1], rel=1e-9)
-    few = fragments(case.kernel, store, (first, second), 3)
+    few = search_fragments(case.kernel, store, (first, second), 3)
     values = sorted((abs(one.value) for one in found.fragments), reverse=True)
     assert [abs(one.value) for one in few.fragments] == pytest.approx(values[:3], rel=1e-9)
     for sides in ((model,), (model, first), (first, model)):
         for limit in (1, 7, 100):
-            assert len(fragments(case.kernel, store, sides, limit).fragments) <= limit
+            assert len(search_fragments(case.kernel, store, sides, limit).fragments) <= limit
 
 
 def searches(tree_store: Any, forest_store: Any) -> list[Any]:
@@ -122,7 +122,7 @@ def test_deep_wide_and_repeated_trees() -> None:
     for name in ("sst", "sst leaves", "sst depth 2", "pt"):
         for sides in ((first, second), (model,), (model, first)):
             search = PLAIN[name].kernel
-            assert len(fragments(search, bank.columns.store, sides, 4).fragments) <= 4
+            assert len(search_fragments(search, bank.columns.store, sides, 4).fragments) <= 4
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -24,7 +24,7 @@ from treelet import Dependencies, TreeletError
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import link_library, link_parser, link_program
 from treelet.parsing.link_parser import LinkParser, link_grammar_version
-from treelet.parsing.link_result import STATUSES, Cost, Linkages, LinkGrammarError, LinkResults
+from treelet.parsing.link_result import STATUSES, LinkageCost, Linkages, LinkGrammarError, LinkResults
 from treelet.structures import DependencyBank
 from treelet.structures.linkage import from_linkage, main_types, split_linkage_word
 
@@ -172,7 +172,7 @@ def test_a_sentence(way: str) -> None:
         assert (1, 2, "Sp") in first.links
         assert first.parse == from_linkage(first.words, first.links)
         assert first.parse.tags == ("_", "n", "v", "_", "_", "_")
-        assert first.cost == Cost(unused=0, disjunct=0.0, length=4)
+        assert first.cost == LinkageCost(unused=0, disjunct=0.0, length=4)
         assert [linkage.rank for linkage in result] == list(range(len(result)))
         assert [linkage.cost for linkage in result] == sorted(linkage.cost for linkage in result)
         assert isinstance(result.parses, DependencyBank)

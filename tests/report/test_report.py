@@ -15,11 +15,11 @@ import treelet as tl
 from conftest import fail, succeed
 from messages import report as messages
 from messages.common import wrong_parameter
-from treelet.explain import heat_svg, web
-from treelet.explain.page import Html, data_block, page, paragraphs, table
-from treelet.explain.places import places
-from treelet.explain.report import report
-from treelet.explain.report_page import report_page
+from treelet.draw import heat_svg, web
+from treelet.fragments.occurrences import places
+from treelet.report.model_report import report
+from treelet.report.page import Html, data_block, page, paragraphs, table
+from treelet.report.report_page import report_page
 from treelet.structures import Table
 
 EVIL = "<script>alert`1`</script>&\"'</style>-->"

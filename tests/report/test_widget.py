@@ -13,8 +13,8 @@ import treelet as tl
 from conftest import run_python
 from messages import report as messages
 from messages.common import wrong_parameter
-from treelet.explain import web
-from treelet.explain.web.pictures import explained, heated, picture
+from treelet.draw import web
+from treelet.draw.web.pictures import attributed_structures, explained, picture
 from treelet.structures import Table
 from treelet.testing.strategies import trees
 
@@ -78,7 +78,7 @@ def test_an_explanation_is_told_with_its_places() -> None:
     assert (by_text["(A a)"], by_text["(D d)"]) == ([[1, 2], []], [[], [1, 2]])
     table = Table({"one": tl.Treebank(TREES), "other": tl.Treebank(TREES[::-1])})
     model = tl.RLS(tl.On("one", tl.SubsetTree()) + tl.On("other", tl.SubsetTree())).fit(table, [1, 1, -1, -1])
-    both = heated(tl.explain(model, table[0]))
+    both = attributed_structures(tl.explain(model, table[0]))
     assert [(str(tree), column) for tree, column, _ in both] == [(TREES[0], "one"), (TREES[3], "other")]
 
 
@@ -91,7 +91,7 @@ def test_large_trees_are_refused_in_words() -> None:
 
 def test_the_widget() -> None:
     pytest.importorskip("anywidget")
-    from treelet.explain.widget import TreeView
+    from treelet.report.widget import TreeView
 
     view = TreeView(tl.explain(MODEL, TREES[0]), words="hang")
     seen = []
@@ -114,7 +114,7 @@ import sys
 sys.modules["anywidget"] = None
 import treelet
 try:
-    import treelet.explain.widget
+    import treelet.report.widget
 except treelet.TreeletError as error:
     print(error)
 """
@@ -133,7 +133,7 @@ def test_measures_are_those_of_the_other_pictures() -> None:
     """tree-view.js and layout.py draw alike."""
     import re
 
-    from treelet.explain import arcs, layout
+    from treelet.draw import arcs, layout
 
     there = dict(re.findall(r"\b([A-Z]+) = ([\d.]+)", web.text("layouts.js")))
     for name in ("FONT", "HEIGHT", "PAD", "GAP", "DROP", "CHANNEL", "CLOSE", "STEP", "TRUNK", "MARGIN", "LONGEST"):

@@ -19,16 +19,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from definitions.dependency_forms import dependency_tree as definition
 from messages import structures as messages
 from messages.common import NOT_UTF8, PUT_IT_IN_A_LIST, SPLIT_IT, at, cannot_be, item_is, wrong_parameter
 from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
+from treelet.draw import dependency_svg
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletWarning
-from treelet.explain import arcs_text, dependency_svg
 from treelet.formats import read_document
 from treelet.formats.dependency_forms import FORMS
 from treelet.structures import Dependencies, DependencyBank, Link, read_conllu
-from treelet.testing.dependency_forms import dependency_tree as definition
 
 CAT = Dependencies.from_heads(
     ["The", "cat", "runs", "over", "the", "grass", "."],
@@ -695,15 +695,6 @@ def test_a_word_without_links() -> None:
 # --- drawings -------------------------------------------------------------------------------------------------------
 
 
-def test_arcs_by_hand() -> None:
-    assert arcs_text(DOGS).split("\n") == [
-        "  ┌─Sp─┐┌─MVa──┐",
-        "  │    ││      │",
-        "dogs  bark  loudly",
-    ]
-    assert arcs_text(Dependencies(["Go"], ["v"]), tags=True).split() == ["Go", "v"]
-
-
 def boxes(svg: str) -> list[tuple[str, float, float, float]]:
     """Text, row, begin, end of every text in a picture, by the widths that DejaVu Sans has, wide as it is."""
     found = []
@@ -726,22 +717,9 @@ def check_picture(parse: Dependencies) -> None:
         assert text[:20] in [label[:20] for label in labels]
 
 
-def check_text(parse: Dependencies) -> None:
-    drawn = arcs_text(parse)
-    lines = drawn.split("\n")
-    words = lines[-1].split()
-    assert words == [word for text in parse.words for word in text.split()]
-    counted = re.findall(r"[^\s│▼┌┐─┼]+", "\n".join(lines[:-1]))
-    expected = [word for text in parse.relations or [link.type for link in parse.links] for word in text.split()]
-    assert sorted(counted) == sorted(expected)
-    assert drawn.count("┌") == drawn.count("┐") == len(parse.links)
-    assert drawn.count("▼") == (len(parse) if parse.directed else 0)
-
-
 @given(headed())
 def test_nothing_overlaps(parse: Dependencies) -> None:
     check_picture(parse)
-    check_text(parse)
 
 
 def test_nothing_overlaps_in_real_sentences(data_dir: Path) -> None:
@@ -752,38 +730,32 @@ def test_nothing_overlaps_in_real_sentences(data_dir: Path) -> None:
     assert len(parses[-1]) == 40
     for parse in parses[-40:]:
         check_picture(parse)
-        check_text(parse)
         check_picture(Dependencies(parse.words, None, parse.links))
 
 
 def test_arrows_point_at_dependents() -> None:
-    assert arcs_text(CAT).count("▼") == 7
     assert dependency_svg(CAT).count("h7l-3.5 6.5z") == 7
     assert "h7l-3.5 6.5z" not in dependency_svg(DOGS)
-    lines = arcs_text(Dependencies.from_heads(["a", "b"], None, [2, 0], ["left", "root"])).split("\n")
-    assert lines[-2].split()[0] == "▼"
-    right = arcs_text(Dependencies.from_heads(["a", "b"], None, [0, 1], ["root", "right"])).split("\n")
-    assert right[-2].rstrip().endswith("▼")
-    assert "▼│" in right[-2]
+    for heads, dependent in ([2, 0], 0), ([0, 1], 1):
+        svg = dependency_svg(Dependencies.from_heads(["a", "b"], None, heads, ["x", "x"]))
+        words = {text: (begin + end) / 2 for text, _, begin, end in boxes(svg)}
+        middle = (words["a"] + words["b"]) / 2
+        arrows = [float(x) + 3.5 for x in re.findall(r'M([\d.]+) [\d.]+h7l-3.5 6.5z" fill="#5b6770"', svg)]
+        assert [x > middle for x in arrows] == [bool(dependent)]
 
 
 def test_shorter_links_are_lower() -> None:
-    lines = arcs_text(CAT).split("\n")
-    height = {name: next(n for n, line in enumerate(lines) if f"{name}─" in line) for name in ("nmod", "case", "punct")}
+    height = {text: y for text, y, _, _ in boxes(dependency_svg(CAT)) if text in ("nmod", "case", "punct")}
     assert height["punct"] < height["nmod"] < height["case"]
-    assert any(
-        "┼" in line for line in arcs_text(Dependencies(list("abcd"), None, [(0, 2, "s"), (1, 3, "t")])).split("\n")
-    )
 
 
 def test_what_cannot_be_drawn() -> None:
-    for draw in (arcs_text, dependency_svg):
-        with pytest.raises(InputTypeError, match=messages.DEPENDENCIES_NEEDED):
-            draw("dogs bark")  # type: ignore[arg-type]
-        with pytest.raises(TreeError, match=messages.too_many_to_draw(3)):
-            draw(DOGS, limit=2)
-        with pytest.raises(ParameterError, match=wrong_parameter("limit")):
-            draw(DOGS, limit=0)
+    with pytest.raises(InputTypeError, match=messages.DEPENDENCIES_NEEDED):
+        dependency_svg("dogs bark")  # type: ignore[arg-type]
+    with pytest.raises(TreeError, match=messages.too_many_to_draw(3)):
+        dependency_svg(DOGS, limit=2)
+    with pytest.raises(ParameterError, match=wrong_parameter("limit")):
+        dependency_svg(DOGS, limit=0)
 
 
 def test_pictures_are_fit_for_xml() -> None:

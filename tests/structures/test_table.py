@@ -45,7 +45,7 @@ def test_what_a_table_holds() -> None:
     assert t["text"] == ["a", "b", "c", "d"]
     assert t["tree"].strings() == ["(A x)", "(A y)", "", "(B (A x))"]
     np.testing.assert_array_equal(t["matrix"], np.arange(8.0).reshape(4, 2))
-    assert repr(t) == "<Table: 4 rows of ['tree', 'matrix', 'sparse', 'text', 'number']>"
+    assert repr(t) == "<Table: 4 rows of 'tree', 'matrix', 'sparse', 'text', 'number'>"
 
 
 def test_one_row_is_a_dict() -> None:
@@ -124,13 +124,13 @@ def test_from_dicts() -> None:
     assert t["a"] == [1, 2]
     assert t[1] == {"a": 2, "c": 3}
     assert t[0] == {"a": 1, "b": None}
-    with pytest.raises(tl.errors.ParameterError, match=messages.row_lacks(1, "b", r"\['a', 'c'\]")):
+    with pytest.raises(tl.errors.ParameterError, match=messages.row_lacks(1, "b", "'a', 'c'")):
         t["b"]
     assert t[[0]]["b"] == [None]
     again = pickle.loads(pickle.dumps(t))
-    with pytest.raises(tl.errors.ParameterError, match=messages.row_lacks(0, "c", r"\['a', 'b'\]")):
+    with pytest.raises(tl.errors.ParameterError, match=messages.row_lacks(0, "c", "'a', 'b'")):
         again["c"]
-    with pytest.raises(tl.errors.ParameterError, match=messages.no_column("d", r"\['a', 'b', 'c'\]")):
+    with pytest.raises(tl.errors.ParameterError, match=messages.no_column("d", "'a', 'b', 'c'")):
         t["d"]
     assert len(tl.structures.Table.from_any([])) == 0
     assert len(tl.structures.Table.from_any([{}, {}])) == 2
@@ -270,7 +270,7 @@ def test_very_many_names_are_not_all_said() -> None:
         with pytest.raises(tl.TreeletError, match=messages.MANY_NAMES_ARE_CUT) as error:
             work()
         assert len(str(error.value)) < 400
-    assert repr(tl.structures.Table.from_any(wide)).endswith("19, ...], 3,000 in all>")
+    assert repr(tl.structures.Table.from_any(wide)).endswith("19 and 2,980 more>")
 
 
 def test_rows_with_names_are_told_of_on() -> None:
@@ -353,7 +353,7 @@ def test_several_columns_are_one_matrix(X: Any, tmp_path: Any) -> None:
             ["n", "path"],
             None,
             tl.errors.ParameterError,
-            "there is no column 'path'; there are ['tree', 'n', 'q', 'text']",
+            "there is no column 'path'; there are 'tree', 'n', 'q', 'text'",
         ),
         (["n", "q"], [1, None, 2], tl.errors.ParameterError, "column 'q': row 1 has nan as its feature 0; every value"),
         (
@@ -384,9 +384,7 @@ def test_a_pipeline_that_loses_names_is_told_how_to_keep_them() -> None:
     kept: Any = ColumnTransformer([("keep", "passthrough", ["tree", "n"])])
     with pytest.raises(tl.errors.InputTypeError, match=messages.WITHOUT_NAMES + remedy):
         make_pipeline(kept, model).fit(FRAME, [0, 1, 1])
-    with pytest.raises(
-        tl.errors.ParameterError, match=messages.there_are(r"\['keep__tree', 'keep__n'\]") + ".*" + remedy
-    ):
+    with pytest.raises(tl.errors.ParameterError, match=messages.there_are("'keep__tree', 'keep__n'") + ".*" + remedy):
         make_pipeline(kept.set_output(transform="pandas"), model).fit(FRAME, [0, 1, 1])
     kept = ColumnTransformer([("keep", "passthrough", ["tree", "n"])], verbose_feature_names_out=False)
     fitted = make_pipeline(kept.set_output(transform="pandas"), model).fit(FRAME, [0, 1, 1])

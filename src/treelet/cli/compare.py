@@ -22,7 +22,7 @@ from treelet.cli.reading import Reading, reads
 from treelet.errors import FileError, FormatError, ParameterError, TreeError
 
 if TYPE_CHECKING:
-    from treelet.explain import SharedFragments
+    from treelet.fragments import SharedFragments
     from treelet.structures import Tree
 
 LARGEST_DRAWN = 300  # nodes
@@ -53,7 +53,7 @@ def command(
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
     trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
 
-    from treelet.explain import shared_fragments
+    from treelet.fragments import shared_fragments
 
     value = float(chosen([trees[0]], [trees[1]])[0, 0])
     cosine = float(chosen.normalized()([trees[0]], [trees[1]])[0, 0])

@@ -34,6 +34,7 @@ def command(
 
     Formats: brackets, lines, tsv, csv, svmlight_tk, kelp. Names that end in .gz, .xz or .bz2 are (un)packed.
     """
+    from treelet.checks import plural
     from treelet.formats import find_target, read_document, write_document
 
     if from_ is not None and reading.format not in (None, from_):
@@ -43,5 +44,5 @@ def command(
     document = read_document(source, **{**options, "format": reading.format or from_})
     write_document(document, target, writing.name, drop=drop or ())
     trees = sum(int((columns.roots >= 0).sum()) for columns in document.trees.values())
-    read = f"{len(document):,} example{'s' * (len(document) != 1)}, {trees:,} tree{'s' * (trees != 1)}"
-    print(f"{read}: {document.format} -> {writing.name}", file=sys.stderr)
+    counts = f"{plural(len(document), 'example')}, {plural(trees, 'tree')}"
+    print(f"{counts}: {document.format} -> {writing.name}", file=sys.stderr)

@@ -17,7 +17,7 @@ from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError, TreeletError
 
 if TYPE_CHECKING:
-    from treelet.explain.explorer.desk import Desk, Judge, Parsing
+    from treelet.explorer.workspace import ModelView, Parsing, Workspace
     from treelet.parsing import PCFG
 
 LEARNT = 400  # generated sentences that the embedded ranker learns from: under a second
@@ -70,59 +70,61 @@ def command(
         raise ParameterError("give --grammar or --treebank, not both")
     if data is not None and model is None:
         raise ParameterError("--data are the training trees of a model: name it first")
-    given = reading.given() + ["--encoding"] * (reading.encoding != UTF8)
-    if given and data is None and treebank is None:
-        raise ParameterError(f"{given[0]} is for --data and --treebank, and neither is there")
+    reading_options = reading.used_options() + ["--encoding"] * (reading.encoding != UTF8)
+    if reading_options and data is None and treebank is None:
+        raise ParameterError(f"{reading_options[0]} is for --data and --treebank, and neither is there")
     try:
-        from treelet.explain.explorer import serve
+        from treelet.explorer import serve
     except ImportError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
         raise TreeletError(f"treelet explore needs the package {error.name}: pip install 'treelet[web]'") from None
-    serve(desk_of(model, data, grammar, treebank, reading), port, lambda link: _ready(link, browser))
+    serve(workspace_of(model, data, grammar, treebank, reading), port, lambda link: _ready(link, browser))
     print("stopped", file=sys.stderr)
 
 
-def desk_of(model: str | None, data: str | None, grammar: str | None, treebank: str | None, reading: Reading) -> Desk:
-    """What is explored. What is named is read now, so that errors are told now; what is embedded is made when it is needed."""
-    from treelet.explain.explorer.desk import Desk
+def workspace_of(
+    model: str | None, data: str | None, grammar: str | None, treebank: str | None, reading: Reading
+) -> Workspace:
+    """Return the workspace. Files are read now, so that errors are reported now; the embedded grammar is built when it is needed."""
+    from treelet.explorer.workspace import Workspace
 
-    judge = None if model is None else _judge(model)
+    view = None if model is None else _model_view(model)
     trees = labels = None
-    if data is not None and judge is not None:
-        found = examples.read(data, reading)
-        taken: Any = examples.for_model(judge.model, found)
-        trees = taken if judge.column is None else taken[judge.column]
-        labels = None if found.labels is None else list(map(str, found.labels))
-    return Desk(_parsing(grammar, treebank, reading), judge, trees, labels)
+    if data is not None and view is not None:
+        data_read = examples.read(data, reading)
+        taken: Any = examples.for_model(view.model, data_read)
+        trees = taken if view.column is None else taken[view.column]
+        labels = None if data_read.labels is None else list(map(str, data_read.labels))
+    return Workspace(_parsing(grammar, treebank, reading), view, trees, labels)
 
 
-def _judge(file: str) -> Judge:
-    from treelet.explain.explorer.desk import Judge
+def _model_view(file: str) -> ModelView:
+    from treelet.explorer.workspace import ModelView
     from treelet.learn import load
 
-    return Judge(load(file), Path(file).name)
+    return ModelView(load(file), Path(file).name)
 
 
 def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Parsing:
-    from treelet.explain.explorer.desk import Parsing
+    from treelet.explorer.workspace import Parsing
 
     if grammar is None and treebank is None:
         return embedded()
-    made: PCFG
+    loaded: PCFG
     if grammar is not None:
-        made = load_grammar(grammar)
+        loaded = load_grammar(grammar)
     else:
         from treelet.parsing import PCFG
         from treelet.structures import read_trees
 
-        made = PCFG.from_treebank(read_trees(str(treebank), **reading.arguments()))
-    return Parsing(Path(str(grammar or treebank)).name, lambda: made)
+        loaded = PCFG.from_treebank(read_trees(str(treebank), **reading.arguments()))
+    return Parsing(Path(str(grammar or treebank)).name, lambda: loaded)
 
 
 def embedded() -> Parsing:
     """The grammar of generated sentences, and a perceptron that has learnt to choose among its parses."""
-    from treelet.explain.explorer.desk import Judge, Later, Parsing
+    from treelet.explorer.workspace import LazyValue, ModelView, Parsing
 
     def learnt() -> PCFG:
         from treelet.datasets import flights_split
@@ -130,14 +132,14 @@ def embedded() -> Parsing:
 
         return PCFG.from_treebank(flights_split().train)
 
-    def trained() -> Judge:
+    def trained() -> ModelView:
         from treelet.datasets import flights_split
         from treelet.tasks import CandidateParses, Reranker
 
         parses = CandidateParses.jackknifed(flights_split().train[:LEARNT], CANDIDATES, folds=5)
-        return Judge(Reranker().fit(parses).ranker, f"a perceptron of {LEARNT} generated travel questions")
+        return ModelView(Reranker().fit(parses).ranker, f"a perceptron of {LEARNT} generated travel questions")
 
-    return Parsing("generated travel questions", Later(learnt), Later(trained))
+    return Parsing("generated travel questions", LazyValue(learnt), LazyValue(trained))
 
 
 def _ready(link: str, browser: bool) -> None:

@@ -15,14 +15,21 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from treelet.cli.completing import formats
 from treelet.errors import ParameterError, TreeletWarning
+
+
+def _formats(incomplete: str) -> list[str]:
+    """Complete the name of a format, including formats that other packages have registered."""
+    from treelet.formats.base import FORMATS
+
+    return [name for name in sorted(FORMATS) if name.startswith(incomplete)]
+
 
 FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        autocompletion=formats,
+        autocompletion=_formats,
         metavar="FORMAT",
         help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like.",
     ),
@@ -63,14 +70,14 @@ class Reading:
 
     def arguments(self, **more: Any) -> dict[str, Any]:
         """For `read_trees` and `read_document`; of the command's own options, those that are set."""
-        given = {name: value for name, value in more.items() if value not in (None, False)}
-        if twice := given.keys() & self.options.keys():
+        own = {name: value for name, value in more.items() if value not in (None, False)}
+        if twice := own.keys() & self.options.keys():
             raise ParameterError(
                 f"--option {min(twice)} says again what --{min(twice).replace('_', '-')} says: give one"
             )
-        return {"format": self.format, "encoding": self.encoding, "on_error": self.on_error, **self.options, **given}
+        return {"format": self.format, "encoding": self.encoding, "on_error": self.on_error, **self.options, **own}
 
-    def given(self) -> list[str]:
+    def used_options(self) -> list[str]:
         """The options that are only for files of trees and were used."""
         named = [("--format", self.format is not None), ("--skip-bad", self.on_error == "skip")]
         named += [(f"--{name.replace('_', '-')}", True) for name in self.options if name in OPTIONS]
@@ -97,13 +104,13 @@ def reads(command: Callable[..., None]) -> Callable[..., None]:
             annotations[name] = annotation
 
     @functools.wraps(command)
-    def told(**given: Any) -> None:
-        taken = {name: given.pop(name) for name in OPTIONS}
-        command(**given, reading=_reading(**taken))
+    def with_reading(**values: Any) -> None:
+        taken = {name: values.pop(name) for name in OPTIONS}
+        command(**values, reading=_reading(**taken))
 
-    told.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    told.__annotations__ = {**annotations, "return": None}
-    return told
+    with_reading.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_reading.__annotations__ = {**annotations, "return": None}
+    return with_reading
 
 
 def _reading(
@@ -114,18 +121,18 @@ def _reading(
     tree_column: str | None,
     option: list[str] | None,
 ) -> Reading:
-    from treelet.formats.format_options import Written
+    from treelet.formats.format_options import OptionText
 
     options = dict(_own(text) for text in option or ())
     for name, column in (("label_column", label_column), ("tree_column", tree_column)):
         if column is not None:
-            options[name] = Written(column)
+            options[name] = OptionText(column)
     return Reading(format, encoding, "skip" if skip_bad else "raise", options)
 
 
 def _own(text: str) -> tuple[str, Any]:
     """A format's own option."""
-    from treelet.formats.format_options import Written
+    from treelet.formats.format_options import OptionText
 
     name, sign, value = text.partition("=")
     name = name.strip().replace("-", "_")
@@ -133,4 +140,4 @@ def _own(text: str) -> tuple[str, Any]:
         raise ParameterError(
             f"--option must be NAME=VALUE, with an option of the format, such as root=TOP. Got {text!r} instead."
         )
-    return name, Written(value)
+    return name, OptionText(value)

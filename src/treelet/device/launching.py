@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import DeviceMemoryError, TreeletError
+from treelet.vocabulary import keyword
 
 SOURCES = Path(__file__).parent / "cuda"
 PIECE = 1 << 26  # bytes that are copied to the host at once
@@ -150,14 +151,14 @@ class Cuda(Device):
             import cupy
         except ImportError as error:
             raise TreeletError(
-                f"device='cuda' needs CuPy: pip install 'treelet[cuda]' ({error}); device='cpu' needs nothing"
+                f"{keyword('device', 'cuda')} needs CuPy: pip install 'treelet[cuda]' ({error}); {keyword('device', 'cpu')} needs nothing"
             ) from None
         try:
             if cupy.cuda.runtime.getDeviceCount() < 1:
                 raise RuntimeError("there is none")
         except Exception as error:  # whatever the driver says
             raise TreeletError(
-                f"device='cuda' needs an NVIDIA GPU, and CuPy finds none ({error}); use device='cpu'"
+                f"{keyword('device', 'cuda')} needs an NVIDIA GPU, and CuPy finds none ({error}); use {keyword('device', 'cpu')}"
             ) from None
         self.xp = cupy
         self._modules: list[Any] = []
@@ -169,8 +170,8 @@ class Cuda(Device):
         except Exception as error:  # whatever is wrong with the toolkit
             said = " ".join(str(error).split())[:500]
             raise TreeletError(
-                f"device='cuda' needs the CUDA toolkit's compiler and cuBLAS, as pip install 'treelet[cuda]' puts them beside CuPy ({said}); "
-                "device='cpu' needs nothing"
+                f"{keyword('device', 'cuda')} needs the CUDA toolkit's compiler and cuBLAS, as pip install 'treelet[cuda]' puts them "
+                f"beside CuPy ({said}); {keyword('device', 'cpu')} needs nothing"
             ) from error
 
     def _compile(self, cupy: Any) -> None:
@@ -185,8 +186,8 @@ class Cuda(Device):
                 self._kernels[kernel] = module.get_function(kernel).kernel.ptr
 
     def described(self) -> str:
-        found = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
-        return f"{found['name'].decode()}, {found['totalGlobalMem'] / (1 << 30):.0f} GiB"
+        properties = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
+        return f"{properties['name'].decode()}, {properties['totalGlobalMem'] / (1 << 30):.0f} GiB"
 
     def _start(self, kernel: str, blocks: int, threads: int, given: str, pointers: Any) -> None:
         stream = self.xp.cuda.get_current_stream().ptr
@@ -201,12 +202,12 @@ class Cuda(Device):
         if not k:
             out[...] = 0
             return out
-        one, zero = np.ones((), np.float32), np.zeros((), np.float32)
+        unit, zero = np.ones((), np.float32), np.zeros((), np.float32)
         half, single, exact = 2, 0, 68  # CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F
         cublas.gemmEx(  # column by column: out' = B A'
             self.xp.cuda.device.get_cublas_handle(),
             *(cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N),
-            *(n, m, k, one.ctypes.data),
+            *(n, m, k, unit.ctypes.data),
             *(B.data.ptr, half, k, A.data.ptr, half, k, zero.ctypes.data),
             *(out.data.ptr, single, n, exact, -1),
         )
@@ -240,12 +241,12 @@ class Cuda(Device):
                 np.copyto(out[piece], buffer)
 
             for number, piece in enumerate(pieces):
-                place = number % PIECES
-                if waiting[place] is not None:
-                    waiting[place].result()
-                part = buffers[place][: piece.stop - piece.start]
-                values[piece].get(stream=stream, out=part, blocking=False)
-                waiting[place] = pool.submit(written, stream.record(), part, piece)
+                slot = number % PIECES
+                if waiting[slot] is not None:
+                    waiting[slot].result()
+                target = buffers[slot][: piece.stop - piece.start]
+                values[piece].get(stream=stream, out=target, blocking=False)
+                waiting[slot] = pool.submit(written, stream.record(), target, piece)
             for last in waiting:
                 if last is not None:
                     last.result()
@@ -281,8 +282,8 @@ class Cuda(Device):
 def _as_parameter(value: Any) -> tuple[str, Any]:
     """Its letter, and what it is for C: arrays by where they are."""
     if hasattr(value, "dtype") and getattr(value, "shape", ()) != ():
-        place = value.ctypes.data if isinstance(value, np.ndarray) else value.data.ptr
-        return _LETTERS[str(value.dtype)], ctypes.c_void_p(place)
+        address = value.ctypes.data if isinstance(value, np.ndarray) else value.data.ptr
+        return _LETTERS[str(value.dtype)], ctypes.c_void_p(address)
     return ("d", ctypes.c_double(value)) if isinstance(value, float) else ("l", ctypes.c_longlong(int(value)))
 
 
@@ -316,5 +317,6 @@ def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | N
         return None
     what = str(error).rstrip(".")
     return DeviceMemoryError(
-        f"the memory of device={device.name!r} is full: {what}. Let more of it be taken (device_memory=), or use device='cpu'"
+        f"the memory of {keyword('device', device.name)} is full: {what}. Let more of it be taken ({keyword('device_memory')}), or "
+        f"use {keyword('device', 'cpu')}"
     )

@@ -14,7 +14,7 @@ from treelet.device.numbering import Numbers, distinct, pairs
 from treelet.device.strips import (
     COLUMNS_A_THREAD,
     THREADS,
-    Columns,
+    DeviceColumns,
     Entries,
     Postings,
     owners,
@@ -40,8 +40,8 @@ def is_sequence(device: Device, start: Array, child: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Places:
-    """A store's sequences, written one after the other: places are children of any nodes."""
+class SequencePositions:
+    """All positions in the sequences of a store, one sequence after the other. A position is a child of any node."""
 
     feature: Array
     node: Array
@@ -52,7 +52,7 @@ class Places:
     entries: tuple[Array, Array, Array]  # example, place, weight
 
     @staticmethod
-    def of(device: Device, store: Any, weights: Any, types: Types) -> Places:
+    def of(device: Device, store: Any, weights: Any, types: Types) -> SequencePositions:
         xp = device.xp
         label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
         number = np.full(
@@ -62,14 +62,14 @@ class Places:
             number[own] = i if factor else -1
         type_of = xp.where(is_sequence(device, start, child), device.array(number)[label], -1)
         node = owners(device, start)
-        place = xp.arange(len(child), dtype=np.int64)
+        position = xp.arange(len(child), dtype=np.int64)
         own = type_of[node]
         reach = device.array([reach for _, reach, _ in types] + [0], np.int64)[own]
-        left = xp.minimum(place - start[node], reach).astype(np.int32)
-        right = xp.minimum(start[node + 1] - 1 - place, reach).astype(np.int32)
+        left = xp.minimum(position - start[node], reach).astype(np.int32)
+        right = xp.minimum(start[node + 1] - 1 - position, reach).astype(np.int32)
         entries = Entries.of(device, weights)
         entries = entries.where(device, (type_of[entries.part] >= 0) & (entries.weight != 0))
-        return Places(label[child], node, own, left, right, reach, entries.spread(device, start))
+        return SequencePositions(label[child], node, own, left, right, reach, entries.spread(device, start))
 
     def used(self, device: Device) -> Array:
         out = device.xp.zeros(len(self.feature), bool)
@@ -86,7 +86,7 @@ class Windows:
     """Which of them is at each place; -1 for none."""
 
     @staticmethod
-    def of(device: Device, places: Places, kind: Array, there: Array) -> Windows:
+    def of(device: Device, places: SequencePositions, kind: Array, there: Array) -> Windows:
         """With windows of one kind beside each other, in the order of their places."""
         xp = device.xp
         at = xp.flatnonzero(there)
@@ -101,23 +101,23 @@ class Windows:
         which[at] = of_number[number]
         return Windows(first[rank], which)
 
-    def held(self, device: Device, places: Places, factor: Array | None, examples: int) -> Counts:
+    def held(self, device: Device, places: SequencePositions, factor: Array | None, examples: int) -> Counts:
         """How often examples have them, times the types' factors."""
-        example, place, weight = places.entries
-        there = self.at[place] >= 0
-        example, place, weight = example[there], place[there], weight[there]
+        example, position, weight = places.entries
+        has_window = self.at[position] >= 0
+        example, position, weight = example[has_window], position[has_window], weight[has_window]
         if factor is not None:
-            weight = weight * factor[places.type[place]]
-        return Counts.of(device, example, self.at[place], weight, examples)
+            weight = weight * factor[places.type[position]]
+        return Counts.of(device, example, self.at[position], weight, examples)
 
-    def arrays(self, places: Places) -> tuple[Array, Array, Array, Array]:
+    def arrays(self, places: SequencePositions) -> tuple[Array, Array, Array, Array]:
         return places.feature, self.place, places.left[self.place], places.right[self.place]
 
-    def longest(self, places: Places) -> int:
+    def longest(self, places: SequencePositions) -> int:
         return int((places.left[self.place] + places.right[self.place]).max()) + 1 if len(self.place) else 1
 
 
-def _numbered(device: Device, places: Places, kind: Array, at: Array) -> Array:
+def _numbered(device: Device, places: SequencePositions, kind: Array, at: Array) -> Array:
     """Numbers for the windows at some places, the same for equal ones.
 
     Runs of 1, 2, 4, ... features are numbered in turn; a window is two runs, which may overlap.
@@ -126,16 +126,16 @@ def _numbered(device: Device, places: Places, kind: Array, at: Array) -> Array:
     left, right = places.left[at], places.right[at]
     begin, size = at - left, left + right + 1
     number = distinct(device, pairs(device, kind[at], distinct(device, pairs(device, left, right))))
-    one, other = xp.zeros(len(at), np.int32), xp.zeros(len(at), np.int32)
+    head, tail = xp.zeros(len(at), np.int32), xp.zeros(len(at), np.int32)
     run, length, most = places.feature, 1, int(size.max()) if len(at) else 0
     while length <= most:
         here = (size >= length) & (size < 2 * length)
-        one[here], other[here] = run[begin[here]], run[begin[here] + size[here] - length]
+        head[here], tail[here] = run[begin[here]], run[begin[here] + size[here] - length]
         after = xp.minimum(xp.arange(len(run), dtype=np.int64) + length, len(run) - 1)
         length *= 2
         if length <= most:
             run = distinct(device, pairs(device, run, run[after]))
-    return distinct(device, pairs(device, number, distinct(device, pairs(device, one, other))))
+    return distinct(device, pairs(device, number, distinct(device, pairs(device, head, tail))))
 
 
 @dataclass(frozen=True)
@@ -155,23 +155,30 @@ class Group:
 
     @staticmethod
     def of(
-        device: Device, places: Places, all_: Windows, kind: Array, held: Counts, there: Array, kinds: int, columns: int
+        device: Device,
+        places: SequencePositions,
+        all_: Windows,
+        kind: Array,
+        held: Counts,
+        there: Array,
+        kinds: int,
+        columns: int,
     ) -> Group:
         """Of the windows that are `there`; `held` says which columns hold which."""
         xp = device.xp
-        place = all_.place[there]
+        position = all_.place[there]
         number = xp.full(len(there), -1, np.int32)
-        number[there] = xp.arange(len(place), dtype=np.int32)
+        number[there] = xp.arange(len(position), dtype=np.int32)
         own = there[held.key]
         held = held._replace(example=held.example[own], key=number[held.key[own]], weight=held.weight[own])
-        start = starts(device, kind[place], kinds)
+        start = starts(device, kind[position], kinds)
         return Group(
-            Windows(place, all_.at).arrays(places),
-            places.node[place],
+            Windows(position, all_.at).arrays(places),
+            places.node[position],
             start,
             start[:-1].astype(np.int32),
             (start[1:] - start[:-1]).astype(np.int32),
-            Postings.of(device, held.example, held.key, held.weight, len(place), columns),
+            Postings.of(device, held.example, held.key, held.weight, len(position), columns),
             held,
         )
 
@@ -185,8 +192,8 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What is made once of all rows."""
+class LocalityRows:
+    """The rows of the matrix, prepared once for all strips."""
 
     windows: tuple[Array, Array, Array, Array]
     kind: Array
@@ -199,7 +206,7 @@ class Rows:
     """For each group of columns."""
 
 
-class LocalityColumns(Columns):
+class LocalityColumns(DeviceColumns):
     """The locality-convolution kernel.
 
     Parameters
@@ -214,14 +221,14 @@ class LocalityColumns(Columns):
         super().__init__(device, store, weights)
         self.types, self.match, self.theta = types, match, theta
         self.alone = 2.0 if match == POSITION else 1.0
-        places = Places.of(device, store, weights, types)
+        places = SequencePositions.of(device, store, weights, types)
         used = places.used(device)
         keys = pairs(device, places.type, places.feature)
         self.known = Numbers.of(device, keys[used])
         kind = self.known.find(keys)
         factor = device.array([factor for _, _, factor in types] + [0], np.float64)
-        example, place, weight = places.entries
-        counts = Counts.of(device, example, kind[place], weight * factor[places.type[place]], self.n_columns)
+        example, position, weight = places.entries
+        counts = Counts.of(device, example, kind[position], weight * factor[places.type[position]], self.n_columns)
         self.middles = CountProduct(device, counts, len(self.known))
         windows = Windows.of(device, places, kind, used & (places.reach > 0))
         self.longest = windows.longest(places)
@@ -255,18 +262,18 @@ class LocalityColumns(Columns):
         rounding = 2.0**-54 / (self.longest * longest)  # all pairs that add less are lost in it together
         return np.concatenate([[1.0], near[near > rounding]])
 
-    def bind(self, store: Any, weights: Any) -> Rows:
+    def bind(self, store: Any, weights: Any) -> LocalityRows:
         xp, device = self.xp, self.device
-        places = Places.of(device, store, weights, self.types)
+        places = SequencePositions.of(device, store, weights, self.types)
         kind = self.known.find(pairs(device, places.type, places.feature))
         windows = Windows.of(device, places, kind, places.used(device) & (kind >= 0) & (places.reach > 0))
-        example, place, weight = places.entries
-        there = kind[place] >= 0
-        middles = Counts.of(device, example[there], kind[place[there]], weight[there], len(weights))
+        example, position, weight = places.entries
+        has_kind = kind[position] >= 0
+        middles = Counts.of(device, example[has_kind], kind[position[has_kind]], weight[has_kind], len(weights))
         held = windows.held(device, places, None, len(weights))
         entries = Entries(held.example, held.key, held.weight, held.start)
         kind = kind[windows.place]
-        return Rows(
+        return LocalityRows(
             windows.arrays(places),
             kind,
             xp.zeros_like(kind),
@@ -277,24 +284,24 @@ class LocalityColumns(Columns):
             [entries.totals(device, group.size[kind[entries.part]]) for group in self.groups],
         )
 
-    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: LocalityRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         self.middles.add(rows.middles, begin, end, out, begin, self.alone, halves)
         for group, cells in zip(self.groups, rows.cells, strict=True):
             if not len(group.node):
                 continue
             if group.matrix is not None and group.each is not None:
-                found = self.xp.zeros((end - begin, group.matrix.shape[1]))
-                self._compare(rows, group, cells, begin, end, found, group.each, None)
-                if bool(self.xp.isfinite(found).all()):  # else a product would spoil other columns, too
+                values = self.xp.zeros((end - begin, group.matrix.shape[1]))
+                self._compare(rows, group, cells, begin, end, values, group.each, None)
+                if bool(self.xp.isfinite(values).all()):  # else a product would spoil other columns, too
                     with np.errstate(over="ignore"):  # what does not fit is found in the end
-                        out += found @ group.matrix[: out.shape[1]].T
+                        out += values @ group.matrix[: out.shape[1]].T
                     continue
             self._compare(rows, group, cells, begin, end, out, group.post, limit)
 
     def _compare(
         self,
-        rows: Rows,
+        rows: LocalityRows,
         group: Group,
         cells: NDArray[np.int64],
         begin: int,
@@ -308,9 +315,9 @@ class LocalityColumns(Columns):
         sizes = group.size if limit is None else up_to(self.device, group.node, group.start, limit)
         where = out, out.strides[0] // out.itemsize, begin, halves
         for first, last in strips(self.device, cells, begin, end, self.n_columns if halves else None):
-            part = rows.entries.within(first, last)
+            entries = rows.entries.within(first, last)
             kinds = rows.kind, rows.level, sizes, rows.local
-            work = strip(self.device, part.example, part.part, part.weight, *kinds, COLUMNS_A_THREAD)
+            work = strip(self.device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_A_THREAD)
             if work is None:
                 continue
             self.device.launch(

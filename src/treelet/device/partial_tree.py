@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
-from treelet.device.strips import THREADS, Columns, Entries, Strip, owners, starts, strip, strips
+from treelet.device.strips import THREADS, DeviceColumns, Entries, Strip, owners, starts, strip, strips
 from treelet.errors import TreeletError
+from treelet.vocabulary import keyword
 
 FEW = 32  # as in the device code
 RUN, BLOCKS = 16, 4096
@@ -31,8 +32,8 @@ NO_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Nodes:
-    """A store's nodes on a device."""
+class PartialTreeNodes:
+    """The nodes of a tree store, on a device."""
 
     label: Array
     child_start: Array
@@ -41,25 +42,25 @@ class Nodes:
     height: Array
 
     @staticmethod
-    def of(device: Device, store: Any) -> Nodes:
+    def of(device: Device, store: Any) -> PartialTreeNodes:
         start = device.array(store.child_start, np.int64)
         arity = (start[1:] - start[:-1]).astype(np.int32)
         label, child, height = (device.array(each, np.int32) for each in (store.label, store.child, store.height))
-        return Nodes(label, start, child, arity, height)
+        return PartialTreeNodes(label, start, child, arity, height)
 
     def counts(self, device: Device, entries: Entries, which: str) -> Counts:
         """How often examples have the labels of ``"words"``, of ``"inner"`` nodes or of ``"all"``."""
-        part = entries.part
-        there = (self.arity[part] > 0) == (which == "inner") if which != "all" else self.arity[part] >= 0
-        label, weight = self.label[part[there]], entries.weight[there]
-        return Counts.of(device, entries.example[there], label, weight, len(entries.start) - 1)
+        node = entries.part
+        counts_here = (self.arity[node] > 0) == (which == "inner") if which != "all" else self.arity[node] >= 0
+        label, weight = self.label[node[counts_here]], entries.weight[counts_here]
+        return Counts.of(device, entries.example[counts_here], label, weight, len(entries.start) - 1)
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What is made once of all rows."""
+class PartialTreeRows:
+    """The rows of the matrix, prepared once for all strips."""
 
-    nodes: Nodes
+    nodes: PartialTreeNodes
     entries: Entries  # of nodes that have columns, those of an example by kind
     entry_kind: Array
     kind: Array  # per node
@@ -69,7 +70,7 @@ class Rows:
     highest: NDArray[np.int64]  # the highest node of all rows up to each
 
 
-class PartialTreeColumns(Columns):
+class PartialTreeColumns(DeviceColumns):
     """The partial-tree kernel.
 
     Parameters
@@ -94,12 +95,14 @@ class PartialTreeColumns(Columns):
         similar: Any = None,
     ) -> None:
         if similar is not None:
-            raise TreeletError(f"similar words are not compared by device={device.name!r}: use device='cpu'")
+            raise TreeletError(
+                f"similar words are not compared by {keyword('device', device.name)}: use {keyword('device', 'cpu')}"
+            )
         super().__init__(device, store, weights)
         xp = self.xp
         constant = mu * lam * lam
         self.numbers = lam, mu, constant, constant * terminal
-        nodes, entries = Nodes.of(device, store), Entries.of(device, weights)
+        nodes, entries = PartialTreeNodes.of(device, store), Entries.of(device, weights)
         self._count(nodes, entries, leaves, terminal)
         held = xp.zeros(len(nodes.label), bool)
         held[entries.part] = True
@@ -112,13 +115,13 @@ class PartialTreeColumns(Columns):
             return
         column = self._in_groups(nodes, column, kind.ravel(), device.array(store.production))
         self.node = column.astype(np.int32)
-        place = xp.full(len(nodes.label), -1, np.int32)
-        place[column] = xp.arange(len(column), dtype=np.int32)
-        self._index_children(nodes, column, place)
+        column_of = xp.full(len(nodes.label), -1, np.int32)
+        column_of[column] = xp.arange(len(column), dtype=np.int32)
+        self._index_children(nodes, column, column_of)
         self.kind = self.kind_of[nodes.label[column]]
-        self._in_pieces(entries, place[entries.part])
+        self._in_pieces(entries, column_of[entries.part])
 
-    def _count(self, nodes: Nodes, entries: Entries, leaves: bool, terminal: float) -> None:
+    def _count(self, nodes: PartialTreeNodes, entries: Entries, leaves: bool, terminal: float) -> None:
         """What does not depend on children, as products of counts: of which nodes of rows, with which of columns, times what."""
         _, _, constant, of_words = self.numbers
         self.bound = int(nodes.label[entries.part].max()) + 1 if len(entries.part) else 1
@@ -132,7 +135,7 @@ class PartialTreeColumns(Columns):
             for mine, theirs, scale in pairs
         ]
 
-    def _in_groups(self, nodes: Nodes, column: Array, kind: Array, production: Array) -> Array:
+    def _in_groups(self, nodes: PartialTreeNodes, column: Array, kind: Array, production: Array) -> Array:
         """Order columns by label, generation, production; those that agree are a group. Productions that are alike come together."""
         xp, device = self.xp, self.device
         count = len(column)
@@ -160,7 +163,7 @@ class PartialTreeColumns(Columns):
         self.first[1:] = xp.cumsum(self.size)[:-1]
         return column[order]
 
-    def _index_children(self, nodes: Nodes, column: Array, place: Array) -> None:
+    def _index_children(self, nodes: PartialTreeNodes, column: Array, place: Array) -> None:
         """The columns' children: all first ones of a group, then all second ones. Their labels are the group's."""
         xp, device = self.xp, self.device
         group_start = starts(device, self.group, self.groups)
@@ -195,9 +198,9 @@ class PartialTreeColumns(Columns):
     def _in_pieces(self, entries: Entries, part: Array) -> None:
         """The columns' examples: which parts they hold, how often. Those with many parts, as models have, are several pieces."""
         xp, device = self.xp, self.device
-        there = part >= 0
-        self.part, self.weight = part[there], entries.weight[there]
-        start = starts(device, entries.example[there], self.n_columns)
+        has_column = part >= 0
+        self.part, self.weight = part[has_column], entries.weight[has_column]
+        start = starts(device, entries.example[has_column], self.n_columns)
         first = xp.zeros(self.n_columns + 1, np.int64)
         first[1:] = xp.cumsum(-(-(start[1:] - start[:-1]) // PIECE))
         self.piece_column = owners(device, first)
@@ -206,17 +209,17 @@ class PartialTreeColumns(Columns):
         self.piece_start[:-1] = start[self.piece_column] + number * PIECE
         self.piece_start[-1] = len(self.part)
 
-    def bind(self, store: Any, weights: Any) -> Rows:
+    def bind(self, store: Any, weights: Any) -> PartialTreeRows:
         xp, device = self.xp, self.device
-        nodes, entries = Nodes.of(device, store), Entries.of(device, weights)
+        nodes, entries = PartialTreeNodes.of(device, store), Entries.of(device, weights)
         kind = xp.where(nodes.arity > 0, self.kind_of[xp.minimum(nodes.label, self.bound)], -1).astype(np.int32)
         counts = [product.of_rows(nodes.counts(device, entries, which)) for which, product, _ in self.products]
-        there = xp.flatnonzero(kind[entries.part] >= 0)
-        example, part = entries.example[there], entries.part[there]
+        with_kind = xp.flatnonzero(kind[entries.part] >= 0)
+        example, node = entries.example[with_kind], entries.part[with_kind]
         start = device.to_host(starts(device, example, len(entries.start) - 1))
-        order = example.astype(np.int64) * max(1, self.kinds) + kind[part]
-        order = xp.argsort(order * max(1, len(there)) + xp.arange(len(there), dtype=np.int64))
-        parts = Entries(example, part[order], entries.weight[there][order], start)
+        order = example.astype(np.int64) * max(1, self.kinds) + kind[node]
+        order = xp.argsort(order * max(1, len(with_kind)) + xp.arange(len(with_kind), dtype=np.int64))
+        parts = Entries(example, node[order], entries.weight[with_kind][order], start)
         cells = np.zeros(len(start) - 1, np.int64)
         if self.kinds:
             cells = parts.totals(device, self.size[kind[parts.part]])
@@ -224,23 +227,27 @@ class PartialTreeColumns(Columns):
         full = np.diff(entries.start) > 0  # nodes of a row ascend
         highest[full] = device.to_host(entries.part[xp.asarray(entries.start[1:][full] - 1)])
         local = xp.zeros(len(nodes.label), np.int32)
-        return Rows(nodes, parts, kind[parts.part], kind, counts, local, cells, np.maximum.accumulate(highest))
+        return PartialTreeRows(
+            nodes, parts, kind[parts.part], kind, counts, local, cells, np.maximum.accumulate(highest)
+        )
 
-    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: PartialTreeRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         for counts, (_, product, scale) in zip(rows.counts, self.products, strict=True):
             product.add(counts, begin, end, out, begin, scale, halves)
         if not self.kinds:
             return
         for first, last, ages in self._runs(rows, begin, end, halves):
-            part = rows.entries.within(first, last)
+            entries = rows.entries.within(first, last)
             sizes, level = self.up_to[ages], rows.nodes.height
-            work = strip(self.device, part.example, part.part, part.weight, rows.kind, level, sizes, rows.local)
+            work = strip(
+                self.device, entries.example, entries.part, entries.weight, rows.kind, level, sizes, rows.local
+            )
             if work is not None:
                 values = self._compare(rows, work, int(rows.highest[last - 1]) if halves else NO_LIMIT)
                 self._add_up(rows, work, values, first, last, out[first - begin : last - begin], halves)
 
-    def _runs(self, rows: Rows, begin: int, end: int, halves: bool) -> Iterator[tuple[int, int, int]]:
+    def _runs(self, rows: PartialTreeRows, begin: int, end: int, halves: bool) -> Iterator[tuple[int, int, int]]:
         """Rows whose values fit, and of how many generations the columns are that they ask for."""
         ages = np.full(end - begin, len(self.cuts))
         if halves:
@@ -248,10 +255,10 @@ class PartialTreeColumns(Columns):
         edges = [0, *(np.flatnonzero(np.diff(ages)) + 1).tolist(), end - begin]
         for first, last in pairwise(edges):
             total = self.n_columns if halves else None
-            for one, other in strips(self.device, rows.cells, begin + first, begin + last, total):
-                yield one, other, int(ages[first])
+            for begin_of_strip, end_of_strip in strips(self.device, rows.cells, begin + first, begin + last, total):
+                yield begin_of_strip, end_of_strip, int(ages[first])
 
-    def _compare(self, rows: Rows, work: Strip, last_node: int) -> Array:
+    def _compare(self, rows: PartialTreeRows, work: Strip, last_node: int) -> Array:
         """The values of a strip's parts."""
         if 8 * work.cells > self.device.free_bytes():
             raise MemoryError(f"{8 * work.cells:,} bytes of values")
@@ -273,7 +280,9 @@ class PartialTreeColumns(Columns):
                 start_wide(*wide.numbers(level))
         return values
 
-    def _add_up(self, rows: Rows, work: Strip, values: Array, first: int, last: int, out: Array, halves: bool) -> None:
+    def _add_up(
+        self, rows: PartialTreeRows, work: Strip, values: Array, first: int, last: int, out: Array, halves: bool
+    ) -> None:
         """Add the sums over the parts of rows and columns to the rows `first .. last`."""
         xp, count = self.xp, len(self.node)
         start, step = rows.entries.start[first : last + 1], out.strides[0] // out.itemsize
@@ -292,24 +301,24 @@ class PartialTreeColumns(Columns):
             over_rows(some * blocks, row, int(rows.highest[first + row + some - 1]) if halves else NO_LIMIT)
             over_columns(-(-some // TOGETHER) * -(-pieces // THREADS), some, row, first + row)
 
-    def _wide_pairs(self, nodes: Nodes, work: Strip) -> WidePairs | None:
+    def _wide_pairs(self, nodes: PartialTreeNodes, work: Strip) -> WidePairs | None:
         """None if there are none."""
         xp = self.xp
         if not len(self.wide):
             return None
         arity = nodes.arity[work.part]
-        part = xp.flatnonzero(arity > FEW)
-        if not len(part):
+        wide_part = xp.flatnonzero(arity > FEW)
+        if not len(wide_part):
             return None
-        kind = work.kind[part]
-        pair = xp.zeros(len(part) + 1, np.int64)
+        kind = work.kind[wide_part]
+        pair = xp.zeros(len(wide_part) + 1, np.int64)
         pair[1:] = xp.cumsum(self.wide_start[kind + 1] - self.wide_start[kind])
-        level = xp.searchsorted(part, xp.asarray(work.level))
+        level = xp.searchsorted(wide_part, xp.asarray(work.level))
         known = self.device.to_host(xp.concatenate([level, pair[level], arity.max()[None]])).astype(np.int64)
         half = len(known) // 2
         most = int(known[-1])
         blocks = max(1, min(1 << 12, int(np.diff(known[half:-1]).max()), WIDE_BYTES // (8 * most)))
-        return WidePairs(part, pair, known[:half], known[half:-1], xp.empty(blocks * most), most, blocks)
+        return WidePairs(wide_part, pair, known[:half], known[half:-1], xp.empty(blocks * most), most, blocks)
 
 
 @dataclass(frozen=True)

@@ -11,33 +11,34 @@ from numpy.typing import NDArray
 from treelet.device.launching import Array, Device
 from treelet.device.locality import is_sequence
 from treelet.device.numbering import Numbers, pairs
-from treelet.device.strips import THREADS, Columns, Entries, Postings, Strip, starts, strip, strips, up_to
+from treelet.device.strips import THREADS, DeviceColumns, Entries, Postings, Strip, starts, strip, strips, up_to
 from treelet.errors import NotEnoughMemoryError
+from treelet.vocabulary import keyword
 
 BLOCKS, WORKING = 1 << 13, 1 << 30
 """So many at a time, and bytes of working memory: it is used again by the next. But for a single block it may be more."""
 
 
 @dataclass(frozen=True)
-class Sequences:
-    """A store's nodes, and the features below those that are sequences long enough."""
+class SequenceFeatures:
+    """The nodes of a store, and the features of those nodes that are sequences of at least the needed length."""
 
     feature: Array  # per child
     start: Array  # per node
     type: Array  # -1 for none
 
     @staticmethod
-    def of(device: Device, store: Any, length: int) -> Sequences:
+    def of(device: Device, store: Any, length: int) -> SequenceFeatures:
         label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
-        there = is_sequence(device, start, child) & (start[1:] - start[:-1] >= length)
-        return Sequences(label[child], start, device.xp.where(there, label, -1))
+        is_long = is_sequence(device, start, child) & (start[1:] - start[:-1] >= length)
+        return SequenceFeatures(label[child], start, device.xp.where(is_long, label, -1))
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What is made once of all rows."""
+class SubsequenceRows:
+    """The rows of the matrix, prepared once for all strips."""
 
-    sequences: Sequences
+    sequences: SequenceFeatures
     kind: Array  # per node
     level: Array
     entries: Entries
@@ -45,7 +46,7 @@ class Rows:
     cells: NDArray[np.int64]
 
 
-class SubsequenceColumns(Columns):
+class SubsequenceColumns(DeviceColumns):
     """The gap-weighted subsequence kernel.
 
     Parameters
@@ -58,7 +59,7 @@ class SubsequenceColumns(Columns):
         super().__init__(device, store, weights)
         xp = self.xp
         self.lam, self.length = lam, length
-        self.sequences = Sequences.of(device, store, length)
+        self.sequences = SequenceFeatures.of(device, store, length)
         entries = Entries.of(device, weights)
         entries = entries.where(device, (self.sequences.type[entries.part] >= 0) & (entries.weight != 0))
         node = xp.unique(entries.part) if len(entries.part) else entries.part
@@ -68,9 +69,11 @@ class SubsequenceColumns(Columns):
         self.start = starts(device, kind[self.node], len(self.known))
         self.first = self.start[:-1].astype(np.int32)
         self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
-        place = xp.zeros(len(kind), np.int32)
-        place[self.node] = xp.arange(len(node), dtype=np.int32)
-        self.post = Postings.of(device, entries.example, place[entries.part], entries.weight, len(node), self.n_columns)
+        column_of = xp.zeros(len(kind), np.int32)
+        column_of[self.node] = xp.arange(len(node), dtype=np.int32)
+        self.post = Postings.of(
+            device, entries.example, column_of[entries.part], entries.weight, len(node), self.n_columns
+        )
         start = self.sequences.start
         self.longest = int((start[self.node + 1] - start[self.node]).max()) if len(node) else 0
         self.working = THREADS * (length - 1) * self.longest  # numbers a block
@@ -82,28 +85,31 @@ class SubsequenceColumns(Columns):
         if room < least:
             raise NotEnoughMemoryError(
                 f"subsequences of {self.length:,} features, in sequences of up to {self.longest:,}, take {least / 2**30:.3g} GiB of "
-                f"working memory on device={self.device.name!r}, which has {room / 2**30:.3g} GiB for it: use device='cpu'"
+                f"working memory on {keyword('device', self.device.name)}, which has {room / 2**30:.3g} GiB for it: "
+                f"use {keyword('device', 'cpu')}"
             )
 
-    def bind(self, store: Any, weights: Any) -> Rows:
+    def bind(self, store: Any, weights: Any) -> SubsequenceRows:
         device = self.device
-        sequences, entries = Sequences.of(device, store, self.length), Entries.of(device, weights)
+        sequences, entries = SequenceFeatures.of(device, store, self.length), Entries.of(device, weights)
         kind = self.known.find(sequences.type)
         entries = entries.where(device, kind[entries.part] >= 0)
         cells = entries.totals(device, self.size[kind[entries.part]])
         none = device.xp.zeros_like(kind)
-        return Rows(sequences, kind, none, entries, device.xp.zeros_like(kind), cells)
+        return SubsequenceRows(sequences, kind, none, entries, device.xp.zeros_like(kind), cells)
 
-    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: SubsequenceRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
-            part = rows.entries.within(first, last)
-            work = strip(self.device, part.example, part.part, part.weight, rows.kind, rows.level, sizes, rows.local)
+            entries = rows.entries.within(first, last)
+            work = strip(
+                self.device, entries.example, entries.part, entries.weight, rows.kind, rows.level, sizes, rows.local
+            )
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 
-    def _compare(self, rows: Rows, work: Strip, begin: int, out: Array, halves: bool) -> None:
+    def _compare(self, rows: SubsequenceRows, work: Strip, begin: int, out: Array, halves: bool) -> None:
         total = int(work.chunk_of_level[-1])
         blocks = min(total, self.blocks)
         scratch = self.xp.empty(blocks * self.working + 1)

@@ -15,10 +15,9 @@ from treelet import _core
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
-from treelet.formats.dependency_adapters import reader_of
-from treelet.formats.markup_nodes import MarkupAdapter
+from treelet.formats.conllu import reader_of
+from treelet.formats.node_adapters import MarkupAdapter, SyntaxAdapter
 from treelet.formats.nodes import Adapter, Node, safe_label
-from treelet.formats.syntax_nodes import SyntaxAdapter
 
 
 class OwnAdapter(Adapter):
@@ -86,7 +85,7 @@ def walk(root: Node, adapter: Adapter) -> Iterator[tuple[Node, str, int]]:
             on_path.discard(id(node))
             yield entry
             continue
-        label, below = _looked_at(node, adapter)
+        label, below = _label_and_children(node, adapter)
         if below and id(node) in on_path:
             raise TreeError(f"is no tree: a {type(node).__name__} is its own descendant")
         on_path.add(id(node))
@@ -94,15 +93,21 @@ def walk(root: Node, adapter: Adapter) -> Iterator[tuple[Node, str, int]]:
         stack.extend([(each, "", -1) for each in reversed(below)])
 
 
-def _looked_at(node: Node, adapter: Adapter) -> tuple[str, Sequence[Node]]:
-    """The label of a node and what is below it, whoever made it."""
+def _check_cycles(root: Node, adapter: Adapter) -> None:
+    """Raise an error if a node is its own descendant: `walk` does so, and it ends."""
+    for _ in walk(root, adapter):
+        pass
+
+
+def _label_and_children(node: Node, adapter: Adapter) -> tuple[str, Sequence[Node]]:
+    """Return the label and the children of a node, whether it comes from the library or was made by the adapter."""
     if type(node) is str:
         return node, ()
     return node if type(node) is tuple and not adapter.shares else adapter.parts(node)
 
 
-class _Names(dict[str, int]):
-    """The labels, numbered as they come; what is no label is an error."""
+class _LabelNumbers(dict[str, int]):
+    """Numbers labels in the order in which they are first looked up. An invalid label raises an error."""
 
     def __missing__(self, name: str) -> int:
         if problem := label_problem(name):
@@ -112,48 +117,71 @@ class _Names(dict[str, int]):
 
 
 class _Flat:
-    """Trees written down, parents before children: the number of a label and of children a node.
+    """Trees as two lists, parents before children: per node the number of its label, and the number of its children.
 
-    -1 - k children: this is node k once more, with all that is below it.
+    The arity -1 - k stands for node k once more, with everything below it.
     """
 
     def __init__(self) -> None:
-        self.names = _Names()
+        self.numbers = _LabelNumbers()
         self.label: list[int] = []
         self.arity: list[int] = []
-        self._shared: dict[int, int] = {}
-        self._kept: list[Node] = []  # what is alive keeps its id
+        self._first_at: dict[int, int] = {}  # by the id of a shared node
+        self._alive: list[Node] = []  # so that no other object gets the id of a shared node
 
     def add(self, root: Node, adapter: Adapter) -> None:
-        """Write down one more tree."""
-        names, label, arity, parts, shares = self.names, self.label, self.arity, adapter.parts, adapter.shares
-        made, (met, kept) = None if shares else tuple, (self._shared, self._kept) if shares else ({}, [])
-        watching = True
+        """Append one more tree."""
+        if adapter.shares:
+            self._add_shared(root, adapter)
+        else:
+            self._add_unshared(root, adapter)
+
+    def _add_shared(self, root: Node, adapter: Adapter) -> None:
+        """Append a tree whose nodes never change. A node that was met before, also in an earlier tree, becomes a reference."""
+        numbers, label, arity, parts = self.numbers, self.label, self.arity, adapter.parts
+        first_at, alive = self._first_at, self._alive
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if type(node) is str:
+                label.append(numbers[node])
+                arity.append(0)
+                continue
+            name, below = parts(node)
+            if below:
+                first = first_at.setdefault(id(node), len(label))
+                if first < len(label):
+                    label.append(0)
+                    arity.append(-1 - first)
+                    continue
+                alive.append(node)
+            label.append(numbers[name])
+            arity.append(len(below))
+            stack += below[::-1]
+
+    def _add_unshared(self, root: Node, adapter: Adapter) -> None:
+        """Append a tree of another library. A node that is met twice is written twice, unless it is its own descendant."""
+        numbers, label, arity, parts = self.numbers, self.label, self.arity, adapter.parts
+        met: dict[int, Node] = {}  # by id; the values keep the nodes alive, and so their ids their own
+        checked = False
         stack = [root]
         while stack:
             node = stack.pop()
             kind = type(node)
             if kind is str:
-                label.append(names[node])
+                label.append(numbers[node])
                 arity.append(0)
                 continue
-            if kind is made:
+            if kind is tuple:  # made by the adapter
                 name, below = node
             else:
                 name, below = parts(node)
-                if below and watching:
-                    before = met.setdefault(id(node), len(label))
-                    if before == len(label):
-                        kept.append(node)
-                    elif shares:
-                        label.append(0)
-                        arity.append(-1 - before)
-                        continue
-                    else:  # twice in a tree, or within itself: that would be endless
-                        watching = False
-                        for _ in walk(root, adapter):
-                            pass
-            label.append(names[name])
+                if below and not checked:
+                    if id(node) in met:
+                        _check_cycles(root, adapter)
+                        checked = True
+                    met[id(node)] = node
+            label.append(numbers[name])
             arity.append(len(below))
             stack += below[::-1]
 
@@ -163,18 +191,18 @@ def flatten(
     numbers: Iterable[int] | None = None,
     adapter_of: Callable[[Node], Adapter | None] = adapter_for,
 ) -> Columns:
-    """Columns of trees from objects that an adapter knows; None stays a missing tree.
+    """Return columns of trees from objects that an adapter knows; None stays a missing tree.
 
-    Errors name the items by `numbers`, or by their places.
+    Errors name the items by `numbers`, or by their indices.
     """
     flat = _Flat()
     ends: list[int] = []
     taken: list[int] = []
     missing: list[int] = []
     items = list(items)
-    for place, (number, item) in enumerate(zip(numbers or range(len(items)), items, strict=True)):
+    for index, (number, item) in enumerate(zip(numbers or range(len(items)), items, strict=True)):
         if item is None:
-            missing.append(place)
+            missing.append(index)
             continue
         adapter = adapter_of(item)
         if adapter is None:
@@ -189,7 +217,7 @@ def flatten(
     if endless >= 0:
         raise TreeError(f"item {taken[endless]} is no tree: a node is its own descendant")
     label = np.array(flat.label, np.int32)[order]
-    store, roots = _core.build(list(flat.names), label, arity, np.array(ends, np.int64))
+    store, roots = _core.build(list(flat.numbers), label, arity, np.array(ends, np.int64))
     if missing:
         roots = np.insert(roots, np.array(missing) - np.arange(len(missing)), -1).astype(np.int32)
     return Columns(store, roots)

@@ -14,6 +14,7 @@ from treelet.errors import FormatError, TreeError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.files import CHUNK, Source
 from treelet.formats.looks import end_of_tree, is_tree, opening_lines
+from treelet.vocabulary import keyword
 
 MOST_NODES = 50_000_000  # of a tree that is written or listed: shared parts may make many more
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
@@ -61,9 +62,9 @@ class Reader:
         try:
             self.feed(data)
             self._finish_tree()
-            found = self._native.trees - before
-            if found != 1:
-                what = "no tree" if found == 0 else f"{found} trees"
+            trees = self._native.trees - before
+            if trees != 1:
+                what = "no tree" if trees == 0 else f"{trees} trees"
                 raise FormatError(f"exactly one tree is needed here, there is {what}", self._source, line, column)
         except FormatError:
             self._native.abandon(before)
@@ -92,7 +93,7 @@ class Reader:
             yield self.result()
 
     def _feed_what_is_right(self, source: Source) -> None:
-        text, at = _Text(b"".join(source.chunks())), 0
+        text, at = _DamagedText(b"".join(source.chunks())), 0
         while at < len(text.data):
             end = text.end(at)
             with source.item():
@@ -145,6 +146,9 @@ class Reader:
 
     def _error(self, error: _core.InputError) -> FormatError:
         line, column, message = error.args
+        message = message.replace(
+            'encoding="latin-1"', keyword("encoding", "latin-1")
+        )  # the core knows Python's words only
         return FormatError(message, self._source, line, column)
 
 
@@ -155,8 +159,8 @@ def in_blocks(columns: Columns, size: int | None) -> Iterator[Columns]:
         yield Columns(columns.store, columns.roots[begin:][:size])
 
 
-class _Text:
-    """A text in which some trees are wrong: where lines begin, and where it goes on after a wrong tree."""
+class _DamagedText:
+    """A text that contains malformed trees: finds the lines, and the place where reading continues after such a tree."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -196,8 +200,8 @@ class _Text:
         return int(self._open[following]) if following < len(self._open) else len(self.data)
 
     def _next_line(self, at: int) -> int:
-        found = self.data.find(b"\n(", at)
-        return len(self.data) if found < 0 else found + 1
+        newline = self.data.find(b"\n(", at)
+        return len(self.data) if newline < 0 else newline + 1
 
     def after(self, start: int) -> int:
         """Where the next tree may begin: where the brackets that begin at `start` are closed; if they never are, at the

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import check_boolean, wrong
+from treelet.checks import check_boolean, check_one_of
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.conllu import COLUMNS, UNKNOWN, Heads, check_tag, read_sentences, sentence_heads, warn_of_no_tags
 from treelet.formats.files import Source
@@ -52,8 +52,7 @@ FORMS = {
 
 def check_form(form: object) -> None:
     """Which of the four."""
-    if not (isinstance(form, str) and form in FORMS):
-        raise wrong("form", f"one of {list(FORMS)}", form)
+    check_one_of("form", form, FORMS)
 
 
 def form_columns(
@@ -67,12 +66,12 @@ def form_columns(
 ) -> Columns:
     """The trees of some parses; None stays a missing one. `treelet.cuts.dependency_tree` says what the options do."""
     check_form(form)
-    there = [parse for parse in parses if parse is not None]
-    nodes = _Nodes(FORMS[form], [parse.heads for parse in there])
+    present = [parse for parse in parses if parse is not None]
+    nodes = _FormNodes(FORMS[form], [parse.heads for parse in present])
     texts = {
-        "relation": (parse.relations for parse in there),
-        "tag": (parse.tags for parse in there),
-        "word": (_lexical(parse, lemmas, lowercase, letters) for parse in there),
+        "relation": (parse.relations for parse in present),
+        "tag": (parse.tags for parse in present),
+        "word": (_lexical(parse, lemmas, lowercase, letters) for parse in present),
     }
     numbers: dict[str, int] = {}
     label = np.empty(len(nodes.parent), np.int32)
@@ -80,14 +79,14 @@ def form_columns(
         label[at] = _labels(chain.from_iterable(texts[kind]), MARKS[kind] if prefixes else "", numbers)
     label[nodes.tops] = _labels([TOP], MARKS["relation"] if prefixes else "", numbers)
     order, arity = _core.post_order(nodes.parent, nodes.ends)
-    store, found = _core.build(list(numbers), label[order], arity, nodes.ends)
+    store, present_roots = _core.build(list(numbers), label[order], arity, nodes.ends)
     roots = np.full(len(parses), -1, np.int32)
-    roots[[number for number, parse in enumerate(parses) if parse is not None]] = found
+    roots[[number for number, parse in enumerate(parses) if parse is not None]] = present_roots
     return Columns(store, roots)
 
 
-class _Nodes:
-    """The nodes of all trees: what is above each, and where those of each kind are."""
+class _FormNodes:
+    """The nodes of all trees of a form: the parent of each node, and the positions of the nodes of each kind."""
 
     def __init__(self, form: Form, heads: list[Sequence[int]]) -> None:
         words = np.array([len(each) for each in heads], np.int64)
@@ -99,8 +98,8 @@ class _Nodes:
         begin = self.ends - size - several
         self.tops = self.ends[several] - 1
 
-        place = np.arange(len(head)) - (np.cumsum(words) - words)[tree]
-        number = [form.number(kind, place, words[tree]) for kind in range(len(form.kinds))]
+        position = np.arange(len(head)) - (np.cumsum(words) - words)[tree]
+        number = [form.number(kind, position, words[tree]) for kind in range(len(form.kinds))]
         self.at = {kind: begin[tree] + own for kind, own in zip(form.kinds, number, strict=True)}
         self.parent = np.full(int(size.sum() + several.sum()), -1, np.int32)
         above_root = np.where(several, size, -1)[tree]

@@ -26,6 +26,7 @@ from treelet.checks import check_one_of, wrong
 from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
 from treelet.formats.temporary import naming, own_name, remove_stale
 from treelet.printable import shortened
+from treelet.vocabulary import keyword
 
 PathLike = str | os.PathLike[str]
 BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: on Windows, bytes are else taken for text
@@ -53,8 +54,11 @@ def unpacked_name(file: PathLike) -> Path:
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-class Item:
-    """The reading of one item of a source; see `Source.item`. No generator: there may be millions of them."""
+class ItemGuard:
+    """Context manager around the reading of one item; see `Source.item`.
+
+    A class rather than a generator, because a file may have millions of items.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -86,7 +90,7 @@ class Source:
         self._wrong: list[FormatError] = []  # the first few
         self._doubts: list[str] = []
         self.left_out = 0
-        self._item = Item(self)
+        self._item = ItemGuard(self)
         try:
             "".encode(encoding)  # refuses unknown ones, and codecs that are not for text
             self.encoding = codecs.lookup(encoding).name
@@ -143,7 +147,7 @@ class Source:
             wide = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
             raise self.error(
                 "these bytes are not UTF-8 text; if the file has another encoding, name it "
-                f'(encoding="{"utf-16" if wide else "latin-1"}")',
+                f"({keyword('encoding', 'utf-16' if wide else 'latin-1')})",
                 number,
                 len(line[: error.start].decode("utf-8")) + 1,
             ) from None
@@ -160,7 +164,7 @@ class Source:
         if group:
             yield group
 
-    def item(self) -> Item:
+    def item(self) -> ItemGuard:
         """Around the reading of one item: an error in it is raised, or the item is left out."""
         return self._item
 
@@ -290,9 +294,9 @@ class Counted:
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes."""
-        found = self._stream.read(size)
-        self.taken += len(found)
-        return found
+        data = self._stream.read(size)
+        self.taken += len(data)
+        return data
 
 
 def _unpacked(stream: IO[bytes], packed: IO[bytes] | Counted) -> IO[bytes]:

@@ -9,8 +9,8 @@ from typing import Any
 from treelet.errors import ParameterError
 
 
-class Written(str):
-    """The value of an option as it was written: it becomes what the format takes once that is known."""
+class OptionText(str):
+    """The text of an option's value. It is converted to the type of the option once the format is known."""
 
     __slots__ = ()
 
@@ -24,15 +24,15 @@ def split_options(name: str) -> tuple[str, dict[str, str]]:
     if not isinstance(name, str) or ":" not in name:
         return name, {}
     name, _, rest = name.partition(":")
-    given: dict[str, str] = {}
-    for part in rest.split(","):
-        option, equals, value = part.partition("=")
+    options: dict[str, str] = {}
+    for assignment in rest.split(","):
+        option, equals, value = assignment.partition("=")
         if not (option and equals and value):
             raise ParameterError(
-                f"options of a format are written {name}:option=value,option=value. Got {part!r} instead."
+                f"options of a format are written {name}:option=value,option=value. Got {assignment!r} instead."
             )
-        given[option.strip().replace("-", "_")] = value
-    return name, given
+        options[option.strip().replace("-", "_")] = value
+    return name, options
 
 
 def option_values(given: Mapping[str, str], known: Mapping[str, inspect.Parameter]) -> dict[str, Any]:

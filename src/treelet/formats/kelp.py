@@ -36,7 +36,9 @@ _INDEX = re.compile(r"[1-9][0-9]{0,17}")
 _NUMBER_IN_LIST = re.compile(f"[^,{SPACE}]+")
 
 
-class _Part(NamedTuple):
+class _MarkedField(NamedTuple):
+    """A named field of a line, between its opening and closing markers."""
+
     kind: str
     name: str
     text: str
@@ -47,7 +49,7 @@ class _Part(NamedTuple):
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_Part]]:
+def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_MarkedField]]:
     """The labels of a line, and its parts."""
     first = text.find("|")
     head = text if first < 0 else text[:first]
@@ -56,7 +58,7 @@ def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_Par
     return " ".join(TOKEN.findall(head)), list(_parts(source, number, text, len(head)))
 
 
-def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_Part]:
+def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_MarkedField]:
     """What stands between the markers, from place `at` on."""
     seen: set[tuple[str, str]] = set()
     while True:
@@ -79,11 +81,11 @@ def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_Part]:
         if (family, name) in seen:
             raise source.error(f"{opening[0]} occurs twice on this line: give them different names", number, at + 1)
         seen.add((family, name))
-        yield _Part(kind, name, text[opening.end() : end], opening.end(), at)
+        yield _MarkedField(kind, name, text[opening.end() : end], opening.end(), at)
         at = end + len(closing)
 
 
-def _read_tree(column: TreeColumn, row: int, part: _Part, source: Source, number: int) -> None:
+def _read_tree(column: TreeColumn, row: int, part: _MarkedField, source: Source, number: int) -> None:
     try:
         column.add(row, part.text, number, part.at + 1)
     except FormatError:
@@ -97,11 +99,11 @@ def _read_tree(column: TreeColumn, row: int, part: _Part, source: Source, number
         ) from None
 
 
-def _read_vector(part: _Part, source: Source, number: int) -> Vector:
+def _read_vector(part: _MarkedField, source: Source, number: int) -> Vector:
     return (_read_sparse if part.kind == "BV" else _read_dense)(part, source, number)
 
 
-def _read_sparse(part: _Part, source: Source, number: int) -> Vector:
+def _read_sparse(part: _MarkedField, source: Source, number: int) -> Vector:
     vector: Vector = {}
     for token in TOKEN.finditer(part.text):
         column = part.at + token.start() + 1
@@ -116,7 +118,7 @@ def _read_sparse(part: _Part, source: Source, number: int) -> Vector:
     return vector
 
 
-def _read_dense(part: _Part, source: Source, number: int) -> Vector:
+def _read_dense(part: _MarkedField, source: Source, number: int) -> Vector:
     return {
         index: parse_number(token[0], source, number, part.at + token.start() + 1)
         for index, token in enumerate(_NUMBER_IN_LIST.finditer(part.text), 1)
@@ -152,18 +154,22 @@ def read_kelp(
         row = len(labels)
         with source.item():
             label, parts = _taken_apart(source, number, text)
-            found = {part.name: _read_vector(part, source, number) for part in parts if part.kind in ("BV", "BDV")}
-            texts = {part.name: part.text.removeprefix(" ").removesuffix(" ") for part in parts if part.kind == "BS"}
-            bracketed = [part for part in parts if part.kind == "BT"]
-            columns = {part.name: trees.get(part.name) or new_column() for part in bracketed}
+            row_vectors = {
+                field.name: _read_vector(field, source, number) for field in parts if field.kind in ("BV", "BDV")
+            }
+            texts = {
+                field.name: field.text.removeprefix(" ").removesuffix(" ") for field in parts if field.kind == "BS"
+            }
+            bracketed = [field for field in parts if field.kind == "BT"]
+            columns = {field.name: trees.get(field.name) or new_column() for field in bracketed}
             try:
-                for part in bracketed:
-                    _read_tree(columns[part.name], row, part, source, number)
+                for field in bracketed:
+                    _read_tree(columns[field.name], row, field, source, number)
             except FormatError:
                 cancel(columns.values(), row)
                 raise
             trees.update(columns)
-            for name, vector in found.items():
+            for name, vector in row_vectors.items():
                 values = vectors.setdefault(name, [])
                 values.extend({} for _ in range(row - len(values)))
                 values.append(vector)
@@ -257,22 +263,22 @@ def write_kelp(document: Document, stream: IO[str]) -> None:
     texts = [(name, bracketed(columns)) for name, columns in document.trees.items()]
     vectors = [(name, values, _is_dense(values)) for name, values in document.vectors.items()]
     for row in range(rows):
-        place = f"row {row}"
-        parts = [_label_text(labels[row], place)] if labels[row] else []
+        where = f"row {row}"
+        parts = [_label_text(labels[row], where)] if labels[row] else []
         for name, trees in texts:
             if tree := next(trees):
-                parts.append(_enclosed("BT", name, tree, place))
+                parts.append(_enclosed("BT", name, tree, where))
         for name, numbers, dense in vectors:
             if numbers[row] and dense:
-                parts.append(_enclosed("BDV", name, _dense_text(numbers[row], place), place))
+                parts.append(_enclosed("BDV", name, _dense_text(numbers[row], where), where))
             elif numbers[row]:
-                parts.append(_enclosed("BV", name, _sparse_text(numbers[row], place), place))
+                parts.append(_enclosed("BV", name, _sparse_text(numbers[row], where), where))
         for name, strings in document.strings.items():
             if strings[row]:
-                parts.append(_enclosed("BS", name, strings[row], place))
+                parts.append(_enclosed("BS", name, strings[row], where))
         if not parts:  # a blank line would not be read back
-            parts.append(_empty_part(document, place))
-        write_line(" ".join(parts), stream, place)
+            parts.append(_empty_part(document, where))
+        write_line(" ".join(parts), stream, where)
 
 
 def _looks_like_kelp(head: bytes) -> str | None:

@@ -15,8 +15,9 @@ from treelet.formats.adapters import flatten
 from treelet.formats.base import Document, Format, register
 from treelet.formats.files import PathLike, Source
 from treelet.formats.located import Located, located, opened
+from treelet.formats.node_adapters import SyntaxAdapter, nodes_of
 from treelet.formats.nodes import Place
-from treelet.formats.syntax_nodes import SyntaxAdapter, nodes_of
+from treelet.vocabulary import keyword
 
 Options = dict[str, Any]
 SUFFIXES = (".py",)
@@ -128,11 +129,11 @@ def _decoded(source: Source) -> str:
         encoding = "utf-8" if source.decoded else tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         return data.decode(encoding)
     except SyntaxError as error:  # an unknown one
-        raise source.error(f"{error.msg}; name the right one (encoding=)", 1) from None
+        raise source.error(f"{error.msg}; name the right one ({keyword('encoding')})", 1) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise source.error(
-            f"these bytes are no text in {error.encoding}; name another encoding (encoding=)", line
+            f"these bytes are no text in {error.encoding}; name another encoding ({keyword('encoding')})", line
         ) from None
 
 

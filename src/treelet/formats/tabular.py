@@ -14,6 +14,7 @@ from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import Reader, bracketed, refuse_missing
 from treelet.formats.files import Source
 from treelet.formats.looks import is_tree, opening_lines
+from treelet.vocabulary import keyword
 
 SHOWN = 3  # rows that are looked at before columns are chosen, and values that an error shows of each
 LABEL_NAMES = frozenset({"label", "class", "target", "category", "y"})
@@ -30,17 +31,17 @@ FIND = Find.FIND
 Column = int | str
 
 
-class Row(NamedTuple):
-    """The cells of a row, the number of its line, and its text."""
+class TableRow(NamedTuple):
+    """The line number, the cells and the text of a row."""
 
     line: int
     cells: list[str]
     text: str
 
-    def begin(self, place: int) -> int:
+    def begin(self, column: int) -> int:
         """The column of the line in which a cell begins, counted from 1."""
-        before = sum(len(cell) + 1 for cell in self.cells[:place])
-        return max(self.text.find(self.cells[place], before), 0) + 1
+        before = sum(len(cell) + 1 for cell in self.cells[:column])
+        return max(self.text.find(self.cells[column], before), 0) + 1
 
 
 class Wanted(NamedTuple):
@@ -55,26 +56,26 @@ class Wanted(NamedTuple):
         return any(isinstance(column, str) for column in self)
 
 
-class Layout(NamedTuple):
-    """Which column is which, the header if the first line is one, and how many columns every row must have."""
+class TableLayout(NamedTuple):
+    """The columns to read, the header (if the first line is a header), and the number of columns that every row must have."""
 
     tree: int
     label: int | None
     query: int | None = None
-    header: Row | None = None
+    header: TableRow | None = None
     width: int | None = None
 
 
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def _tab_rows(source: Source) -> Iterator[Row]:
+def _tab_rows(source: Source) -> Iterator[TableRow]:
     for number, text in source.text_lines():
         if text.strip():
-            yield Row(number, text.split("\t"), text)
+            yield TableRow(number, text.split("\t"), text)
 
 
-def _comma_rows(source: Source) -> Iterator[Row]:
+def _comma_rows(source: Source) -> Iterator[TableRow]:
     """Rows by the rules of CSV: a cell in quotes may have commas, quotes (doubled) and line ends in it."""
     taken: list[tuple[int, str]] = []
 
@@ -89,7 +90,7 @@ def _comma_rows(source: Source) -> Iterator[Row]:
             number, text = taken[0]
             taken.clear()
             if any(cell.strip() for cell in cells):
-                yield Row(number, cells, text)
+                yield TableRow(number, cells, text)
     except csv.Error as error:
         raise source.error(f"this is no CSV: {error}", taken[0][0] if taken else None) from None
     finally:
@@ -103,10 +104,10 @@ def _starts_tree(cell: str) -> bool:
     return cell.lstrip().startswith("(")
 
 
-class _Finder:
-    """Finds the columns by the first rows."""
+class _ColumnFinder:
+    """Chooses the tree, label and query columns by looking at the first rows."""
 
-    def __init__(self, source: Source, rows: list[Row], wanted: Wanted) -> None:
+    def __init__(self, source: Source, rows: list[TableRow], wanted: Wanted) -> None:
         for name, value in zip(Wanted._fields, wanted, strict=True):
             optional = (value is FIND and name != "query_column") or (value is None and name != "tree_column")
             if not (optional or is_integer(value) or isinstance(value, str)):
@@ -116,7 +117,7 @@ class _Finder:
         self.rows = rows[1:] if self.header else rows
         self.first = (rows[1:] or rows)[0] if self.header else rows[0]
 
-    def _has_header(self, rows: list[Row]) -> bool:
+    def _has_header(self, rows: list[TableRow]) -> bool:
         """A column was called by its name; or there is no bracket in the first row, and a tree in the second."""
         if self.wanted.by_name():
             return True
@@ -124,7 +125,7 @@ class _Finder:
             return False
         return len(rows[0].cells) == len(rows[1].cells) and any(map(_starts_tree, rows[1].cells))
 
-    def layout(self) -> Layout:
+    def layout(self) -> TableLayout:
         """Which column is which."""
         wanted, label, query = self.wanted, None, None
         if wanted.query_column is not None:
@@ -134,8 +135,8 @@ class _Finder:
             label = self._find_label([tree] if query is None else [tree, query])
         elif wanted.label_column is not None:
             label = self._number("label_column", wanted.label_column)
-        found = FIND in wanted and len(self.first.cells) > 1
-        return Layout(tree, label, query, self.header, len(self.first.cells) if found else None)
+        searched = FIND in wanted and len(self.first.cells) > 1
+        return TableLayout(tree, label, query, self.header, len(self.first.cells) if searched else None)
 
     def _number(self, name: str, column: Column) -> int:
         if not isinstance(column, str):
@@ -145,39 +146,40 @@ class _Finder:
             return names.index(column)
         what = "occurs twice" if column in names else "is not there"
         raise ParameterError(
-            f"{self.source.name}: {name}= must be the number of a column or its name in the first line; {column!r} {what}: "
+            f"{self.source.name}: {keyword(name)} must be the number of a column or its name in the first line; {column!r} {what}: "
             f"{self._listed()}"
         )
 
     def _find_tree(self) -> int:
         cells = self.first.cells
-        found = [place for place, cell in enumerate(cells) if _starts_tree(cell)]
-        if len(found) == 1 or len(cells) == 1:
-            return found[0] if found else 0
+        tree_columns = [column for column, cell in enumerate(cells) if _starts_tree(cell)]
+        if len(tree_columns) == 1 or len(cells) == 1:
+            return tree_columns[0] if tree_columns else 0
         if len(cells) == 2:  # label<TAB>tree, whatever is in it
             return 1
-        what = "several columns have trees" if found else "no column has trees, which begin with '('"
-        raise self.source.error(f"{what}: say which with tree_column= ({self._listed()})", self.first.line)
+        what = "several columns have trees" if tree_columns else "no column has trees, which begin with '('"
+        raise self.source.error(f"{what}: say which with {keyword('tree_column')} ({self._listed()})", self.first.line)
 
     def _find_label(self, taken: list[int]) -> int | None:
         n = len(self.first.cells)
-        others = sorted(set(range(n)) - {place % n for place in taken})
+        others = sorted(set(range(n)) - {column % n for column in taken})
         if len(others) > 1 and self.header:
             named = [k for k in others if self.header.cells[k].strip().lower() in LABEL_NAMES]
             others = named if len(named) == 1 else others
         if len(others) > 1:
             raise self.source.error(
-                f"which column has the labels? Say it with label_column= ({self._listed()})", self.first.line
+                f"which column has the labels? Say it with {keyword('label_column')} ({self._listed()})",
+                self.first.line,
             )
         return others[0] if others else None
 
     def _listed(self) -> str:
         shown = []
-        for place in range(len(self.first.cells)):
-            name = f" {self.header.cells[place].strip()!r}" if self.header and place < len(self.header.cells) else ""
-            values = [row.cells[place][:20] for row in self.rows if place < len(row.cells)]
+        for column in range(len(self.first.cells)):
+            name = f" {self.header.cells[column].strip()!r}" if self.header and column < len(self.header.cells) else ""
+            values = [row.cells[column][:20] for row in self.rows if column < len(row.cells)]
             more = ", ..." if len(values) == SHOWN else ""
-            shown.append(f"{place}{name}: {', '.join(values)}{more}")
+            shown.append(f"{column}{name}: {', '.join(values)}{more}")
         return "; ".join(shown)
 
 
@@ -258,7 +260,7 @@ def _comma_blocks(source: Source, size: int | None, **options: Any) -> Iterator[
 
 
 def _blocks(
-    source: Source, rows: Iterator[Row], separator: str, size: int | None, options: dict[str, Any]
+    source: Source, rows: Iterator[TableRow], separator: str, size: int | None, options: dict[str, Any]
 ) -> Iterator[Document]:
     """All rows, so many at a time."""
     wanted = Wanted(**{name: options.pop(name) for name in Wanted._fields if name in options})
@@ -267,9 +269,9 @@ def _blocks(
     if not first:
         yield Document(trees={"tree": reader.result()}, labels=None if wanted.label_column is None else [])
         return
-    layout = _Finder(source, first, wanted).layout()
+    layout = _ColumnFinder(source, first, wanted).layout()
     guessed = None if wanted.by_name() else layout.header
-    found, begun = _Found(reader, layout), False
+    pending, begun = _PendingExamples(reader, layout), False
     for row in chain(first[1:] if layout.header else first, rows):
         if guessed is not None and any(name == cell for name, cell in zip(guessed.cells, row.cells, strict=False)):
             with source.item():  # it is an example like the others, after all, and one that is wrong
@@ -277,24 +279,24 @@ def _blocks(
                 _read_tree(wrong_one, layout, reader)
         with source.item():
             _check(source, row, layout, separator)
-            found.add(row)
+            pending.add(row)
         if reader.trees == size:
-            yield found.document()
+            yield pending.document()
             begun = True
     if reader.trees or not begun:
-        yield found.document()
+        yield pending.document()
 
 
-class _Found:
-    """Examples that were read and not yet given away."""
+class _PendingExamples:
+    """Examples that have been read, but not yet returned in a document."""
 
-    def __init__(self, reader: Reader, layout: Layout) -> None:
+    def __init__(self, reader: Reader, layout: TableLayout) -> None:
         self._reader, self._layout = reader, layout
         self._labels: list[str] = []
         self._queries: list[str] = []
 
-    def add(self, row: Row) -> None:
-        """Read one more."""
+    def add(self, row: TableRow) -> None:
+        """Read one more example."""
         _read_tree(row, self._layout, self._reader)
         if self._layout.label is not None:
             self._labels.append(row.cells[self._layout.label].strip(" "))
@@ -302,7 +304,7 @@ class _Found:
             self._queries.append(row.cells[self._layout.query].strip(" "))
 
     def document(self) -> Document:
-        """Give them away."""
+        """Return the examples as a document, and start again with none."""
         labels, self._labels, queries, self._queries = self._labels, [], self._queries, []
         return Document(
             trees={"tree": self._reader.result()},
@@ -311,15 +313,15 @@ class _Found:
         )
 
 
-def _read_tree(row: Row, layout: Layout, reader: Reader) -> None:
-    place = layout.tree % len(row.cells)
-    reader.feed_one(row.cells[place].encode(), row.line, row.begin(place))
+def _read_tree(row: TableRow, layout: TableLayout, reader: Reader) -> None:
+    column = layout.tree % len(row.cells)
+    reader.feed_one(row.cells[column].encode(), row.line, row.begin(column))
 
 
-def _check(source: Source, row: Row, layout: Layout, separator: str) -> None:
+def _check(source: Source, row: TableRow, layout: TableLayout, separator: str) -> None:
     n = len(row.cells)
-    needed = [place for place in (layout.tree, layout.label, layout.query) if place is not None]
-    if all(-n <= place < n for place in needed) and layout.width in (None, n):
+    needed = [column for column in (layout.tree, layout.label, layout.query) if column is not None]
+    if all(-n <= column < n for column in needed) and layout.width in (None, n):
         return
     want = f"label<{separator.upper()}>tree" if layout.width in (None, 2) else f"{layout.width} of them, as before"
     hint = ""
@@ -361,25 +363,25 @@ def write_csv(document: Document, stream: IO[str]) -> None:
 
 def _tree_among(rows: list[list[str]]) -> str | None:
     """Which row has a tree in one of its cells and text in another: the first, or the second after a header."""
-    for place, cells in zip(("first", "second"), rows, strict=False):
+    for ordinal, cells in zip(("first", "second"), rows, strict=False):
         if any(map(is_tree, cells)) and not all(map(_starts_tree, cells)):
-            return place
+            return ordinal
         if len(cells) < 2 or any("(" in cell for cell in cells):
             return None
     return None
 
 
 def _looks_like_tsv(head: bytes) -> str | None:
-    place = _tree_among([line.split("\t") for line in opening_lines(head)[:2]])
-    return f"its {place} line has a tab between text and a tree" if place else None
+    ordinal = _tree_among([line.split("\t") for line in opening_lines(head)[:2]])
+    return f"its {ordinal} line has a tab between text and a tree" if ordinal else None
 
 
 def _looks_like_csv(head: bytes) -> str | None:
     try:
-        place = _tree_among(list(csv.reader(opening_lines(head)[:2], skipinitialspace=True)))
+        ordinal = _tree_among(list(csv.reader(opening_lines(head)[:2], skipinitialspace=True)))
     except csv.Error:
         return None
-    return f"its {place} line has a comma between text and a tree" if place else None
+    return f"its {ordinal} line has a comma between text and a tree" if ordinal else None
 
 
 register(Format("csv", "label,tree lines", read_csv, write_csv, (".csv",), _looks_like_csv, ("labels",), _comma_blocks))

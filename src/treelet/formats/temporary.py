@@ -38,7 +38,7 @@ def remove_stale(target: Path, folder: Path | None = None) -> None:
     stem = _stem(target)
     with suppress(OSError):
         for name in os.listdir(folder or target.parent):
-            if name.startswith(stem) and (found := _NAME.fullmatch(name, len(stem))) and _is_dead(name, found):
+            if name.startswith(stem) and (match := _NAME.fullmatch(name, len(stem))) and _is_dead(name, match):
                 path = (folder or target.parent) / name
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path, ignore_errors=True)
@@ -65,9 +65,9 @@ def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(target: Path) -> Iterator[None]:
-    """While this is held, no other process writes a file of that name in this way; FileError if one does.
+    """Hold the right to write a file; raise `FileError` if another process or thread holds it.
 
-    The lock is a file beside it, which a process that is killed leaves behind, without the lock.
+    The lock is on a file beside the target. A process that is killed leaves that file behind, but not the lock.
     """
     path = target.with_name(f"{target.name}.lock")
     try:
@@ -86,7 +86,7 @@ def locked(target: Path) -> Iterator[None]:
                 break  # else it went away with whoever had it
         except BlockingIOError:
             os.close(file)
-            message = "another process is writing it: wait until it is done, or give another name"
+            message = "another process or thread is writing it: wait until it is done, or give another name"
             raise FileError(f"{target}: {message}") from None
         except FileNotFoundError:
             pass

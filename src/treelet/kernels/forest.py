@@ -8,7 +8,7 @@ import numpy as np
 
 from treelet import _core
 from treelet.checks import check_boolean, check_tunable
-from treelet.kernels.parts import Ids, Parts, spread
+from treelet.kernels.parts import Ids, KeyedParts, spread
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.forest_bank import ForestBank
@@ -46,7 +46,7 @@ class ForestKernel(StoreKernel):
     """
 
     _algorithm = _core.ForestColumns
-    _on_device = "hyperedges.ForestColumns"
+    _on_device = "hyperedges.ForestKernelColumns"
     bank = ForestBank
     _tunable = ("lam",)
     _always_shown = ("lam",)
@@ -64,9 +64,9 @@ class ForestKernel(StoreKernel):
     def _native_parameters(self, store: Any) -> tuple[Any, ...]:
         return float(self.lam), bool(self.leaves)
 
-    def _parts(self, store: Any, nodes: Ids) -> Parts:
+    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Edges with one production, times their children."""
         start = store.edge_start
         owner, place = spread((start[nodes + 1] - start[nodes]).astype(np.int64))
         edge = start[nodes][owner] + place
-        return Parts.of(owner, store.production[edge] + 1, 1 + np.diff(store.child_start)[edge])
+        return KeyedParts.of(owner, store.production[edge] + 1, 1 + np.diff(store.child_start)[edge])

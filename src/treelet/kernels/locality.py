@@ -22,7 +22,7 @@ from treelet.checks import (
 )
 from treelet.cuts.link_features import as_sequencebank
 from treelet.errors import ParameterError
-from treelet.kernels.parts import Ids, Nodes, Parts
+from treelet.kernels.parts import Ids, KeyedParts, StoreNodes
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.sequence_bank import SequenceBank
@@ -40,9 +40,9 @@ class SequenceKernel(StoreKernel):
         return as_sequencebank(X)
 
     @staticmethod
-    def _sequences(store: Any, nodes: Ids) -> Nodes:
+    def _sequences(store: Any, nodes: Ids) -> StoreNodes:
         """Those of the nodes that are over features, with these; of others no children."""
-        of = Nodes.of(store, nodes)
+        of = StoreNodes.of(store, nodes)
         word = np.diff(store.child_start)[of.child] == 0
         return of._replace(owner=of.owner[word], position=of.position[word], child=of.child[word])
 
@@ -164,7 +164,7 @@ class Locality(SequenceKernel):
             types.append((label, min(int(window) // 2, 2**30), float(factors.get(name, 1))))
         return types, MATCHES.index(self.match), float(self.reach)
 
-    def _parts(self, store: Any, nodes: Ids) -> Parts:
+    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Places with one feature; and of these, features in common in the two windows."""
         of, names = self._sequences(store, nodes), store.labels
         reach = np.full(len(names), 0 if isinstance(self.window, Mapping) else min(int(self.window) // 2, 2**30))
@@ -176,9 +176,9 @@ class Locality(SequenceKernel):
         middle = of.label[of.owner] * count + feature
         beside = np.minimum(of.position, own) + np.minimum(length - 1 - of.position, own)
         if beside.sum() > MOST_PLACES or count**3 > 2**62:  # as if all of a window were in common
-            return Parts.of(of.owner, middle, 1 + beside, 1 + beside)
+            return KeyedParts.of(of.owner, middle, 1 + beside, 1 + beside)
         shifts = range(1, int(beside.max(initial=0)) + 1)
-        kinds = [Parts.of(of.owner, middle)]
+        kinds = [KeyedParts.of(of.owner, middle)]
         pairs = []
         for shift in shifts:
             left = np.flatnonzero((own >= shift) & (length - of.position > shift))
@@ -188,8 +188,8 @@ class Locality(SequenceKernel):
             ]
         if pairs:
             owner, key = (np.concatenate(column) for column in zip(*pairs, strict=True))
-            kinds.append(Parts.of(owner, key))
-        return Parts.together(*kinds)
+            kinds.append(KeyedParts.of(owner, key))
+        return KeyedParts.together(*kinds)
 
     @property
     def is_certain(self) -> bool:
@@ -266,9 +266,9 @@ class Subsequence(SequenceKernel):
     def _less_memory(self) -> str:
         return ", a smaller length"
 
-    def _parts(self, store: Any, nodes: Ids) -> Parts:
+    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """All places of one with all of the other, for each feature of a subsequence."""
         of = self._sequences(store, nodes)
         there = np.unique(of.owner)
         there = there[of.arity[there] >= self.length]
-        return Parts.of(there, of.label[there], of.arity[there] * float(self.length), of.arity[there])
+        return KeyedParts.of(there, of.label[there], of.arity[there] * float(self.length), of.arity[there])

@@ -1,4 +1,4 @@
-"""How many pairs of parts match: what a matrix costs, counted by the parts' keys before any value is computed."""
+"""The cost of a matrix: how many pairs of parts match, counted by the keys of the parts before any value is computed."""
 
 from __future__ import annotations
 
@@ -11,65 +11,65 @@ from numpy.typing import NDArray
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
-EXACT = 1 << 17  # parts of all rows up to which halves are counted one by one
+EXACT = 1 << 17  # up to so many parts of all rows, the pairs of a half matrix are counted one by one
 
 
-class Parts(NamedTuple):
-    """What a kernel compares, of some nodes of a store: a pair with one key costs the product of the two sides' weights."""
+class KeyedParts(NamedTuple):
+    """The parts of some nodes that a kernel compares. Two parts with the same key cost the product of their weights."""
 
     node: Ids
-    """Which of the nodes, by its place among them; ascending."""
+    """Index of the part's node among the given nodes; ascending."""
     key: Ids
     row: Vector
-    """What a pair costs by the row's part."""
+    """Weight of the part on the side of the rows."""
     column: Vector
-    """Likewise, by the column's."""
+    """Weight of the part on the side of the columns."""
 
     @staticmethod
-    def of(node: Any, key: Any, row: Any = 1.0, column: Any = 1.0) -> Parts:
-        """In the order of the nodes; weights may be one for all."""
+    def of(node: Any, key: Any, row: Any = 1.0, column: Any = 1.0) -> KeyedParts:
+        """Build the parts in the order of their nodes. A weight may be one number for all parts."""
         order = np.argsort(node, kind="stable")
         weights = [np.broadcast_to(np.asarray(weight, np.float64), len(order))[order] for weight in (row, column)]
-        return Parts(np.asarray(node, np.int64)[order], np.asarray(key, np.int64)[order], *weights)
+        return KeyedParts(np.asarray(node, np.int64)[order], np.asarray(key, np.int64)[order], *weights)
 
     @staticmethod
-    def together(*several: Parts) -> Parts:
-        """Parts of several kinds; keys of one kind are none of another's."""
+    def together(*several: KeyedParts) -> KeyedParts:
+        """Join parts of several kinds. Keys of different kinds become different."""
         keys, above = [], 0
         for parts in several:
             keys.append(parts.key + above)
             above += int(parts.key.max(initial=-1)) + 1
         columns = [np.concatenate(column) for column in zip(*several, strict=True)]
-        return Parts.of(columns[0], np.concatenate(keys), *columns[2:])
+        return KeyedParts.of(columns[0], np.concatenate(keys), *columns[2:])
 
 
-PartsOf = Callable[[Any, Ids], Parts]
-"""The parts of some nodes of a store, ascending."""
+PartsOf = Callable[[Any, Ids], KeyedParts]
+"""Returns the parts of some nodes of a store; the nodes are ascending."""
 
 
-class Nodes(NamedTuple):
-    """Nodes of a tree store by columns: each with its children, one after the other."""
+class StoreNodes(NamedTuple):
+    """Some nodes of a tree store as columns, followed by their children, one after the other."""
 
     label: Ids
     production: Ids
     arity: Ids
     owner: Ids
-    """Of each child: the place of its parent."""
+    """Index of each child's parent among the nodes."""
     position: Ids
     child: Ids
 
     @staticmethod
-    def of(store: Any, nodes: Ids) -> Nodes:
+    def of(store: Any, nodes: Ids) -> StoreNodes:
         start = store.child_start
         arity = (start[nodes + 1] - start[nodes]).astype(np.int64)
         owner, position = spread(arity)
         child = store.child[start[nodes][owner] + position].astype(np.int64)
         production = store.production[nodes].astype(np.int64)
-        return Nodes(store.label[nodes].astype(np.int64), production, arity, owner, position, child)
+        return StoreNodes(store.label[nodes].astype(np.int64), production, arity, owner, position, child)
 
 
 def spread(sizes: Ids) -> tuple[Ids, Ids]:
-    """Of so many members of each group: their groups, and their places in these.
+    """Return the group of each member, and its position in the group, for groups of the given sizes.
 
     >>> [column.tolist() for column in spread(np.array([2, 0, 1]))]
     [[0, 0, 2], [0, 1, 0]]
@@ -79,21 +79,24 @@ def spread(sizes: Ids) -> tuple[Ids, Ids]:
 
 
 def distinct(rows: Any, *more: Any) -> tuple[Ids, Ids]:
-    """The nodes that rows have, and more rows, ascending; and the place among them of each node that a row has."""
-    there = np.zeros(len(rows.store), bool)
+    """Return the distinct nodes of rows and of more rows, ascending; and for each entry of `rows`, the index of its node among them.
+
+    An *entry* is a node in a row: entries ``start[r]`` to ``start[r + 1]`` of ``rows.weights.node`` are those of row r.
+    """
+    used = np.zeros(len(rows.store), bool)
     for some in (rows, *more):
-        there[some.weights.node] = True
-    place = np.cumsum(there) - 1
-    return np.flatnonzero(there), place[rows.weights.node]
+        used[some.weights.node] = True
+    index = np.cumsum(used) - 1
+    return np.flatnonzero(used), index[rows.weights.node]
 
 
 def pairs_by_row(rows: Any, columns: Any | None, parts_of: PartsOf) -> Vector:
-    """What each row costs: its distinct parts with all distinct parts of the columns; without these, with those of rows up to it.
+    """Return the cost of each row: its distinct parts times all distinct parts of the columns that have the same key.
 
-    Rows and columns are `StoreRows`, the rows' store the columns' or grown over it. Of very many rows without columns it is
-    estimated, as if the parts of a key came evenly.
+    Rows and columns are `StoreRows`. The rows' store is that of the columns, or was grown from it. Without columns, a row is
+    compared with the rows up to itself; for very many rows this is estimated, as if the parts of a key were evenly spread.
     """
-    nodes, place = distinct(rows) if columns is None else distinct(rows, columns)
+    nodes, entry_node = distinct(rows) if columns is None else distinct(rows, columns)
     parts = parts_of(rows.store, nodes)
     numbers, key = np.unique(parts.key, return_inverse=True)
     weight = parts.column
@@ -102,58 +105,75 @@ def pairs_by_row(rows: Any, columns: Any | None, parts_of: PartsOf) -> Vector:
     in_all = counted(key, weight, len(numbers))
     by_node = counted(parts.node, parts.row * in_all[key], len(nodes))
     start = rows.weights.start
-    whole = _sums(by_node[place], start)
-    if columns is not None or not len(place):
+    whole = _sums(by_node[entry_node], start)
+    if columns is not None or not len(entry_node):
         return whole
     sizes = np.bincount(parts.node, minlength=len(nodes))
-    reached = np.searchsorted(nodes, rows.limit, side="right")  # how many of the nodes a row is compared with
-    if int(sizes[place].sum()) > EXACT:
-        own = _sums(counted(parts.node, parts.row * parts.column, len(nodes))[place], start)  # each reaches its own
+    reached = np.searchsorted(nodes, rows.limit, side="right")
+    if int(sizes[entry_node].sum()) > EXACT:
+        # Every row reaches its own nodes; of the pairs with other nodes it has the share that it reaches.
+        own = _sums(counted(parts.node, parts.row * parts.column, len(nodes))[entry_node], start)
         whole -= own
         whole *= reached / len(nodes)
         whole += own
         return whole
-    return _halves(parts, key, place, start, reached, sizes)
+    return _pairs_reached(parts, key, sizes, entry_node, start, reached)
 
 
-def _halves(parts: Parts, key: Ids, place: Ids, start: Ids, reached: Ids, sizes: Ids) -> Vector:
-    """Each row's parts with those of one key and a node that it reaches."""
-    n = len(sizes) + 1
-    own = key * n + parts.node
-    order = np.argsort(own, kind="stable")
-    own, so_far = own[order], np.concatenate([[0.0], np.cumsum(parts.column[order])])
-    first = np.searchsorted(own, key * n)  # where the key of each part begins
-    begin = np.cumsum(sizes) - sizes
-    entry, position = spread(sizes[place])
-    part = begin[place][entry] + position
-    row = np.repeat(np.arange(len(start) - 1), np.diff(start))[entry]
-    at = np.searchsorted(own, key[part] * n + reached[row])
-    return counted(row, parts.row[part] * (so_far[at] - so_far[first[part]]), len(start) - 1)
+def _pairs_reached(parts: KeyedParts, key: Ids, sizes: Ids, entry_node: Ids, start: Ids, reached: Ids) -> Vector:
+    """Return the cost of each row, if row r is compared with the first ``reached[r]`` nodes only.
+
+    For example, nodes 0, 1 and 2 have one part each, with the keys 7, 8 and 7. Row 0 has the nodes 0 and 1, and reaches these two;
+    row 1 has the nodes 0 and 2, and reaches all three. Row 0 has two pairs: each of its parts with itself. Row 1 has four
+    pairs: its two parts have the same key, and each meets both of them.
+
+    >>> parts, sizes = KeyedParts.of([0, 1, 2], [7, 8, 7]), np.array([1, 1, 1])
+    >>> entry_node, start, reached = np.array([0, 1, 0, 2]), np.array([0, 2, 4]), np.array([2, 3])
+    >>> _pairs_reached(parts, parts.key, sizes, entry_node, start, reached)
+    array([2., 4.])
+
+    In the code, parts are sorted by (key, node): (7, 0), (7, 2), (8, 1), with the sums of weights 0, 1, 2, 3 before and after each.
+    The part (7, 2) of row 1 finds those with its key and a reached node between the places 0 and 2: 2 - 0 = 2 pairs.
+    """
+    step = len(sizes) + 1
+    key_and_node = key * step + parts.node
+    order = np.argsort(key_and_node, kind="stable")
+    key_and_node = key_and_node[order]
+    weight_before = np.concatenate([[0.0], np.cumsum(parts.column[order])])
+    first_of_key = np.searchsorted(key_and_node, key * step)
+    part, row = _parts_of_rows(sizes, entry_node, start)
+    last = np.searchsorted(key_and_node, key[part] * step + reached[row])
+    weight = parts.row[part] * (weight_before[last] - weight_before[first_of_key[part]])
+    return counted(row, weight, len(start) - 1)
+
+
+def _parts_of_rows(sizes: Ids, entry_node: Ids, start: Ids) -> tuple[Ids, Ids]:
+    """Return the parts of all entries, one after the other, and the row of each. A node has ``sizes[node]`` parts."""
+    entry, position = spread(sizes[entry_node])
+    first_part = np.cumsum(sizes) - sizes
+    row = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    return first_part[entry_node][entry] + position, row[entry]
 
 
 def pairs_within(rows: Any, parts_of: PartsOf) -> Vector:
-    """What each row costs with itself alone."""
-    nodes, place = distinct(rows)
+    """Return the cost of each row with itself alone."""
+    nodes, entry_node = distinct(rows)
     parts = parts_of(rows.store, nodes)
-    sizes = np.bincount(parts.node, minlength=len(nodes))
-    start, n = rows.weights.start, len(rows.weights)
-    entry, position = spread(sizes[place])
-    part = (np.cumsum(sizes) - sizes)[place][entry] + position
-    row = np.repeat(np.arange(n), np.diff(start))[entry]
+    part, row = _parts_of_rows(np.bincount(parts.node, minlength=len(nodes)), entry_node, rows.weights.start)
     numbers, key = np.unique(parts.key, return_inverse=True)
     groups, group = np.unique(row * max(1, len(numbers)) + key[part], return_inverse=True)
-    both = [counted(group, weight[part], len(groups)) for weight in (parts.row, parts.column)]
-    return counted(groups // max(1, len(numbers)), both[0] * both[1], n)
+    by_row, by_column = (counted(group, weight[part], len(groups)) for weight in (parts.row, parts.column))
+    return counted(groups // max(1, len(numbers)), by_row * by_column, len(rows.weights))
 
 
 def counted(group: Ids, weight: Vector, groups: int) -> Vector:
-    """The sum of the weights of each group."""
+    """Return the sum of the weights of each group."""
     sums: Vector = np.bincount(group, weight, groups).astype(np.float64)
     return sums
 
 
 def _sums(values: Vector, start: Ids) -> Vector:
-    """Of the values from each start to the next."""
+    """Return the sums of the values from each start to the next."""
     so_far = np.concatenate([[0.0], np.cumsum(values)])
     sums: Vector = so_far[start[1:]] - so_far[start[:-1]]
     return sums

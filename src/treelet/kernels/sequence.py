@@ -8,7 +8,7 @@ import numpy as np
 
 from treelet import _core
 from treelet.checks import check_tunable
-from treelet.kernels.parts import Ids, Nodes, Parts
+from treelet.kernels.parts import Ids, KeyedParts, StoreNodes
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.tagged_bank import TaggedBank
@@ -63,8 +63,8 @@ class Tagging(StoreKernel):
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return (float(self.lam),)
 
-    def _parts(self, store: Any, nodes: Ids) -> Parts:
+    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Suffixes that begin with one tag."""
-        of = Nodes.of(store, nodes)
+        of = StoreNodes.of(store, nodes)
         there = np.flatnonzero(of.arity)  # a word has no children
-        return Parts.of(there, of.label[there])
+        return KeyedParts.of(there, of.label[there])

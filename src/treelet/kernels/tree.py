@@ -9,7 +9,7 @@ import numpy as np
 
 from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_number, check_tunable
-from treelet.kernels.parts import Ids, Nodes, Parts
+from treelet.kernels.parts import Ids, KeyedParts, StoreNodes
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.treebank import Treebank
@@ -62,10 +62,10 @@ class Subtree(TreeKernel):
     def _native_parameters(self, store: _core.Store) -> tuple[float]:
         return (float(self.lam),)
 
-    def _parts(self, store: Any, nodes: Ids) -> Parts:
+    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Equal subtrees."""
-        there = np.flatnonzero(Nodes.of(store, nodes).arity)
-        return Parts.of(there, nodes[there])
+        there = np.flatnonzero(StoreNodes.of(store, nodes).arity)
+        return KeyedParts.of(there, nodes[there])
 
 
 class SubsetTree(TreeKernel):
@@ -134,13 +134,13 @@ class SubsetTree(TreeKernel):
     def _less_memory(self) -> str:
         return "" if self.max_depth is None else ", a smaller max_depth, or None"
 
-    def _parts(self, store: Any, nodes: Ids) -> Parts:
+    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Nodes with one production; and of these, children at one place with one production, on each level."""
 
         def numbered(label: Any, production: Any) -> Any:
             return np.where(production < 0, 2 * label + 1, 2 * production) if self.leaves else production
 
-        of = Nodes.of(store, nodes)
+        of = StoreNodes.of(store, nodes)
         own = numbered(of.label, of.production)
         below = numbered(store.label[of.child].astype(np.int64), store.production[of.child].astype(np.int64))
         edge, there = np.flatnonzero(below >= 0), np.flatnonzero(own >= 0)
@@ -150,7 +150,7 @@ class SubsetTree(TreeKernel):
         levels = 1 if deepest is None else np.minimum(deepest, store.height[nodes] + int(self.leaves)) - 1
         count = np.broadcast_to(np.maximum(levels, 0), len(nodes))[of.owner[edge]]
         key = (slot[of.owner[edge]] + of.position[edge]) * (int(below.max(initial=0)) + 1) + below[edge]
-        return Parts.together(Parts.of(there, own[there]), Parts.of(of.owner[edge], key, count))
+        return KeyedParts.together(KeyedParts.of(there, own[there]), KeyedParts.of(of.owner[edge], key, count))
 
 
 class PartialTree(TreeKernel):
@@ -224,8 +224,8 @@ class PartialTree(TreeKernel):
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), float(self.mu), bool(self.leaves), float(self.terminal_factor), None
 
-    def _parts(self, store: Any, nodes: Ids) -> Parts:
+    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Nodes with one label; and of these, all pairs of children with one label."""
-        of, labels = Nodes.of(store, nodes), len(store.labels)
+        of, labels = StoreNodes.of(store, nodes), len(store.labels)
         below = of.label[of.owner] * labels + store.label[of.child]
-        return Parts.together(Parts.of(np.arange(len(nodes)), of.label), Parts.of(of.owner, below))
+        return KeyedParts.together(KeyedParts.of(np.arange(len(nodes)), of.label), KeyedParts.of(of.owner, below))

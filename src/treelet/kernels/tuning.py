@@ -10,7 +10,10 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import repeat
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -36,20 +39,31 @@ class Hyperparameter(NamedTuple):
     fixed: bool
 
 
-def introduce_to_sklearn() -> None:
-    """Let scikit-learn's Gaussian processes, which ask for a subclass of their kernels, take ours for one.
-
-    Nothing is loaded for it.
-    """
-    kernels = sys.modules.get("sklearn.gaussian_process.kernels")
-    if kernels is not None:
-        kernels.Kernel.register(Tunable)
-
-
 def from_sklearn(kernel: object) -> bool:
     """Whether it is a kernel of scikit-learn's own, which knows how to be added to and multiplied by ours."""
     kernels = sys.modules.get("sklearn.gaussian_process.kernels")
     return kernels is not None and isinstance(kernel, kernels.Kernel) and not isinstance(kernel, Tunable)
+
+
+@contextmanager
+def unchanged_on_error(*owners: Any) -> Iterator[None]:
+    """Undo all changes to the attributes of some objects, and of those nested in their parameters, if the block fails.
+
+    The block may end by any exception, an interrupt included. All attributes are restored by one call that runs no
+    Python code, so no signal is handled between two of them. Owners without parameters are ignored.
+    """
+    nested = (value for owner in owners if _has_parameters(owner) for value in (owner, *owner.get_params().values()))
+    objects = list({id(value): value for value in nested if _has_parameters(value)}.values())
+    before = [dict(vars(value)) for value in objects]
+    try:
+        yield
+    except BaseException:
+        deque(map(setattr, objects, repeat("__dict__"), before), maxlen=0)
+        raise
+
+
+def _has_parameters(value: Any) -> bool:
+    return hasattr(value, "get_params") and hasattr(value, "__dict__") and not isinstance(value, type)
 
 
 class Tunable:
@@ -60,10 +74,23 @@ class Tunable:
 
     requires_vector_input = False
 
+    _registered: ClassVar[bool] = False
+    """Whether scikit-learn's Gaussian processes take our kernels for theirs."""
+
     @property  # type: ignore[misc]  # nobody sets it
     def __class__(self) -> type[Self]:
-        """What isinstance() asks for: by then scikit-learn's kernels are loaded, whenever ours were made."""
-        introduce_to_sklearn()
+        """The type, which isinstance() reads from here.
+
+        Gaussian processes accept subclasses of scikit-learn's kernels only, and ours must not import scikit-learn. They are
+        registered as such when isinstance() is first called after scikit-learn's kernels were loaded. Registration cannot
+        come earlier, since a kernel may be older than that module, nor later, since isinstance() is the first call that
+        a Gaussian process makes.
+        """
+        if not Tunable._registered:
+            theirs = getattr(sys.modules.get("sklearn.gaussian_process.kernels"), "Kernel", None)
+            if theirs is not None:
+                theirs.register(Tunable)
+                Tunable._registered = True
         return type(self)
 
     @abstractmethod
@@ -117,9 +144,10 @@ class Tunable:
         places = self._free()
         if len(places) != len(values):
             raise ParameterError(f"{self!r} has {len(places)} parameters to learn, got {len(values)} values")
-        for (owner, name, about), value in zip(places, values, strict=True):
-            low, high = cast("tuple[float, float]", about.bounds)
-            setattr(owner, name, float(np.clip(np.exp(value), low, high)))
+        limits = [cast("tuple[float, float]", about.bounds) for _, _, about in places]
+        new = [float(np.clip(np.exp(value), *limit)) for value, limit in zip(values, limits, strict=True)]
+        owners, names = [owner for owner, _, _ in places], [name for _, name, _ in places]
+        deque(map(setattr, owners, names, new), maxlen=0)  # one call: an interrupt cannot leave half of them set
 
     def _check_bounds_params(self) -> None:
         """Gaussian processes call this when they are done: say which parameters ended at a bound."""

@@ -2,6 +2,7 @@
 
 from treelet.learn.approximate import Nystroem as Nystroem
 from treelet.learn.contests import whole_groups as whole_groups
+from treelet.learn.fragment_features import FragmentFeatures as FragmentFeatures
 from treelet.learn.model import CompressedModel as CompressedModel
 from treelet.learn.nearest import Nearest as Nearest
 from treelet.learn.perceptron import VotedPerceptron as VotedPerceptron

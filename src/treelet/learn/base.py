@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -14,20 +16,55 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_boolean, wrong
 from treelet.errors import DeviceMemoryError, NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.gram import parse_memory
-from treelet.gram.local import host_gram
-from treelet.gram.on_device import checked_device, crew_on
+from treelet.gram.executors import executor_for, host_matrix
 from treelet.kernels import SubsetTree
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
+from treelet.kernels.tuning import unchanged_on_error
 from treelet.learn.model import CompressedModel
 from treelet.learn.model_card import fitted_kernel, fitted_parameters, training
 from treelet.learn.precomputed import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
 from treelet.learn.state import are_floats, whole_numbers
-from treelet.learn.summands import kept
+from treelet.learn.summands import compact_examples
+from treelet.resources import Resources
 from treelet.shown import learnt
-from treelet.work import count_threads
+from treelet.vocabulary import keyword
 
-MEANS = ("device", "device_memory")
+EXECUTION = ("device", "device_memory")
 """Parameters that no file keeps: it may be read on a machine that has no such device."""
+
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def atomic_fit(*, forget: bool = True) -> Callable[[Fit], Fit]:
+    """Decorate a method that fits, so that it changes the estimator completely or not at all.
+
+    The method runs on a working copy of the estimator, which replaces the attributes of the estimator at the very end.
+    That replacement is one assignment: no exception and no signal can come in between. If the method
+    fails or is interrupted at any line, the estimator keeps its earlier fit, or remains not fitted. Attributes that
+    the new fit does not set, such as the probabilities of an earlier fit, disappear in the same assignment.
+
+    The working copy is shallow. A method must therefore replace fitted attributes, never change them in place.
+
+    Parameters
+    ----------
+    forget : bool, default True
+        Start without the fitted attributes, as `fit` does. `partial_fit` continues from them and passes False.
+    """
+
+    def decorate(method: Fit) -> Fit:
+        @wraps(method)
+        def fit(self: KernelEstimator, *args: Any, **kwargs: Any) -> Any:
+            working = object.__new__(type(self))
+            working.__dict__ = self._unfitted() if forget else dict(vars(self))
+            method(working, *args, **kwargs)
+            self.__dict__ = working.__dict__
+            return self
+
+        return cast("Fit", fit)
+
+    return decorate
 
 
 def default_kernel() -> Kernel:
@@ -48,17 +85,25 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     _fitted: ClassVar[tuple[str, ...]] = ()
     """Attributes that a fit sets, and a model file keeps."""
+    _fitted_private: ClassVar[tuple[str, ...]] = ()
+    """Private attributes that a fit sets. Other fitted attributes end with an underscore, as in scikit-learn."""
+
+    def _unfitted(self) -> dict[str, Any]:
+        """Return the attributes that no fit sets."""
+        private = self._fitted_private
+        return {name: value for name, value in vars(self).items() if not name.endswith("_") and name not in private}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also the kernel's: ``kernel__lam=0.4``."""
-        if getattr(self, "kernel", None) is None and any(name.startswith("kernel__") for name in params):
-            self.kernel = default_kernel()
+        """Set parameters, also the kernel's: ``kernel__lam=0.4``. If one of them is refused, none is changed."""
         kernel, own = default_kernel() if self.kernel is None else self.kernel, self.get_params(deep=False)
         for name in params:
             first = name.partition("__")[0]
             if first not in own and isinstance(kernel, Kernel) and kernel._takes(first):
                 raise ParameterError(f"{type(self).__name__} has no parameter {name!r}, its kernel has: kernel__{name}")
-        super().set_params(**params)
+        with unchanged_on_error(self, *params.values()):
+            if self.kernel is None and any(name.startswith("kernel__") for name in params):
+                self.kernel = kernel
+            super().set_params(**params)
         return self
 
     def _own_kernel(self) -> Kernel:
@@ -80,28 +125,30 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _kept_examples(self, kernel: Kernel, X: Any) -> Any:
         """A copy of the examples with nothing that the kernel does not look at."""
         examples = self._examples(kernel, X)
-        return kept(kernel, examples[np.arange(len(examples))])  # an array of the caller's may change after the fit
+        return compact_examples(
+            kernel, examples[np.arange(len(examples))]
+        )  # an array of the caller's may change after the fit
 
     _smaller = "train on fewer examples"
     """What to do where there is not enough memory."""
 
     @property
-    def _means(self) -> dict[str, Any]:
-        """What computes kernel values."""
-        return {"n_jobs": self.n_jobs, "device": self.device, "device_memory": self.device_memory}
+    def _resources(self) -> Resources:
+        """The validated resources of this estimator, without progress."""
+        return Resources.of(self.n_jobs, None, self.device, self.device_memory, owner=self)
 
-    def _check_means(self) -> None:
-        """See that they are there, before anything is computed; a matrix that is given needs none."""
-        count_threads(self.n_jobs)
+    def _check_resources(self) -> None:
+        """Check the execution options, and that the device exists, before anything is computed."""
         check_boolean("progress", self.progress, of=self)
-        checked_device(self.device, self.device_memory, of=self)
-        if not isinstance(self.kernel, str):
-            crew_on(self.device, self.device_memory)
+        resources = self._resources
+        if not isinstance(self.kernel, str):  # a precomputed matrix needs no device
+            executor_for(resources)
 
     def _gram(self, kernel: Kernel, X: Any, Y: Any = None, *, progress: bool | None = None) -> Matrix:
         """Kernel values of examples in the kernel's form."""
         try:
-            return host_gram(kernel, X, Y, progress=self.progress if progress is None else progress, **self._means)
+            shown = self.progress if progress is None else progress
+            return host_matrix(kernel, X, Y, self._resources._replace(progress=bool(shown)))
         except DeviceMemoryError:
             raise
         except NotEnoughMemoryError:  # gram's ways out are not an estimator's
@@ -139,7 +186,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
-        params = {name: _plain(value) for name, value in fitted_parameters(self).items() if name not in MEANS}
+        params = {name: _plain(value) for name, value in fitted_parameters(self).items() if name not in EXECUTION}
         if params["kernel"] is not None:  # what is done to it after a fit does not touch the fit, nor its file
             params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}
@@ -162,7 +209,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _check_parameters(self) -> None:
         """ParameterError if a parameter makes no sense."""
-        self._check_means()
+        self._check_resources()
 
     def _check_fitted_state(self) -> None:
         """Raise ValueError if what was loaded does not fit together."""
@@ -182,6 +229,7 @@ class KernelLearner(KernelEstimator):
 
     _kernels = "a kernel, 'precomputed' or None"
     _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "fit_seconds_", "feature_names_in_")
+    _fitted_private: ClassVar[tuple[str, ...]] = ("_fitted_with",)
     _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
 
     def _kernel_and_data(self, X: Any) -> tuple[Kernel | None, Any]:
@@ -194,7 +242,6 @@ class KernelLearner(KernelEstimator):
         K = given_square(X)
         if not len(K):
             raise self._no_examples()
-        self.__dict__.pop("feature_names_in_", None)
         if (names := named_columns(X)) is not None:
             self.feature_names_in_ = names
         return None, K
@@ -211,7 +258,7 @@ class KernelLearner(KernelEstimator):
             warnings.warn(
                 f"there is nothing to learn from: the kernel is 0 for all {len(chosen):,} examples. Are all of them missing?",
                 TreeletWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return K
 
@@ -220,7 +267,7 @@ class KernelLearner(KernelEstimator):
         budget = parse_memory(self.memory)  # those that ask have one
         if budget is not None and needed > budget:
             raise ParameterError(
-                f"{what} takes {needed:,} bytes, more than the {budget:,} of memory=: give more memory=, or {self._smaller}"
+                f"{what} takes {needed:,} bytes, more than the {budget:,} of {keyword('memory')}: give more {keyword('memory')}, or {self._smaller}"
             )
 
     def _keep(self, kernel: Kernel | None, data: Any, support: Any, coefficients: Any) -> None:
@@ -235,17 +282,16 @@ class KernelLearner(KernelEstimator):
 
     def _remember(self, kernel: Kernel | None, data: Any, targets: Any, groups: Any = None) -> None:
         """Keep what it was fitted to and with, for the model's file and its card; a matrix says nothing of examples."""
-        self.__dict__.pop("training_", None)
         self._fitted_with = self.get_params(deep=False)
         if kernel is not None:
-            self.training_ = training(kept(kernel, data), targets, groups, classes=is_classifier(self))
+            self.training_ = training(compact_examples(kernel, data), targets, groups, classes=is_classifier(self))
 
     def _values(self, X: Any) -> Matrix:
         """What the model says of examples, examples x outputs."""
         check_is_fitted(self)
         if isinstance(self.model_, MatrixModel):
             check_columns(X, getattr(self, "feature_names_in_", None))
-        values: Matrix = self.model_.score(X, **self._means)
+        values: Matrix = self.model_.score_with(X, self._resources)
         return values
 
     def _check_fitted_state(self) -> None:

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError
-from treelet.kernels.base import Matrix
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.model import CompressedModel, warn_of_strangers
 from treelet.learn.platt import coupled, sigmoid
 from treelet.learn.state import check_intercepts
+from treelet.vocabulary import keyword
 
 SHOWN = 10  # labels, in a message
 
@@ -84,14 +85,20 @@ class Decides:
 
         For ``"ovo"`` a class's score is its number of votes, plus less than a half for how clear they were.
         """
-        scores = self._values(X)
-        if len(self.classes_) == 2:
-            return scores.ravel()
-        return votes(scores, len(self.classes_)) if self.multi_class_ == "ovo" else scores
+        return self.decisions(self._values(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example."""
-        scores = self.decision_function(X)
+        return self.labels(self.decision_function(X))
+
+    def decisions(self, values: Matrix) -> NDArray[np.float64]:
+        """Return the scores of `decision_function` from the values of the machines, intercepts included."""
+        if len(self.classes_) == 2:
+            return values.ravel()
+        return votes(values, len(self.classes_)) if self.multi_class_ == "ovo" else values
+
+    def labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the class of each example from the scores of `decision_function`."""
         best = (scores > 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[best]
         return labels
@@ -184,5 +191,5 @@ class SavedClassifier(Decides, SavedPredictor):
     def predict_proba(self, X: Any) -> Matrix:
         """The probability of each class."""
         if not hasattr(self, "platt_"):
-            raise NoPredictorError("this model has no probabilities: train it with probability=True")
+            raise NoPredictorError(f"this model has no probabilities: train it with {keyword('probability', True)}")
         return self._probabilities(X)

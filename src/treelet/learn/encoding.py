@@ -65,10 +65,6 @@ def known_class(name: str) -> type[Saved]:
 
         for home in sorted(set(names_in_stub(learn.__file__).values())):
             import_module(home)
-    if name not in CLASSES:  # or at home further to the right
-        import treelet
-
-        getattr(treelet, name, None)
     return CLASSES[name]
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from treelet.checks import wrong
 from treelet.errors import ParameterError
-from treelet.kernels.base import Matrix
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.targets import Rows
+from treelet.vocabulary import keyword
 
 Fold = tuple[Rows, Rows]
 
@@ -49,14 +50,16 @@ def folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool)
     except ParameterError:
         raise
     except (ValueError, TypeError, IndexError) as error:
-        raise ParameterError(f"cv= does not split {len(y)} examples: {error}") from error
+        raise ParameterError(f"{keyword('cv')} does not split {len(y)} examples: {error}") from error
     for number, (train, test) in enumerate(folds):
         if not len(train) or not len(test):
-            raise ParameterError(f"fold {number} of cv= has nothing to {'test on' if len(train) else 'fit to'}")
+            raise ParameterError(
+                f"fold {number} of {keyword('cv')} has nothing to {'test on' if len(train) else 'fit to'}"
+            )
         if len(np.intersect1d(train, test)):
-            raise ParameterError(f"fold {number} of cv= tests on examples that it was fitted to")
+            raise ParameterError(f"fold {number} of {keyword('cv')} tests on examples that it was fitted to")
     if not folds:
-        raise ParameterError("cv= gives no folds")
+        raise ParameterError(f"{keyword('cv')} gives no folds")
     return folds
 
 
@@ -65,8 +68,8 @@ def check_whole(folds: Sequence[Fold], queries: Rows) -> None:
     for number, (train, test) in enumerate(folds):
         if len(np.intersect1d(queries[train], queries[test])):
             raise ParameterError(
-                f"fold {number} of cv= takes a query apart: candidates of one query must be in one fold. "
-                "Give cv= as a number, or a splitter that keeps groups"
+                f"fold {number} of {keyword('cv')} takes a query apart: candidates of one query must be in one fold. "
+                f"Give {keyword('cv')} as a number, or a splitter that keeps groups"
             )
 
 

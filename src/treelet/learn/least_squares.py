@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_number
 from treelet.errors import ParameterError
 from treelet.gram import parse_memory
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.rls_path import Problem, RLSPath, check_strength, checked_alphas, found_path, left_out
 from treelet.learn.state import are_floats
@@ -50,6 +51,7 @@ class LeastSquares(KernelLearner):
         "smallest_eigenvalue_",
         "path_",
     )
+    _fitted_private: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted_private, "_kept")
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
@@ -64,11 +66,9 @@ class LeastSquares(KernelLearner):
         problem = self._problem(K, y, groups, basis)
         del K
         done = time.perf_counter()
-        check_strength(alphas, problem.spectrum, self._name, stacklevel=4)
+        check_strength(alphas, problem.spectrum, self._name, stacklevel=5)
         path = found_path(problem, alphas, single)
         coefficients = problem.coefficients(path.best_alpha)
-        for name in self._fitted:
-            self.__dict__.pop(name, None)
         self._kept = Fitted(kernel, data, basis, problem)
         self.smallest_eigenvalue_ = problem.spectrum.smallest
         if self.alphas is not None:

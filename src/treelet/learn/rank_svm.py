@@ -13,12 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from treelet.checks import check_integer, check_number, check_one_of
 from treelet.gram import parse_memory
-from treelet.kernels.base import Kernel, Matrix, Vector
-from treelet.learn.base import KernelLearner
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
+from treelet.learn.base import KernelLearner, atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
-from treelet.work import progress_bar
+from treelet.progress import progress_bar
 
 SWEEPS = 10  # over the pairs of a group, each time it is its turn
 SETTLED = 0.1  # the share of the gap that is allowed which groups that are skipped may add up to
@@ -124,6 +125,7 @@ class RankSVM(Ranker, KernelLearner):
         self.device_memory = device_memory
         self.progress = progress
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
         """Fit to groups of candidates.
 
@@ -168,7 +170,7 @@ class RankSVM(Ranker, KernelLearner):
                 f"RankSVM stopped after {solution.passes} passes with a duality gap of {solution.gap:.3g} at an "
                 f"objective of {solution.objective:.3g}: give a larger max_iter or tol, or a smaller C",
                 ConvergenceWarning,
-                stacklevel=3,  # where fit was called
+                stacklevel=4,  # where fit was called
             )
         return solution
 

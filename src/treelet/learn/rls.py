@@ -14,16 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from treelet.checks import check_integer, check_one_of, is_number
 from treelet.errors import ParameterError, UnavailableError
 from treelet.gram import parse_memory
-from treelet.gram.plan import DEFAULT_MEMORY
-from treelet.gram.products import Products
-from treelet.kernels.base import Kernel, Matrix
-from treelet.learn.base import KernelLearner
+from treelet.gram.operator import Products
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
+from treelet.learn.base import KernelLearner, atomic_fit
 from treelet.learn.conjugate import solve
 from treelet.learn.encoding import register
 from treelet.learn.least_squares import NOT_BY_PRODUCTS, LeastSquares
 from treelet.learn.rls_path import Problem, Spectrum, features
 from treelet.learn.targets import Rows, checked_groups, checked_outputs
-from treelet.work import progress_bar
+from treelet.progress import progress_bar
+from treelet.resources import DEFAULT_MEMORY
 
 RANK = 300
 """Of the features that make conjugate gradients faster: with twice as many the iterations fall by a fifth only."""
@@ -161,6 +162,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         self.tol = tol
         self.max_iter = max_iter
 
+    @atomic_fit()
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit to examples and their values.
 
@@ -241,7 +243,11 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         columns = data[:, chosen] if kernel is None else self._gram(kernel, data, data[chosen])
         near, _, _ = features(columns, chosen, self._name)
         made = time.perf_counter()
-        times = data.__matmul__ if kernel is None else Products(kernel, data, memory=budget, **self._means).times
+        times = (
+            data.__matmul__
+            if kernel is None
+            else Products(kernel, data, None, self._resources._replace(memory_limit=budget)).times
+        )
         with progress_bar(self.progress, "digits of the solution", 100) as advance:
             told = 0
 
@@ -258,10 +264,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
                 f"RLS has not converged after {found.iterations:,} iterations: what is left of y is {found.residual:.1e} of it, not "
                 f"{self.tol:.1e}. Give a larger max_iter=, or a larger alpha=",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        for name in (*self._fitted, "_kept"):
-            self.__dict__.pop(name, None)
         self.solver_, self.alpha_, self.flat_ = "cg", float(self.alpha), single
         self.n_iter_, self.residual_ = found.iterations, found.residual
         solved = time.perf_counter()

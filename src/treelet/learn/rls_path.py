@@ -20,7 +20,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.encoding import register
 from treelet.learn.state import are_floats
 from treelet.learn.targets import Rows
@@ -200,7 +200,7 @@ def checked_signs(values: Vector, name: str, size: float = 0.0) -> tuple[float, 
             "their directions out, and learns with the nearest matrix that has none; kernel.gaussian(sigma) may have "
             "fewer",
             UserWarning,
-            stacklevel=6,  # where fit was called
+            stacklevel=7,  # where fit was called
         )
     return smallest, kept
 

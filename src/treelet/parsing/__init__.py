@@ -1,24 +1,24 @@
 """Parsing and tagging: probabilistic context-free grammars, hidden Markov models of tags."""
 
-from treelet.formats.grammar_rules import Rule, Word
+from treelet.formats.grammars import Rule, Word
 from treelet.parsing.checks import GrammarWarning
 from treelet.parsing.compiled import CompiledGrammar
 from treelet.parsing.grammar import PCFG
 from treelet.parsing.hmm import HMM
 from treelet.parsing.link_parser import LinkParser, link_grammar_version
-from treelet.parsing.link_result import Cost, Linkage, Linkages, LinkGrammarError, LinkResults
+from treelet.parsing.link_result import Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults
 from treelet.parsing.unknown import UnknownWords
 
 __all__ = [
     "HMM",
     "PCFG",
     "CompiledGrammar",
-    "Cost",
     "GrammarWarning",
     "LinkGrammarError",
     "LinkParser",
     "LinkResults",
     "Linkage",
+    "LinkageCost",
     "Linkages",
     "Rule",
     "UnknownWords",

@@ -8,17 +8,18 @@ import numpy as np
 
 from treelet.checks import wrong
 from treelet.errors import TreeError
-from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical
+from treelet.formats.grammars import Rule, Tail, Word, is_lexical
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
+from treelet.vocabulary import current
 
 Counts = dict[str, dict[Tail, float]]
 Context = tuple[str, ...] | None  # the siblings that are remembered; None before the first child
 STOP = ""  # no symbol and no word is empty
 
 
-class Parts(NamedTuple):
-    """What a grammar is made of."""
+class EstimatedGrammar(NamedTuple):
+    """The rules, start symbols and labels of a grammar that was estimated from a treebank."""
 
     rules: list[Rule]
     start: dict[str, float]
@@ -27,7 +28,9 @@ class Parts(NamedTuple):
     unknown: UnknownWords | None
 
 
-def estimate(trees: object, markov: int | None, parent: bool | str, unknown: str | None, min_count: int) -> Parts:
+def estimate(
+    trees: object, markov: int | None, parent: bool | str, unknown: str | None, min_count: int
+) -> EstimatedGrammar:
     """Count, then divide; the parameters are those of `PCFG.from_treebank`."""
     _check(markov, parent, unknown, min_count)
     bank = Treebank.of(trees)
@@ -44,14 +47,19 @@ def estimate(trees: object, markov: int | None, parent: bool | str, unknown: str
             rules += _markov_rules(head, tails, totals[head], markov, counter.names, hidden)
     rules.sort(key=lambda rule: (rule.head, -rule.probability, rule.tail))
     start = {symbol: count / sum(roots.values()) for symbol, count in sorted(roots.items())}
-    return Parts(
+    return EstimatedGrammar(
         rules, start, labels, sorted(hidden), _unknown(counter, counts, totals, labels, min_count) if unknown else None
     )
 
 
 def _check(markov: object, parent: object, unknown: object, min_count: object) -> None:
     for name, value, good, needed in (
-        ("markov", markov, markov is None or (type(markov) is int and markov >= 0), "None or an integer from 0"),
+        (
+            "markov",
+            markov,
+            markov is None or (type(markov) is int and markov >= 0),
+            f"{current().none_or}an integer from 0",
+        ),
         ("parent", parent, parent in (True, False, "tags"), 'True, False or "tags"'),
         ("unknown", unknown, unknown is None or unknown == "signature", '"signature" or None'),
         ("min_count", min_count, type(min_count) is int and min_count >= 1, "an integer from 1"),
@@ -60,14 +68,14 @@ def _check(markov: object, parent: object, unknown: object, min_count: object) -
             raise wrong(name, needed, value, of="PCFG.from_treebank")
 
 
-class Names:
-    """A name of its own for each thing, whatever the labels of a treebank look like."""
+class UniqueNames:
+    """Hands out names and never the same one twice, whatever the labels of a treebank are."""
 
     def __init__(self) -> None:
         self.taken: set[str] = set()
 
     def new(self, wish: str) -> str:
-        """The name that is wished for, with a number where it is taken."""
+        """Return the wished name, with a number appended if the name is already taken."""
         name, number = wish, 2
         while name in self.taken:
             name, number = f"{wish}#{number}", number + 1
@@ -96,7 +104,7 @@ class _Counter:
         weights = bank.weights()
         self.total = np.bincount(weights.node, weights.weight, minlength=len(self.store))
         self.parent = parent
-        self.names = Names()
+        self.names = UniqueNames()
 
     def productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
         """Counts of tails by head, counts of the roots' symbols, and the label of each annotated symbol."""
@@ -116,8 +124,8 @@ class _Counter:
         owner = np.concatenate([child[used], self.roots]).astype(np.int64)
         head = np.concatenate([symbol[used], label[self.roots].astype(np.int64) * width])
         times = np.concatenate([self.total[above[used]], np.ones(len(self.roots))])
-        pair, place = np.unique(np.stack([owner, head]), axis=1, return_inverse=True)
-        count = np.bincount(place.ravel(), times)
+        pair, pair_of = np.unique(np.stack([owner, head]), axis=1, return_inverse=True)
+        count = np.bincount(pair_of.ravel(), times)
 
         every = np.unique(np.concatenate([head, pair[1]]))
         plain, noted = every[every % width == 0], every[every % width != 0]
@@ -198,7 +206,7 @@ def _unknown(
 
 
 def _markov_rules(
-    head: str, tails: dict[Tail, float], total: float, order: int, names: Names, hidden: list[str]
+    head: str, tails: dict[Tail, float], total: float, order: int, names: UniqueNames, hidden: list[str]
 ) -> list[Rule]:
     """The children of `head` one at a time, left to right, each knowing the `order` before it.
 
@@ -237,13 +245,13 @@ def _markov_rules(
                 waiting.append(context)
             rules.append(Rule(states[context], (*left, item), probability))
 
-    for one, p in chance.get(None, {}).items():
-        context = after(None, one)
+    for first_child, p in chance.get(None, {}).items():
+        context = after(None, first_child)
         for two, q in chance[context].items():
             if two != STOP:
-                add((one,), two, after(context, two), p * q)
-            elif not isinstance(one, Word):
-                rules.append(Rule(head, (one,), p * q))
+                add((first_child,), two, after(context, two), p * q)
+            elif not isinstance(first_child, Word):
+                rules.append(Rule(head, (first_child,), p * q))
     while waiting:
         context = waiting.pop()
         for item, p in chance[context].items():

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
-from treelet.checks import check_boolean, check_integer, wrong
+from treelet.checks import check_boolean, check_integer, check_one_of, wrong
 from treelet.errors import InputTypeError
 from treelet.parsing import link_library, link_program
 from treelet.parsing.link_child import Child, ChildEnded
-from treelet.parsing.link_result import Answer, Cost, Linkage, Linkages, LinkGrammarError, LinkResults, Settings
-from treelet.work import progress_bar
+from treelet.parsing.link_result import Answer, Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults, Settings
+from treelet.progress import progress_bar
 
 WAYS = ("auto", "library", "program")
 MOST_WORDS = 252  # Link Grammar takes 254, with the two walls
@@ -115,8 +115,7 @@ class LinkParser:
             raise wrong("max_cost", "None or a number from 0 on", max_cost, of="LinkParser")
         for name, flag in (("panic", panic), ("walls", walls)):
             check_boolean(name, flag, of="LinkParser")
-        if way not in WAYS:
-            raise wrong("way", f"one of {WAYS}", way, of="LinkParser")
+        check_one_of("way", way, WAYS, of="LinkParser")
         self._given: dict[str, Any] = {
             "language": language,
             "limit": limit,
@@ -207,7 +206,9 @@ class LinkParser:
 
     def _result(self, sentence: str, answer: Answer, panic: bool) -> Linkages:
         linkages = tuple(
-            Linkage(rank, Cost(*cost), tuple(words), tuple(sorted((a, b, kind) for a, b, kind in links)), self.walls)
+            Linkage(
+                rank, LinkageCost(*cost), tuple(words), tuple(sorted((a, b, kind) for a, b, kind in links)), self.walls
+            )
             for rank, (words, links, cost) in enumerate(answer.linkages)
         )
         problem = answer.problem
@@ -360,11 +361,11 @@ def text_problem(text: str) -> tuple[str | None, str | None]:
         return "empty", None
     if len(text) > LONGEST:
         return "too long", f"{len(text)} characters, at most {LONGEST} bytes are possible"
-    for place, char in enumerate(text):
+    for index, char in enumerate(text):
         kind = unicodedata.category(char)
         if kind in ("Cc", "Cs"):
             what = "a control character" if kind == "Cc" else "half of a surrogate pair"
-            return "not text", f"{what}, {char!r}, at {place}"
+            return "not text", f"{what}, {char!r}, at {index}"
     words = text.split(" ")
     if len(words) > MOST_WORDS:
         return "too long", f"{len(words)} words, at most {MOST_WORDS} are possible"

@@ -41,8 +41,8 @@ class Settings:
     panic_short: int = 12
 
 
-class Cost(NamedTuple):
-    """What a linkage costs. Link Grammar's order of linkages is that of these, the first one first."""
+class LinkageCost(NamedTuple):
+    """The cost of a linkage. Link Grammar sorts linkages by these three numbers, in this order."""
 
     unused: int
     """Words without a link."""
@@ -75,7 +75,7 @@ class Linkage:
         Words without their subscripts, which are the tags; undirected links. Made when it is asked for first.
     rank : int
         Its place in Link Grammar's order, counted from 0.
-    cost : Cost
+    cost : LinkageCost
         Unused words, disjuncts, length of the links.
     words : tuple of str
         As Link Grammar shows them, with walls and subscripts: ``dogs.n``, ``[only]`` for one that is not used.
@@ -86,7 +86,7 @@ class Linkage:
     """
 
     rank: int
-    cost: Cost
+    cost: LinkageCost
     words: tuple[str, ...]
     links: tuple[tuple[int, int, str], ...]
     walls: bool = True
@@ -217,8 +217,8 @@ class LinkResults(Sequence[Linkages]):
     @property
     def counts(self) -> dict[str, int]:
         """How many sentences have each status; only those that occur."""
-        found = Counter(result.status for result in self)
-        return {status: found[status] for status in STATUSES if found[status]}
+        by_status = Counter(result.status for result in self)
+        return {status: by_status[status] for status in STATUSES if by_status[status]}
 
     @property
     def failed(self) -> list[int]:

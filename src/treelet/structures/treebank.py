@@ -16,6 +16,7 @@ from treelet.formats.brackets import Reader, bracketed
 from treelet.formats.files import PathLike, unpacked_name
 from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.tree import Tree, trees_of
+from treelet.vocabulary import keyword
 
 
 class Treebank(Bank[Tree | None]):
@@ -89,8 +90,8 @@ _SOURCE = re.compile(r"\s*(@\w|(async\s+def|def|class|import)\s+\w|from\s+[\w.]+
 
 
 def _read_in(trees: Iterable[object]) -> Columns:
-    one = (type(trees),) if adapter_for(trees) is not None else ()
-    items = listed(trees, "trees", one, "read_trees")
+    single = (type(trees),) if adapter_for(trees) is not None else ()
+    items = listed(trees, "trees", single, "read_trees")
     if not any(isinstance(item, str) for item in items):
         return flatten(items)
     # Strings are read natively; whatever else there is goes beside them.
@@ -202,6 +203,6 @@ def bank_of(document: Document, column: str | None = None) -> Treebank:
         raise TreeError(
             "there are no trees in this file"
             if not names
-            else f"which trees? The file has the columns {', '.join(names)}: name one (column={names[0]!r})"
+            else f"which trees? The file has the columns {', '.join(names)}: name one ({keyword('column', names[0])})"
         )
     return Treebank.from_columns(document.trees[column])

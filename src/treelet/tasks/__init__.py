@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from treelet.tasks.dependency_ranking import Choice, ParseLists, ParseRanker
+    from treelet.tasks.dependency_ranking import KernelChoice, ParseLists, ParseRanker
     from treelet.tasks.reranking import CandidateParses, Reranker
 
 __all__ = [
     "CandidateParses",
-    "Choice",
+    "KernelChoice",
     "ParseLists",
     "ParseRanker",
     "Reranker",

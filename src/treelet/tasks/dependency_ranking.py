@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_one_of, wrong
+from treelet.checks import article, check_one_of, plural, wrong
 from treelet.cuts import as_sequencebank, dependency_trees
 from treelet.cuts.link_features import FEATURES
 from treelet.datasets.link_parses import ParsedSentence
@@ -20,8 +20,9 @@ from treelet.learn.selection import Trial, select
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
+from treelet.progress import progress_bar
 from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
-from treelet.work import generator, progress_bar
+from treelet.work import generator
 
 ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
 """Strengths of regularisation to choose from; all of them cost one decomposition."""
@@ -65,7 +66,7 @@ class ParseLists:
         self.sentences = list(sentences)
         for number, sentence in enumerate(self.sentences):
             if not isinstance(sentence, ParsedSentence):
-                raise InputTypeError(f"sentence {number} is a {type(sentence).__name__}, not a ParsedSentence")
+                raise InputTypeError(f"sentence {number} is {article(type(sentence).__name__)}, not a ParsedSentence")
         self.parses = [parse for sentence in self.sentences for parse in sentence.parses]
         self.goodness = np.array([value for sentence in self.sentences for value in sentence.goodness], float)
         self.ranks = np.array([rank for sentence in self.sentences for rank in sentence.ranks], np.int64)
@@ -107,16 +108,16 @@ class ParseLists:
         if len(sentences) != len(right):
             raise ParameterError(f"a sentence needs one right parse, got {len(sentences)} sentences and {len(right)}")
         results = (parser or LinkParser()).parse_all(sentences, k=k, progress=progress)
-        found = []
+        kept = []
         for text, truth, linkages in zip(sentences, right, results, strict=True):
             parses = tuple(linkage.parse for linkage in linkages)
             if parses:
                 goodness = tuple(link_f1(parse, truth) for parse in parses)
-                found.append(ParsedSentence(text, truth, parses, goodness, tuple(linkage.rank for linkage in linkages)))
-        return cls(found), results
+                kept.append(ParsedSentence(text, truth, parses, goodness, tuple(linkage.rank for linkage in linkages)))
+        return cls(kept), results
 
     def __repr__(self) -> str:
-        return f"<ParseLists: {len(self.sentences):,} sentences, {len(self.parses):,} parses>"
+        return f"<ParseLists: {plural(len(self.sentences), 'sentence')}, {plural(len(self.parses), 'parse')}>"
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -129,11 +130,11 @@ class ParseLists:
     def sample(self, k: int, random_state: Any = 0) -> ParseLists:
         """At most `k` parses a sentence, drawn at random without those that come back twice, in the parser's order."""
         rng = generator(random_state)
-        found = []
+        kept = []
         for sentence in self.sentences:
             number = len(sentence.parses)
             which = sorted(rng.choice(number, min(k, number), replace=False).tolist())
-            found.append(
+            kept.append(
                 replace(
                     sentence,
                     parses=tuple(sentence.parses[n] for n in which),
@@ -141,7 +142,7 @@ class ParseLists:
                     ranks=tuple(sentence.ranks[n] for n in which),
                 )
             )
-        return ParseLists(found)
+        return ParseLists(kept)
 
     def table(self, *, form: str | None = None) -> Table:
         """The parses for kernels: a column ``parse`` with all seven sequences of features, one for each of them by its name,
@@ -188,7 +189,7 @@ def typewise(kernel: Kernel) -> Kernel:
 
 
 @dataclass(frozen=True)
-class Choice:
+class KernelChoice:
     """A kernel and a strength of regularisation, and the mean tau_b that they had in cross-validation."""
 
     kernel: Kernel
@@ -221,15 +222,20 @@ class ParseRanker:
 
     Attributes
     ----------
-    choices_ : list of Choice
+    choices_ : list of KernelChoice
         The best strength of each kernel.
-    choice_ : Choice
+    choice_ : KernelChoice
         The best of these.
     refused_ : list of Kernel
         Kernels whose values do not fit a float64, which were passed over.
     model_ : RLS or RankRLS
         Fitted to all parses.
     """
+
+    refused_: list[Kernel]
+    choices_: list[KernelChoice]
+    choice_: KernelChoice
+    model_: RLS | RankRLS
 
     def __init__(
         self,
@@ -264,7 +270,7 @@ class ParseRanker:
         cv = [(np.flatnonzero(~fold), np.flatnonzero(fold)) for fold in folds]
         more: dict[str, Any] = {"qid": lists.qid} if self.learner == "rankrls" else {}
         with progress_bar(progress, "folds", len(self.kernels) * (1 + len(cv))) as advance:
-            found = select(
+            selection = select(
                 self.kernels,
                 X,
                 lists.goodness,
@@ -275,20 +281,21 @@ class ParseRanker:
                 advance=advance,
                 **more,
             )
-        self.refused_ = found.refused
-        self.choices_: list[Choice] = []
-        for begin in range(0, len(found.trials), len(self.alphas)):
-            tried = [self._choice(lists, trial) for trial in found.trials[begin : begin + len(self.alphas)]]
-            self.choices_.append(max(tried, key=lambda choice: choice.tau))
-        self.choice_ = max(self.choices_, key=lambda choice: choice.tau)
-        self.model_ = self._learner(self.choice_.kernel, self.choice_.alpha).fit(X, lists.goodness, **more)
+        choices: list[KernelChoice] = []
+        for begin in range(0, len(selection.trials), len(self.alphas)):
+            tried = [self._choice(lists, trial) for trial in selection.trials[begin : begin + len(self.alphas)]]
+            choices.append(max(tried, key=lambda choice: choice.tau))
+        best = max(choices, key=lambda choice: choice.tau)
+        model = self._learner(best.kernel, best.alpha).fit(X, lists.goodness, **more)
+        # All at once: an interrupted fit leaves the earlier one as it was.
+        self.__dict__.update(refused_=selection.refused, choices_=choices, choice_=best, model_=model)
         return self
 
     @staticmethod
-    def _choice(lists: ParseLists, trial: Trial) -> Choice:
+    def _choice(lists: ParseLists, trial: Trial) -> KernelChoice:
         """The mean over sentences of what was predicted without each."""
         taus = [np.nanmean(lists.tau(scores)) for scores in trial.held_out]
-        return Choice(trial.kernel, float(trial.parameters["alpha"]), float(np.mean(taus)))
+        return KernelChoice(trial.kernel, float(trial.parameters["alpha"]), float(np.mean(taus)))
 
     def _learner(self, kernel: Any, alpha: float = 1.0) -> RLS | RankRLS:
         return (RLS if self.learner == "rls" else RankRLS)(kernel, alpha=alpha, n_jobs=self.n_jobs)
@@ -304,7 +311,7 @@ class ParseRanker:
         """For each sentence the places of its parses, the best first."""
         scores = self.scores(lists)
         starts = np.searchsorted(lists.qid, np.arange(len(lists)))
-        return [np.argsort(-part, kind="stable") for part in np.split(scores, starts[1:])]
+        return [np.argsort(-of_sentence, kind="stable") for of_sentence in np.split(scores, starts[1:])]
 
 
 def _unscored(estimator: Any, X: Any, y: Any, qid: Any = None) -> float:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from treelet.checks import wrong
+from treelet.checks import plural, wrong
 from treelet.errors import ParameterError, TreeError
-from treelet.explain.compare import wrong_constituents
 from treelet.kernels import Kernel, SubsetTree
 from treelet.learn import VotedPerceptron
 from treelet.metrics import (
@@ -26,14 +25,15 @@ from treelet.metrics import (
     paired_bootstrap,
     relative_improvement,
 )
+from treelet.report.gold_comparison import wrong_constituents
 from treelet.structures import Tree, Treebank
-from treelet.tasks.rerank_parts import NAMES, Clock, Parts, Say, parts_of_lists, parts_of_treebank, quiet
+from treelet.tasks.rerank_parts import NAMES, CandidateSplit, Clock, Say, parts_of_lists, parts_of_treebank, quiet
 from treelet.tasks.reranking import CandidateParses, Reranker, Rows, reranking_kernel
 
 __all__ = [
+    "CandidateSplit",
     "Mended",
     "Outcome",
-    "Parts",
     "Scores",
     "Setting",
     "grid",
@@ -142,7 +142,7 @@ class Outcome:
 
     Attributes
     ----------
-    parts : Parts
+    parts : CandidateSplit
     reranker : Reranker
         Trained on the training and development part.
     setting : Setting
@@ -161,7 +161,7 @@ class Outcome:
         By phase.
     """
 
-    parts: Parts
+    parts: CandidateSplit
     reranker: Reranker
     setting: Setting
     tried: list[tuple[Setting, float]]
@@ -186,32 +186,32 @@ class Outcome:
         parses = self.parts.test
         score = 100 * parses.counts.goodness
         before, after = score[self.first_rows], score[self.chosen_rows]
-        found = []
+        mended = []
         for number in np.flatnonzero(after > before).tolist():
             right = _tree(parses.gold, number)
             old, new = (_tree(parses.trees, rows[number]) for rows in (self.first_rows, self.chosen_rows))
-            found.append(Mended(number, right, old, new, float(before[number]), float(after[number])))
-        found.sort(
+            mended.append(Mended(number, right, old, new, float(before[number]), float(after[number])))
+        mended.sort(
             key=lambda item: (item.score_after < 100, item.after != item.gold, abs(len(item.gold.words()) - READABLE))
         )
         kinds: Counter[frozenset[str]] = Counter()
         turns = []  # how many of the same kind come before
-        for item in found:
+        for item in mended:
             kind = frozenset(label for label, _, _ in wrong_constituents(item.before, item.gold))
             turns.append(kinds[kind])
             kinds[kind] += 1
-        return [found[place] for place in sorted(range(len(found)), key=lambda place: turns[place])[:n]]
+        return [mended[number] for number in sorted(range(len(mended)), key=lambda number: turns[number])[:n]]
 
     def as_dict(self) -> dict[str, Any]:
         """The figures, fit for JSON."""
         return {
             "sentences": {
-                name: len(part)
-                for name, part in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
+                name: len(parses)
+                for name, parses in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
             },
             "candidates": {
-                name: len(part.trees)
-                for name, part in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
+                name: len(parses.trees)
+                for name, parses in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
             },
             "notes": self.parts.notes,
             "setting": vars(self.setting),
@@ -231,7 +231,7 @@ class Outcome:
 
 
 def rerank(
-    parts: Parts,
+    parts: CandidateSplit,
     settings: Sequence[Setting] | None = None,
     *,
     epochs: int = 3,
@@ -245,7 +245,7 @@ def rerank(
 
     Parameters
     ----------
-    parts : Parts
+    parts : CandidateSplit
         From `parts_of_treebank` or `parts_of_lists`.
     settings : list of Setting, optional
         To choose from, by default those of `grid`.
@@ -291,7 +291,7 @@ def rerank(
 
     parses = parts.test
     first, chosen = parses.first(), reranker.choose(parses)
-    clock.done("reranking", f"test part: {len(parses):,} sentences reranked")
+    clock.done("reranking", f"test part: {plural(len(parses), 'sentence')} reranked")
     by_f1 = oracle(candidate_scores(parses.gold, parses.trees, parses.qid, PARSEVAL), parses.qid, "f1").f1
     best = best_of_group(parses.counts.goodness, parses.qid)
     before, after = parses.counts.goodness[first], parses.counts.goodness[chosen]

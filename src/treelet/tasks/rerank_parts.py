@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from treelet.checks import wrong
+from treelet.checks import plural, wrong
 from treelet.errors import ParameterError
 from treelet.parsing import PCFG
 from treelet.structures import Treebank
 from treelet.tasks.reranking import CandidateParses, Rows, random_split
+from treelet.vocabulary import current
 from treelet.work import generator
 
 Say = Callable[[str], None]
@@ -28,7 +29,7 @@ def quiet(text: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class CandidateSplit:
     """Candidates to train, develop and test on.
 
     Attributes
@@ -57,23 +58,21 @@ def part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
     >>> part_sizes(1000), part_sizes(1000, [0.5, 0.1, 0.2]), part_sizes(1000, [700, 100, 200])
     ([600, 150, 250], [500, 100, 200], [700, 100, 200])
     """
-    given = SIZES if sizes is None else tuple(sizes)
-    if len(given) != 3 or not all(0 < size < math.inf for size in given):
+    wanted = SIZES if sizes is None else tuple(sizes)
+    subject, shown = current().parameter("sizes", sizes, ""), ", ".join(f"{size:g}" for size in wanted)
+    if len(wanted) != 3 or not all(0 < size < math.inf for size in wanted):
         raise ParameterError(
-            "The 'sizes' parameter must be three numbers above 0: sentences to train, develop and test on. "
-            f"Got {', '.join(f'{size:g}' for size in given) or 'nothing'} instead."
+            f"{subject} must be three numbers above 0: sentences to train, develop and test on. "
+            f"Got {shown or 'nothing'} instead."
         )
-    if all(size < 1 for size in given):
-        if sum(given) > 1 + 1e-9:
-            raise ParameterError(f"The 'sizes' parameter must be fractions of at most 1 together, got {sum(given):g}.")
-        counts = [int(size * n + 1e-9) for size in given]
-    elif all(float(size).is_integer() for size in given):
-        counts = [int(size) for size in given]
+    if all(size < 1 for size in wanted):
+        if sum(wanted) > 1 + 1e-9:
+            raise ParameterError(f"{subject} must be fractions of at most 1 together, got {sum(wanted):g}.")
+        counts = [int(size * n + 1e-9) for size in wanted]
+    elif all(float(size).is_integer() for size in wanted):
+        counts = [int(size) for size in wanted]
     else:
-        raise ParameterError(
-            "The 'sizes' parameter must be three whole numbers or three fractions. "
-            f"Got {', '.join(f'{size:g}' for size in given)} instead."
-        )
+        raise ParameterError(f"{subject} must be three whole numbers or three fractions. Got {shown} instead.")
     if min(counts) < 1 or sum(counts) > n:
         raise ParameterError(
             f"{n:,} sentences cannot be split into {', '.join(map(str, counts))} to train, develop and test on: "
@@ -95,7 +94,7 @@ def parts_of_treebank(
     progress: bool = False,
     say: Say = quiet,
     **options: Any,
-) -> Parts:
+) -> CandidateSplit:
     """Split a treebank at random, and let a grammar propose parses.
 
     The grammar is read off the training part. For the training part itself, each fold is parsed by a grammar of
@@ -127,7 +126,7 @@ def parts_of_treebank(
 
     Returns
     -------
-    Parts
+    CandidateSplit
 
     Examples
     --------
@@ -155,16 +154,18 @@ def parts_of_treebank(
     train, development, test = (whole[part] for part in parts)
 
     grammar = PCFG.from_treebank(train, **options)
-    clock.done("grammar", f"grammar of the training part: {len(grammar.rules):,} rules")
+    clock.done("grammar", f"grammar of the training part: {plural(len(grammar.rules), 'rule')}")
     learnt = CandidateParses.jackknifed(train, k, folds=folds, n_jobs=n_jobs, progress=progress, **options)
-    clock.done("training candidates", f"training part, parsed in {folds} folds: {len(learnt.trees):,} candidates")
+    clock.done(
+        "training candidates", f"training part, parsed in {folds} folds: {plural(len(learnt.trees), 'candidate')}"
+    )
     tuned = CandidateParses.parsed(grammar, development, k, n_jobs=n_jobs, progress=progress)
     tested = CandidateParses.parsed(grammar, test, k, n_jobs=n_jobs, progress=progress)
     clock.done(
         "other candidates",
         f"development and test part, parsed: {len(tuned.trees):,} and {len(tested.trees):,} candidates",
     )
-    return Parts(learnt, tuned, tested, notes, clock.seconds, tuple(parts))
+    return CandidateSplit(learnt, tuned, tested, notes, clock.seconds, tuple(parts))
 
 
 def parts_of_lists(
@@ -175,7 +176,7 @@ def parts_of_lists(
     max_words: int | None = 40,
     random_state: Any = 0,
     say: Say = quiet,
-) -> Parts:
+) -> CandidateSplit:
     """Split another parser's lists at random, whole documents at a time.
 
     Parameters
@@ -188,7 +189,7 @@ def parts_of_lists(
 
     Returns
     -------
-    Parts
+    CandidateSplit
     """
     clock = Clock(say)
     words = [tuple(tree.words()) if tree is not None else () for tree in parses.gold]
@@ -200,12 +201,12 @@ def parts_of_lists(
     parts, notes["twins"] = without_twins(split, words)
     train, development, test = (parses.sentences(part) for part in parts)
     clock.done("split", _split_text(parts, notes))
-    return Parts(train, development, test, notes, clock.seconds, tuple(parts))
+    return CandidateSplit(train, development, test, notes, clock.seconds, tuple(parts))
 
 
 def _kept(words: Sequence[Words], max_words: int | None) -> tuple[Rows, dict[str, int]]:
     if max_words is not None and max_words < 1:
-        raise wrong("max_words", "at least 1, or None", max_words)
+        raise wrong("max_words", "at least 1", max_words, optional=True)
     lengths = np.array([len(sentence) for sentence in words], np.int64)
     long = lengths > (math.inf if max_words is None else max_words)
     notes = {"missing": int((lengths == 0).sum()), "long": int(long.sum())}

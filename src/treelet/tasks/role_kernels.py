@@ -155,7 +155,7 @@ def role_table(
     >>> from treelet.tasks.role_kernels import role_table
     >>> forest = Forest.from_trees([("(S (N John) (VP (V saw) (N Mary)))", 1)])
     >>> role_table([(forest, 1, (0, 1)), (forest, 1, (2, 3))])
-    <Table: 2 rows of ['path', 'constituent']>
+    <Table: 2 rows of 'path', 'constituent'>
     """
     columns: dict[str, list[Forest]] = {"path": [], "constituent": []}
     if argument:

@@ -14,15 +14,15 @@ from treelet.structures import Tree
 Table = list[list[float]]
 
 
-class Nodes(NamedTuple):
-    """A tree as lists, children before parents."""
+class NodeLists(NamedTuple):
+    """The nodes of a tree as lists, children before parents."""
 
     labels: list[str]
     productions: list[tuple[str, ...] | None]
     children: list[list[int]]
 
 
-def nodes_of(tree: Tree, leaves: bool = False) -> Nodes:
+def nodes_of(tree: Tree, leaves: bool = False) -> NodeLists:
     """A tree as lists; a word has no production, or with `leaves` one that all words of its label share."""
     labels: list[str] = []
     productions: list[tuple[str, ...] | None] = []
@@ -35,10 +35,10 @@ def nodes_of(tree: Tree, leaves: bool = False) -> Nodes:
         childless = (node.label,) if leaves else None
         productions.append((node.label, *(child.label for child in node.children)) if node.children else childless)
         children.append(below)
-    return Nodes(labels, productions, children)
+    return NodeLists(labels, productions, children)
 
 
-def value(kernel: Subtree | SubsetTree | PartialTree, a: Nodes, b: Nodes) -> float:
+def value(kernel: Subtree | SubsetTree | PartialTree, a: NodeLists, b: NodeLists) -> float:
     """A kernel's value by its recursion over all pairs of nodes, each worked out once.
 
     Without ``max_depth``, and with all words counted as the kernel does by default; SST also with leaves, if `nodes_of` has them.
@@ -59,13 +59,15 @@ def value(kernel: Subtree | SubsetTree | PartialTree, a: Nodes, b: Nodes) -> flo
     return total
 
 
-def _delta(kernel: Subtree | SubsetTree | PartialTree, a: Nodes, b: Nodes, i: int, j: int, table: Table) -> float:
+def _delta(
+    kernel: Subtree | SubsetTree | PartialTree, a: NodeLists, b: NodeLists, i: int, j: int, table: Table
+) -> float:
     if isinstance(kernel, PartialTree):
         return _partial_tree(a, b, i, j, table, kernel.lam, kernel.mu, kernel.terminal_factor)
     return (_subtree if isinstance(kernel, Subtree) else _subset_tree)(a, b, i, j, table, kernel.lam)
 
 
-def _subtree(a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float) -> float:
+def _subtree(a: NodeLists, b: NodeLists, i: int, j: int, table: Table, lam: float) -> float:
     if a.productions[i] is None or a.productions[i] != b.productions[j]:
         return 0.0
     value = lam
@@ -75,7 +77,7 @@ def _subtree(a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float) -> fl
     return value
 
 
-def _subset_tree(a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float) -> float:
+def _subset_tree(a: NodeLists, b: NodeLists, i: int, j: int, table: Table, lam: float) -> float:
     if a.productions[i] is None or a.productions[i] != b.productions[j]:
         return 0.0
     value = lam
@@ -85,7 +87,7 @@ def _subset_tree(a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float) -
 
 
 def _partial_tree(
-    a: Nodes, b: Nodes, i: int, j: int, table: Table, lam: float, mu: float, terminal_factor: float
+    a: NodeLists, b: NodeLists, i: int, j: int, table: Table, lam: float, mu: float, terminal_factor: float
 ) -> float:
     if a.labels[i] != b.labels[j]:
         return 0.0

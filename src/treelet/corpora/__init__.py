@@ -1,0 +1,7 @@
+"""Whole corpora: how two of them differ, and how varied one is."""
+
+from treelet.corpora.corpus_diff import CorpusDifference, diff
+from treelet.corpora.diversity import vendi_score
+from treelet.corpora.fragment_differences import FragmentDifference
+
+__all__ = ["CorpusDifference", "FragmentDifference", "diff", "vendi_score"]

@@ -1,0 +1,63 @@
+"""Whether two samples are of one kind: the maximum mean discrepancy, and what it would be if the labels were drawn by lot."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.gram.pair_sums import pair_sums
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Vector
+
+ROUNDING = 1e-11  # of the mean value: what differs by less is the same
+Labels = NDArray[np.int8]
+
+
+class Discrepancy(NamedTuple):
+    """What `discrepancy` finds."""
+
+    mmd2: float
+    biased: float
+    p_value: float
+
+
+def relabelled(first: int, second: int, times: int, rng: np.random.Generator, *, paired: bool) -> Labels:
+    """Labels of `first` + `second` examples, a labelling a column: 1 for those of the first sample.
+
+    Column 0 has them as they are; in the others they are dealt out again, or, paired, changed within some pairs.
+    """
+    labels = np.zeros((1 + times, first + second), np.int8)
+    labels[:, :first] = 1
+    if paired:
+        labels[1:, :first] = rng.integers(2, size=(times, first), dtype=np.int8)
+        labels[1:, first:] = 1 - labels[1:, :first]
+    else:
+        rng.permuted(labels[1:], axis=1, out=labels[1:])
+    return np.ascontiguousarray(labels.T)
+
+
+def discrepancy(kernel: Kernel, X: Any, labels: Labels, **how: Any) -> Discrepancy:
+    r"""The squared maximum mean discrepancy of two samples, and its p-value (Gretton et al. 2012, equations 3 and 5).
+
+    .. math:: \mathrm{MMD}^2_u = \frac{1}{m(m-1)} \sum_{i \ne j} K(a_i, a_j) + \frac{1}{n(n-1)} \sum_{i \ne j} K(b_i, b_j) - \frac{2}{mn} \sum_{i, j} K(a_i, b_j)
+
+    The biased one has all pairs in the first two sums, and :math:`m^2` and :math:`n^2` below them.
+    """
+    within, touching, total = pair_sums(kernel, X, labels, **how)
+    m = int(labels[:, 0].sum())
+    n = len(labels) - m
+    between = touching - within
+    others = total - touching - between
+    values = within / (m * (m - 1)) + others / (n * (n - 1)) - 2 * between / (m * n)
+    own = kernel.diag(X)
+    first = labels[:, 0] == 1
+    biased = (within[0] + own[first].sum()) / m**2 + (others[0] + own[~first].sum()) / n**2 - 2 * between[0] / (m * n)
+    close = ROUNDING * float(np.abs(within[0] / m**2) + np.abs(others[0] / n**2) + np.abs(between[0] / (m * n)))
+    return Discrepancy(float(values[0]), float(biased), p_value(values[0], values[1:], close))
+
+
+def p_value(value: float, drawn: Vector, close: float = 0.0) -> float:
+    """How likely so much is by chance: (1 + draws with as much) / (1 + draws)."""
+    return (1 + int(np.count_nonzero(drawn >= value - close))) / (1 + len(drawn))

@@ -1,0 +1,245 @@
+"""Dependency parses drawn as arcs over the words."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, field
+
+from treelet.checks import check_integer
+from treelet.draw.drawing import Drawing
+from treelet.draw.excerpts import shortened
+from treelet.draw.layout import shown, width_of
+from treelet.draw.svg import Caption, escaped
+from treelet.errors import InputTypeError, TreeError
+from treelet.structures import Dependencies
+
+LIMIT = 200  # words
+WORD, SMALL = 15.0, 11.0  # sizes of letters
+LEVEL, STEP, CORNER = 25.0, 9.0, 6.0  # from one arc to the next above it, between two ends at a word, of an arc
+MARGIN, GAP, PAD = 16.0, 16.0, 16.0  # around, between words, beside a label
+LINE, NAME, TAG, ROOT = "#5b6770", "#1f4e79", "#76818b", "#a33b20"
+
+
+@dataclass
+class _End:
+    """The end of an arc at a word."""
+
+    word: int
+    aside: float = 0.0  # distance from the word's middle
+    x: float = 0.0
+
+
+@dataclass
+class _Arc:
+    """A link to draw: between two words, or down to a root, where both ends are one."""
+
+    left: _End
+    right: _End
+    label: str
+    level: int
+    arrow: _End | None  # the dependent's end
+    at: float = 0.0  # the middle of the label
+    crossed: list[float] = field(default_factory=list)  # lines of higher arcs that come down through this one
+
+    @property
+    def root(self) -> bool:
+        return self.left is self.right
+
+    @property
+    def label_width(self) -> float:
+        return width_of(self.label, SMALL)
+
+
+class ArcLayout:
+    """The positions of words, arcs and labels: short arcs under long ones, words as far apart as the labels need.
+
+    The tree view for browsers computes the same layout in ``web/layouts.js``; a browser test compares the two.
+    """
+
+    def __init__(self, parse: Dependencies, tags: bool) -> None:
+        self.parse = parse
+        self.arcs = _arcs(parse)
+        self.height = max((arc.level for arc in self.arcs), default=0)
+        self._spread_ends()
+        self.widths = [
+            max(width_of(shown(word), WORD), width_of(shown(tag), SMALL) if tags else 0, self.room[position])
+            for position, (word, tag) in enumerate(zip(parse.words, parse.tags, strict=True))
+        ]
+        self.x = self._word_middles()
+        for arc in self.arcs:
+            for end in (arc.left, arc.right):
+                end.x = self.x[end.word] + end.aside
+        self.width = self.x[-1] + self.widths[-1] / 2
+        for arc in self.arcs:
+            if arc.root:
+                arc.at = arc.left.x
+                self.width = max(self.width, arc.at + arc.label_width / 2)
+            else:
+                arc.crossed = sorted(end.x for end in self._crossing(arc))
+                arc.at = _label_middle(arc)
+
+    def _spread_ends(self) -> None:
+        """Order the ends at each word from left to right: arcs from the left, the lowest first; the root's; arcs to the right."""
+        ends: list[list[tuple[int, int, _End]]] = [[] for _ in self.parse.words]
+        for arc in self.arcs:
+            if arc.root:
+                ends[arc.left.word].append((1, 0, arc.left))
+            else:
+                ends[arc.right.word].append((0, arc.level, arc.right))
+                ends[arc.left.word].append((2, -arc.level, arc.left))
+        self.room = [(len(here) + 1) * STEP for here in ends]
+        for here in ends:
+            here.sort(key=lambda entry: entry[:2])
+            for number, (_, _, end) in enumerate(here):
+                end.aside = (number - (len(here) - 1) / 2) * STEP
+
+    def _word_middles(self) -> list[float]:
+        """Return the middle of each word. Labels do not overlap, because each arc is wider than its label."""
+        apart = [math.ceil((left + right) / 2 + GAP) for left, right in itertools.pairwise(self.widths)]
+        needs = []
+        for arc in (arc for arc in self.arcs if not arc.root):
+            sections = 1 + len(self._crossing(arc))  # the widest section is at least as wide as their mean
+            need = sections * (arc.label_width + PAD) + arc.left.aside - arc.right.aside
+            needs.append((arc.left.word, arc.right.word, need))
+        roots = sorted((arc for arc in self.arcs if arc.root), key=lambda arc: arc.left.word)
+        for left_root, right_root in itertools.pairwise(roots):
+            labels = (left_root.label_width + right_root.label_width) / 2
+            asides = left_root.left.aside - right_root.left.aside
+            needs.append((left_root.left.word, right_root.left.word, labels + PAD + asides))
+        for left, right, need in sorted(needs, key=lambda entry: (entry[1] - entry[0], entry)):
+            missing = need - sum(apart[left:right])
+            if missing > 0:
+                more = math.ceil(missing / (right - left))
+                apart[left:right] = [width + more for width in apart[left:right]]
+        start = self.widths[0] / 2
+        for arc in roots[:1]:
+            start = max(start, arc.label_width / 2 - arc.left.aside - sum(apart[: arc.left.word]))
+        return [float(x) for x in itertools.accumulate(apart, initial=math.ceil(start))]
+
+    def _crossing(self, arc: _Arc) -> list[_End]:
+        """Return the ends of higher arcs whose lines come down through this one."""
+        higher = {id(end): end for other in self.arcs if other.level > arc.level for end in (other.left, other.right)}
+        return [end for end in higher.values() if arc.left.word < end.word < arc.right.word]
+
+
+def _label_middle(arc: _Arc) -> float:
+    """Return the middle of the arc, or the nearest position where no line comes down through the label."""
+    half, middle = arc.label_width / 2, (arc.left.x + arc.right.x) / 2
+    reach = int((arc.right.x - arc.left.x) / 2 - half)
+    for offset in sorted(range(-reach, reach + 1), key=abs):
+        if all(abs(x - middle - offset) > half + PAD / 4 for x in arc.crossed):
+            return middle + offset
+    return middle
+
+
+def _arcs(parse: Dependencies) -> list[_Arc]:
+    """The arcs, shorter ones first, each on the lowest level above all it spans or crosses."""
+    arcs: list[_Arc] = []
+    top = [0] * len(parse)  # the highest level between a word and the next
+    for left, right, kind in sorted(parse.links, key=lambda link: (link.right - link.left, link)):
+        level = 1 + max(top[left:right])
+        top[left:right] = [level] * (right - left)
+        left_end, right_end = _End(left), _End(right)
+        arrow = None
+        if parse.heads is not None:
+            arrow = left_end if parse.heads[left] == right + 1 else right_end
+        arcs.append(_Arc(left_end, right_end, shown(kind), level, arrow))
+    if parse.heads is not None and parse.relations is not None:
+        height = max(top) + 1
+        for word, (head, kind) in enumerate(zip(parse.heads, parse.relations, strict=True)):
+            if head == 0:
+                end = _End(word)
+                arcs.append(_Arc(end, end, shown(kind), height, end))
+    return arcs
+
+
+def _check(parse: object, limit: int) -> Dependencies:
+    if not isinstance(parse, Dependencies):
+        raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
+    check_integer("limit", limit)
+    if len(parse) > limit:
+        raise TreeError(
+            f"the parse has {len(parse):,} words, more than can be drawn ({limit:,}): print it, or raise limit"
+        )
+    return parse
+
+
+# --- SVG --------------------------------------------------------------------------------------------------------
+
+
+def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "", limit: int = LIMIT) -> Drawing:
+    """A picture of a dependency parse: arcs over the words, their types on them.
+
+    Parameters
+    ----------
+    parse : Dependencies
+        Where there are heads, an arrow points at each dependent, and a line comes down to each root.
+    tags : bool
+        Show the tags below the words, if there are any.
+    caption : str
+        A line of text below the picture.
+    limit : int
+        Words at most.
+
+    Returns
+    -------
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
+
+    Examples
+    --------
+    >>> from treelet import Dependencies
+    >>> from treelet.draw import dependency_svg
+    >>> svg = dependency_svg(Dependencies.from_heads(["dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"]))
+    >>> svg.startswith("<svg "), ">nsubj</text>" in svg
+    (True, True)
+    """
+    parse = _check(parse, limit)
+    tags = tags and any(tag != "_" for tag in parse.tags)
+    layout = ArcLayout(parse, tags)
+    floor = MARGIN + LEVEL * layout.height + (6 if layout.height else 0)
+    below = Caption(caption, layout.width)
+    width = max(layout.width + 2 * MARGIN, below.width)
+    height = floor + 24 + (17 if tags else 0) + below.height + MARGIN / 2
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
+        f"<title>{escaped(shortened(' '.join(parse.words)))}</title>",
+        f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
+    ]
+    highest = sorted(layout.arcs, key=lambda arc: -arc.level)
+    lines += [f'<g fill="none" stroke="{LINE}" stroke-width="1.3">']
+    lines += [_path(arc, floor) for arc in highest]
+    lines += ["</g>"]
+    for arc in highest:
+        if arc.arrow is not None:
+            x, colour = arc.arrow.x + MARGIN, ROOT if arc.root else LINE
+            lines.append(f'<path d="M{x - 3.5:.1f} {floor - 5:.1f}h7l-3.5 6.5z" fill="{colour}"/>')
+    for arc in highest:
+        x, y = arc.at + MARGIN, floor - LEVEL * arc.level
+        half = arc.label_width / 2 + 2
+        lines.append(f'<path d="M{x - half:.1f} {y - 7:.1f}h{2 * half:.1f}v14h{-2 * half:.1f}z" fill="#ffffff"/>')
+        lines.append(
+            f'<text x="{x:.1f}" y="{y + 3.8:.1f}" font-size="{SMALL:g}" fill="{ROOT if arc.root else NAME}">'
+            f"{escaped(arc.label)}</text>"
+        )
+    for position, word in enumerate(parse.words):
+        x = layout.x[position] + MARGIN
+        lines.append(f'<text x="{x:.1f}" y="{floor + 18:.1f}" font-size="{WORD:g}">{escaped(shown(word))}</text>')
+        if tags:
+            lines.append(
+                f'<text x="{x:.1f}" y="{floor + 35:.1f}" font-size="{SMALL:g}" fill="{TAG}">'
+                f"{escaped(shown(parse.tags[position]))}</text>"
+            )
+    return Drawing("\n".join([*lines, *below.lines(height), "</svg>"]) + "\n", of=parse)
+
+
+def _path(arc: _Arc, floor: float) -> str:
+    left, right, y = arc.left.x + MARGIN, arc.right.x + MARGIN, floor - LEVEL * arc.level
+    if arc.root:
+        return f'<path d="M{left:.1f} {floor:.1f}V{y:.1f}" stroke="{ROOT}"/>'
+    return (
+        f'<path d="M{left:.1f} {floor:.1f}V{y + CORNER:.1f}q0 {-CORNER:g} {CORNER:g} {-CORNER:g}H{right - CORNER:.1f}'
+        f'q{CORNER:g} 0 {CORNER:g} {CORNER:g}V{floor:.1f}"/>'
+    )

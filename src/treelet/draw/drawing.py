@@ -1,0 +1,134 @@
+"""Pictures that notebooks show, and that are saved in the form that a file's name asks for."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+from treelet.checks import in_words
+from treelet.errors import InputTypeError, ParameterError, TreeletError
+from treelet.formats.files import PathLike, open_whole
+from treelet.structures import Dependencies, Forest, Tree
+
+KINDS = (".svg", ".png", ".pdf", ".tex")
+SCALE = 2.0
+
+
+class Drawing(str):
+    """A picture: the text of an SVG document, which shows itself in notebooks and can be saved.
+
+    Attributes
+    ----------
+    of : Tree, Dependencies, ... or None
+        What is drawn, if it can also be written in LaTeX.
+    """
+
+    __slots__ = ("of",)
+    of: object
+
+    def __new__(cls, svg: str, of: object = None) -> Self:
+        drawing = super().__new__(cls, svg)
+        drawing.of = of
+        return drawing
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.of)
+
+    @property
+    def width(self) -> float:
+        """In pixels."""
+        return float(self.partition('width="')[2].partition('"')[0])
+
+    @property
+    def height(self) -> float:
+        """In pixels."""
+        return float(self.partition('height="')[2].partition('"')[0])
+
+    def __repr__(self) -> str:
+        return f"<Drawing: {self.width:.0f} x {self.height:.0f}>"
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, file: PathLike, *, scale: float = SCALE) -> None:
+        """Write the picture; the file appears whole or not at all.
+
+        Parameters
+        ----------
+        file : path
+            ``.svg``, ``.png`` and ``.pdf`` (both by matplotlib), or ``.tex``: see `treelet.draw.latex`.
+        scale : float
+            Dots of a PNG a pixel of the drawing.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from treelet.draw import draw
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "tree.tex"
+        ...     draw("(NP (D the) (N apple))").save(file)
+        ...     print(file.read_text().splitlines()[-2])
+          [NP [D [the]] [N [apple]]]
+        """
+        content = self.content(Path(file).suffix, scale=scale, name=str(file))
+        with open_whole(file) as stream:
+            stream.write(content)
+
+    def content(self, suffix: str, *, scale: float = SCALE, name: str = "") -> bytes:
+        """What a file with this ending holds."""
+        kind = check_kind(suffix, name)
+        if kind == ".svg":
+            return str(self).encode("utf-8", "replace")
+        if kind == ".tex":
+            from treelet.draw.tex import latex
+
+            if self.of is None:
+                raise ParameterError("this picture has no LaTeX form: save it as .pdf, or draw the tree alone")
+            return f"{latex(self.of)}\n".encode()
+        from treelet.draw.raster import rendered
+
+        return rendered(self, kind[1:], scale)
+
+
+def check_kind(suffix: str, name: str = "") -> str:
+    """The ending of a picture's name; TreeletError if there are no such pictures, or if what makes them is missing."""
+    if (kind := suffix.lower()) not in KINDS:
+        raise ParameterError(f"{name or suffix}: the name of a picture must end in {in_words(list(KINDS))}")
+    if kind in (".png", ".pdf") and find_spec("matplotlib") is None:
+        raise TreeletError(f"a picture in {kind} needs matplotlib: pip install 'treelet[viz]', or choose .svg")
+    return kind
+
+
+def draw(thing: object, **options: Any) -> Drawing:
+    """A picture of a tree, a forest or a dependency parse, to be shown in a notebook or saved.
+
+    Parameters
+    ----------
+    thing : Tree, str, Forest or Dependencies
+        A string is a tree in brackets.
+    **options
+        Of `tree_svg`, `forest_svg` or `dependency_svg`, which draw it.
+
+    Returns
+    -------
+    Drawing
+        A string, the SVG document, that has a ``save`` of its own.
+
+    Examples
+    --------
+    >>> from treelet.draw import draw
+    >>> draw("(NP (D the) (N apple))")
+    <Drawing: 148 x 182>
+    """
+    from treelet.draw.arcs import dependency_svg
+    from treelet.draw.svg import forest_svg, tree_svg
+
+    if isinstance(thing, Forest):
+        return forest_svg(thing, **options)
+    if isinstance(thing, Dependencies):
+        return dependency_svg(thing, **options)
+    if isinstance(thing, (Tree, str)):
+        return tree_svg(thing, **options)
+    raise InputTypeError(f"a Tree, its brackets, a Forest or Dependencies can be drawn, not a {type(thing).__name__}")

@@ -1,0 +1,201 @@
+"""Where the parts of a forest go in a picture.
+
+Nodes are in layers, each above all it may expand to, and in a layer over the middle of their words. A line that passes a
+layer takes room there like a node, so that it runs behind none; lines that end at one node run together.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from treelet.draw.excerpts import shortened
+from treelet.structures import Forest
+
+FONT = 13.0
+HEIGHT, PAD, GAP = 30.0, 9.0, 14.0  # of a node, inside it, beside it
+DROP, CHANNEL = 21.0, 42.0  # from a node to its dots, from the dots to the next layer
+CLOSE = 30.0  # between layers without dots
+STEP = 42.0  # from one alternative's dot to the next
+TRUNK = 8.0  # room for a line that passes a layer
+MARGIN = 16.0
+LONGEST = 32  # letters of a label that are shown
+
+
+class DrawnEdge(NamedTuple):
+    head: int
+    tails: tuple[int, ...]
+    chance: float  # given the head
+    best: bool  # in the most probable tree
+
+
+class ForestGraph:
+    """A forest's parts, with what the picture says of them."""
+
+    def __init__(self, forest: Forest) -> None:
+        content = json.loads(forest.to_json())
+        self.nodes = forest.nodes
+        self.root: int = forest.root or 0
+        self.posterior: list[float] = forest.posterior().tolist()
+        inside = forest.inside(log=True).tolist()
+        parts = [(int(head), tuple(tails), float(logp)) for head, tails, logp in content["edges"]]
+        own: dict[int, list[int]] = {}
+        for number, (head, _, _) in enumerate(parts):
+            own.setdefault(head, []).append(number)
+        best = [0.0] * len(self.nodes)  # tails come before heads
+        chosen: dict[int, int] = {}
+        for head, numbers in sorted(own.items()):
+            score = {n: parts[n][2] + sum(best[tail] for tail in parts[n][1]) for n in numbers}
+            chosen[head] = max(score, key=score.__getitem__)
+            best[head] = score[chosen[head]]
+        self.best_nodes: set[int] = set()
+        open_ = [self.root]
+        while open_:
+            node = open_.pop()
+            self.best_nodes.add(node)
+            if node in chosen:
+                open_.extend(parts[chosen[node]][1])
+        self.edges = [
+            DrawnEdge(
+                head,
+                tails,
+                math.exp(min(0.0, logp + sum(inside[tail] for tail in tails) - inside[head])),
+                head in self.best_nodes and chosen[head] == number,
+            )
+            for number, (head, tails, logp) in enumerate(parts)
+        ]
+        self.own = {head: [self.edges[number] for number in numbers] for head, numbers in own.items()}
+        self.layer = [0] * len(self.nodes)
+        for edge in self.edges:  # grouped by head, in the order of heads
+            self.layer[edge.head] = max(self.layer[edge.head], 1 + max(self.layer[tail] for tail in edge.tails))
+
+    def marked(self, edge: DrawnEdge) -> bool:
+        """Whether an edge has a dot: not where a node has one child and no choice, nor in a single tree."""
+        return len(self.own[edge.head]) > 1 or (len(edge.tails) > 1 and len(self.own) < len(self.edges))
+
+
+def width_of(text: str, size: float) -> float:
+    """About how wide a text is; rather too much than too little."""
+    wide = sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.85 if c in "MW@%mw" else 0.63 for c in text)
+    return wide * size
+
+
+def shown(label: str) -> str:
+    return shortened(label, LONGEST)
+
+
+@dataclass
+class _LayerItem:
+    """Something that takes room in a layer: a node with its dots, or a line on its way down to one."""
+
+    node: int
+    width: float
+    begin: int
+    end: int
+    passing: bool
+    x: float = 0.0
+
+
+def spread(items: list[_LayerItem], wanted: dict[int, float]) -> None:
+    """As near to the wanted places as can be without overlap, in the least squares' sense; the order is kept."""
+    blocks: list[list[float]] = []  # sum of wanted places, how many; places are those of a block's first item
+    offset, offsets = 0.0, []
+    for before, item in zip([None, *items], items, strict=False):
+        if before is not None:
+            offset += (before.width + item.width) / 2 + (GAP if not (before.passing and item.passing) else 4)
+        offsets.append(offset)
+        blocks.append([wanted[id(item)] - offset, 1])
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
+            total, number = blocks.pop()
+            blocks[-1][0] += total
+            blocks[-1][1] += number
+    middles = [total / number for total, number in blocks for _ in range(int(number))]
+    for item, middle, offset in zip(items, middles, offsets, strict=True):
+        item.x = middle + offset
+
+
+class ForestLayout:
+    """Places of nodes, dots and passing lines; some nodes may need so much room."""
+
+    def __init__(self, graph: ForestGraph, least: Mapping[int, float] | None = None) -> None:
+        self.graph = graph
+        self.box = [max(self._box(node), (least or {}).get(node, 0.0)) for node in range(len(graph.nodes))]
+        self.layers: list[list[_LayerItem]] = [[] for _ in range(max(graph.layer) + 1)]
+        self.at: dict[tuple[int, int], _LayerItem] = {}  # by node and layer
+        highest = list(graph.layer)
+        for edge in graph.edges:
+            for tail in edge.tails:
+                highest[tail] = max(highest[tail], graph.layer[edge.head] - 1)
+        for node, (_, begin, end) in enumerate(graph.nodes):
+            for layer in range(graph.layer[node], highest[node] + 1):
+                passing = layer > graph.layer[node]
+                choices = len(graph.own.get(node, ()))
+                room = TRUNK if passing else max(self.box[node], (STEP * choices + 16) * (choices > 1))
+                item = _LayerItem(node, room, begin, end, passing)
+                self.layers[layer].append(item)
+                self.at[node, layer] = item
+        self._place()
+        left = min(item.x - item.width / 2 for item in self.at.values())
+        for item in self.at.values():
+            item.x += MARGIN - left
+        self.width = max(item.x + item.width / 2 for item in self.at.values()) + MARGIN
+        dotted = {graph.layer[edge.head] for edge in graph.edges if graph.marked(edge)}
+        self.band = [HEIGHT + DROP * (layer in dotted) for layer in range(len(self.layers))]
+        self.top = [MARGIN] * len(self.layers)
+        for layer in range(len(self.layers) - 1, 0, -1):
+            self.top[layer - 1] = self.top[layer] + self.band[layer] + (CHANNEL if layer in dotted else CLOSE)
+        self.height = self.top[0] + HEIGHT
+        self.dots: dict[int, list[tuple[DrawnEdge, float, float, int]]] = {}  # with the rank among its alternatives
+        for head, edges in graph.own.items():
+            here = sorted(edges, key=lambda edge: sum(self._middle(tail) for tail in edge.tails) / len(edge.tails))
+            ranks = sorted(edges, key=lambda edge: -edge.chance)
+            x, y = self.at[head, graph.layer[head]].x, self.top[graph.layer[head]] + self.band[graph.layer[head]]
+            self.dots[head] = [
+                (edge, x + (position - (len(here) - 1) / 2) * STEP, y, ranks.index(edge))
+                for position, edge in enumerate(here)
+            ]
+
+    def _box(self, node: int) -> float:
+        label = self.graph.nodes[node].label
+        return max(28.0, width_of(shown(label), FONT) + 2 * PAD) if label else 14.0
+
+    def _middle(self, node: int) -> float:
+        return self.at[node, self.graph.layer[node]].x
+
+    def _place(self) -> None:
+        slots = self._slots()
+        for number, layer in enumerate(self.layers):
+            wanted: dict[int, float] = {}
+            for item in layer:
+                below = self.at.get((item.node, number - 1)) if item.passing else None
+                wanted[id(item)] = below.x if below else (slots[item.begin] + slots[item.end]) / 2
+            layer.sort(key=lambda item: (wanted[id(item)], item.begin + item.end, item.end - item.begin))
+            spread(layer, wanted)
+
+    def _slots(self) -> dict[int, float]:
+        """Where each place between two words lies, so that what stands over some words fits over them."""
+        ends = sorted({position for node in self.graph.nodes for position in (node.begin, node.end)})
+        slot = dict(zip(ends, range(len(ends)), strict=True))
+        width = [0.0] * (len(ends) - 1)
+        spans = {(slot[node.begin], slot[node.end]) for node in self.graph.nodes}
+        items = [(number, item) for number, layer in enumerate(self.layers) for item in layer]
+        layer = np.array([number for number, _ in items])
+        first = np.array([slot[item.begin] for _, item in items])
+        last = np.array([slot[item.end] for _, item in items])
+        room = np.array([item.width + (6 if item.passing else GAP) for _, item in items])
+        for begin, end in sorted(spans, key=lambda span: (span[1] - span[0], span)):
+            over = (begin <= first) & (last <= end)
+            needed = float(np.bincount(layer[over], room[over]).max())
+            missing = needed - sum(width[begin:end])
+            if missing > 0:
+                for position in range(begin, end):
+                    width[position] += missing / (end - begin)
+        positions = [0.0, *itertools.accumulate(width)]
+        return dict(zip(ends, positions, strict=True))

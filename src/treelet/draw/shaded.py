@@ -1,0 +1,138 @@
+"""Pictures of trees whose nodes have colours of their own: by a mark, or by a number for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from treelet.cuts import TreeIndex
+from treelet.draw.drawing import Drawing
+from treelet.draw.excerpts import excerpt
+from treelet.draw.layout import HEIGHT, ForestGraph, width_of
+from treelet.draw.svg import SMALL, Picture, captioned_svg
+from treelet.errors import ParameterError
+from treelet.structures import Forest, Tree
+
+PLUS, MINUS = (0x00, 0x72, 0xB2), (0xE0, 0x7B, 0x00)  # blue and orange: told apart by everybody who sees colours at all
+FAINT, STRONG = 0.06, 0.62
+SEEN = 0.02  # of the largest: what is less has no number
+
+
+class Shade(NamedTuple):
+    """How a node looks."""
+
+    fill: str
+    line: str
+    wide: float = 1.4
+    text: str = ""
+
+
+class ShadedPicture(Picture):
+    """A tree, some of whose nodes have shades: one a node in pre-order, or None."""
+
+    def __init__(self, tree: Tree, shades: Iterable[Shade | None], caption: str = "") -> None:
+        graph, index = ForestGraph(Forest.from_tree(tree)), TreeIndex(tree)
+        waiting: dict[tuple[str, int, int], list[Shade | None]] = {}
+        for number, shade in enumerate(shades):
+            node = index[number]
+            waiting.setdefault((node.label, node.start, node.end), []).append(shade)
+        self.shades: dict[int, Shade] = {}
+        for number in reversed(range(len(graph.nodes))):  # heads come after their tails
+            label, begin, end = graph.nodes[number]
+            if node_shade := waiting[label, begin, end].pop(0):
+                self.shades[number] = node_shade
+        room = {number: width_of(shade.text, SMALL) + 6 for number, shade in self.shades.items() if shade.text}
+        super().__init__(graph, caption, room)
+
+    def _node(self, node: int) -> list[str]:
+        lines = super()._node(node)
+        if (shade := self.shades.get(node)) is None:
+            return lines
+        x, y = self.layout.at[node, self.graph.layer[node]].x, self.layout.top[self.graph.layer[node]]
+        half = self.layout.box[node] / 2
+        style = f'fill="{shade.fill}" stroke="{shade.line}" stroke-width="{shade.wide:g}"'
+        box = f'<rect x="{x - half:.1f}" y="{y:.1f}" width="{2 * half:.1f}" height="{HEIGHT:g}" rx="5" {style}/>'
+        shape = next((k for k, text in enumerate(lines) if text.startswith("<rect ")), None)
+        if shape is None:  # a word
+            lines.insert(2, box)
+        else:
+            lines[shape] = box
+        if shade.text:
+            label = next(k for k, text in enumerate(lines) if text.startswith("<text "))
+            tail = lines[label].partition(' font-size="')[2]
+            lines[label] = f'<text x="{x:.1f}" y="{y + 14:.1f}" font-size="{tail}'
+            lines.insert(-1, f'<text x="{x:.1f}" y="{y + 25.5:.1f}" font-size="{SMALL:g}">{shade.text}</text>')
+        return lines
+
+
+def heat_svg(tree: Tree, heat: Sequence[float], *, caption: str = "", scale: float = 0.0) -> Drawing:
+    """A tree as `tree_svg` draws it, each node in a blue for what is positive, an orange for what is negative.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of a large tree a part is drawn, without colours.
+    heat : sequence of float
+        A number for each node, in pre-order, such as the shares of `Explanation.heat`.
+    caption : str
+        A line of text below.
+    scale : float
+        The number that has the strongest colour; by default the largest of `heat`. For pictures that are to be compared.
+
+    Returns
+    -------
+    Drawing
+
+    Examples
+    --------
+    >>> from treelet import Tree
+    >>> from treelet.draw import heat_svg
+    >>> svg = heat_svg(Tree.parse("(NP (D the) (N cat))"), [0.5, 0.0, 0.0, -0.25, 0.0])
+    >>> "+0.50" in svg, "\u22120.25" in svg
+    (True, True)
+    """
+    small, note = excerpt(tree)
+    if note:
+        return captioned_svg(small, f"{note}; {caption}" if caption else note)
+    if len(heat) != (number := sum(1 for _ in tree.nodes())):
+        raise ParameterError(
+            f"The 'heat' parameter must be a number for each of {number} nodes. Got {len(heat)} instead."
+        )
+    most = max(scale, *map(abs, heat))
+    shades = [_shade(value, most, leaf=not node.children) for value, node in zip(heat, tree.nodes(), strict=True)]
+    return Drawing(ShadedPicture(tree, shades, caption).svg(), of=tree)
+
+
+def _shade(value: float, most: float, *, leaf: bool) -> Shade | None:
+    strength = abs(value) / most if most else 0.0
+    if strength < SEEN:
+        return None if leaf else Shade("#ffffff", "#7a838c")
+    return Shade(tint(strength if value > 0 else -strength), "none" if leaf else "#1b1b1b", 1.4, signed(value))
+
+
+def tint(strength: float) -> str:
+    """From orange (-1) over white to blue (1)."""
+    full, share = PLUS if strength > 0 else MINUS, FAINT + STRONG * min(1.0, abs(strength))
+    return "#" + "".join(f"{round(255 + (channel - 255) * share):02x}" for channel in full)
+
+
+def signed(value: float) -> str:
+    """A number in few digits, with its sign, as tree-view.js writes it.
+
+    >>> [signed(value) for value in (0.104, -0.063, 12.34, -123.4, 0.0, 1e-9)]
+    ['+0.10', '\u22120.063', '+12', '\u2212123', '0', '+1.0e-9']
+    """
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if size >= 1e4 or size < 0.001:
+        digits, _, power = f"{size:.1e}".partition("e")
+        text = f"{digits}e{int(power):+d}"
+    else:
+        places = max(0, 1 - _exponent(size))
+        text = f"{size:.{places}f}"
+    return ("+" if value > 0 else "\u2212") + text
+
+
+def _exponent(size: float) -> int:
+    return int(f"{size:.1e}".partition("e")[2])

@@ -1,0 +1,249 @@
+"""Pictures of trees and packed forests, as SVG that needs nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from html import escape
+
+from treelet.checks import check_integer
+from treelet.draw.drawing import Drawing
+from treelet.draw.excerpts import shortened
+from treelet.draw.layout import FONT, HEIGHT, MARGIN, DrawnEdge, ForestGraph, ForestLayout, shown, width_of
+from treelet.errors import InputTypeError, TreeError
+from treelet.structures import Forest, Tree
+
+LIMIT = 400  # nodes and edges that a person may still make out
+SMALL, CAPTION = 9.5, 11.0
+PAGE = 900.0  # a wider picture is made smaller where it is shown
+BEST = "#1b1b1b"
+ONLY = "#9aa3ad"
+ALTERNATIVES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56a0d9", "#7a4fb5")
+
+_UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> Drawing:
+    """A picture of a packed forest.
+
+    Words are at the bottom, and a node stands over the middle of its words. A node that can be expanded in several ways
+    has a dot for each, in a colour of its own, with P(expansion | node) beside it; lines lead from a dot to what it
+    expands to. The number in a node, and its shade, is the probability that a tree of the forest has it; where there is
+    none, every tree does. The most probable tree is drawn in bold black. A small circle is a hidden root.
+
+    Parameters
+    ----------
+    forest : Forest
+        Up to about 60 nodes are easily read.
+    caption : bool
+        Say below the picture how many trees there are.
+    limit : int
+        Nodes and edges, together, at most.
+
+    Returns
+    -------
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
+
+    Raises
+    ------
+    TreeError
+        The forest is empty, or has more than `limit` nodes and edges: prune it.
+
+    Examples
+    --------
+    >>> from treelet import Forest
+    >>> from treelet.draw import forest_svg
+    >>> forest = Forest.from_trees([("(S (A x) (B y))", 0.6), ("(S (A x) (C y))", 0.4)])
+    >>> svg = forest_svg(forest)
+    >>> svg.startswith("<svg "), "0.60" in svg
+    (True, True)
+    """
+    if not isinstance(forest, Forest):
+        raise InputTypeError(f"a Forest is needed, got {type(forest).__name__}")
+    _check_limit(limit)
+    if not forest:
+        raise TreeError("the forest holds no tree: there is nothing to draw")
+    nodes, edges = len(forest.nodes), len(forest.edges)
+    if nodes + edges > limit:
+        raise TreeError(
+            f"the forest has {nodes:,} nodes and {edges:,} edges, together more than can be drawn ({limit:,}): prune it "
+            "closer, for example to 2"
+        )
+    count = forest.count_trees()
+    said = f"{count:,} tree{'s' * (count > 1)}" if count < 10**12 else f"{float(min(count, 10**300)):.1e} trees"
+    return Drawing(Picture(ForestGraph(forest), f"{said}, the most probable one in bold" if caption else "").svg())
+
+
+def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
+    """A picture of a tree, its words in a row at the bottom.
+
+    Parameters
+    ----------
+    tree : Tree or str
+        A tree, or its brackets.
+    limit : int
+        Nodes at most.
+
+    Returns
+    -------
+    Drawing
+        An SVG document, as a string that can be saved in other forms too.
+
+    Examples
+    --------
+    >>> from treelet.draw import tree_svg
+    >>> tree_svg("(NP (D the) (N apple))").count("<rect ")  # words have none
+    3
+    """
+    if isinstance(tree, str):
+        tree = Tree.parse(tree)
+    if not isinstance(tree, Tree):
+        raise InputTypeError(f"a Tree or its brackets are needed, got {type(tree).__name__}")
+    _check_limit(limit)
+    if sum(1 for _ in itertools.islice(tree.nodes(), limit + 1)) > limit:
+        raise TreeError(f"the tree has more than {limit:,} nodes, too many to draw: draw a part of it, or print it")
+    return captioned_svg(tree)
+
+
+def captioned_svg(tree: Tree, caption: str = "") -> Drawing:
+    """A picture of a tree of any size, with a line of text below it."""
+    return Drawing(Picture(ForestGraph(Forest.from_tree(tree)), caption).svg(), of=tree)
+
+
+def _check_limit(limit: object) -> None:
+    check_integer("limit", limit)
+
+
+class Picture:
+    def __init__(self, graph: ForestGraph, caption: str, room: Mapping[int, float] | None = None) -> None:
+        self.graph, self.caption = graph, caption
+        self.layout = ForestLayout(graph, room)
+
+    def svg(self) -> str:
+        layout = self.layout
+        caption = Caption(self.caption, layout.width)
+        width = max(layout.width, caption.width)
+        height = layout.height + MARGIN + caption.height
+        dots = sorted(itertools.chain.from_iterable(layout.dots.values()), key=lambda dot: dot[0].best)
+        lines = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
+            f"<title>{escaped(shortened(' '.join(self._words())))}</title>",
+            f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
+            '<g fill="none" stroke-linecap="round">',
+            *(line for dot in dots for line in self._edge(*dot)),
+            "</g>",
+            *(line for dot in dots for line in self._dot(*dot)),
+            *(line for node in range(len(self.graph.nodes)) for line in self._node(node)),
+        ]
+        return "\n".join([*lines, *caption.lines(height), "</svg>"]) + "\n"
+
+    def _words(self) -> list[str]:
+        leaves = [node for number, node in enumerate(self.graph.nodes) if number not in self.graph.own]
+        return [node.label for node in sorted(leaves, key=lambda node: node.begin)]
+
+    def _colour(self, edge: DrawnEdge, rank: int) -> str:
+        if edge.best:
+            return BEST
+        return ALTERNATIVES[rank % len(ALTERNATIVES)] if len(self.graph.own[edge.head]) > 1 else ONLY
+
+    def _edge(self, edge: DrawnEdge, x: float, y: float, rank: int) -> list[str]:
+        layout, layer = self.layout, self.graph.layer
+        above = layer[edge.head]
+        head = layout.at[edge.head, above].x
+        foot = layout.top[above] + (HEIGHT if self.graph.nodes[edge.head].label else HEIGHT / 2 + 6)
+        paths = [f"M{head:.1f} {foot:.1f}L{x:.1f} {y:.1f}"]
+        for tail in edge.tails:
+            path = f"M{x:.1f} {y:.1f}"
+            here_x, here_y = x, y
+            for number in range(above - 1, layer[tail] - 1, -1):
+                item, top = layout.at[tail, number], layout.top[number]
+                if number == 0:
+                    top += 6
+                half = (here_y + top) / 2
+                path += f"C{here_x:.1f} {half:.1f} {item.x:.1f} {half:.1f} {item.x:.1f} {top:.1f}"
+                here_x, here_y = item.x, top
+                if item.passing:
+                    here_y = top + layout.band[number]
+                    path += f"V{here_y:.1f}"
+            paths.append(path)
+        style = f'stroke="{self._colour(edge, rank)}" stroke-width="{2.2 if edge.best else 1.3:g}"'
+        return [f'<path d="{"".join(paths)}" {style}/>']
+
+    def _dot(self, edge: DrawnEdge, x: float, y: float, rank: int) -> list[str]:
+        if not self.graph.marked(edge):
+            return []
+        colour = self._colour(edge, rank)
+        lines = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{3.2 if edge.best else 2.8:g}" fill="{colour}"/>']
+        if len(self.graph.own[edge.head]) > 1:
+            head = self.layout.at[edge.head, self.graph.layer[edge.head]].x
+            aside, anchor = (-5, "end") if x < head - 1 else (5, "start")  # away from the line that comes from the head
+            lines.append(
+                f'<text x="{x + aside:.1f}" y="{y + 3:.1f}" text-anchor="{anchor}" font-size="{SMALL:g}" fill="{colour}" '
+                f'stroke="#ffffff" stroke-width="2.5" paint-order="stroke">{_number(edge.chance) or "1.00"}</text>'
+            )
+        return lines
+
+    def _node(self, node: int) -> list[str]:
+        label, begin, end = self.graph.nodes[node]
+        x, y = self.layout.at[node, self.graph.layer[node]].x, self.layout.top[self.graph.layer[node]]
+        chance, best = self.graph.posterior[node], node in self.graph.best_nodes
+        number = _number(chance)
+        said = f"{shortened(label) or 'hidden root'} over words {begin} to {end}, probability {chance:.4g}"
+        lines = ["<g>", f"<title>{escaped(said)}</title>"]
+        line = f'stroke="{BEST if best else ONLY}" stroke-width="{1.8 if best else 1:g}"'
+        if not label:
+            lines.append(f'<circle cx="{x:.1f}" cy="{y + HEIGHT / 2:.1f}" r="6" fill="#ffffff" {line}/>')
+        elif node not in self.graph.own:
+            lines.append(f'<text x="{x:.1f}" y="{y + 21:.1f}" font-size="{FONT + 1:g}">{escaped(shown(label))}</text>')
+        else:
+            half = self.layout.box[node] / 2
+            lines.append(
+                f'<rect x="{x - half:.1f}" y="{y:.1f}" width="{2 * half:.1f}" height="{HEIGHT:g}" rx="5" '
+                f'fill="{_shade(chance)}" {line}/>'
+            )
+            lines.append(
+                f'<text x="{x:.1f}" y="{y + (14 if number else 19.5):.1f}" font-size="{FONT:g}">'
+                f"{escaped(shown(label))}</text>"
+            )
+            if number:
+                lines.append(
+                    f'<text x="{x:.1f}" y="{y + 25.5:.1f}" font-size="{SMALL:g}" fill="#4d5964">{number}</text>'
+                )
+        return [*lines, "</g>"]
+
+
+def _shade(chance: float) -> str:
+    """From white to a light blue."""
+    return "#" + "".join(f"{round(255 + (full - 255) * chance):02x}" for full in (0xC9, 0xDD, 0xF2))
+
+
+class Caption:
+    """A line of text at the bottom of a picture, or nothing. A wide picture is shown smaller: there the text is larger."""
+
+    def __init__(self, text: str, beside: float) -> None:
+        self.text, self.size = text, CAPTION * max(1.0, beside / PAGE)
+        self.width = width_of(text, self.size) + 2 * MARGIN if text else 0.0
+        self.height = self.size + 9 if text else 0.0
+
+    def lines(self, bottom: float) -> list[str]:
+        if not self.text:
+            return []
+        style = f'text-anchor="start" font-size="{self.size:.3g}" fill="#667077"'
+        return [f'<text x="{MARGIN:g}" y="{bottom - 10:.1f}" {style}>{escaped(self.text)}</text>']
+
+
+def escaped(text: str) -> str:
+    """Fit for XML."""
+    return escape(_UNPRINTABLE.sub("\ufffd", text))
+
+
+def _number(chance: float) -> str:
+    """A probability in few digits; nothing for 1."""
+    if chance > 0.9995:
+        return ""
+    if chance >= 0.995:
+        return f"{chance:.3f}"
+    return f"{chance:.2f}" if chance >= 0.01 else f"{chance:.0e}"

@@ -1,0 +1,135 @@
+r"""Trees and dependency parses in LaTeX: by the packages ``forest`` and ``tikz-dependency``."""
+
+from __future__ import annotations
+
+import re
+
+from treelet.errors import InputTypeError, TreeError
+from treelet.structures import Dependencies, Forest, Tree
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\symbol{34}",
+    "`": r"\textasciigrave{}",
+    **{letter: f"\\{letter}" for letter in "$&%#_{}"},
+}
+SYNTAX = re.compile(r"[\[\],=!;()/@:']|--|''")  # means something to forest, or to its options
+DEEPEST = 500  # levels: TeX itself recurses
+LINE = 100  # letters, up to which a subtree stays on one line
+
+
+def latex(thing: object) -> str:
+    r"""A tree, or a dependency parse, for a LaTeX document.
+
+    Parameters
+    ----------
+    thing : Tree, str or Dependencies
+        A string is a tree in brackets.
+
+    Returns
+    -------
+    str
+        An environment of the package ``forest`` (``\usepackage{forest}``) or ``tikz-dependency``, with a comment that
+        says so. Characters that LaTeX or the package would take for something else are escaped; for letters outside of
+        Latin use LuaLaTeX or XeLaTeX with a font that has them.
+
+    Examples
+    --------
+    >>> from treelet.draw import latex
+    >>> print(latex("(S (NP-SBJ_1 (NN 50%)) (VP (V rose)))"))
+    % \usepackage{forest}
+    \begin{forest}
+      where n children=0{tier=word}{}
+      [S [NP-SBJ\_1 [NN [50\%]]] [VP [V [rose]]]]
+    \end{forest}
+    """
+    if isinstance(thing, str):
+        thing = Tree.parse(thing)
+    if isinstance(thing, Dependencies):
+        return _dependencies(thing)
+    if isinstance(thing, Tree):
+        return _tree(thing)
+    if isinstance(thing, Forest):
+        raise InputTypeError("LaTeX is written of one tree, not of a Forest: take forest.best()[0]")
+    raise InputTypeError(f"a Tree, its brackets or Dependencies are needed, got {type(thing).__name__}")
+
+
+def escaped(text: str) -> str:
+    r"""A label so that LaTeX prints it as it is.
+
+    >>> print(escaped("a_b{}"), escaped("--"), escaped("[x,y]"))
+    a\_b\{\} {-{}-} {[x,y]}
+    """
+    out = "".join(SPECIAL.get(letter, letter) for letter in text)
+    for letter in "-',":  # no ligatures
+        while letter * 2 in out:
+            out = out.replace(letter * 2, f"{letter}{{}}{letter}")
+    return f"{{{out}}}" if SYNTAX.search(text) else out
+
+
+def _tree(tree: Tree) -> str:
+    if tree.height() > DEEPEST:
+        raise TreeError(f"the tree is {tree.height():,} levels deep, and can be drawn up to {DEEPEST:,}")
+    lines = [r"% \usepackage{forest}", r"\begin{forest}", "  where n children=0{tier=word}{}"]
+    return "\n".join([*lines, *_bracketed(tree), r"\end{forest}"])
+
+
+def _bracketed(tree: Tree) -> list[str]:
+    """A subtree on a line of its own where it is short, else its label and then its children."""
+    lines: list[str] = []
+    stack: list[tuple[Tree | None, int]] = [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
+        if node is None:
+            lines.append("  " * depth + "]")
+        elif (line := _line(node, LINE - 2 * depth)) is not None:
+            lines.append("  " * depth + line)
+        else:
+            lines.append("  " * depth + f"[{escaped(node.label)}")
+            stack.append((None, depth))
+            stack.extend((child, depth + 1) for child in reversed(node.children))
+    return lines
+
+
+def _line(tree: Tree, most: int) -> str | None:
+    """A subtree on one line, if it is that short."""
+    texts: list[str] = []
+    length = 0
+    stack: list[Tree | None] = [tree]
+    while stack:
+        node = stack.pop()
+        text = "]" if node is None else f" [{escaped(node.label)}"
+        length += len(text)
+        if length > most and tree.children:
+            return None
+        texts.append(text)
+        if node is not None:
+            stack.append(None)
+            stack.extend(reversed(node.children))
+    return "".join(texts).lstrip()
+
+
+def _dependencies(parse: Dependencies) -> str:
+    rows = [parse.words, parse.tags] if any(tag != "_" for tag in parse.tags) else [parse.words]
+    lines = [r"% \usepackage{tikz-dependency}", r"\begin{dependency}", r"  \begin{deptext}[column sep=1em]"]
+    for row in rows:  # in which \& ends a column
+        words = [escaped(word).replace(r"\&", r"\symbol{38}") for word in row]
+        lines.append("    " + r" \& ".join(words) + r" \\")
+    lines.append(r"  \end{deptext}")
+    if parse.heads is not None and parse.relations is not None:
+        for number, (head, kind) in enumerate(zip(parse.heads, parse.relations, strict=True), 1):
+            lines.append(
+                f"  \\depedge{{{head}}}{{{number}}}{{{escaped(kind)}}}"
+                if head
+                else f"  \\deproot{{{number}}}{{{escaped(kind)}}}"
+            )
+    else:
+        lines += [
+            f"  \\depedge[-]{{{left + 1}}}{{{right + 1}}}{{{escaped(kind)}}}" for left, right, kind in parse.links
+        ]
+    return "\n".join([*lines, r"\end{dependency}"])

@@ -1,0 +1,297 @@
+"""What tree-view.js draws, as values that JSON can hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import singledispatch
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from treelet.cuts import TreeIndex
+from treelet.draw.excerpts import shortened
+from treelet.draw.layout import ForestGraph
+from treelet.draw.shaded import signed
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.fragments.explanation import Explanation, NodeShare
+from treelet.fragments.occurrences import places
+from treelet.kernels.fragments.sequences import TaggedWord, TagRun
+from treelet.kernels.fragments.weighting import has_fragments
+from treelet.structures import Dependencies, Forest, Tagged, Tree
+from treelet.structures.forest import ForestNode
+
+TONES = 7
+LISTED = 12  # fragments of an explanation
+OCCURRENCES = 50  # of a fragment that are shown
+Picture = dict[str, Any]
+
+
+def picture(thing: object, heat: Iterable[float] | None = None, marks: Iterable[Any] | None = None) -> Picture:
+    """A structure as tree-view.js takes it.
+
+    Parameters
+    ----------
+    thing : Tree, str, Forest, Dependencies or Tagged
+        A text is a tree in brackets.
+    heat : iterable of float, optional
+        A number for each node or word: what it does for (blue) or against (orange) something. Nodes of a tree are in pre-order, words among
+        them, those of a forest as in `Forest.nodes`.
+    marks : iterable, optional
+        Fragments to outline: each the numbers of its nodes, or ``{"nodes": [...], "tone": 0}``.
+
+    Returns
+    -------
+    dict
+        Lists, texts, finite numbers: `json.dumps` takes it.
+
+    Examples
+    --------
+    >>> from treelet.draw.web.pictures import picture
+    >>> picture("(NP (D the) (N cat))", marks=[[0, 1, 3]])
+    {'kind': 'tree', 'labels': ['NP', 'D', 'the', 'N', 'cat'], 'parents': [-1, 0, 1, 0, 3], 'marks': [{'nodes': [0, 1, 3], 'tone': 0}]}
+    """
+    content = _picture(Tree.parse(thing) if isinstance(thing, str) else thing)
+    size = len(
+        content["labels"]
+        if content["kind"] == "tree"
+        else content["nodes"]
+        if content["kind"] == "forest"
+        else content["words"]
+    )
+    if heat is not None:
+        content["heat"] = _heat(heat, size)
+    if marks is not None:
+        content["marks"] = [_mark(mark, number, size) for number, mark in enumerate(marks)]
+    return content
+
+
+@singledispatch
+def _picture(thing: object) -> Picture:
+    raise InputTypeError(
+        f"a Tree, its brackets, a Forest, Dependencies or Tagged can be drawn, not a {type(thing).__name__}"
+    )
+
+
+@_picture.register
+def _(tree: Tree) -> Picture:
+    index = TreeIndex(tree)
+    return {"kind": "tree", "labels": [node.label for node in index.nodes], "parents": index.parent}
+
+
+@_picture.register
+def _(forest: Forest) -> Picture:
+    if not forest:
+        return {"kind": "forest", "nodes": [], "edges": [], "words": []}
+    graph = ForestGraph(forest)
+    return {
+        "kind": "forest",
+        "nodes": [{"label": label, "words": [begin, end]} for label, begin, end in graph.nodes],
+        "edges": [{"head": edge.head, "tails": list(edge.tails), "p": edge.chance} for edge in graph.edges],
+        "words": list(forest.words),
+        "root": graph.root,
+    }
+
+
+@_picture.register
+def _(parse: Dependencies) -> Picture:
+    content: Picture = {"kind": "arcs", "words": list(parse.words)}
+    if any(tag != "_" for tag in parse.tags):
+        content["tags"] = list(parse.tags)
+    if parse.heads is not None and parse.relations is not None:
+        ends = [
+            (head - 1, word, kind) for word, (head, kind) in enumerate(zip(parse.heads, parse.relations, strict=True))
+        ]
+    else:
+        ends = [(left, right, kind) for left, right, kind in parse.links]
+        content["directed"] = False
+    content["links"] = [{"from": start, "to": end, "label": kind} for start, end, kind in ends]
+    return content
+
+
+@_picture.register
+def _(tagged: Tagged) -> Picture:
+    return {"kind": "tagged", "words": [word for word, _ in tagged], "tags": [tag for _, tag in tagged]}
+
+
+def _heat(heat: Iterable[float], size: int) -> list[float]:
+    values = [float(value) for value in heat]
+    if len(values) != size:
+        raise ParameterError(
+            f"The 'heat' parameter must be a number for each of {size:,} nodes. Got {len(values):,} instead."
+        )
+    if not all(map(math.isfinite, values)):
+        raise ParameterError("The 'heat' parameter must be finite numbers. Got NaN or infinity instead.")
+    return values
+
+
+def _mark(mark: Any, number: int, size: int) -> Picture:
+    nodes: Sequence[Any] = mark["nodes"] if isinstance(mark, Mapping) else mark
+    tone = int(mark.get("tone", number)) if isinstance(mark, Mapping) else number
+    numbers = [int(node) for node in nodes]
+    wrong = [node for node in numbers if not 0 <= node < size]
+    if wrong:
+        raise ParameterError(
+            f"The 'marks' parameter must be numbers of nodes, 0 to {size - 1:,}. Got {wrong[0]} instead."
+        )
+    return {"nodes": numbers, "tone": tone % TONES}
+
+
+# --- explanations ---------------------------------------------------------------------------------------------------
+
+
+class AttributedStructure(NamedTuple):
+    """A structure of an explained example, with its column and the shares of its nodes or words."""
+
+    thing: Tree | Forest | Dependencies | Tagged
+    column: Any
+    heat: list[float]
+
+
+def explained(explanation: Explanation, example: Any = None, *, limit: int = LISTED) -> Picture:
+    """An explanation as explained.js takes it: its trees with heat, and where in them each fragment is.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    example : object, optional
+        What was explained; of trees and tagged words the explanation itself knows enough, of forests and dependency parses it does not.
+    limit : int
+        Fragments at most.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> model = tl.RLS(tl.SubsetTree()).fit(["(A (B b))", "(A (C c))"], [1, -1])
+    >>> told = explained(tl.explain(model, "(A (B b))"))
+    >>> told["trees"][0]["picture"]["labels"], told["fragments"][0]["text"], told["fragments"][0]["places"]
+    (['A', 'B', 'b'], '(B b)', [[1, 2]])
+    """
+    structures = attributed_structures(explanation, example)
+    if not structures:
+        raise TreeError(
+            "there is no picture of this explanation: its example is too large, or has to be given as well; print it"
+        )
+    names = [str(structure.column) if structure.column is not None else "" for structure in structures]
+    if pair := len(structures) == 2 and names[0] == names[1]:
+        names = ["the first", "the second"]
+    scale = largest_share(structures)
+    listed = explanation.fragments[:limit]
+    left = explanation.score - math.fsum(fragment.share for fragment in listed)
+    return {
+        "trees": [
+            {"title": name, "picture": {**_readable(picture(structure.thing, heat=structure.heat)), "scale": scale}}
+            for name, structure in zip(names, structures, strict=True)
+        ],
+        "fragments": [
+            {
+                "text": shortened(str(fragment.tree)),
+                "share": fragment.share,
+                "places": [
+                    _covered(fragment, structure.thing) if structure.column == fragment.column else []
+                    for structure in structures
+                ],
+            }
+            for fragment in listed
+        ],
+        "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}; all else {signed(left)}, "
+        f"of which intercept {signed(explanation.intercept)}",
+    }
+
+
+def _readable(drawn: Picture) -> Picture:
+    """Return a picture with its longest labels shortened: these pictures are not edited."""
+    return drawn | {name: list(map(shortened, drawn[name])) for name in ("labels", "words", "tags") if drawn.get(name)}
+
+
+def largest_share(structures: Iterable[AttributedStructure]) -> float:
+    """Return the largest absolute share of a node: several pictures have one scale."""
+    return max((abs(share) for structure in structures for share in structure.heat), default=0.0)
+
+
+def summed(explanation: Explanation, pair: bool = False) -> str:
+    """Return what the shares add up to, in words."""
+    of = explanation.output
+    if isinstance(of, tuple):
+        return f"{of[0]} rather than {of[1]}"
+    what = "difference of the scores" if pair else "score"
+    return what if isinstance(of, int) else f"{what} of {of}"
+
+
+def attributed_structures(explanation: Explanation, example: Any = None) -> list[AttributedStructure]:
+    """Return the structures of an explained example that can be drawn; sequences of features cannot."""
+    candidates = list(_parts(example))
+    structures: list[AttributedStructure] = []
+    start = 0
+    while start < len(explanation.heat):
+        size, thing = _whole(explanation.heat[start:], candidates)
+        if thing is not None:
+            structures.append(
+                AttributedStructure(
+                    thing,
+                    explanation.heat[start].column,
+                    [node.share for node in explanation.heat[start : start + size]],
+                )
+            )
+        start += size
+    return structures
+
+
+def _parts(example: Any) -> Iterator[Any]:
+    """Yield the forests and parses of an example, or of a pair, in the order of their shares."""
+    for row in example if isinstance(example, tuple) and len(example) == 2 else (example,):
+        for value in row.values() if isinstance(row, Mapping) else (row,):
+            if isinstance(value, Forest | Dependencies):
+                yield value
+
+
+def _whole(heat: Sequence[NodeShare], candidates: list[Any]) -> tuple[int, Any]:
+    """Return how many of these shares belong to one structure, and the structure; None if it cannot be drawn."""
+    first = heat[0].tree
+    if isinstance(first, Tree):
+        return sum(1 for _ in first.nodes()), first
+    alike = sum(1 for _ in takewhile(lambda node: type(node.tree) is type(first), heat))
+    if isinstance(first, ForestNode):
+        fits = [forest for forest in candidates if isinstance(forest, Forest) and _begins(heat, forest)]
+        if not fits:
+            return alike, None
+        candidates.remove(fits[0])
+        return len(fits[0].nodes), fits[0]
+    if not isinstance(first, TaggedWord):
+        return alike, None
+    words = [
+        first,
+        *(
+            node.tree
+            for node in takewhile(lambda node: isinstance(node.tree, TaggedWord) and node.tree.position, heat[1:])
+        ),
+    ]
+    texts, tags = [word.word for word in words], [word.tag for word in words]
+    for parse in candidates:
+        if isinstance(parse, Dependencies) and list(parse.words) == texts:
+            return len(words), parse
+    return len(words), Tagged(texts, tags)
+
+
+def _begins(heat: Sequence[NodeShare], forest: Forest) -> bool:
+    return [node.tree for node in heat[: len(forest.nodes)]] == list(forest.nodes)
+
+
+def _covered(fragment: Any, thing: Any) -> list[int]:
+    """Return the nodes or words that a fragment covers in all its occurrences; none for other kinds of structures."""
+    if has_fragments(fragment.kernel) and isinstance(thing, Tree):
+        occurrences = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
+        return sorted({node for nodes in occurrences for node in nodes})
+    if isinstance(fragment.tree, TagRun) and isinstance(thing, Tagged):
+        pairs, run = list(thing), list(zip(fragment.tree.words, fragment.tree.tags, strict=True))
+        return sorted(
+            {
+                begin + k
+                for begin in range(len(pairs) - len(run) + 1)
+                if all(
+                    tag == word_and_tag[1] and word in (None, word_and_tag[0])
+                    for (word, tag), word_and_tag in zip(run, pairs[begin:], strict=False)
+                )
+                for k in range(len(run))
+            }
+        )
+    return []

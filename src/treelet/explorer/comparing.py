@@ -1,0 +1,95 @@
+"""Requests about two trees: the kernel value, its dependence on the decay, and the fragments behind it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from treelet.draw.web.pictures import picture
+from treelet.errors import KernelOverflowError
+from treelet.explorer.highlights import Highlights, can_be_attributed, shares_of
+from treelet.explorer.requests import Request, RequestError
+from treelet.fragments.model_fragments import explain
+from treelet.fragments.shared import shared_fragments
+from treelet.kernels import Kernel
+from treelet.kernels.tree import TreeKernel
+from treelet.learn.model import CompressedModel
+from treelet.structures import Tree
+
+PAIRS = 20e6  # steps of a kernel's value: about a tenth of a second
+CURVE_PAIRS = 2e6  # the same, for a value at every point of a curve
+POINTS = 24  # of the curve
+LISTED = 40  # fragments
+
+
+def compare(request: Request) -> dict[str, Any]:
+    """Return the value and the cosine of two trees, the fragments they share, and their occurrences."""
+    trees, kernel = _trees_and_kernel(request)
+    chosen: Kernel = kernel.normalized() if request.flag("normalized") else kernel
+    value, cosine = _values(kernel, trees)
+    shared = shared_fragments(*trees, chosen, LISTED) if value is not None or chosen is not kernel else []
+    highlights = Highlights(trees)
+    return {
+        "kernel": repr(chosen),
+        "value": value,
+        "cosine": cosine,
+        "fragments": [
+            {
+                "text": str(fragment.tree),
+                "share": fragment.contribution,
+                "counts": fragment.counts,
+                "places": highlights.of(fragment.tree, kernel),
+            }
+            for fragment in shared
+        ],
+        "complete": getattr(shared, "complete", False),
+        "trees": [
+            picture(tree, heat=_shares(chosen, tree, other)) for tree, other in zip(trees, trees[::-1], strict=True)
+        ],
+    }
+
+
+def curve(request: Request) -> dict[str, Any]:
+    """Return the value and the cosine at decays from almost 0 to 1, with all other parameters fixed."""
+    trees, kernel = _trees_and_kernel(request, CURVE_PAIRS)
+    points: dict[str, list[float | None]] = {"lam": [], "value": [], "cosine": []}
+    for lam in np.linspace(0.02, 1.0, POINTS).round(4).tolist():
+        value, cosine = _values(type(kernel)(**{**kernel.get_params(), "lam": lam}), trees)
+        for name, number in (("lam", lam), ("value", value), ("cosine", cosine)):
+            points[name].append(number)
+    return points
+
+
+def _trees_and_kernel(request: Request, most: float = PAIRS) -> tuple[tuple[Tree, Tree], TreeKernel]:
+    trees, kernel = (request.tree("a"), request.tree("b")), request.kernel()
+    steps = kernel.normalized().cost([trees[0]], [trees[1]]).pairs  # and of each with itself
+    if steps > most:
+        raise RequestError(
+            "kernel",
+            f"about {steps:.1g} pairs of nodes would have to be compared, more than a page should wait for: "
+            "take smaller trees, or treelet compare",
+        )
+    return trees, kernel
+
+
+def _values(kernel: TreeKernel, trees: tuple[Tree, Tree]) -> tuple[float | None, float]:
+    """Return the value, or None if it overflows, and the cosine, which never does."""
+    cosine = float(kernel.normalized()([trees[0]], [trees[1]])[0, 0])
+    try:
+        value = float(kernel([trees[0]], [trees[1]])[0, 0])
+    except KernelOverflowError:
+        return None, cosine
+    return value if math.isfinite(value) else None, cosine
+
+
+def _shares(kernel: Kernel, tree: Tree, other: Tree) -> list[float] | None:
+    """Return each node's share of the value: the other tree acts as a model with one support tree."""
+    if not (can_be_attributed(tree) and can_be_attributed(other)):
+        return None
+    try:
+        model = CompressedModel.of(kernel, [other], np.ones((1, 1)))
+        return shares_of(explain(model, tree, limit=1).heat)
+    except KernelOverflowError:
+        return None

@@ -1,0 +1,96 @@
+"""Highlights in a picture: the nodes that fragments cover, and the shares of nodes, as far as they are found quickly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from treelet.fragments.explanation import Explanation, NodeShare
+from treelet.fragments.occurrences import places
+from treelet.kernels import Kernel
+from treelet.kernels.wrapped import Normalized
+from treelet.structures import Tree
+
+OCCURRENCES = 20  # of a fragment in a tree that are highlighted
+PAIRS = 100_000  # of a node of a fragment and one of a tree with the same label, in all: about a tenth of a second
+CACHED = 2_000  # pairs of a fragment and a tree whose occurrences are cached
+CACHED_LETTERS = 5_000  # of such a pair, so that the cache stays small
+ATTRIBUTED = 200_000  # nodes, each counted once per node above it: larger trees have no shares of nodes
+
+
+class Highlights:
+    """The occurrences of fragments in some trees. After too much work, further fragments are not highlighted."""
+
+    def __init__(self, trees: Iterable[Tree]) -> None:
+        self.trees = list(trees)
+        self._texts = [str(tree) for tree in self.trees]
+        self._labels = [Counter(node.label for node in tree.nodes()) for tree in self.trees]
+        self._left = PAIRS
+
+    def of(self, fragment: Tree, kernel: Kernel) -> list[list[int]]:
+        """Return for each tree the nodes that a fragment covers, in all its occurrences."""
+        own, text = Counter(node.label for node in fragment.nodes()), str(fragment)
+        nodes: list[list[int]] = []
+        for tree, labels in zip(self._texts, self._labels, strict=True):
+            pairs = sum(count * labels[label] for label, count in own.items())
+            if pairs > self._left:
+                nodes.append([])
+                continue
+            self._left -= pairs
+            covered = _covered if len(text) + len(tree) <= CACHED_LETTERS else _covered.__wrapped__
+            nodes.append(covered(text, tree, _family(kernel)))
+        return nodes
+
+
+def explanation_fields(explanation: Explanation, trees: Iterable[Tree]) -> dict[str, Any]:
+    """Return an explanation as JSON, with the nodes of some trees that each fragment covers."""
+    highlights = Highlights(trees)
+    return {
+        "score": explanation.score,
+        "rest": explanation.rest,
+        "complete": explanation.complete,
+        "others": [{"kernel": repr(other.kernel), "share": other.share} for other in explanation.others],
+        "fragments": [
+            {
+                "text": str(fragment.tree),
+                "share": fragment.share,
+                "places": highlights.of(fragment.tree, fragment.kernel),
+            }
+            for fragment in explanation.fragments
+        ],
+    }
+
+
+Family = tuple[type[Kernel], tuple[tuple[str, Any], ...]]
+"""A class of kernels, and the parameters that determine which fragments exist."""
+
+
+def _family(kernel: Kernel) -> Family:
+    """Return a kernel without its decays: occurrences do not change while a decay is varied."""
+    plain = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    return type(plain), tuple((name, getattr(plain, name)) for name in ("leaves", "max_depth") if hasattr(plain, name))
+
+
+@lru_cache(CACHED)
+def _covered(fragment: str, tree: str, family: Family) -> list[int]:
+    kind, parameters = family
+    occurrences = places(fragment, tree, kind(**dict(parameters)), OCCURRENCES)
+    return sorted({node for nodes in occurrences for node in nodes})
+
+
+def shares_of(attribution: Iterable[NodeShare]) -> list[float] | None:
+    """Return the share of each node, or None if there are none."""
+    return [node.share for node in attribution] or None
+
+
+def can_be_attributed(tree: Tree) -> bool:
+    """Return whether the shares of all nodes are computed quickly: each node counts with all nodes below it."""
+    below = 0
+    stack = [(tree, 1)]
+    while stack and below <= ATTRIBUTED:
+        node, depth = stack.pop()
+        below += depth
+        stack.extend((child, depth + 1) for child in node.children)
+    return below <= ATTRIBUTED

@@ -1,0 +1,192 @@
+"""What a request may be, and what it may take: who asks, how much is sent, how long, how many at once.
+
+The server listens to this machine alone, but every page that a browser shows on this machine can send requests to it. So the name that
+it was called by is checked (a page elsewhere may give itself our address under its own name), and so is the page that asks.
+Work is done in threads: every answer first says what it would cost, and refuses what is too much. Long loops end when nobody waits for
+them any longer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from treelet import _core
+from treelet.errors import TreeletError
+
+BODY = 256 * 1024  # bytes of a request
+BODY_SECONDS = 5.0  # in which it must have come
+ANSWER_SECONDS = 20.0
+AT_ONCE = 2  # questions that are worked on
+WAITING = 64  # questions that wait for their turn
+GLANCE = 0.2  # seconds from one look to the next, whether anybody still waits for an answer
+
+Done = TypeVar("Done")
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class RefusedError(TreeletError):
+    """A request is not answered.
+
+    Attributes
+    ----------
+    status : int
+        The HTTP status that says so.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.status, str(self))
+
+
+def refusal(status: int, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"message": message}}, status)
+
+
+class Guard:
+    """Lets through what this machine's own page asks, and puts the headers on every response that keep the page to itself."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self.app = app
+        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self.origins = {f"http://{host}" for host in self.hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return  # there are no sockets here
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        problem = self._problem(Headers(scope=scope), scope["method"])
+        if problem is None:
+            await self.app(scope, receive, with_headers)
+        else:
+            await refusal(403, problem)(scope, receive, with_headers)
+
+    def _problem(self, headers: Headers, method: str) -> str | None:
+        if not headers.getlist("host") or not self.hosts.issuperset(headers.getlist("host")):
+            return "this server answers to 127.0.0.1 and localhost only"
+        if not self.origins.issuperset(headers.getlist("origin")):
+            return "this server answers its own page only"
+        if method == "POST" and not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
+            return "this server answers its own page only"
+        return None
+
+
+async def body_of(request: Request) -> bytes:
+    """A request's body, if it is not too large and does not dawdle."""
+    kinds = {kind.partition(";")[0].strip().lower() for kind in request.headers.getlist("content-type")}
+    if kinds != {"application/json"}:
+        raise RefusedError(415, "a question is sent as application/json")
+    length = request.headers.get("content-length", "0")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            if not length.isdecimal() or int(length) > BODY:
+                raise RefusedError(413, _too_large())
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > BODY:
+                    raise RefusedError(413, _too_large())
+    except TimeoutError:
+        raise RefusedError(408, f"the question did not arrive within {BODY_SECONDS:g} seconds") from None
+    except ClientDisconnect:
+        raise _nobody() from None
+    return bytes(body)
+
+
+def _nobody() -> RefusedError:
+    return RefusedError(499, "nobody waits for this answer any longer")
+
+
+def _too_large() -> str:
+    return f"a question of more than {BODY // 1024} KiB is not read: take smaller trees, or the command line"
+
+
+class WorkerPool:
+    """A few threads that handle requests. Waiting requests take turns; those whose client has left are abandoned."""
+
+    def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING, seconds: float = ANSWER_SECONDS) -> None:
+        self._threads = ThreadPoolExecutor(at_once, "treelet-explorer")
+        self._free = asyncio.Semaphore(at_once)
+        self._room, self._seconds = waiting, seconds
+        self._closed = False
+
+    def close(self) -> None:
+        """Give up all that is worked on or waits."""
+        self._closed = True
+
+    async def do(self, work: Callable[[], Done], gone: Callable[[], Awaitable[bool]]) -> Done:
+        """The result of some work. When `gone` says that nobody waits for it any longer, it is given up, begun or not."""
+        if self._room <= 0:
+            raise RefusedError(503, "too many questions at once: wait a moment and ask again")
+        self._room -= 1
+        turn = asyncio.ensure_future(self._free.acquire())
+        try:
+            await self._attended(turn, gone, "earlier questions still take all the time: wait a moment and ask again")
+        except BaseException:
+            if not turn.cancel():
+                self._free.release()
+            raise
+        finally:
+            self._room += 1
+        stop = _core.Stop()
+        done = asyncio.get_running_loop().run_in_executor(self._threads, _watched, work, stop)
+        done.add_done_callback(self._finished)
+        late = f"this took more than {self._seconds:g} seconds: take smaller trees, or the command line"
+        try:
+            await self._attended(done, gone, late)
+        finally:
+            stop.set()
+        return done.result()
+
+    async def _attended(self, future: asyncio.Future[Any], gone: Callable[[], Awaitable[bool]], late: str) -> None:
+        """Waits for something, as long as somebody waits for us."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._look(gone)
+                while not (await asyncio.wait({future}, timeout=GLANCE))[0]:
+                    await self._look(gone)
+        except TimeoutError:
+            raise RefusedError(503, late) from None
+
+    async def _look(self, gone: Callable[[], Awaitable[bool]]) -> None:
+        if self._closed:
+            raise RefusedError(503, "the server stops")
+        if await gone():
+            raise _nobody()
+
+    def _finished(self, done: asyncio.Future[Done]) -> None:
+        self._free.release()
+        if not done.cancelled():
+            done.exception()  # was told, if anybody still waited
+
+
+def _watched(work: Callable[[], Done], stop: _core.Stop) -> Done:
+    """In a thread: its long loops end when they are told to."""
+    _core.watch(stop)
+    return work()

@@ -1,0 +1,136 @@
+"""A sentence: its best parses and its forest by a grammar, in whose order, and why this one and not that one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.draw.web.pictures import picture
+from treelet.errors import InputTypeError, TreeletError
+from treelet.explorer.comparing import LISTED
+from treelet.explorer.highlights import explanation_fields, shares_of
+from treelet.explorer.requests import Request, RequestError
+from treelet.explorer.workspace import ModelView, Workspace
+from treelet.fragments.model_fragments import explain
+from treelet.parsing import PCFG
+from treelet.parsing.chart import checked_sentence, relative_logp
+from treelet.structures import Tree, Treebank
+
+K = 10
+MOST_K = 50
+WORDS = 60
+STEPS = 2e9  # of a chart, words cubed times rules: about two seconds
+PRUNE = 3.0
+DRAWN = 400  # nodes of the largest forest that is drawn
+
+
+class Parses(NamedTuple):
+    """The parses of a sentence, the parser's first choice first."""
+
+    words: list[str]
+    trees: list[Tree]
+    logp: NDArray[np.float64]
+    ranker: ModelView | None
+    scores: NDArray[np.float64] | None
+
+    def relative(self) -> NDArray[np.float64]:
+        return relative_logp(self.logp, np.zeros(len(self.logp), np.int64))
+
+    def order(self) -> list[int]:
+        """Return the indices of the parses, the ranker's first choice first; ties keep the parser's order."""
+        if self.scores is None:
+            return list(range(len(self.trees)))
+        order: list[int] = np.argsort(-self.scores, kind="stable").tolist()
+        return order
+
+
+def sentence(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Return the best parses of a sentence, in the ranker's order, and the forest of all parses near the best."""
+    parses = _parsed(workspace, request)
+    forest = workspace.parsing.grammar().forest(parses.words, request.number("prune", 0, 20, PRUNE))
+    small = len(forest.nodes) <= DRAWN
+    return {
+        "words": parses.words,
+        "grammar": workspace.parsing.name,
+        "ranker": None if parses.ranker is None else parses.ranker.name,
+        "parses": [
+            {
+                "tree": str(parses.trees[number]),
+                "picture": picture(parses.trees[number]),
+                "number": number,
+                "logp": _finite(parses.logp[number]),
+                "score": None if parses.scores is None else _finite(parses.scores[number]),
+            }
+            for number in parses.order()
+        ],
+        "forest": {
+            "picture": picture(forest) if forest and small else None,
+            "trees": _count(forest.count_trees()) if forest else "0",
+            "nodes": len(forest.nodes),
+        },
+    }
+
+
+def why(workspace: Workspace, request: Request) -> dict[str, Any]:
+    """Explain why the ranker prefers one parse: the fragments behind the difference of two scores."""
+    parses = _parsed(workspace, request)
+    if parses.ranker is None:
+        raise RequestError("sentence", "there is no ranker that could say why")
+    last = len(parses.trees) - 1
+    if last < 1:
+        raise RequestError("sentence", "there is one parse only, and nothing to compare it with")
+    numbers = request.integer("this", 0, last, 0), request.integer("that", 0, last, 1)
+    trees, logp = [parses.trees[number] for number in numbers], parses.relative()
+    examples = tuple(
+        parses.ranker.example(tree, float(logp[number])) for tree, number in zip(trees, numbers, strict=True)
+    )
+    explanation = explain(parses.ranker.model, examples, limit=LISTED)
+    first = sum(1 for _ in trees[0].nodes())
+    shares = explanation.heat[:first], explanation.heat[first:]
+    return {
+        **explanation_fields(explanation, trees),
+        "trees": [picture(tree, heat=shares_of(nodes)) for tree, nodes in zip(trees, shares, strict=True)],
+    }
+
+
+def _parsed(workspace: Workspace, request: Request) -> Parses:
+    text = request.text("sentence")
+    try:
+        words = checked_sentence(text.split())
+    except (TreeletError, InputTypeError) as error:
+        raise RequestError("sentence", str(error)) from None
+    if len(words) > WORDS:
+        raise RequestError("sentence", f"a sentence of {len(words):,} words: up to {WORDS} are parsed here")
+    grammar = workspace.parsing.grammar()
+    _check_cost(grammar, len(words))
+    parses = grammar.parse(words, request.integer("k", 1, MOST_K, K))
+    if not parses:
+        raise RequestError("sentence", "this sentence has no parse under the grammar: it may not know a word of it")
+    trees = [tree for tree, _ in parses]
+    logp = np.array([float(number) for _, number in parses])
+    ranker = workspace.ranker()
+    relative = relative_logp(logp, np.zeros(len(logp), np.int64))
+    scores = None if ranker is None else ranker.scores(Treebank(trees), relative)
+    return Parses(words, trees, logp, ranker, scores)
+
+
+def _check_cost(grammar: PCFG, words: int) -> None:
+    steps = words**3 / 6 * len(grammar.rules)
+    if steps > STEPS:
+        most = int((6 * STEPS / len(grammar.rules)) ** (1 / 3))
+        raise RequestError(
+            "sentence",
+            f"with {len(grammar.rules):,} rules, up to {most} words are parsed here; treelet parse takes more",
+        )
+
+
+def _finite(number: Any) -> float | None:
+    return float(number) if math.isfinite(number) else None
+
+
+def _count(trees: int) -> str:
+    """Return a number as text: it may exceed the range of JavaScript's numbers."""
+    return f"{trees:,}" if trees < 10**12 else f"10^{len(str(trees)) - 1}"

@@ -1,0 +1,116 @@
+"""What the page asks: fields of a JSON object, none of them trusted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from treelet.checks import in_words, is_integer, is_number
+from treelet.errors import FormatError, ParameterError, TreeletError
+from treelet.kernels import PartialTree, SubsetTree, Subtree
+from treelet.kernels.tree import TreeKernel
+from treelet.structures import Tree
+
+NODES = 5_000  # of a tree
+LETTERS = 200_000  # of a text
+KERNELS: dict[str, type[TreeKernel]] = {"st": Subtree, "sst": SubsetTree, "pt": PartialTree}
+
+
+class RequestError(TreeletError, ValueError):
+    """A field of a question is not what it should be.
+
+    Attributes
+    ----------
+    field : str
+        Which.
+    line, column : int or None
+        Where in its text, counted from 1.
+    """
+
+    def __init__(self, field: str, message: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(message)
+        self.field, self.line, self.column = field, line, column
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.field, str(self), self.line, self.column)
+
+
+class Request:
+    """A question's fields, each checked when it is asked for."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self.fields = fields
+
+    @classmethod
+    def parse(cls, text: bytes) -> Request:
+        """The question that a request's body spells."""
+        try:
+            fields = json.loads(text, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
+            raise RequestError("", f"the question is no JSON ({error})") from None
+        if not isinstance(fields, dict):
+            raise RequestError("", f"a question is a JSON object, got {type(fields).__name__}")
+        return cls(fields)
+
+    def text(self, field: str) -> str:
+        value = self.fields.get(field)
+        if not isinstance(value, str):
+            raise RequestError(field, f"{field!r} must be a text, got {type(value).__name__}")
+        if len(value) > LETTERS:
+            raise RequestError(field, f"{len(value):,} letters are more than the {LETTERS:,} that are shown here")
+        return value
+
+    def tree(self, field: str) -> Tree:
+        """A tree in brackets; what is wrong with them is said with the place."""
+        text = self.text(field)
+        if not text.strip():
+            raise RequestError(field, "there is no tree yet: write one in brackets, (NP (D the) (N apple))", 1, 1)
+        try:
+            tree = Tree.parse(text)
+        except FormatError as error:
+            raise RequestError(field, error.message, error.line, error.column) from None
+        size = sum(1 for _ in tree.nodes())
+        if size > NODES:
+            raise RequestError(field, f"a tree of {size:,} nodes: up to {NODES:,} are shown here; use treelet compare")
+        return tree
+
+    def integer(self, field: str, least: int, most: int, default: int) -> int:
+        value = self.fields.get(field, default)
+        if not is_integer(value, least, most):
+            raise RequestError(field, f"{field!r} must be an int from {least} to {most}, got {value!r:.40}")
+        return int(value)
+
+    def number(self, field: str, least: float, most: float, default: float) -> float:
+        value = self.fields.get(field, default)
+        if not is_number(value, least, most):
+            raise RequestError(field, f"{field!r} must be a number from {least:g} to {most:g}, got {value!r:.40}")
+        return float(value)
+
+    def flag(self, field: str) -> bool:
+        value = self.fields.get(field, False)
+        if not isinstance(value, bool):
+            raise RequestError(field, f"{field!r} must be true or false, got {value!r:.40}")
+        return value
+
+    def kernel(self) -> TreeKernel:
+        """The kernel of "kernel", "lam", "mu", "depth" and "leaves"; what it has no use for is passed over."""
+        name = self.fields.get("kernel", "sst")
+        if not isinstance(name, str) or name not in KERNELS:
+            raise RequestError("kernel", f"the kernel must be {in_words(list(KERNELS))}, got {name!r:.40}")
+        chosen = KERNELS[name]
+        names = {"lam": "lam", "mu": "mu", "max_depth": "depth", "leaves": "leaves"}
+        known = chosen().get_params()
+        given = {
+            name: self.fields[field]
+            for name, field in names.items()
+            if name in known and self.fields.get(field) is not None
+        }
+        try:
+            return chosen(**given)
+        except ParameterError as error:
+            raise RequestError("kernel", str(error)) from None
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")

@@ -1,0 +1,187 @@
+"""The explorer's workspace: a model, the trees it was trained on, a grammar and a ranker of its parses."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import InputTypeError
+from treelet.kernels.tree import TreeKernel
+from treelet.learn import Nearest
+from treelet.learn.deciding import TASKS
+from treelet.learn.model_card import fitted_kernel
+from treelet.learn.summands import linear_parts
+from treelet.learn.terms import GraphTerm
+from treelet.parsing import PCFG
+from treelet.structures import Table, Tree, Treebank
+
+Value = TypeVar("Value")
+TREE, LOGP = "tree", "logp"  # the columns of a list of parses
+
+
+class LazyValue(Generic[Value]):
+    """A value that the first thread to need it computes."""
+
+    def __init__(self, compute: Callable[[], Value]) -> None:
+        self._compute, self._lock = compute, threading.Lock()
+        self._values: list[Value] = []
+
+    def __call__(self) -> Value:
+        with self._lock:
+            if not self._values:
+                self._values.append(self._compute())
+        return self._values[0]
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """A fitted model of trees, as the explorer uses it.
+
+    Parameters
+    ----------
+    model : estimator
+        A classifier, regressor or ranker, of trees or of lists of parses: a column of trees, and perhaps their log probabilities.
+    name : str
+        The name that the page shows.
+    """
+
+    model: Any
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.task is None:
+            raise InputTypeError(f"{self.name}: a {type(self.model).__name__} says nothing of trees; give a classifier")
+        self.column  # noqa: B018  # raises an error if the kernel does not fit
+
+    @property
+    def task(self) -> str | None:
+        """``"classify"``, ``"regress"`` or ``"rank"``."""
+        return TASKS.get(type(self.model).__name__)
+
+    @property
+    def kernel(self) -> Any:
+        return fitted_kernel(self.model)
+
+    @cached_property
+    def column(self) -> Any:
+        """The column that the trees are in; None where examples are trees."""
+        kernel = self.kernel
+        kernel_terms = linear_parts(kernel) if kernel is not None and not isinstance(kernel, str) else []
+        trees = {
+            kernel_term.inner.path for kernel_term in kernel_terms if isinstance(kernel_term.inner.kernel, TreeKernel)
+        }
+        others = {
+            kernel_term.inner.path
+            for kernel_term in kernel_terms
+            if not isinstance(kernel_term.inner.kernel, TreeKernel)
+        }
+        if len(trees) != 1 or len(path := trees.pop()) > 1 or others - {(LOGP,)}:
+            raise InputTypeError(
+                f"{self.name}: the explorer shows models of one tree an example, not of {kernel!r:.200}; treelet explain takes others"
+            )
+        return path[0] if path else None
+
+    def examples(self, trees: Treebank, logp: NDArray[np.float64] | None = None) -> Treebank | Table:
+        """Return trees in the form that the model takes. Without log probabilities, each counts as the best parse."""
+        if self.column is None:
+            return trees
+        logp = np.zeros(len(trees)) if logp is None else logp
+        return Table({self.column: trees, LOGP: logp[:, None]})
+
+    def example(self, tree: Tree, logp: float = 0.0) -> Any:
+        """One tree, in the form that `treelet.explain` takes."""
+        return tree if self.column is None else {self.column: tree, LOGP: np.array([logp])}
+
+    def scores(self, trees: Treebank, logp: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return the values of a regressor, or the scores of a ranker for one list of parses."""
+        examples = self.examples(trees, logp)
+        if self.task == "rank":
+            return np.asarray(self.model.predict(examples, np.zeros(len(trees), np.int64)), dtype=np.float64)
+        return np.asarray(self.model.predict(examples), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class NearestTrees:
+    """Trees among which the nearest are searched, with their labels if these are known."""
+
+    trees: Treebank
+    kernel: TreeKernel
+    labels: list[str] | None = None
+
+    @cached_property
+    def search(self) -> Nearest:
+        return Nearest(self.kernel.normalized()).fit(self.trees)
+
+
+@dataclass(frozen=True)
+class Parsing:
+    """A grammar, and a ranker of its parses.
+
+    Parameters
+    ----------
+    name : str
+        Origin of the grammar.
+    grammar : callable
+        Returns the grammar; called when it is first needed.
+    ranker : callable, optional
+        Returns the model that ranks parses.
+    """
+
+    name: str
+    grammar: Callable[[], PCFG]
+    ranker: Callable[[], ModelView] | None = None
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Everything that a request to the explorer can be about.
+
+    Parameters
+    ----------
+    parsing : Parsing
+    model_view : ModelView, optional
+        The model. Without one, the ranker of `parsing` is used.
+    trees : Treebank, optional
+        Training trees of the model, among which the nearest are searched.
+    labels : list of str, optional
+        Labels of these trees.
+    """
+
+    parsing: Parsing
+    model_view: ModelView | None = None
+    trees: Treebank | None = None
+    labels: list[str] | None = None
+    _cache: dict[str, LazyValue[NearestTrees]] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def model(self) -> ModelView | None:
+        """Return the model that the model's page is about."""
+        if self.model_view is not None or self.parsing.ranker is None:
+            return self.model_view
+        return self.parsing.ranker()
+
+    def ranker(self) -> ModelView | None:
+        """Return the model that ranks parses: the explored model, if it is a ranker."""
+        if self.model_view is not None and self.model_view.task == "rank":
+            return self.model_view
+        return None if self.parsing.ranker is None else self.parsing.ranker()
+
+    def nearest_trees(self, term: GraphTerm) -> NearestTrees:
+        """Return the training trees or, without them, the support trees, which are part of the model."""
+        with self._lock:
+            nearest = self._cache.setdefault("nearest", LazyValue(lambda: self._nearest_trees(term)))
+        return nearest()
+
+    def _nearest_trees(self, term: GraphTerm) -> NearestTrees:
+        kernel = term.kernel_term.inner.kernel
+        assert isinstance(kernel, TreeKernel)
+        if self.trees is not None:
+            return NearestTrees(self.trees, kernel, self.labels)
+        assert isinstance(term.graph, Treebank)
+        return NearestTrees(term.graph, kernel)

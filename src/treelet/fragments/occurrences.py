@@ -1,0 +1,208 @@
+"""Where in a tree a fragment occurs, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from treelet.checks import check_integer
+from treelet.errors import InputTypeError
+from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
+from treelet.kernels.fragments.weighting import WORD, check_has_fragments
+from treelet.kernels.wrapped import Normalized
+from treelet.structures import Tree, Treebank
+
+LIMIT = 1_000
+
+
+class Occurrences(list[tuple[int, ...]]):
+    """The occurrences of a fragment in a tree.
+
+    Attributes
+    ----------
+    complete : bool
+        True if there are no others.
+    """
+
+    def __init__(self, places: Iterable[tuple[int, ...]] = (), complete: bool = True) -> None:
+        super().__init__(places)
+        self.complete = complete
+
+
+def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -> Occurrences:
+    """Where a fragment occurs in a tree.
+
+    Parameters
+    ----------
+    fragment : Tree or str
+        A fragment, as `shared_fragments`, `explain` and `top_fragments` give them.
+    tree : Tree, str, ...
+        A tree, in any form that a Treebank takes.
+    kernel : Subtree, SubsetTree or PartialTree
+        What counts as an occurrence; normalised or not.
+    limit : int
+        How many at most: a partial tree can have exponentially many.
+
+    Returns
+    -------
+    Occurrences
+        A list with one tuple an occurrence: the numbers, in pre-order from 0, of the tree's nodes that the fragment covers, in
+        the order of the fragment's own nodes. Its ``complete`` says whether these are all. By the first number, then the second, and so on.
+
+    Notes
+    -----
+    ST's fragments are nodes with all that is below them. SST's have whole productions; a node that the fragment does not expand covers
+    the tree's node, whatever is below it. PT's keep some of a node's children, in order. With ``SubsetTree(leaves=True)`` the child
+    "\u2022" of a word covers nothing. What is no fragment of the kernel, such as a single node under SST, occurs nowhere.
+
+    Costs the pairs of a node of the tree and one of the fragment with the same label, and what is listed.
+
+    Examples
+    --------
+    >>> from treelet import PartialTree, SubsetTree
+    >>> from treelet.fragments import places
+    >>> tree = "(S (NP (D the) (N dog)) (VP (V saw) (NP (D the) (N cat))))"
+    >>> places("(NP (D the) N)", tree, SubsetTree())
+    [(1, 2, 3, 4), (9, 10, 11, 12)]
+    >>> places("(S (VP NP))", tree, PartialTree())
+    [(0, 6, 9)]
+    """
+    check_integer("limit", limit, of="places")
+    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    check_has_fragments(inner)
+    pattern, whole = Treebank([fragment, tree])
+    if pattern is None:
+        raise InputTypeError("a fragment is needed, a Tree or its brackets, got None")
+    if whole is None:
+        return Occurrences()
+    if isinstance(inner, SubsetTree) and inner.max_depth is not None and pattern.height() > inner.max_depth:
+        return Occurrences()
+    matches = _listed(_FragmentMatch(_PreorderTree.of(pattern), _PreorderTree.of(whole), inner))
+    occurrences = [nodes for _, nodes in zip(range(limit), matches, strict=False)]
+    return Occurrences(occurrences, next(matches, None) is None)
+
+
+class _PreorderTree(NamedTuple):
+    """A tree in pre-order."""
+
+    label: list[str]
+    children: list[list[int]]
+
+    @staticmethod
+    def of(tree: Tree) -> _PreorderTree:
+        label: list[str] = []
+        children: list[list[int]] = []
+        stack = [(tree, -1)]
+        while stack:
+            node, parent = stack.pop()
+            if parent >= 0:
+                children[parent].append(len(label))
+            stack.extend((child, len(label)) for child in reversed(node.children))
+            label.append(node.label)
+            children.append([])
+        return _PreorderTree(label, children)
+
+
+class _FragmentMatch:
+    """At which nodes of a tree the nodes of a fragment can be, with all that the fragment has below them."""
+
+    def __init__(self, pattern: _PreorderTree, tree: _PreorderTree, kernel: Kernel) -> None:
+        self.pattern, self.tree = pattern, tree
+        self.partial = isinstance(kernel, PartialTree)
+        self._whole = isinstance(kernel, Subtree)
+        self._words = isinstance(kernel, SubsetTree) and bool(kernel.leaves)
+        self._pairs: set[tuple[int, int]] = set()
+        alike: dict[str, list[int]] = {}
+        for node, label in enumerate(pattern.label):
+            alike.setdefault(label, []).append(node)
+        for at in reversed(range(len(tree.label))):  # children before parents
+            for node in alike.get(tree.label[at], ()):
+                if self._fits(node, at):
+                    self._pairs.add((node, at))
+        roots = (at for at in range(len(tree.label)) if self.at(0, at))
+        if self.partial and not getattr(kernel, "leaves", True):
+            roots = (at for at in roots if tree.children[at])
+        self.roots = roots if self.partial or pattern.children[0] else iter(())
+
+    def at(self, node: int, at: int) -> bool:
+        return (node, at) in self._pairs
+
+    def expands_word(self, node: int, at: int) -> bool:
+        """Whether what is below the fragment's node stands for the word itself."""
+        below = self.pattern.children[node]
+        return (
+            self._words
+            and not self.tree.children[at]
+            and len(below) == 1
+            and self.pattern.label[below[0]] == WORD
+            and not self.pattern.children[below[0]]
+        )
+
+    def _fits(self, node: int, at: int) -> bool:
+        below, children = self.pattern.children[node], self.tree.children[at]
+        if self.partial:
+            return len(self.latest(node, at)) == len(below)
+        if not below:
+            return not (self._whole and children)
+        if self.expands_word(node, at):
+            return True
+        return len(below) == len(children) and all(map(self.at, below, children))
+
+    def latest(self, node: int, at: int) -> list[int]:
+        """The right-most children of a tree's node that can be those of the fragment's, the last one first."""
+        children: list[int] = []
+        left = iter(reversed(self.tree.children[at]))
+        for child in reversed(self.pattern.children[node]):
+            match = next((other for other in left if self.at(child, other)), None)
+            if match is None:
+                break
+            children.append(match)
+        return children
+
+
+def _listed(match: _FragmentMatch) -> Iterator[tuple[int, ...]]:
+    for root in match.roots:
+        yield from _partial(match, root) if match.partial else _only(match, root)
+
+
+def _only(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
+    """Whole productions: there is one way at most."""
+    covered: list[int] = []
+    stack = [(0, root)]
+    while stack:
+        node, at = stack.pop()
+        covered.append(at)
+        if not match.expands_word(node, at):
+            below = match.pattern.children[node]
+            stack.extend(zip(reversed(below), reversed(match.tree.children[at][: len(below)]), strict=True))
+    yield tuple(covered)
+
+
+def _partial(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
+    """Every way to keep some children. No way that is begun is in vain, as each child leaves room for those to its right."""
+    children = match.pattern.children
+    above = {child: (parent, k) for parent, below in enumerate(children) for k, child in enumerate(below)}
+    last = len(children) - 1
+    covered = [root]
+
+    def choices(node: int) -> Iterator[int]:
+        parent, k = above[node]
+        after = covered[children[parent][k - 1]] if k else -1
+        until = match.latest(parent, covered[parent])[len(children[parent]) - 1 - k]
+        return (at for at in match.tree.children[covered[parent]] if after < at <= until and match.at(node, at))
+
+    if last == 0:
+        yield (root,)
+        return
+    open_choices = [choices(1)]
+    while open_choices:
+        del covered[len(open_choices) :]
+        at = next(open_choices[-1], None)
+        if at is None:
+            open_choices.pop()
+            continue
+        covered.append(at)
+        if len(covered) > last:
+            yield tuple(covered)
+        else:
+            open_choices.append(choices(len(covered)))

@@ -1,0 +1,117 @@
+"""Fragments of sequences, and the places of examples that are no trees: small values that print as a reader would write them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from types import EllipsisType
+from typing import NamedTuple
+
+GAP = "\u00b7"  # a place of a window that nothing was equal to
+
+
+class TagRun(NamedTuple):
+    """A run of tags, each with its word or without: a fragment of `Tagging`.
+
+    Attributes
+    ----------
+    tags : tuple of str
+    words : tuple of str or None
+        None where any word will do.
+
+    Examples
+    --------
+    >>> print(TagRun(("SP", "CP", "N"), (None, "Gerstner", None)))
+    SP Gerstner/CP N
+    """
+
+    tags: tuple[str, ...]
+    words: tuple[str | None, ...]
+
+    def __str__(self) -> str:
+        pairs = zip(self.tags, self.words, strict=True)
+        return " ".join(tag if word is None else f"{word}/{tag}" for tag, word in pairs)
+
+
+class FeatureSubsequence(NamedTuple):
+    """Features in this order, with any others between them: a fragment of `Subsequence`.
+
+    Attributes
+    ----------
+    type : str
+        Which of an example's sequences they are in; empty where there is only one.
+    features : tuple
+
+    Examples
+    --------
+    >>> print(FeatureSubsequence("link_type", ("Sp", "MVa")))
+    link_type: Sp … MVa
+    """
+
+    type: str
+    features: tuple[Hashable, ...]
+
+    def __str__(self) -> str:
+        return _typed(self.type, " \u2026 ".join(map(written, self.features)))
+
+
+class Window(NamedTuple):
+    """What is equal of a window and others with the same middle: a fragment of `Locality`.
+
+    Attributes
+    ----------
+    type : str
+        As for `FeatureSubsequence`.
+    features : tuple
+        From the first to the last that has an equal one; ``...`` stands for one between them that has none.
+    middle : int
+        The place of the window's middle among these.
+
+    Examples
+    --------
+    >>> print(Window("word_tag", (("the", "d"), ..., ("dog", "n")), 2))
+    word_tag: the/d · [dog/n]
+    """
+
+    type: str
+    features: tuple[Hashable | EllipsisType, ...]
+    middle: int
+
+    def __str__(self) -> str:
+        texts = [GAP if feature is ... else written(feature) for feature in self.features]
+        texts[self.middle] = f"[{texts[self.middle]}]"
+        return _typed(self.type, " ".join(texts))
+
+
+class TaggedWord(NamedTuple):
+    """A word of a sentence, with its place and its tag."""
+
+    position: int
+    word: str
+    tag: str
+
+    def __str__(self) -> str:
+        return f"{self.word}/{self.tag}"
+
+
+class Feature(NamedTuple):
+    """A feature of an example that is sequences of features, with its sequence's type and its place there."""
+
+    type: str
+    position: int
+    feature: Hashable
+
+    def __str__(self) -> str:
+        return _typed(self.type, written(self.feature))
+
+
+def written(feature: Hashable) -> str:
+    """A feature as text: the parts of a tuple with slashes between them, as a word and its tag.
+
+    >>> written(("dogs", "n"))
+    'dogs/n'
+    """
+    return "/".join(map(str, feature)) if isinstance(feature, tuple) else str(feature)
+
+
+def _typed(kind: str, text: str) -> str:
+    return f"{kind}: {text}" if kind else text

@@ -1,0 +1,252 @@
+"""The fragments of the locality kernel: windows that two examples share, or that a model weights.
+
+The kernel compares every window of the one side with every window of the other that has the same feature in its middle. A
+fragment is the equal part of such a pair, seen from the first side: the features of its window that have an equal one in the
+other window. The values of all pairs with the same fragment are added up, so that the fragments together give the kernel's
+value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from treelet.kernels import Locality
+from treelet.kernels.fragments.sequences import Window
+from treelet.kernels.fragments.weighting import Fragment, NodeWeighting, SearchResult
+from treelet.kernels.pairwise import Vector
+from treelet.structures.sequence_bank import feature_of
+
+CELLS = 1 << 22  # pairs of features that are compared at once
+MAX_CELLS = 1 << 27  # of a model's windows with each other: about a second
+OUTSIDE, UNEQUAL = -1, -2  # positions beyond the ends of a sequence, on the two sides: never equal
+
+Ids = NDArray[np.int64]
+
+
+class SequenceType(NamedTuple):
+    """A type of sequences with its parameters in the kernel."""
+
+    label: int
+    reach: int
+    factor: float
+
+
+class WindowRows(NamedTuple):
+    """The windows of some sequences of one type: one row of features per window, and a number per window."""
+
+    features: Ids
+    number: Vector
+
+    def distinct(self) -> WindowRows:
+        """Return each different window once, with the sum of its numbers."""
+        rows, row_of_window = np.unique(self.features, axis=0, return_inverse=True)
+        return WindowRows(rows, np.bincount(row_of_window.ravel(), self.number, len(rows)).astype(float))
+
+
+def search_windows(kernel: Locality, store: Any, weightings: tuple[NodeWeighting, ...], limit: int) -> SearchResult:
+    """Return the shared windows with the largest values; of one weighting, the windows that the model weights most."""
+    if len(weightings) == 1:
+        return _heaviest(kernel, store, weightings[0], limit)
+    first, second = weightings
+    return _shared(kernel, store, first, second, limit)
+
+
+def window_values(kernel: Locality, store: Any, node: int, model: NodeWeighting) -> Vector:
+    """Return how much the window around each feature of one sequence adds to a model's value."""
+    comparison = _WindowComparison(kernel, store)
+    sequence = NodeWeighting(np.array([node], dtype=np.int32), np.ones(1))
+    for kind in comparison.types:
+        if kind.label == store.label[node]:
+            reach = _reach(store, kind, sequence, model)
+            rows = _windows(store, sequence, kind, reach).features
+            values = np.zeros(len(rows))
+            for pairs in comparison.pairs(rows, _windows(store, model, kind, reach), reach):
+                values[pairs.row] += pairs.number @ pairs.value
+            return kind.factor * values
+    return np.zeros(int(store.child_start[node + 1] - store.child_start[node]))
+
+
+# --- the search -----------------------------------------------------------------------------------------------------
+
+
+class _WindowKey(NamedTuple):
+    """Identifies a fragment: the position of the middle, and the features from the first to the last equal one."""
+
+    middle: int
+    features: tuple[int, ...]
+
+    @staticmethod
+    def of(row: Ids, equal: NDArray[np.bool_], reach: int) -> _WindowKey:
+        """Return the key of the equal part of a window.
+
+        The window ``a the big dog ran`` with the reach 2 has the middle ``big``, which is equal in every pair. If ``the``
+        and ``ran`` are equal too, and the others are not, the key is ``(1, (the, big, UNEQUAL, ran))``.
+        """
+        positions = np.flatnonzero(equal)
+        begin, end = positions[0], positions[-1] + 1
+        return _WindowKey(int(reach - begin), tuple(np.where(equal, row, UNEQUAL)[begin:end].tolist()))
+
+
+@dataclass
+class _WindowSum:
+    """The pairs of windows with one fragment: their total value, and the windows of each side that take part."""
+
+    value: float = 0.0
+    first: set[int] = field(default_factory=set)
+    second: list[Ids] = field(default_factory=list)
+
+
+def _shared(kernel: Locality, store: Any, first: NodeWeighting, second: NodeWeighting, limit: int) -> SearchResult:
+    comparison, texts = _WindowComparison(kernel, store), store.labels
+    fragments: list[Fragment] = []
+    for kind in comparison.types:
+        reach = _reach(store, kind, first, second)
+        ours, theirs = _windows(store, first, kind, reach).distinct(), _windows(store, second, kind, reach)
+        for key, total in _sums(comparison, ours, theirs, reach).items():
+            features = tuple(... if label == UNEQUAL else feature_of(texts[label]) for label in key.features)
+            window = Window(texts[kind.label], features, key.middle)
+            counts = (
+                float(ours.number[sorted(total.first)].sum()),
+                float(theirs.number[np.unique(np.concatenate(total.second))].sum()),
+            )
+            fragments.append(Fragment(window, float(kind.factor * total.value), counts))
+    fragments.sort(key=lambda fragment: -abs(fragment.value))
+    return SearchResult(fragments[:limit], len(fragments) <= limit, True)
+
+
+def _sums(
+    comparison: _WindowComparison, ours: WindowRows, theirs: WindowRows, reach: int
+) -> dict[_WindowKey, _WindowSum]:
+    """Add up the values of all pairs of windows, fragment by fragment."""
+    sums: dict[_WindowKey, _WindowSum] = {}
+    for pairs in comparison.pairs(ours.features, theirs, reach):
+        # Pairs in which the same positions are equal have the same fragment: one step per pattern, not per pair.
+        patterns, pattern_of_pair = np.unique(pairs.equal, axis=0, return_inverse=True)
+        pattern_of_pair = pattern_of_pair.ravel()
+        values = np.bincount(pattern_of_pair, pairs.number * pairs.value, len(patterns))
+        for number, equal in enumerate(patterns):
+            total = sums.setdefault(_WindowKey.of(ours.features[pairs.row], equal, reach), _WindowSum())
+            total.value += ours.number[pairs.row] * values[number]
+            total.first.add(pairs.row)
+            total.second.append(pairs.others[pattern_of_pair == number])
+    return sums
+
+
+def _heaviest(kernel: Locality, store: Any, model: NodeWeighting, limit: int) -> SearchResult:
+    """Return the windows of a model with the largest values. If there are too many pairs, windows of little weight are skipped."""
+    comparison, texts = _WindowComparison(kernel, store), store.labels
+    fragments: list[Fragment] = []
+    window_count, exact = 0, True
+    for kind in comparison.types:
+        reach = _reach(store, kind, model)
+        windows = _windows(store, model, kind, reach).distinct()
+        _, middle, sizes = np.unique(windows.features[:, reach], return_inverse=True, return_counts=True)
+        order = np.argsort(-np.abs(windows.number), kind="stable")
+        work = np.cumsum(sizes[middle.ravel()[order]]) * (2 * reach + 1) ** 2
+        compared = order[: max(limit, int(np.searchsorted(work, MAX_CELLS // len(comparison.types))))]
+        window_count, exact = window_count + len(order), exact and len(compared) == len(order)
+        values = np.zeros(len(compared))
+        for pairs in comparison.pairs(windows.features[compared], windows, reach):
+            values[pairs.row] += kind.factor * (pairs.number @ pairs.value)
+        for at in np.argsort(-np.abs(values), kind="stable")[:limit].tolist():
+            row = windows.features[compared[at]]
+            inside = np.flatnonzero(row != OUTSIDE)
+            features = tuple(feature_of(texts[label]) for label in row[inside].tolist())
+            window = Window(texts[kind.label], features, int(reach - inside[0]))
+            fragments.append(Fragment(window, float(values[at]), (float(windows.number[compared[at]]),)))
+    fragments.sort(key=lambda fragment: -abs(fragment.value))
+    return SearchResult(fragments[:limit], window_count <= limit, exact)
+
+
+# --- windows ------------------------------------------------------------------------------------------------------
+
+
+def _sequences(store: Any, kind: SequenceType, weighting: NodeWeighting) -> Any:
+    """Return which nodes of a weighting are sequences of a type."""
+    return np.flatnonzero((store.height[weighting.node] == 1) & (store.label[weighting.node] == kind.label))
+
+
+def _reach(store: Any, kind: SequenceType, *weightings: NodeWeighting) -> int:
+    """Return how far the kernel looks in each direction, bounded by the longest sequence."""
+    nodes = np.concatenate([weighting.node[_sequences(store, kind, weighting)] for weighting in weightings])
+    longest = int((store.child_start[nodes + 1] - store.child_start[nodes]).max(initial=1))
+    return min(kind.reach, longest - 1)
+
+
+def _windows(store: Any, weighting: NodeWeighting, kind: SequenceType, reach: int) -> WindowRows:
+    """Return the windows of a weighting's sequences; sequences with the number 0 are left out."""
+    at = _sequences(store, kind, weighting)
+    at = at[weighting.number[at] != 0]
+    nodes, start = weighting.node[at], store.child_start
+    lengths = (start[nodes + 1] - start[nodes]).astype(np.int64)
+    total, ends = int(lengths.sum()), np.cumsum(lengths)
+    if not total:
+        return WindowRows(np.zeros((0, 2 * reach + 1), dtype=np.int64), np.zeros(0))
+    within = np.arange(total) - np.repeat(ends - lengths, lengths)
+    features = store.label[store.child[np.repeat(start[nodes], lengths) + within]]
+    # All sequences lie on one line, with `reach` positions before, between and behind them.
+    positions = np.arange(total) + reach * (1 + np.repeat(np.arange(len(nodes)), lengths))
+    line = np.full(total + reach * (len(nodes) + 1), OUTSIDE, dtype=np.int64)
+    line[positions] = features
+    rows = sliding_window_view(line, 2 * reach + 1)[positions - reach]
+    return WindowRows(rows, np.repeat(weighting.number[at], lengths))
+
+
+class _WindowPairs(NamedTuple):
+    """A window and some of the others with the same middle."""
+
+    row: int
+    others: Ids
+    """Which of the others."""
+    number: Vector
+    """Their numbers."""
+    value: Vector
+    """The kernel's value of each pair."""
+    equal: NDArray[np.bool_]
+    """Which positions of the window have an equal feature, pair by pair."""
+
+
+class _WindowComparison:
+    """How the kernel compares two windows with the same middle."""
+
+    def __init__(self, kernel: Locality, store: Any) -> None:
+        types, _, self.theta = kernel._native_parameters(store)
+        self.match = kernel.match
+        self.types = [SequenceType(*parameters) for parameters in types if parameters[2] > 0]
+
+    def pairs(self, rows: Ids, others: WindowRows, reach: int) -> Iterator[_WindowPairs]:
+        """Compare each row with the others that have the same middle, in blocks of bounded size."""
+        middles = others.features[:, reach]
+        matching = np.flatnonzero(np.isin(middles, np.unique(rows[:, reach])))
+        matching = matching[np.argsort(middles[matching], kind="stable")]
+        sorted_middles = middles[matching]
+        compared, factor = self._factors(2 * reach + 1)
+        height = max(1, CELLS // (2 * reach + 1) ** 2)
+        begins = np.searchsorted(sorted_middles, rows[:, reach], side="left").tolist()
+        ends = np.searchsorted(sorted_middles, rows[:, reach], side="right").tolist()
+        for at, row in enumerate(np.where(rows == OUTSIDE, UNEQUAL, rows)):
+            for begin in range(begins[at], ends[at], height):
+                block = matching[begin : min(begin + height, ends[at])]
+                equal = (others.features[block][:, None, :] == row[None, :, None]) & compared
+                if self.match == "position":
+                    value = np.where(equal, factor, 1.0).prod(axis=(1, 2))
+                else:
+                    value = equal.sum(axis=(1, 2)).astype(float)
+                yield _WindowPairs(at, block, others.number[block], value, equal.any(axis=2))
+
+    def _factors(self, width: int) -> tuple[Any, Any]:
+        """Return which positions of two windows are compared, and the factor of an equal pair of positions."""
+        apart = np.abs(np.subtract.outer(np.arange(width), np.arange(width)))
+        if self.match == "count":
+            return np.ones((width, width), dtype=bool), None
+        same = apart == 0
+        if self.match == "exact" or self.theta == 0:
+            return same, np.where(same, 2.0, 1.0)
+        near = np.exp(-((apart / self.theta) ** 2))
+        return near > 0, 1 + near

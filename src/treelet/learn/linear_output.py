@@ -1,0 +1,149 @@
+"""One linear function of a model's outputs, such as the score of a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from treelet import _core
+from treelet.errors import InputTypeError, ParameterError
+from treelet.kernels.fragments.weighting import LISTED, is_listed
+from treelet.kernels.pairwise import Matrix, Vector
+from treelet.learn.model import CompressedModel, warn_of_strangers
+from treelet.learn.terms import GraphTerm, Term, node_weights
+
+SHOWN = 10  # classes, in a message
+
+
+@dataclass(frozen=True)
+class LinearOutput:
+    """A weighted sum of a model's outputs.
+
+    Attributes
+    ----------
+    model : CompressedModel
+    mix : ndarray of shape (outputs,)
+        Weight of each output in the sum.
+    intercept : float
+    output : object
+        The class, or the index of the output.
+    """
+
+    model: CompressedModel
+    mix: Vector
+    intercept: float
+    output: Any
+
+    @property
+    def listed(self) -> list[GraphTerm]:
+        """Terms whose fragments can be listed."""
+        return [term for term in self.model.terms if _is_listed(term)]  # type: ignore[misc]
+
+    @property
+    def others(self) -> list[Term]:
+        """All other terms."""
+        return [term for term in self.model.terms if not _is_listed(term)]
+
+
+def _is_listed(term: Term) -> bool:
+    return isinstance(term, GraphTerm) and is_listed(term.kernel_term.inner.kernel)
+
+
+def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:
+    """Return the weights of a term's distinct subtrees, one row per weighted sum of outputs."""
+    roots = term.at_roots
+    rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
+    mixed = sp.csr_array(sp.csr_array(mixes) @ rows)
+    mixed.eliminate_zeros()
+    return _core.NodeWeights.spread(*term.graph.columns, node_weights(mixed))
+
+
+def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix | None = None) -> LinearOutput:
+    """Return the linear function of a model that `output` names.
+
+    Parameters
+    ----------
+    model : fitted estimator or CompressedModel
+    output : object, optional
+        A class, or the index of one of several outputs. A tuple of two classes names the difference of their
+        functions. By default the class that is predicted for the first example; without an example, the second of
+        two classes.
+    X, values : optional
+        Examples in the kernel's form and the values of `CompressedModel.score` for them.
+    """
+    compressed = compressed_model(model)
+    if compressed.terms and not any(map(_is_listed, compressed.terms)):
+        raise InputTypeError(
+            f"fragments are listed for models of {LISTED}, of their sums, multiples and normalised forms, also on columns; "
+            f"not for {compressed.kernel!r}"
+        )
+    intercepts = getattr(model, "intercept_", np.zeros(compressed.outputs))
+    if (classes := getattr(model, "classes_", None)) is None:
+        label = _index(compressed.outputs, output)
+        mix = np.eye(compressed.outputs)[label]
+        return LinearOutput(compressed, mix, float(mix @ intercepts), label)
+    names = classes.tolist()
+    if output is None and values is not None:
+        warn_of_strangers(compressed.kernel, X[:1], values[:1])
+        output = model.labels(model.decisions(values + intercepts)).tolist()[0]
+    mixes = class_mixes(model)
+    if isinstance(output, tuple) and len(output) == 2 and output not in names:
+        first, second = (_label(names, label) for label in output)
+        output, mix = (first, second), mixes[names.index(first)] - mixes[names.index(second)]
+    else:
+        output = _label(names, output)
+        mix = mixes[names.index(output)]
+    return LinearOutput(compressed, mix, float(mix @ intercepts), output)
+
+
+def compressed_model(model: Any) -> CompressedModel:
+    """Return the compressed model of a fitted estimator; raise an error that says why there is none."""
+    if isinstance(model, CompressedModel):
+        return model
+    kind = type(model).__name__
+    inner = getattr(model, "model_", None)
+    if inner is None:
+        hint = ": call its fit first" if hasattr(model, "fit") else ""
+        raise InputTypeError(f"a fitted estimator or a CompressedModel is needed, got {kind}, which is neither{hint}")
+    if not isinstance(inner, CompressedModel):
+        why = "it was fitted to a matrix of kernel values, and knows no trees"
+        if getattr(inner, "kernel", None) is not None:
+            why = 'weight vectors that vote have no weights in common: fit it with prediction="averaged"'
+        raise InputTypeError(f"this {kind} cannot be explained: {why}")
+    return inner
+
+
+def class_mixes(classifier: Any) -> Matrix:
+    """Return for each class how often each machine of a classifier counts for it, or with -1 against it."""
+    count = len(classifier.classes_)
+    if count == 2:
+        return np.array([[-1.0], [1.0]])
+    if classifier.multi_class_ == "ovr":
+        return np.eye(count)
+    first, second = np.array(list(combinations(range(count), 2))).T
+    return np.eye(count)[:, first] - np.eye(count)[:, second]
+
+
+def _label(names: list[Any], output: Any) -> Any:
+    if output is None:
+        if len(names) == 2:
+            return names[1]
+        raise ParameterError(f"there are {len(names)} classes: say of which, for example output={names[0]!r}")
+    if output not in names:
+        few = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+        raise ParameterError(f"the 'output' parameter must be one of the classes {few}. Got {output!r} instead.")
+    return output
+
+
+def _index(outputs: int, output: Any) -> int:
+    if output is None and outputs == 1:
+        return 0
+    if isinstance(output, bool) or not isinstance(output, int | np.integer) or not 0 <= output < outputs:
+        raise ParameterError(
+            f"the 'output' parameter must be the number of an output, from 0 to {outputs - 1}. Got {output!r} instead."
+        )
+    return int(output)

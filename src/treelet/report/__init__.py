@@ -1,0 +1,7 @@
+"""Reports: an HTML report of a model, what notebooks display, and parses beside the right tree."""
+
+from treelet.report.gold_comparison import marked, marked_svg
+from treelet.report.model_report import ModelReport, report
+from treelet.report.report_page import report_page
+
+__all__ = ["ModelReport", "marked", "marked_svg", "report", "report_page"]

@@ -1,0 +1,313 @@
+"""What notebooks show: pictures of single structures, tables of collections, kernels and models.
+
+Large things are shown in part, and say so. Labels are other people's text: all of it is escaped. Pictures have a white ground of
+their own, and tables take the page's colours, so that both can be read on dark pages too.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import singledispatch
+from html import escape
+from itertools import islice
+from typing import Any
+
+from treelet.draw.arcs import dependency_svg
+from treelet.draw.drawing import Drawing
+from treelet.draw.excerpts import MORE, WORDS, excerpt, first_words, nodes_text, shortened
+from treelet.draw.svg import captioned_svg, forest_svg
+from treelet.kernels import Kernel
+from treelet.structures import Dependencies, Forest, Table, Tagged, Tree
+from treelet.structures.bank import Bank
+
+FIRST, LAST = 5, 2  # rows of a bank
+FRAGMENTS, SCALE = 10, 0.75  # of a list, and how large they are drawn
+LETTERS = 90  # of a text in a table
+CLASSES = 20
+TEXT = 1_000  # nodes or words of what is also given as text
+FOREST = 160  # nodes and edges of a forest that is drawn whole
+
+LEFT = "text-align:left; vertical-align:top"
+RIGHT = "text-align:right; vertical-align:top"
+FAINT = "opacity:.7"
+_TITLE = re.compile(rb"<title>[^<]*</title>\n")
+_GAP = ["", f'<span style="{FAINT}">{MORE}</span>']
+
+
+# --- pictures -----------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def picture(thing: object) -> Drawing | None:
+    """A drawing; None where there is nothing to draw."""
+    return None
+
+
+@picture.register
+def _(tree: Tree) -> Drawing:
+    return captioned_svg(*excerpt(tree))
+
+
+@picture.register
+def _(forest: Forest) -> Drawing | None:
+    if not forest:
+        return None
+    if len(forest.columns.label) + len(forest.columns.logp) <= FOREST:
+        return forest_svg(forest)
+    tree, note = excerpt(forest.best()[0])
+    said = f"The most probable tree of {str(forest).strip('<>')}: more than can be drawn; prune it closer"
+    return captioned_svg(tree, f"{said}; {note}" if note else said)
+
+
+@picture.register
+def _(parse: Dependencies) -> Drawing | None:
+    if not parse.words:
+        return None
+    small = first_words(parse)
+    note = f"cut: the first {WORDS} of {len(parse):,} words" if small is not parse else ""
+    return dependency_svg(small, caption=note)
+
+
+def line(thing: object) -> str:
+    """The text beside a picture: what Python prints, unless that is very long."""
+    if isinstance(thing, Tree) and sum(1 for _ in islice(thing.nodes(), TEXT + 1)) > TEXT:
+        small, note = excerpt(thing)
+        return f"<Tree: {small}, {note}>"
+    if isinstance(thing, Dependencies) and len(thing) > TEXT:
+        return f"<Dependencies: {' '.join(thing.words[:WORDS])} {MORE}, {len(thing):,} words>"
+    return repr(thing)
+
+
+def image(drawing: Drawing | None, scale: float = 1.0) -> str:
+    """A picture inside a page. As an image it is safe, also where a page's inline SVG is taken out."""
+    if drawing is None:
+        return ""
+    untitled = _TITLE.sub(b"", drawing.content(".svg"))  # an image has no tips
+    data = base64.b64encode(untitled).decode("ascii")
+    style = f"width:{scale * drawing.width:.0f}px; max-width:100%; height:auto"
+    return f'<img alt="" style="{style}" src="data:image/svg+xml;base64,{data}">'
+
+
+# --- tables -------------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def table(thing: object) -> str | None:
+    """The HTML table of an object, or None if its text is enough."""
+    make = _RESULTS.get(type(thing).__name__)
+    return None if make is None else make(thing)
+
+
+@table.register
+def _(tagged: Tagged) -> str:
+    pairs = [(word, tag) for (word, tag), _ in zip(tagged, range(WORDS), strict=False)]
+    cells = "".join(
+        f'<span style="display:inline-block; text-align:center; margin:0 .4em .3em 0">{_text(word)}<br>'
+        f'<small style="{FAINT}">{_text(tag)}</small></span>'
+        for word, tag in pairs
+    )
+    more = f'<span style="{FAINT}">{MORE} {len(tagged):,} words</span>' if len(tagged) > len(pairs) else ""
+    return f"<div>{cells}{more}</div>"
+
+
+@table.register(Bank)
+def _(bank: Bank[Any]) -> str:
+    rows = [_GAP if number is None else [str(number), *_row(bank[number])] for number in _some(len(bank))]
+    return _table(f"{type(bank).__name__}: {bank.stats()}", ["", "", "size"], rows)
+
+
+@table.register
+def _(several: Table) -> str:
+    rows = []
+    for number in _some(len(several)):
+        row = {} if number is None else several[number]
+        cells = [_row(row[name])[0] if name in row else "" for name in several.names]
+        rows.append(_GAP if number is None else [str(number), *cells])
+    return _table(f"Table: {len(several):,} rows", ["", *map(str, several.names)], rows)
+
+
+def _some(length: int) -> list[int | None]:
+    """The first numbers and the last, and None between them; all of them if there are few."""
+    if length <= FIRST + LAST + 1:
+        return list(range(length))
+    return [*range(FIRST), None, *range(length - LAST, length)]
+
+
+def _row(item: object) -> list[str]:
+    """How an item of a bank looks in a table, and its size."""
+    if item is None or (isinstance(item, Forest) and not item):
+        return [f'<span style="{FAINT}">missing</span>', ""]
+    if isinstance(item, Tree):
+        small = excerpt(item).tree
+        return [_opening(str(small), picture(item)), nodes_text(item)]
+    if isinstance(item, Forest):
+        return [_opening(" ".join(item.words[:WORDS]), picture(item)), str(item).strip("<>").partition(": ")[2]]
+    if isinstance(item, Dependencies):
+        return [_opening(" ".join(item.words[:WORDS]), picture(item)), f"{len(item):,} words"]
+    if isinstance(item, Tagged):
+        return [table(item) or "", f"{len(item):,} words"]
+    text = " ".join(str(item).split())
+    return [f"<code>{_text(text, LETTERS)}</code>", f"{len(item):,}" if hasattr(item, "__len__") else ""]
+
+
+def _opening(text: str, drawing: Drawing | None) -> str:
+    """A line that opens to a picture."""
+    line = f"<code>{_text(text, LETTERS)}</code>"
+    return f"<details><summary>{line}</summary>{image(drawing)}</details>" if drawing else line
+
+
+def fragment_table(fragments: Any) -> str:
+    """Shared fragments, each with its picture; the largest contributions."""
+    rows = [
+        [f"{fragment.contribution:.4g}", ", ".join(map(_count, fragment.counts)), *_drawn(fragment.tree)]
+        for fragment in fragments[:FRAGMENTS]
+    ]
+    count = f"{len(fragments):,} shared fragment{'s' * (len(fragments) != 1)}"
+    said = f"{count}, together {fragments.total():.6g}" if fragments.complete else f"more than {count}"
+    if len(fragments) > FRAGMENTS:
+        said += f"; the {FRAGMENTS} that contribute most"
+    return _table(said, ["contribution", "in each", "fragment", ""], rows)
+
+
+def explanation_table(explanation: Any) -> str:
+    """Where a score comes from: the fragments with the largest shares, and what is left."""
+    few = explanation.fragments[:FRAGMENTS]
+    rows = [[f"{fragment.share:+.4g}", *_drawn(fragment.tree)] for fragment in few]
+    left = explanation.score - sum(fragment.share for fragment in few)
+    rows.append([f"{left:+.4g}", "", f"all else; intercept {explanation.intercept:+.4g}"])
+    said = f"score of {explanation.output!r}: {explanation.score:.6g}"
+    return _table(said, ["share", "fragment", ""], rows)
+
+
+def weight_table(fragments: Any) -> str:
+    """The heaviest fragments of a model."""
+    rows = [[f"{fragment.weight:+.4g}", *_drawn(fragment.tree)] for fragment in fragments[:FRAGMENTS]]
+    said = f"the heaviest fragments of {fragments.output!r}" + ("" if fragments.exact else ", of those looked at")
+    return _table(said, ["weight", "fragment", ""], rows)
+
+
+def difference_table(difference: Any) -> str:
+    """How two corpora differ: the figures, and the fragments that one has more of."""
+    few = difference.fragments[:FRAGMENTS]
+    tested = any(fragment.p_value is not None for fragment in few)
+    rows = []
+    for fragment in few:
+        p = [f"{fragment.p_value:.4f}"] if tested else []
+        rates = [f"{rate:.1f}" for rate in fragment.per_thousand]
+        rows.append([f"{fragment.z:+.2f}", f"{fragment.weight:+.2g}", *rates, *p, *_drawn(fragment.tree)])
+    head = ["z", "weight", "of 1,000 in A", "in B", *(["p"] if tested else []), "fragment", ""]
+    said = "<br>".join(map(_text, difference.summary()))
+    if len(difference.fragments) > len(few):
+        said += f"<br>The first {len(few)} of {len(difference.fragments):,} fragments"
+    return _table(said, head, rows, html=True)
+
+
+# Results are known by name: their classes need much that the display of a tree should not have to import.
+_RESULTS: dict[str, Callable[[Any], str]] = {
+    "SharedFragments": fragment_table,
+    "Explanation": explanation_table,
+    "TopFragments": weight_table,
+    "CorpusDifference": difference_table,
+}
+
+
+def _count(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
+
+
+def _drawn(fragment: Any) -> list[str]:
+    if not isinstance(fragment, Tree):
+        return ["", f"<code>{_text(str(fragment), LETTERS)}</code>"]
+    return [image(picture(fragment), SCALE), f"<code>{_text(str(excerpt(fragment).tree), LETTERS)}</code>"]
+
+
+# --- kernels and models -------------------------------------------------------------------------------------------
+
+
+@table.register
+def _(kernel: Kernel) -> str:
+    rows = []
+    for part, values in _parameters(kernel):
+        about = (type(part).__doc__ or "").strip().partition("\n")[0]
+        rows.append([f"{type(part).__name__}<br><small>{_text(about)}</small>", _values(values)])
+    return _table(repr(kernel), ["kernel", "parameters"], rows)
+
+
+def _parameters(kernel: Kernel) -> list[tuple[Kernel, dict[str, object]]]:
+    """Return the kernels that a kernel is made of, each with its parameters by the shortest names that `set_params` takes.
+
+    Kernels that only combine others, and have no parameters, are left out.
+    """
+    parts: list[tuple[Kernel, dict[str, object]]] = []
+    stack = [("", kernel)]
+    while stack:
+        prefix, part = stack.pop()
+        values = {name: value for name, value in part.get_params(deep=False).items() if not name.endswith("_bounds")}
+        inner = {name: value for name, value in values.items() if isinstance(value, Kernel)}
+        own = {prefix + name: value for name, value in values.items() if name not in inner}
+        if own or not inner:
+            parts.append((part, own))
+        stack.extend((f"{prefix}{name}__", inner[name]) for name in reversed(inner))
+    uses = Counter(_short(name) for _, own in parts for name in own)
+    return [
+        (part, {_short(name) if uses[_short(name)] == 1 else name: value for name, value in own.items()})
+        for part, own in parts
+    ]
+
+
+def _short(name: str) -> str:
+    """Return the name of a parameter without the kernels around it that pass it on.
+
+    >>> _short("syntax__kernel__kernel__lam"), _short("kernel__lam")
+    ('syntax__lam', 'lam')
+    """
+    return "__".join(step for step in name.split("__") if step != "kernel")
+
+
+def _values(values: dict[str, object]) -> str:
+    return "<br>".join(f"<code>{_text(name)}</code> = {_text(repr(value), 60)}" for name, value in values.items())
+
+
+def model_table(estimator: Any) -> str:
+    """What an estimator has learnt; nothing if it has not been fitted."""
+    model = getattr(estimator, "model_", None)
+    if model is None:
+        return ""
+    facts: dict[str, str] = {}
+    if isinstance(kernel := getattr(model, "kernel", None), Kernel):
+        facts["kernel"] = repr(kernel)
+    if (classes := getattr(estimator, "classes_", None)) is not None:
+        names = [str(name) for name in classes[:CLASSES]]
+        facts["classes"] = f"{len(classes):,}: {', '.join(names)}{', ' + MORE if len(classes) > CLASSES else ''}"
+    if hasattr(model, "stats"):
+        facts["model"] = str(model.stats())
+    elif (support := getattr(estimator, "support_", None)) is not None:
+        facts["model"] = f"{len(support):,} support examples"
+    if isinstance(seconds := getattr(estimator, "fit_seconds_", None), dict):
+        facts["seconds"] = ", ".join(f"{name} {value:.2f}" for name, value in seconds.items())
+    rows = [[name, _text(value, 400)] for name, value in facts.items()]
+    return _table(f"{type(estimator).__name__}, fitted", None, rows)
+
+
+# --- HTML ---------------------------------------------------------------------------------------------------------
+
+
+def _table(caption: str, head: list[str] | None, rows: Iterable[list[str]], *, html: bool = False) -> str:
+    """Cells are HTML already; the caption is text, unless `html` says otherwise."""
+    said = caption if html else _text(caption)
+    lines = ["<div>", f'<div style="margin-bottom:.4em">{said}</div>', "<table>"]
+    if head is not None:
+        names = "".join(f'<th style="{LEFT}">{_text(name)}</th>' for name in head)
+        lines.append(f"<thead><tr>{names}</tr></thead>")
+    lines.append("<tbody>")
+    for row in rows:
+        cells = (f'<td style="{RIGHT if cell.isdigit() else LEFT}">{cell}</td>' for cell in row)
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return "\n".join([*lines, "</tbody>", "</table>", "</div>"])
+
+
+def _text(text: str, letters: int | None = None) -> str:
+    return escape(text if letters is None else shortened(text, letters))
