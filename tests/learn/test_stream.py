@@ -131,7 +131,7 @@ def test_what_cannot_go_on() -> None:
     first = parts(30, TREES, Y, QID)[0]
     with pytest.raises(
         tl.errors.ParameterError,
-        match=wrong_parameter("kernel", messages.A_KERNEL_OR_NONE + " for partial_fit", of="VotedPerceptron"),
+        match=wrong_parameter("kernel", messages.A_KERNEL_FOR_PARTIAL_FIT, of="VotedPerceptron"),
     ):
         VotedPerceptron("precomputed").partial_fit(np.eye(2), [1, 0], [0, 0])
     with pytest.raises(tl.errors.ParameterError, match=messages.PARTIAL_FIT_AFTER_FIT):
