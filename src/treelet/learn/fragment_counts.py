@@ -1,4 +1,4 @@
-"""Fragments counted in trees, each occurrence as in the kernel's own vector: given fragments, or all small ones by a hash."""
+"""Counts of fragments in trees, weighted as in the kernel's feature map: of given fragments, or of all small ones by hashing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 
 
 class NativeKernel(NamedTuple):
-    """A kernel as the native core takes it here."""
+    """The parameters of a kernel in the form that the native core takes."""
 
     name: str
     leaves: bool
@@ -47,7 +47,7 @@ class NativeKernel(NamedTuple):
 
 
 def decays(kernel: Kernel, fragments: Treebank) -> Vector:
-    r"""What one occurrence of each fragment counts: :math:`\lambda^{\mathrm{size}/2}`, PT :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`."""
+    r"""The weight of one occurrence of each fragment: :math:`\lambda^{\mathrm{size}/2}`, PT :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`."""
     store, roots = fragments.columns
     kind = NativeKernel.of(kernel)
     factors: Vector
@@ -63,7 +63,7 @@ def decays(kernel: Kernel, fragments: Treebank) -> Vector:
 
 
 class FragmentCounter:
-    """Counts given fragments, none of them twice; a column each."""
+    """Counts given distinct fragments, one column per fragment."""
 
     def __init__(self, kernel: Kernel, fragments: Treebank, scale: float = 1.0) -> None:
         fragments = fragments.compact()
@@ -72,13 +72,13 @@ class FragmentCounter:
         self._native = _core.FragmentMatcher(*fragments.columns, factor, kind.name, kind.leaves, kind.lam)
 
     def rows(self, bank: Treebank, factors: Vector | None, *, unit: bool = False, threads: int = 1) -> Rows:
-        """A row a tree, multiplied by its factor; of length 1, if they are to be."""
+        """Return one row per tree, multiplied by its factor, or scaled to length 1 if `unit` is true."""
         return self.of_weights(bank.columns.store, bank.weights(), factors, unit=unit, threads=threads)
 
     def of_weights(
         self, store: Any, weights: _core.NodeWeights, factors: Vector | None, *, unit: bool = False, threads: int = 1
     ) -> Rows:
-        """The same of weighted sums of trees."""
+        """Return one row per weighted sum of trees, as `rows` does."""
         scale = np.ones(len(weights)) if factors is None else np.ascontiguousarray(factors, np.float64)
 
         def rows_between(begin: int, end: int) -> Arrays:
@@ -89,7 +89,7 @@ class FragmentCounter:
 
 
 class HashedCounter:
-    """Counts all fragments of at most some size and depth, in columns that a hash gives them."""
+    """Counts all fragments up to a size and depth; a hash determines the column of each."""
 
     def __init__(self, kernel: Kernel, size: int, depth: int | None, columns: int) -> None:
         kind = NativeKernel.of(kernel)
@@ -101,7 +101,7 @@ class HashedCounter:
         )
 
     def rows(self, bank: Treebank, *, unit: bool, threads: int = 1) -> tuple[Rows, int]:
-        """A row a tree; and at how many distinct subtrees only smaller fragments count, as there would be too many."""
+        """Return one row per tree, and the number of distinct subtrees at which only smaller fragments were counted."""
         store, weights = bank.columns.store, bank.weights()
         crowded = []
 
@@ -115,13 +115,13 @@ class HashedCounter:
         return rows, sum(crowded)
 
     def columns(self, fragments: Treebank) -> NDArray[np.int32]:
-        """The column of each fragment."""
+        """Return the column of each fragment."""
         store, roots = fragments.columns
         columns: NDArray[np.int32] = self._native.columns(store, np.ascontiguousarray(roots))
         return columns
 
     def named(self, columns: int | Iterable[int], bank: Treebank) -> dict[int, list[Tree]]:
-        """The fragments of some columns, of those that weigh most in some trees."""
+        """Return the fragments of some columns, among those with the largest weights in some trees."""
         wanted: list[Any] = [columns] if np.isscalar(columns) else list(columns)  # type: ignore[arg-type]
         for column in wanted:
             if not is_integer(column, 0, self._columns - 1):
@@ -145,7 +145,7 @@ class HashedCounter:
 
 
 def in_rows(rows_between: Callable[[int, int], Arrays], n: int, columns: int, threads: int) -> Rows:
-    """A sparse matrix whose rows are made in parts, by threads."""
+    """Return a sparse matrix whose rows are computed in blocks, by threads."""
     size = max(1, min(ROWS, -(-n // threads)))
     block_at: dict[int, Arrays] = {}
 
@@ -169,8 +169,8 @@ def in_rows(rows_between: Callable[[int, int], Arrays], n: int, columns: int, th
     )
 
 
-def checked(rows: Rows) -> Rows:
-    """Rows whose numbers are numbers."""
+def check_finite(rows: Rows) -> Rows:
+    """Return rows unchanged, or raise an error if a number is not finite."""
     if not np.isfinite(rows.data).all():
         bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
         raise KernelOverflowError(

@@ -1,4 +1,4 @@
-"""Fragments as features: a transformer whose columns have names that can be read."""
+"""Fragments as features: a transformer with readable column names."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from treelet.kernels.fragments.weighting import FRAGMENTS, check_has_fragments
 from treelet.kernels.wrapped import Normalized
 from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import known_class, register
-from treelet.learn.fragment_counts import HashedCounter, Rows, checked
+from treelet.learn.fragment_counts import HashedCounter, Rows, check_finite
 from treelet.learn.fragment_selection import (
     SelectedFragments,
     coefficients,
     counters,
+    linear_outputs,
     listed_parts,
-    of_model,
-    of_trees,
-    outputs,
     row_factors,
+    select_from_model,
+    select_from_trees,
 )
 from treelet.learn.model import CompressedModel
 from treelet.learn.state import are_floats, check_intercepts, whole_numbers
@@ -164,7 +164,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if not listed_parts(kernel):
             raise self._refuse("kernel", self._kernels)
         data = self._examples(kernel, X)
-        self._keep(kernel, of_trees(kernel, data, int(self.n), self.depth))
+        self._keep(kernel, select_from_trees(kernel, data, int(self.n), self.depth))
         return self
 
     def _check_parameters(self) -> None:
@@ -187,8 +187,8 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         return clone(self.model).fit(X, y, **fit_params)
 
     def _choose_from(self, model: Any) -> None:
-        functions = outputs(model)
-        self._keep(functions[0].model.kernel, of_model(functions, int(self.n), self.depth))
+        functions = linear_outputs(model)
+        self._keep(functions[0].model.kernel, select_from_model(functions, int(self.n), self.depth))
         counted = counters(self.kernel_, self.fragments_, self.part_)
         self.coef_: Matrix = coefficients(functions, counted, len(self.fragments_))
         self.intercept_: Vector = np.array([function.intercept for function in functions])
@@ -223,7 +223,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if len(blocks) > 1:
             rows = sp.csr_matrix(sp.hstack(blocks, format="csr")[:, np.argsort(np.concatenate(order))])
             rows = normalize(rows, copy=False) if unit else rows
-        return checked(rows)
+        return check_finite(rows)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_counters"}
@@ -324,7 +324,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     # --- hashed -------------------------------------------------------------------------------------------------
 
     def _hashed(self) -> tuple[HashedCounter, Kernel, bool]:
-        """What counts; the kernel without its normalisation; whether it has any."""
+        """Return the counter, the kernel without its normalization, and whether it was normalized."""
         kernel = self._own_kernel()
         inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
         try:

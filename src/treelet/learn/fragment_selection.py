@@ -1,4 +1,4 @@
-"""Which fragments stand for a model, or for a collection of trees; and what they weigh."""
+"""Selection of the fragments with the largest weights in a model or a collection of trees, and their coefficients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from treelet.structures import Tree, Treebank
 
 
 class SelectedFragments(NamedTuple):
-    """Fragments, each with the number of the kernel's part that sees it, in the order in which they were chosen."""
+    """Fragments in the order of selection, each with the index of the kernel's part that counts it."""
 
     trees: list[Tree]
     parts: list[int]
@@ -37,8 +37,8 @@ def listed_parts(kernel: Kernel) -> list[Part]:
     return [part for part in linear_parts(kernel) if has_fragments(part.place.kernel)]
 
 
-def outputs(model: Any) -> list[LinearOutput]:
-    """The functions of a model: of two classes the second's, of more each one's; else of each output."""
+def linear_outputs(model: Any) -> list[LinearOutput]:
+    """Return the linear functions of a model: one per class, of two classes only the second's; else one per output."""
     classes = getattr(model, "classes_", None)
     if classes is not None:
         names = classes.tolist()
@@ -51,8 +51,8 @@ def _terms(function: LinearOutput) -> list[GraphTerm]:
     return [term for term in function.listed if has_fragments(term.part.place.kernel)]
 
 
-def of_model(functions: list[LinearOutput], n: int, depth: int | None) -> SelectedFragments:
-    """The heaviest fragments of each function in turn, until there are `n` different ones."""
+def select_from_model(functions: list[LinearOutput], n: int, depth: int | None) -> SelectedFragments:
+    """Select the heaviest fragments of each function in turn, until there are `n` different ones."""
     kernel = functions[0].model.kernel
     parts = listed_parts(kernel)
     if not parts:
@@ -79,8 +79,8 @@ def of_model(functions: list[LinearOutput], n: int, depth: int | None) -> Select
         limit = min(n, 2 * limit)
 
 
-def of_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> SelectedFragments:
-    """The fragments that weigh most in some trees: those of the largest sum over the trees' vectors."""
+def select_from_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> SelectedFragments:
+    """Select the fragments with the largest sums over the trees' feature vectors."""
     parts, roots = listed_parts(kernel), Roots(X)
     heaviest: list[tuple[float, int, Tree]] = []
     exact = True
@@ -115,23 +115,23 @@ def _in_turn(lists: list[list[tuple[int, Tree]]], n: int) -> list[tuple[int, Tre
 
 
 def part_number(parts: list[Part], wanted: Part) -> int:
-    """Which of the kernel's parts a model's summand is of."""
+    """Return the index of the kernel's part that a model's term belongs to."""
     return next(k for k, part in enumerate(parts) if part.place == wanted.place and part.roots == wanted.roots)
 
 
 def row_factors(roots: Roots, part: Part) -> Vector | None:
-    """What a part's vector of each example is multiplied by; 0 where a self-value is. None: 1."""
+    """Return the factor of a part's vector for each example, 0 where a self-value is 0; None stands for 1."""
     logs = roots.logs(part.roots)
     return None if logs is None else np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
 
 
 def scale_of(part: Part) -> float:
-    """What a part's vectors are multiplied by, so that their inner products are the part's values."""
+    """Return the factor of a part's vectors that makes their inner products the part's values."""
     return math.sqrt(part.factor) if part.factor > 0 else 1.0
 
 
 def counters(kernel: Kernel, trees: Treebank, part_numbers: Any) -> list[tuple[Part, Any, FragmentCounter]]:
-    """For each part of a kernel that has columns, these and what counts them."""
+    """Return each part of a kernel that has columns, with its columns and its counter."""
     counted = []
     for number, summand in enumerate(listed_parts(kernel)):
         columns = np.flatnonzero(part_numbers == number)
@@ -141,7 +141,7 @@ def counters(kernel: Kernel, trees: Treebank, part_numbers: Any) -> list[tuple[P
 
 
 def coefficients(functions: list[LinearOutput], counted: list[tuple[Part, Any, FragmentCounter]], n: int) -> Matrix:
-    """What each column weighs in each function of a model."""
+    """Return the coefficient of each column in each function of a model."""
     out = np.zeros((len(functions), n))
     model: CompressedModel = functions[0].model
     mixes = np.array([function.mix for function in functions])

@@ -1,4 +1,4 @@
-"""A report as one HTML page: read on a screen, without JavaScript, and on paper."""
+"""A report as one HTML page, readable on screen, without JavaScript, and on paper."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def report_page(report: ModelReport, *, title: str, source: str, card: Mapping[s
 
 
 def _contents(report: ModelReport) -> str:
-    """Links to the parts of the page."""
+    """Return links to the sections of the page."""
     names = ["scores"] if report.figures is not None else []
     names += ["confusions"] if "confusion" in (report.figures or {}) else []
     names += ["fragments"] if report.learnt else []
@@ -256,7 +256,7 @@ def _fragment(tree: Any) -> Html:
 
 
 def _sentence(example: FragmentExample) -> Html:
-    """The words around a fragment, those in it bold."""
+    """Return the words around a fragment, with those in it in bold."""
     begin, end = example.span
     first, last = max(0, begin - WORDS // 2), min(len(example.words), max(end, begin + 1) + WORDS // 2)
     if end - begin > 2 * WORDS:
@@ -332,7 +332,7 @@ def _case(case: ExplainedCase, task: str, told: list[Any]) -> str:
 
 
 def _figure(structure: AttributedStructure, name: str, scale: float) -> str:
-    """The picture for paper: a tree with its colours, or words with theirs."""
+    """Return the static picture: a tree or words in colors."""
     caption = name or ("" if structure.column is None else str(structure.column))
     if isinstance(structure.thing, Tree):
         return f"<figure>{heat_svg(structure.thing, structure.heat, caption=caption, scale=scale)}</figure>"
