@@ -9,7 +9,7 @@ CASES ?= 100000
 JOBS ?= 2
 CLANG := $(shell command -v clang++)
 # Looked at: between processes of one program, Link Grammar's child, our own pictures, a corpus, and what tests.
-KNOWN := $(foreach place,gram/side_by_side.py:S301 parsing/link_child.py:S603 draw/raster.py:S314 datasets/relations.py:S314 \
+KNOWN := $(foreach place,parsing/link_child.py:S603 draw/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
 .PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist minimum newest clean

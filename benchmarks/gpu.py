@@ -29,9 +29,10 @@ from benchmarks.corpora import sequences, staged, tagged
 from treelet.datasets import corpus
 from treelet.device.launching import device_named
 from treelet.gram import operator
-from treelet.gram.neighbours import Index
-from treelet.gram.on_device import DeviceCrew
-from treelet.gram.tiles import fill_tile
+from treelet.gram.executors.device import DeviceExecutor
+from treelet.gram.nearest import Index
+from treelet.gram.tiles import Job, fill_tile
+from treelet.resources import Resources
 from treelet.structures import ForestBank
 from treelet.testing.cases import KERNELS, examples
 
@@ -95,12 +96,11 @@ def fresh(bank: Any) -> Any:
 def matrix_times(bench: Bench, kernel: Any, bank: Any, dtype: str, times: int = 5) -> Found:
     """Preparation, filling, and copying, apart; and the whole way."""
     device, n = bench.device, len(bank)
-    crew = DeviceCrew(device)
     bank.weights()
     prepare = bench.best(lambda: kernel.evaluator(fresh_weights(bank)).on(device), min(times, 3))
     evaluator = kernel.evaluator(bank).on(device)
     out = device.xp.empty((n, n), dtype)
-    plan = crew.plan(kernel, bank, None, dtype=out.dtype)
+    plan = DeviceExecutor(Resources(memory_limit=1 << 50, device=bench.name)).plan(Job(kernel, bank, None, out.dtype))
 
     def fill() -> None:
 
@@ -222,12 +222,11 @@ def million(bench: Bench, n: int = 1_000_000) -> list[Found]:
     bank, queries = grammar.sample(n, 1), grammar.sample(QUERIES, 12345)
     kernel = tl.SubsetTree(lam=0.4).normalized()
     kernel.self_values(bank, logs=True), kernel.self_values(queries, logs=True)
-    index = Index
-    crew = DeviceCrew(bench.device)
-    seconds, found = bench.once(lambda: index(kernel, bank, None, crew=crew))
-    first, _ = bench.once(lambda: found.nearest(queries, K))
-    again = min(bench.once(lambda: found.nearest(queries, K))[0] for _ in range(3))
-    values, numbers = found.nearest(queries, K)
+    resources = Resources(device=bench.name)
+    seconds, index = bench.once(lambda: Index(kernel, bank, resources, always_cached=True))
+    first, _ = bench.once(lambda: index.nearest(queries, K))
+    again = min(bench.once(lambda: index.nearest(queries, K))[0] for _ in range(3))
+    values, numbers = index.nearest(queries, K)
     sample = np.arange(0, QUERIES, 20)
     begin = time.perf_counter()
     wanted = tl.nearest(kernel, bank, queries[sample], K, n_jobs=-1)

@@ -14,7 +14,7 @@ from experiments import plain, vectors
 from experiments.climbing import climbed
 from treelet.datasets.loaders import corpus, questions
 from treelet.formats.files import open_source
-from treelet.formats.nbest import read_nbest
+from treelet.formats.json_files import read_nbest
 from treelet.gram import gram
 from treelet.kernels import ForestKernel, Kernel, Linear, PartialTree, Smoothed, SubsetTree
 from treelet.learn import KernelSVC

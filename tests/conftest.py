@@ -83,9 +83,9 @@ def nbest_lines(parses: Any, documents: list[str] | None = None) -> list[str]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work speaks at once, and not after ten seconds."""
-    from treelet import work
+    from treelet import progress
 
-    monkeypatch.setattr(work, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
 
 
 @pytest.fixture

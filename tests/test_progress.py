@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from conftest import run_python
-from treelet import work
+from treelet import progress
 
 LINE = re.compile(r"work: \d of 5, \d+ s gone(, about \d+ s left)?")
 
 WORK = """
 import time
-from treelet import work
-work.PATIENCE = 0.0
-with work.progress_bar(True, "work", 5) as advance:
+from treelet import progress
+progress.PATIENCE = 0.0
+with progress.progress_bar(True, "work", 5) as advance:
     for _ in range(5):
         time.sleep(0.01)
         advance(1)
@@ -29,7 +29,7 @@ with work.progress_bar(True, "work", 5) as advance:
 
 @pytest.mark.usefixtures("impatient")
 def test_lines_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
-    with work.progress_bar(True, "work", 5) as advance:
+    with progress.progress_bar(True, "work", 5) as advance:
         for _ in range(5):
             advance(1)
     said = capsys.readouterr()
@@ -42,7 +42,7 @@ def test_lines_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("impatient")
 def test_a_long_step_speaks_too(capsys: pytest.CaptureFixture[str]) -> None:
-    with work.progress_bar(True, "work", 5):
+    with progress.progress_bar(True, "work", 5):
         until = time.monotonic() + 20
         while not (said := capsys.readouterr().err) and time.monotonic() < until:
             time.sleep(0.02)
@@ -50,7 +50,7 @@ def test_a_long_step_speaks_too(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_time_left_follows_from_the_time_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    state = work._State("grid", 400)
+    state = progress._State("grid", 400)
     state.done = 120
     state.begin -= 70
     assert state.text() == "grid: 120 of 400, 1 min 10 s gone, about 2 min 43 s left"
@@ -61,10 +61,10 @@ def test_the_time_left_follows_from_the_time_gone(monkeypatch: pytest.MonkeyPatc
 def test_short_work_and_unwanted_progress_say_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with work.progress_bar(True, "work", 2) as advance:
+    with progress.progress_bar(True, "work", 2) as advance:
         advance(2)
-    monkeypatch.setattr(work, "PATIENCE", 0.0)
-    with work.progress_bar(False, "work", 2) as advance:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.progress_bar(False, "work", 2) as advance:
         advance(1)
     assert capsys.readouterr().err == ""
 
@@ -72,7 +72,7 @@ def test_short_work_and_unwanted_progress_say_nothing(
 @pytest.mark.usefixtures("impatient")
 def test_an_error_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
     def broken() -> None:
-        with work.progress_bar(True, "work", 2) as advance:
+        with progress.progress_bar(True, "work", 2) as advance:
             advance(1)
             raise RuntimeError
 
@@ -89,7 +89,7 @@ def test_no_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for nowhere in (None, stream):
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stderr", nowhere if nowhere is None else _NotATerminal(nowhere))
-            with work.progress_bar(True, "work", 2) as advance:
+            with progress.progress_bar(True, "work", 2) as advance:
                 advance(1)
 
 
@@ -125,6 +125,7 @@ def test_a_bar_on_a_terminal() -> None:
     os.close(ours)
     text = shown.decode()
     assert running.returncode == 0
+    assert "0/?" in text  # the bar moves to and fro until the first step is done
     assert "5/5" in text
     assert "left:" in text
     assert "5 of 5" not in text

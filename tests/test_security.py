@@ -19,10 +19,9 @@ SOURCE = Path(tl.__file__).parent
 FORBIDDEN = {"pickle", "cloudpickle", "marshal", "shelve", "dill", "joblib", "subprocess"}
 # Between processes of one program, and the child that Link Grammar runs in: none of them reads a file that was given.
 ALLOWED = {
-    "gram/fingerprint.py": {"pickle"},  # writes only
-    "gram/on_dask.py": {"pickle"},  # the name of an error
-    "gram/shipped.py": {"cloudpickle"},
-    "gram/side_by_side.py": {"pickle"},
+    "gram/stored/fingerprint.py": {"pickle"},  # writes only
+    "gram/executors/dask.py": {"pickle"},  # the name of an error
+    "gram/executors/shipment.py": {"cloudpickle"},
     "parsing/link_child.py": {"subprocess"},
     "testing/estimators.py": {"pickle"},
 }

@@ -166,12 +166,13 @@ def test_the_core_writes_rows_apart(out: Any, said: str) -> None:
 
 
 def test_rows_on_a_device_lie_apart() -> None:
-    from treelet.gram.on_device import crew_on
-    from treelet.gram.stored import Job
+    from treelet.gram.executors.device import DeviceExecutor
+    from treelet.gram.tiles import Job
+    from treelet.resources import Resources
 
     bank = tl.Treebank(["(A (B x))", "(A (B y))", "(C z)"])
-    crew, job = crew_on("emulated", None), Job(tl.SubsetTree(), bank, None, np.dtype(np.float64), 1, GIB)
-    assert np.allclose(crew.matrix(job, np.zeros((3, 3))), tl.SubsetTree()(bank))
+    executor, job = DeviceExecutor(Resources(device="emulated")), Job(tl.SubsetTree(), bank)
+    assert np.allclose(executor.fill(job, np.zeros((3, 3))), tl.SubsetTree()(bank))
     for strides in ((0, 8), (8, 8), (8, 24)):
-        with pytest.raises(tl.errors.ParameterError, match="rows are contiguous and apart"):
-            crew.matrix(job, as_strided(np.zeros(9), (3, 3), strides))
+        with pytest.raises(tl.errors.ParameterError, match="rows contiguous and apart"):
+            executor.checked_out(job, as_strided(np.zeros(9), (3, 3), strides), ())

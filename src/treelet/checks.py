@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
 from treelet.vocabulary import current
@@ -86,6 +87,42 @@ def is_number(value: Any, least: float = -math.inf, most: float = math.inf, *, i
     try:
         return real and bool(least <= value <= most) and (infinite or not math.isinf(float(value)))
     except OverflowError:  # an int beyond all floats
+        return False
+
+
+def missing_places(values: Any, array: NDArray[Any]) -> list[int]:
+    """Return where labels, numbers or group names are missing: None, NaN, NaT, pandas.NA or masked.
+
+    Parameters
+    ----------
+    values : array-like
+        As they were given: as soon as NumPy has made texts of a list, its NaN is the text ``"nan"``.
+    array : ndarray
+        What NumPy makes of them; places count through all of its dimensions.
+
+    >>> labels = ["a", float("nan"), "b"]
+    >>> missing_places(labels, np.asarray(labels))
+    [1]
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        return np.flatnonzero(np.ma.getmaskarray(values)).tolist() or missing_places(values.data, array)
+    if array.dtype.kind in "fc":
+        return np.flatnonzero(np.isnan(array)).tolist()
+    if array.dtype.kind in "mM":
+        return np.flatnonzero(np.isnat(array)).tolist()
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        array = np.asarray(values, dtype=object)
+    if array.dtype.kind != "O":
+        return []
+    return [place for place, value in enumerate(array.ravel().tolist()) if _is_missing(value)]
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124  # NaN and NaT differ from themselves
+    except TypeError:  # pandas.NA neither is nor is not
+        return True
+    except ValueError:  # an array, which `array` should not have held
         return False
 
 

@@ -60,8 +60,8 @@ class FormatError(TreeletError, ValueError):
     def __init__(
         self, message: str, source: str = "<text>", line: int | None = None, column: int | None = None
     ) -> None:
-        place = ":".join(str(part) for part in (source, line, column) if part is not None)
-        super().__init__(f"{place}: {message}")
+        location = ":".join(str(item) for item in (source, line, column) if item is not None)
+        super().__init__(f"{location}: {message}")
         self.message, self.source, self.line, self.column = message, source, line, column
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:

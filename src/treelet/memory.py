@@ -1,4 +1,8 @@
-"""How much memory there is, and the refusal of what needs more: said once, for all that may need much."""
+"""The memory that is available, and the error for work that needs more.
+
+`psutil.virtual_memory` would replace a third of this module: it knows neither the limit of a control group, such as a
+container's, nor that of ``ulimit -v``.
+"""
 
 from __future__ import annotations
 
@@ -13,39 +17,41 @@ from treelet.errors import NotEnoughMemoryError
 
 SMALL = 1 << 28
 """Bytes that are taken without a question."""
+THREAD = 16 << 20
+"""Bytes that a thread takes before it does anything."""
 _GROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> int:
-    """Bytes that can be taken now: what the machine has free, or a group of processes or this one may still take.
+    """Bytes that can be allocated now: the least of what the machine, the control group and the address space have left.
 
-    Looked up four times a second at most.
+    The values are looked up four times per second at most.
     """
     return _looked_up(int(4 * time.monotonic()))
 
 
 @lru_cache(1)
-def _looked_up(when: int) -> int:
-    found = [sys.maxsize]
+def _looked_up(quarter_second: int) -> int:
+    limits = [sys.maxsize]
     with suppress(OSError, ValueError, StopIteration), open("/proc/meminfo", encoding="ascii") as lines:
-        found.append(1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")))
-    if len(found) == 1:  # no Linux
-        found.append(_elsewhere())
+        limits.append(1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")))
+    if len(limits) == 1:  # no Linux
+        limits.append(_elsewhere())
     with suppress(OSError, ValueError):  # ValueError: "max"
         most = int((_GROUP / "memory.max").read_text())
-        found.append(max(0, most - int((_GROUP / "memory.current").read_text()) + _file_pages()))
+        limits.append(max(0, most - int((_GROUP / "memory.current").read_text()) + _file_pages()))
     with suppress(ImportError, OSError, ValueError):
         import resource
 
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
         if soft != resource.RLIM_INFINITY:
             taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            found.append(max(0, soft - taken))
-    return min(found)
+            limits.append(max(0, soft - taken))
+    return min(limits)
 
 
 def _elsewhere() -> int:
-    """What is free on systems other than Linux; where only the machine's memory is known (macOS), all of it."""
+    """Free bytes on systems other than Linux, or all of the machine's memory where only that is known (macOS)."""
     if sys.platform == "win32":
         import ctypes
 
@@ -61,14 +67,14 @@ def _elsewhere() -> int:
 
 
 def _file_pages() -> int:
-    """Of a group's memory, what only mirrors files and is given back when it is needed."""
+    """The part of a control group's memory that only caches files and is released when it is needed."""
     names = ("inactive_file ", "active_file ")
     lines = (_GROUP / "memory.stat").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith(names))
 
 
 def check_memory(needed: int, what: str, advice: str) -> None:
-    """Raise `NotEnoughMemoryError` if so many bytes are not to be had."""
+    """Raise `NotEnoughMemoryError` if fewer bytes than `needed` are available."""
     if needed <= SMALL or needed <= (free := available()):
         return
     raise NotEnoughMemoryError(
@@ -77,7 +83,7 @@ def check_memory(needed: int, what: str, advice: str) -> None:
 
 
 def in_bytes(number: float) -> str:
-    """So many bytes, in words.
+    """A number of bytes with its unit.
 
     >>> in_bytes(0), in_bytes(2048), in_bytes(3.4 * 2**30)
     ('0 bytes', '2.0 KiB', '3.4 GiB')

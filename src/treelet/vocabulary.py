@@ -17,6 +17,7 @@ class Vocabulary:
     integer = "an int"
     none_or = "None or "
     booleans = "True or False"
+    random_state = "an int of at least 0, a RandomState, a Generator or None"
     normalized = "kernel.normalized()"
 
     def keyword(self, name: str, value: object, of: str) -> str:

@@ -192,7 +192,7 @@ def test_usage_errors_are_typers() -> None:
 
 
 def test_an_unexpected_error_is_one_line_too(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treelet.cli.files.write_text", lambda *_: 1 / 0)
+    monkeypatch.setattr("treelet.cli.gram._write_text", lambda *_: 1 / 0)
     result = run("gram", bank, "-o", "-")
     assert result.exit_code == 3
     assert result.stderr == (

@@ -16,7 +16,7 @@ from conftest import fail, run
 from treelet.cli.main import app
 from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, marks
 from treelet.cli.wording import shown_name
-from treelet.gram import stored
+from treelet.gram.executors import ThreadExecutor
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 NO_FILES = {
@@ -53,7 +53,7 @@ def test_every_text_is_a_file_or_known_to_be_none() -> None:
     found = marks(COMMANDS["gram"].callback)
     assert {name: mark for name, mark in found.items() if name != "extend"} == {
         "file": READ,
-        "output": WRITTEN,
+        "out": WRITTEN,
         "columns": READ,
     }
 
@@ -130,7 +130,7 @@ def test_a_matrix_that_is_extended_may_be_replaced(tmp_path: Path, monkeypatch: 
     for resume in ([], ["--resume"]):
         matrix.write_bytes(before)
         with monkeypatch.context() as patched:
-            patched.setattr(stored, "compute", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt))
+            patched.setattr(ThreadExecutor, "compute", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt))
             assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code != 0
         assert matrix.read_bytes() == before
         assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code == 0

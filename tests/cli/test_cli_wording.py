@@ -141,6 +141,7 @@ def test_overflow_names_the_option(tmp_path: Path) -> None:
     file = tmp_path / "a.tsv"
     file.write_text(f"x\t{tree}\ny\t(N n)\n")
     assert "a smaller --lam, or --normalize, which" in fail("gram", file, "-o", "-", "--lam", "1")
+    assert "a file needs none of it: --output K.npy" in fail("gram", file, "-o", "-", "--memory", "1")
     line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
     assert "a smaller --lam, or the normalised kernel (no --no-normalize)" in line
 

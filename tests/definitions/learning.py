@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 
 
 class Passes(NamedTuple):

@@ -24,13 +24,15 @@ from conftest import ROOT, fail, run, succeed
 from treelet.datasets import flights
 from treelet.device.launching import Cuda, device_named, on_host
 from treelet.errors import DeviceMemoryError, KernelOverflowError, ParameterError, TreeletError, TreeletWarning
-from treelet.gram import operator, parse_memory, reduce
-from treelet.gram.on_device import DeviceCrew
-from treelet.gram.products import Products
+from treelet.gram import operator, reduce
+from treelet.gram.executors import executor_for
+from treelet.gram.operator import Products
+from treelet.gram.tiles import Job
 from treelet.kernels.store import StoreKernel
 from treelet.learn import RLS, Nearest, RankRLS, RankSVM, growing
 from treelet.learn.model import CompressedModel
 from treelet.learn.selection import select
+from treelet.resources import Resources
 from treelet.testing.cases import KERNELS, examples
 
 DEVICE = os.environ.get("TREELET_TEST_DEVICE", "emulated")
@@ -262,7 +264,7 @@ def test_a_matrix_that_fits_stays_on_the_device(monkeypatch: pytest.MonkeyPatch)
     V = np.ones((48, 2))
     started = launches(monkeypatch)
     for memory, stays in ((None, True), ("20KB", False)):
-        products = Products(KERNEL, X, device=DEVICE, device_memory=memory)
+        products = Products(KERNEL, X, None, Resources.of(device=DEVICE, device_memory=memory))
         products.times(V)
         once = len(started)
         products.times(V)
@@ -273,8 +275,7 @@ def test_a_matrix_that_fits_stays_on_the_device(monkeypatch: pytest.MonkeyPatch)
 def test_less_memory_gives_smaller_tiles_and_the_same_values() -> None:
     wanted, sizes = KERNEL(X), []
     for memory in ("1GB", "30KB", "6KB"):
-        crew = DeviceCrew(device_named(DEVICE), parse_memory(memory))
-        plan = crew.plan(KERNEL, X, None, dtype=np.dtype(float))
+        plan = executor_for(Resources.of(device=DEVICE, device_memory=memory)).plan(Job(KERNEL, KERNEL.coerce(X)))
         sizes.append(max(tile.shape[0] * tile.shape[1] for tile in plan.tiles))
         out = np.empty(wanted.shape)
         tl.gram(KERNEL, X, device=DEVICE, device_memory=memory, out=out)

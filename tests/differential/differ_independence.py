@@ -28,9 +28,8 @@ from differ_structures import Structures
 import treelet as tl
 from definitions import rounding
 from treelet.errors import TreeletWarning
-from treelet.gram import stored
+from treelet.gram.executors import ThreadExecutor
 from treelet.gram.plan import Block
-from treelet.gram.tiles import compute
 
 GROUP = "independence"
 MATRICES = "matrices"
@@ -147,7 +146,7 @@ def files(batch: Batch) -> None:
         near(batch, "files by any tiles", written, K, kernel, X, None, memory)
         whole = np.array(tl.gram(kernel, X, memory=memory, out=Path(folder) / "whole.npy", resume=True))
         ended = Path(folder) / "ended.npy"
-        with patch.object(stored, "compute", only_some), suppress(InterruptedError):
+        with patch.object(ThreadExecutor, "compute", only_some), suppress(InterruptedError):
             tl.gram(kernel, X, memory=memory, out=ended, resume=True)
         batch.count(ended=int(not ended.exists()))
         again = np.array(tl.gram(kernel, X, memory="1GiB", n_jobs=3, out=ended, resume=True))
@@ -159,9 +158,12 @@ def files(batch: Batch) -> None:
         near(batch, "files that are extended", grown, kernel(X), kernel, X, None, some)
 
 
-def only_some(kernel: Any, X: Any, Y: Any, blocks: Any, *rest: Any) -> None:
-    """As if a run were ended: the first tiles of each block."""
-    compute(kernel, X, Y, [Block(block.columns, block.tiles[:2]) for block in blocks], *rest)
+compute = ThreadExecutor.compute
+
+
+def only_some(self: ThreadExecutor, job: Any, blocks: Any, *rest: Any) -> None:
+    """Compute the first tiles of each block, as if the run were interrupted then."""
+    compute(self, job, [Block(block.columns, block.tiles[:2]) for block in blocks], *rest)
     raise InterruptedError
 
 
@@ -310,7 +312,11 @@ def hash_seeds(batch: Batch) -> None:
     each = 5
     for hash_seed in SEEDS:
         command = [sys.executable, __file__, str(batch.seed), str(batch.number * each), str(each)]
-        environment = os.environ | {"PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": "1"}
+        environment = os.environ | {
+            "PYTHONHASHSEED": hash_seed,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
         run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         if run.returncode:
             raise AssertionError(run.stderr[-3000:])

@@ -118,13 +118,13 @@ def _commands(m: Material) -> Iterator[Writer]:
     parts = {"beside": ("K.npy.json",), "begun": ("K.npy.part", "K.npy.part.json")}
     zarr = {"beside": ("K.zarr.json",), "begun": ("K.zarr.part", "K.zarr.part.json")}
     small = ("--memory", "20kB", quiet)
-    yield of("gram", "output", "K.npy", m.trees, "-o", OUT, quiet)
-    yield of("gram", "output", "K.npy", m.trees, "-o", OUT, "--resume", *small, say="K.npy --resume", **parts)
-    yield of("gram", "output", "K.npy", m.trees, "-o", OUT, "--extend", m.old, quiet, say="K.npy --extend")
-    yield of("gram", "output", "K.zarr", m.trees, "-o", OUT, *small)
-    yield of("gram", "output", "K.zarr", m.trees, "-o", OUT, "--resume", *small, say="K.zarr --resume", **zarr)
-    yield of("gram", "output", "K.tsv", m.trees, "-o", OUT, quiet)
-    yield of("gram", "output", "K.csv", m.trees, "-o", OUT, quiet)
+    yield of("gram", "out", "K.npy", m.trees, "-o", OUT, quiet)
+    yield of("gram", "out", "K.npy", m.trees, "-o", OUT, "--resume", *small, say="K.npy --resume", **parts)
+    yield of("gram", "out", "K.npy", m.trees, "-o", OUT, "--extend", m.old, quiet, say="K.npy --extend")
+    yield of("gram", "out", "K.zarr", m.trees, "-o", OUT, *small)
+    yield of("gram", "out", "K.zarr", m.trees, "-o", OUT, "--resume", *small, say="K.zarr --resume", **zarr)
+    yield of("gram", "out", "K.tsv", m.trees, "-o", OUT, quiet)
+    yield of("gram", "out", "K.csv", m.trees, "-o", OUT, quiet)
     yield of("train", "output", "m.treelet", m.data, "-o", OUT, quiet, whole=loads)
     yield of("predict", "output", "labels.txt", m.model, m.data, "-o", OUT, quiet)
     for kind in ("png", "svg", "pdf"):

@@ -29,8 +29,8 @@ from treelet import work
 from treelet.cli.main import app
 from treelet.cli.overwriting import OutputFile, marks
 from treelet.errors import FileError, NotEnoughMemoryError, TreeletWarning
-from treelet.gram.manifest import Manifest
-from treelet.gram.matrix_file import NotOpenedError
+from treelet.gram.stored.manifest import Manifest
+from treelet.gram.stored.matrix_file import NotOpenedError
 
 FEW = ("--resume", "resume=True", "tl.save(bank)", "PCFG.save", "Treebank.write", "Drawing.save svg")
 """Writers that are tried in every test run; all of them are in the whole one."""
@@ -206,7 +206,7 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
 @pytest.mark.skipif(sys.platform != "linux", reason="needs zarr's threads as they are there")
 def test_what_zarr_has_begun_is_ended_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("zarr")
-    from treelet.gram import zarr_file
+    from treelet.gram.stored.resuming import zarr_file
 
     done: list[str] = []
 

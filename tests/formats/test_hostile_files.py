@@ -19,8 +19,8 @@ import pytest
 
 import treelet as tl
 from treelet.errors import FileError, FormatError, ParameterError, TreeError, TreeletError
-from treelet.gram.plan import parse_memory
 from treelet.learn.persist import PREFIX, ModelFileError, load_predictor
+from treelet.resources import parse_memory
 from treelet.structures import RoleInstance, WordVectors, read_conllu, read_instances
 
 TREES = [

@@ -21,10 +21,14 @@ import treelet as tl
 from conftest import binary
 from messages import gram as messages
 from messages.common import needs_package, value_of, wrong_parameter
-from treelet.gram import on_dask, shipped, stored
+from treelet.gram.executors import ThreadExecutor, shipment
+from treelet.gram.executors import dask as dask_executor
+from treelet.gram.executors.dask import DaskExecutor
+from treelet.gram.executors.shipment import Shipment
 from treelet.gram.plan import Block
-from treelet.gram.shipped import Shipped
-from treelet.gram.tiles import compute
+from treelet.gram.sinks import FunctionSink
+from treelet.gram.tiles import Job
+from treelet.resources import Resources
 from treelet.structures.packed import exact_arrays, exact_store
 from treelet.testing.cases import EXAMPLES, KERNELS, random_tree
 
@@ -52,7 +56,7 @@ def bank() -> tl.Treebank:
 
 def kept() -> int:
     """How much a worker keeps of what was sent."""
-    return sum(one._content is not None or bool(one._evaluators) for one in list(shipped._here.values()))
+    return sum(one._content is not None or bool(one._evaluators) for one in list(shipment._here.values()))
 
 
 def settled(client: Client) -> None:
@@ -72,7 +76,7 @@ def test_what_is_shipped_gives_the_same_values_to_the_bit(name: str) -> None:
     kernel, X = KERNELS[name].kernel, KERNELS[name].kernel.coerce(EXAMPLES[KERNELS[name].kind])
     part = X[2:6]  # over the same store
     for Y in (None, part):
-        arrived = pickle.loads(pickle.dumps(Shipped(kernel, X, Y, 1 << 30)))
+        arrived = pickle.loads(pickle.dumps(Shipment(kernel, X, Y, 1 << 30)))
         again, rows, columns, _ = arrived._unpacked()
         assert rows is not X
         np.testing.assert_array_equal(tl.gram(again, rows, columns), tl.gram(kernel, X, Y))
@@ -81,7 +85,7 @@ def test_what_is_shipped_gives_the_same_values_to_the_bit(name: str) -> None:
 def test_stores_arrive_as_they_are(wsj: tl.Treebank) -> None:
     """Sums are ordered by the numbers of labels and parts; a plain pickle numbers anew what a bank needs of its store."""
     kernel, X, Y = tl.PartialTree(), wsj[100:200], wsj[:150]
-    _, rows, columns, _ = pickle.loads(pickle.dumps(Shipped(kernel, X, Y, 1 << 30)))._unpacked()
+    _, rows, columns, _ = pickle.loads(pickle.dumps(Shipment(kernel, X, Y, 1 << 30)))._unpacked()
     assert rows.columns.store is columns.columns.store
     assert rows.columns.store.labels == wsj.columns.store.labels
     np.testing.assert_array_equal(rows.columns.roots, X.columns.roots)
@@ -143,12 +147,14 @@ def test_what_was_ended_is_gone_on_with(
     kernel, path = tl.SubsetTree(), tmp_path / "K.npy"
     tl.gram(kernel, bank, out=tmp_path / "whole.npy", resume=True)
 
-    def part(kernel: Any, X: Any, Y: Any, blocks: Any, *rest: Any) -> None:
-        compute(kernel, X, Y, [Block(block.columns, block.tiles[:3]) for block in blocks], *rest)
+    compute = ThreadExecutor.compute
+
+    def part(self: ThreadExecutor, job: Any, blocks: Any, *rest: Any) -> None:
+        compute(self, job, [Block(block.columns, block.tiles[:3]) for block in blocks], *rest)
         raise InterruptedError
 
     with monkeypatch.context() as patched:
-        patched.setattr(stored, "compute", part)
+        patched.setattr(ThreadExecutor, "compute", part)
         with pytest.raises(InterruptedError):
             tl.gram(kernel, bank, out=path, resume=True)
     assert not path.exists()
@@ -247,11 +253,11 @@ def test_a_lazy_matrix(client: Client, bank: tl.Treebank) -> None:
 
 
 def test_each_pair_of_a_lazy_matrix_is_computed_once(bank: tl.Treebank, monkeypatch: pytest.MonkeyPatch) -> None:
-    from treelet.gram import dask_array
+    from treelet.gram import lazy
 
     computed = []
-    chunk = dask_array._chunk
-    monkeypatch.setattr(dask_array, "_chunk", lambda *task: computed.append(task[1]) or chunk(*task))
+    chunk = lazy._chunk
+    monkeypatch.setattr(lazy, "_chunk", lambda *task: computed.append(task[1]) or chunk(*task))
     tl.lazy_gram(tl.SubsetTree(), bank, chunks=30).compute(scheduler="synchronous")
     assert sorted((tile.rows.begin, tile.columns.begin) for tile in computed) == [
         (0, 0),
@@ -292,26 +298,21 @@ def test_a_worker_that_does_not_answer_costs_nothing(
     def answer() -> Any:
         if os.getpid() == dying:
             raise OSError("in <TCP (closed)>")
-        from treelet.gram.on_dask import _introduction  # a worker's own
+        from treelet.gram.executors.dask import _version  # a worker's own
 
-        return _introduction()
+        return _version()
 
-    monkeypatch.setattr(on_dask, "_introduction", answer)
+    monkeypatch.setattr(dask_executor, "_version", answer)
     np.testing.assert_array_equal(tl.gram(tl.SubsetTree(), bank, client=client), tl.SubsetTree()(bank))
 
 
-@pytest.mark.parametrize("beside", [True, False])
-def test_all_workers_lost_at_once(
-    client: Client, bank: tl.Treebank, beside: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The examples went with them: they are sent again. On this machine, and as if the workers were on others."""
+def test_all_workers_lost_at_once(client: Client, bank: tl.Treebank) -> None:
+    """The examples were lost with the workers, and are sent again."""
     settled(client)
-    if not beside:
-        monkeypatch.setattr(on_dask, "place", lambda: None)
-    crew, pids, seen = on_dask.Crew(client), set(client.run(os.getpid).values()), []
-    assert crew.beside == beside
+    executor, pids, seen = DaskExecutor(Resources(client=client)), set(client.run(os.getpid).values()), []
     kernel, K = tl.SubsetTree(), np.full((70, 70), np.nan)
-    plan = crew.plan(kernel, bank, None, memory=1 << 30, dtype=K.dtype)
+    job = Job(kernel, bank)
+    plan = executor.plan(job)
 
     def take(tile: Any, values: Any) -> None:
         if not seen:
@@ -320,34 +321,20 @@ def test_all_workers_lost_at_once(
         seen.append(tile)
         K[tile.rows.slice, tile.columns.slice] = values
 
-    crew.each_tile(kernel, bank, None, plan.blocks, take, memory=1 << 30, dtype=K.dtype)
+    executor.compute(job, plan.blocks, FunctionSink(take), lambda cells: None)
     assert sorted(tile.rows.begin for tile in seen) == sorted(tile.rows.begin for tile in plan.tiles)
     np.testing.assert_array_equal(np.tril(K), np.tril(kernel(bank)))
 
 
-def test_workers_that_cannot_reach_the_memory_here(
-    client: Client, bank: tl.Treebank, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One that joined from another machine: what is left is sent."""
-    kernel = tl.SubsetTree()
-    serve = on_dask.serve
-    monkeypatch.setattr(on_dask, "serve", lambda address: serve("\0nobody"))
-    np.testing.assert_array_equal(tl.gram(kernel, bank, client=client), kernel(bank))
-    monkeypatch.setattr(on_dask, "Desk", lambda *work: os.close(-1))
-    np.testing.assert_array_equal(tl.gram(kernel, bank, client=client), kernel(bank))
-
-
 def test_a_client_that_is_closed_midway(client: Client, bank: tl.Treebank) -> None:
     other = Client(client.scheduler.address, set_as_default=False)
-    K = np.empty((70, 70))
 
     def take(tile: Any, values: Any) -> None:
         other.close()
 
-    crew = on_dask.Crew(other)
-    plan = crew.plan(tl.SubsetTree(), bank, None, memory=1 << 30, dtype=K.dtype)
+    executor, job = DaskExecutor(Resources(client=other)), Job(tl.SubsetTree(), bank)
     with pytest.raises(tl.errors.ClusterError, match=messages.CLIENT_CLOSED_MIDWAY):
-        crew.each_tile(tl.SubsetTree(), bank, None, plan.blocks, take, memory=1 << 30, dtype=K.dtype)
+        executor.compute(job, executor.plan(job).blocks, FunctionSink(take), lambda cells: None)
     settled(client)
 
 
@@ -355,7 +342,7 @@ def test_a_tile_that_kills_every_worker_is_given_up(
     client: Client, bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settled(client)
-    monkeypatch.setattr(on_dask, "LOSSES", 1)
+    monkeypatch.setattr(dask_executor, "MAX_LOSSES", 1)
     with pytest.raises(tl.errors.ClusterError, match=messages.WORKERS_DIED):
         tl.gram(Noted(str(tmp_path), deaths=30), bank, client=client, out=tmp_path / "K.npy")
     assert not list(tmp_path.glob("*npy*"))
@@ -414,15 +401,15 @@ def test_a_closed_client(client: Client) -> None:
     ids=["2025", "2024"],
 )
 def test_a_client_that_is_closed_while_it_is_asked(said: Exception) -> None:
-    with pytest.raises(tl.errors.ClusterError, match=messages.CLUSTER_LOST), on_dask._told():
+    with pytest.raises(tl.errors.ClusterError, match=messages.CLUSTER_LOST), dask_executor.cluster_errors():
         raise said
-    with pytest.raises(RuntimeError, match=r"^another$"), on_dask._told():
+    with pytest.raises(RuntimeError, match=r"^another$"), dask_executor.cluster_errors():
         raise RuntimeError("another")
 
 
 def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "treelet.gram.on_dask", raising=False)
+    monkeypatch.delitem(sys.modules, "treelet.gram.executors.dask", raising=False)
     with pytest.raises(tl.TreeletError, match=needs_package("Dask", what="client=", extra="dask")):
         tl.gram(tl.SubsetTree(), ["(A x)"], client=object())
     monkeypatch.setitem(sys.modules, "dask.array", None)

@@ -23,11 +23,12 @@ from messages.common import TRUE_OR_FALSE, cannot_be, needs_package, wrong_param
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.formats.temporary import locked
-from treelet.gram import stored
-from treelet.gram.fingerprint import fingerprint
-from treelet.gram.journal import Journal, checksum
-from treelet.gram.matrix_file import NpyFile, RowsInFile
+from treelet.gram.executors import ThreadExecutor
 from treelet.gram.plan import Plan, Span, Tile, planned
+from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.stored.journal import Journal, checksum
+from treelet.gram.stored.matrix_file import NpyFile, RowsInFile
+from treelet.gram.stored.resuming import resuming
 
 KERNEL = tl.SubsetTree(lam=0.4)
 
@@ -100,8 +101,8 @@ CHILD = """
 import os, signal, sys
 import treelet as tl
 from treelet.datasets import flights
-from treelet.gram import journal
-from treelet.gram.matrix_file import RowsInFile
+from treelet.gram.stored.resuming import journal
+from treelet.gram.stored.matrix_file import RowsInFile
 journal.PATIENCE = 0.001
 left, write, mirror = int(sys.argv[2]), RowsInFile.write, RowsInFile.mirror
 def counted(whole):
@@ -171,7 +172,7 @@ def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool
 def test_what_is_complete_is_given_back(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     K = np.array(tl.gram(KERNEL, bank, out=path, resume=True))
     np.testing.assert_allclose(K, KERNEL(bank), rtol=1e-14)
-    monkeypatch.setattr(stored, "_write", lambda *_: 1 / 0)
+    monkeypatch.setattr(resuming, "_write", lambda *_: 1 / 0)
     upside_down = tl.Treebank(list(bank)[::-1] + ["(X (Y z))"])[:-1][::-1]  # the same trees, otherwise numbered
     np.testing.assert_array_equal(tl.gram(KERNEL, upside_down, out=path, resume=True, n_jobs=2, memory="1GB"), K)
     np.save(path, K + 1)  # another matrix now
@@ -250,7 +251,7 @@ def test_a_call_returns_the_matrix_that_it_wrote(
     """Another program replaces the file as soon as it has its name."""
     wanted, other = KERNEL(bank), path.with_name("other.npy")
     np.save(other, -wanted)
-    monkeypatch.setattr(stored, "_forget", other.replace)
+    monkeypatch.setattr(resuming, "_remove_manifest", other.replace)
     np.testing.assert_array_equal(tl.gram(KERNEL, bank, out=path), wanted)
     np.testing.assert_array_equal(np.load(path), -wanted)
 
@@ -327,7 +328,7 @@ def content(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(("memory", "after"), [(None, 0), ("200kB", 0), ("200kB", 2)])
 def test_zarr_wherever_it_was_cut(bank: tl.Treebank, tmp_path: Path, memory: str | None, after: int) -> None:
     zarr = pytest.importorskip("zarr")
-    from treelet.gram.zarr_file import ZarrFile
+    from treelet.gram.stored.zarr_file import ZarrFile
 
     options: dict[str, Any] = {"dtype": "float32", "memory": memory, "resume": True, "n_jobs": 2}
     tl.gram(KERNEL, bank, out=tmp_path / "whole.zarr", **options)
@@ -418,13 +419,13 @@ def test_a_matrix_grows_by_features_and_bags_of_which_there_were_none(
 def test_growing_computes_new_rows_only(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tl.gram(KERNEL, bank[:70], out=path, resume=True)
     seen: list[Tile] = []
-    compute = stored.compute
+    compute = ThreadExecutor.compute
 
-    def noted(kernel: Any, X: Any, Y: Any, blocks: Any, *rest: Any) -> None:
+    def noted(self: ThreadExecutor, job: Any, blocks: Any, *rest: Any) -> None:
         seen.extend(tile for block in blocks for tile in block.tiles)
-        compute(kernel, X, Y, blocks, *rest)
+        compute(self, job, blocks, *rest)
 
-    monkeypatch.setattr(stored, "compute", noted)
+    monkeypatch.setattr(ThreadExecutor, "compute", noted)
     tl.gram(KERNEL, bank, extend=path, out=path, resume=True)
     assert sum(tile.cells for tile in seen) == 120 * 121 // 2 - 70 * 71 // 2
     again = tl.gram(KERNEL, bank + bank[:1], extend=path, out=path, resume=True)  # and what has grown grows again

@@ -150,14 +150,14 @@ def test_where_the_time_goes() -> None:
 
 def test_a_fit_lets_the_matrix_go(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[weakref.ref[np.ndarray]] = []
-    real = base_module.host_gram
+    real = base_module.host_matrix
 
     def watched(*args: Any, **kwargs: Any) -> np.ndarray:
         K = real(*args, **kwargs)
         seen.append(weakref.ref(K))
         return K
 
-    monkeypatch.setattr(base_module, "host_gram", watched)
+    monkeypatch.setattr(base_module, "host_matrix", watched)
     clf = tl.KernelSVC(KERNEL, probability=True).fit(TREES, LABELS)
     model = tl.KernelSVR(KERNEL).fit(TREES, np.arange(60))
     gc.collect()

@@ -55,7 +55,7 @@ def test_a_planted_error_is_seen() -> None:
     term = model.terms[0]
     w = term.at_roots
     model.terms[0] = GraphTerm(
-        term.part, 0.0, False, term.graph, _core.NodeWeights.of(w.start, w.node, w.weight * (1 + 1e-6))
+        term.kernel_term, 0.0, False, term.graph, _core.NodeWeights.of(w.start, w.node, w.weight * (1 + 1e-6))
     )
     with pytest.raises(AssertionError):
         assert_equal_scores(model.score(X), SST, X, support, alpha)
@@ -73,14 +73,14 @@ def test_weights_that_cancel_leave_a_whole_graph() -> None:
 
 def test_linear_parts() -> None:
     parts = linear_parts(0.5 * (SST + 2 * PT.normalized()) + tl.On("t", 3 * ST))
-    assert [(part.factor, part.place.kernel, part.place.path) for part in parts] == [
+    assert [(kernel_term.factor, kernel_term.inner.kernel, kernel_term.inner.path) for kernel_term in parts] == [
         (0.5, SST, ()),
         (1.0, PT, ()),
         (3.0, ST, ("t",)),
     ]
-    assert [[root.kernel for root in part.roots] for part in parts] == [[], [PT], []]
+    assert [[root.kernel for root in kernel_term.roots] for kernel_term in parts] == [[], [PT], []]
     opaque = (SST * PT).normalized()
-    assert [part.place.kernel for part in linear_parts(opaque)] == [opaque]
+    assert [kernel_term.inner.kernel for kernel_term in linear_parts(opaque)] == [opaque]
 
 
 @settings(max_examples=100)

@@ -29,8 +29,8 @@ from treelet.learn.growing import (
     GrowingBlocks,
     GrowingGraph,
     GrowingMatrix,
-    GrowingParts,
     GrowingSparse,
+    GrowingSum,
     growing,
 )
 from treelet.learn.ranker import TIE
@@ -195,12 +195,12 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Each way to the scores in turn."""
     name = request.param
 
-    def forced(kernel: Any, data: Any, **means: Any) -> Any:
+    def forced(kernel: Any, data: Any, resources: Any) -> Any:
         if name == "matrix":
             return GrowingMatrix(kernel(data))
         if name == "blocks":
-            return GrowingBlocks(kernel, data, 9, **means)
-        made = GrowingParts.of(kernel, data)
+            return GrowingBlocks(kernel, data, resources, 9)
+        made = GrowingSum.of(kernel, data)
         assert made is not None
         return made
 
@@ -288,10 +288,10 @@ def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypa
     slowly(monkeypatch)
     rows, more = table(TREES), table(NEW)
     data = kernel.coerce(rows)
-    assert GrowingParts.of(kernel, data) is None
+    assert GrowingSum.of(kernel, data) is None
     assert isinstance(growing(kernel, data), GrowingMatrix)
     if width:
-        monkeypatch.setattr(perceptron, "growing", lambda k, X, **means: GrowingBlocks(k, X, width, **means))
+        monkeypatch.setattr(perceptron, "growing", lambda k, X, resources: GrowingBlocks(k, X, resources, width))
     last, _ = by_matrix(kernel(rows), Y, QID, [list(dict.fromkeys(QID))] * 2)
     ranker = VotedPerceptron(kernel, 2, prediction="last").fit(rows, Y, QID)
     np.testing.assert_allclose(ranker.predict(more), kernel(more, rows) @ last, atol=1e-9)
@@ -302,8 +302,8 @@ def test_ways_are_chosen_by_kernel_and_size(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("treelet.learn.growing.WHOLE", 100)
     assert isinstance(growing(tl.SubsetTree().gaussian(1.0), bank), GrowingBlocks)
     slowly(monkeypatch)
-    assert isinstance(growing(tl.SubsetTree().normalized() + 1, bank), GrowingParts)
-    assert GrowingParts.of(0 * tl.SubsetTree().gaussian(1.0) + tl.SubsetTree(), bank) is not None
+    assert isinstance(growing(tl.SubsetTree().normalized() + 1, bank), GrowingSum)
+    assert GrowingSum.of(0 * tl.SubsetTree().gaussian(1.0) + tl.SubsetTree(), bank) is not None
 
 
 @pytest.mark.parametrize("factor", [1.0, 2.5])
@@ -337,7 +337,7 @@ def test_values_too_large_for_a_float64(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
     slowly(monkeypatch)
-    assert GrowingParts.of(tl.SubsetTree(1).normalized(), tl.Treebank(trees)) is None
+    assert GrowingSum.of(tl.SubsetTree(1).normalized(), tl.Treebank(trees)) is None
     with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
 
@@ -696,7 +696,7 @@ FOUR = TREES[:4]
         (FOUR, [1, 0, 1], [0, 0, 1, 1], messages.lengths_differ(4, "y", 3)),
         (FOUR, [1, 0, 1, 0], [0, 0, 1], messages.lengths_differ(4, "qid", 3)),
         (FOUR, [1, np.nan, 1, 0], [0, 0, 1, 1], messages.missing_value("y", 1)),
-        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], messages.missing_value("y", 1)),
+        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], messages.infinite_value("y", 1)),
         (FOUR, [1, None, 1, 0], [0, 0, 1, 1], messages.missing_value("y", 1)),
         (FOUR, ["good", "bad", "a", "b"], [0, 0, 1, 1], messages.Y_IS_NOT_NUMBERS),
         (FOUR, [1, 0, 1, 0], [0, np.nan, 1, 1], messages.missing_value("qid", 1)),

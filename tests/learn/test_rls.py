@@ -594,7 +594,7 @@ FOUR, GOOD = TREES[:4], [1, 0, 1, 0]
         (FOUR, [1, 0, 1], [0, 0, 1, 1], messages.lengths_differ(4, "y", 3)),
         (FOUR, GOOD, [0, 0, 1], messages.lengths_differ(4, "(qid|groups)", 3)),
         (FOUR, [1, np.nan, 1, 0], [0, 0, 1, 1], messages.missing_value("y", 1)),
-        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], messages.missing_value("y", 1)),
+        (FOUR, [1, np.inf, 1, 0], [0, 0, 1, 1], messages.infinite_value("y", 1)),
         (FOUR, [1, None, 1, 0], [0, 0, 1, 1], messages.missing_value("y", 1)),
         (FOUR, ["good", "bad", "a", "b"], [0, 0, 1, 1], messages.Y_IS_NOT_NUMBERS),
         (FOUR, GOOD, [0, np.nan, 1, 1], messages.missing_value("(qid|groups)", 1)),

@@ -33,6 +33,7 @@ from treelet.learn import RLS, KernelSVC, KernelSVR, RankRLS, RankSVM, VotedPerc
 from treelet.learn.matrices import SharedMatrices
 from treelet.learn.selection import select
 from treelet.metrics import mean_kendall_tau, paired_bootstrap
+from treelet.resources import Resources
 from treelet.testing import check_estimator
 from treelet.work import generator
 
@@ -227,14 +228,14 @@ def test_rankers_keep_queries_whole() -> None:
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[tl.Kernel]:
     computed: list[tl.Kernel] = []
-    real = matrices.host_gram
+    real = matrices.host_matrix
 
     def gram(kernel: tl.Kernel, X: Any, **named: Any) -> Any:
         if not isinstance(X, np.ndarray):  # of examples, not from matrices that are there
             computed.append(kernel)
         return real(kernel, X, **named)
 
-    monkeypatch.setattr(matrices, "host_gram", gram)
+    monkeypatch.setattr(matrices, "host_matrix", gram)
     return computed
 
 
@@ -250,7 +251,7 @@ def test_what_kernels_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) ->
         other.normalized(),
         tl.Subtree().normalized(),
     ]
-    shared = SharedMatrices(kernels, BANK, n_jobs=2)
+    shared = SharedMatrices(kernels, BANK, Resources(threads=2))
     for kernel, K in zip(kernels, shared, strict=True):
         expected = kernel(BANK)
         np.testing.assert_allclose(K, expected, rtol=1e-12, atol=1e-14 * np.abs(expected).max())
@@ -275,7 +276,7 @@ def test_columns_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_memory_for_what_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     computed = counted(monkeypatch)
     kernels = [SST.gaussian(9.0), tl.Subtree().gaussian(9.0), SST.gaussian(5.0), tl.Subtree().gaussian(5.0)]
-    found = list(SharedMatrices(kernels, BANK, memory=8 * 60 * 60))
+    found = list(SharedMatrices(kernels, BANK, Resources(memory_limit=8 * 60 * 60)))
     for kernel, K in zip(kernels, found, strict=True):
         np.testing.assert_allclose(K, kernel(BANK), rtol=1e-12)
     assert computed.count(SST) == 1

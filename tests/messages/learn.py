@@ -68,6 +68,14 @@ def missing_value(name: str, example: int, missing: int = 1) -> str:
     return f"{name} has no value for example {example}" + (rf" \({missing} missing\)" if missing > 1 else "")
 
 
+def infinite_value(name: str, example: int) -> str:
+    """An array beside X has an infinite value."""
+    return f"{name} is infinite for example {example} "
+
+
+COMPLEX_VALUES = "holds complex numbers"
+
+
 def value_count(name: str, count: int) -> str:
     """An array has another length than the training data."""
     return f"{name} has {count} values"

@@ -75,7 +75,7 @@ def command(
     from treelet.structures import read_trees
 
     banks = [read_trees(file, **reading.arguments(column=column)) for file in (first, second)]
-    found = diff(
+    difference = diff(
         banks[0],
         banks[1],
         chosen,
@@ -90,6 +90,6 @@ def command(
         progress=progress,
     )
     if json:
-        print(json_format.dumps({"files": [first, second], **found.as_json()}))
+        print(json_format.dumps({"files": [first, second], **difference.as_json()}))
         return
-    print(f"A is {printable(first)}, B is {printable(second)}\n{found}")
+    print(f"A is {printable(first)}, B is {printable(second)}\n{difference}")

@@ -39,8 +39,8 @@ def command(
     if model is not None:
         from treelet.learn.persist import card
 
-        found = card(model)
-        print(json_format.dumps({"file": model, **found}) if json else _card_text(model, found))
+        model_card = card(model)
+        print(json_format.dumps({"file": model, **model_card}) if json else _card_text(model, model_card))
         return
     report: dict[str, Any] = {
         "versions": _versions(),
@@ -58,14 +58,14 @@ def command(
 def _versions() -> dict[str, str | None]:
     import treelet
 
-    found: dict[str, str | None] = {"treelet": treelet.__version__, "Python": platform.python_version()}
+    versions: dict[str, str | None] = {"treelet": treelet.__version__, "Python": platform.python_version()}
     for name in _packages():
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = None
-    found["Link Grammar"] = _link_grammar()
-    return found
+            versions[name] = None
+    versions["Link Grammar"] = _link_grammar()
+    return versions
 
 
 def _packages() -> list[str]:
@@ -155,9 +155,10 @@ def _value(kernel: Any, tree: str) -> float:
 
 
 def _on_gpu(kernel: Any, tree: str) -> float:
-    from treelet.gram.local import host_gram
+    from treelet.gram.executors import host_matrix
+    from treelet.resources import Resources
 
-    return float(host_gram(kernel, kernel.coerce([tree]), device="cuda")[0, 0])
+    return float(host_matrix(kernel, kernel.coerce([tree]), resources=Resources(device="cuda"))[0, 0])
 
 
 def _rooted(kernel: Any) -> float:
@@ -183,18 +184,18 @@ def _card_text(file: str, card: dict[str, Any]) -> str:
 
 
 def _named(values: Any, form: str) -> str:
-    found = [form.format(name, value) for name, value in values.items()] if isinstance(values, dict) else []
-    return ", ".join(found[:SHOWN]) + (f", and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
+    texts = [form.format(name, value) for name, value in values.items()] if isinstance(values, dict) else []
+    return ", ".join(texts[:SHOWN]) + (f", and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")
 
 
 def _text(report: dict[str, Any]) -> str:
     lines = []
-    for name, found in report["versions"].items():
+    for name, installed in report["versions"].items():
         hint = f": {HINTS[name]}" if name in HINTS else ""
-        lines.append(f"{name:<14}{found or 'not installed' + hint}")
+        lines.append(f"{name:<14}{installed or 'not installed' + hint}")
     lines.append("")
-    for part in ("machine", "core"):
-        lines.extend(f"{name:<14}{value}" for name, value in report[part].items())
+    for section in ("machine", "core"):
+        lines.extend(f"{name:<14}{value}" for name, value in report[section].items())
     gpu = report["gpu"]
     lines.append(f"{'GPU':<14}{gpu['name'] if gpu['usable'] else 'not usable: ' + gpu['why']}")
     data = report["data"]

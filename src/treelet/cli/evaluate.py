@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import examples, files, learning
+from treelet.cli import examples, learning
 from treelet.cli.options import DeviceMemoryOption, DeviceOption, JobsOption, JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names, scored
@@ -58,18 +58,19 @@ def command(
     """
     if picture is not None:
         _check_picture(picture)
-    from treelet.gram.on_device import crew_on
+    from treelet.formats.files import whole_file
+    from treelet.gram.executors import check_device
     from treelet.learn.persist import load_predictor
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    crew_on(device, device_memory)  # complains before anything is read
+    check_device(device, device_memory)  # before anything is read
     begin = time.perf_counter()
-    with files.whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
+    with whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
         predictor = load_predictor(model, progress=progress, **means)
         if temporary is not None and predictor.task != "classify":
             raise ParameterError(f"{model}: --picture draws a classifier's confusions; this model has no classes")
-        found = examples.read(file, reading)
-        result = {"model": model, "file": found.file, "task": predictor.task, **_measured(predictor, found, qid)}
+        contents = examples.read(file, reading)
+        result = {"model": model, "file": contents.file, "task": predictor.task, **_measured(predictor, contents, qid)}
         if temporary is not None:
             draw(result, Path(str(picture)).suffix.lower()[1:], temporary)
             result["picture"] = picture
@@ -77,42 +78,42 @@ def command(
     print(json_format.dumps(result) if json else _text(result))
 
 
-def _measured(predictor: SavedPredictor, found: examples.Examples, query: str) -> dict[str, Any]:
+def _measured(predictor: SavedPredictor, contents: examples.Examples, query: str) -> dict[str, Any]:
     """The figures of a task."""
     if predictor.task == "classify":
-        return _classified(predictor, found)
+        return _classified(predictor, contents)
     from treelet.metrics.predictions import order_figures, value_figures
 
-    truth = learning.values_of(found)
-    queries = learning.queries_of(found, query) if predictor.task == "rank" else None
-    values = predictor.predict(examples.for_model(predictor, found)).tolist()
+    truth = learning.values_of(contents)
+    queries = learning.queries_of(contents, query) if predictor.task == "rank" else None
+    values = predictor.predict(examples.for_model(predictor, contents)).tolist()
     return value_figures(truth, values) if queries is None else order_figures(truth, values, queries)
 
 
-def _classified(classifier: Any, found: examples.Examples) -> dict[str, Any]:
+def _classified(classifier: Any, contents: examples.Examples) -> dict[str, Any]:
     from treelet.formats import label_text
     from treelet.metrics.predictions import class_figures
 
-    data = examples.for_model(classifier, found)
-    truth, known = checked_labels(classifier, found)
+    data = examples.for_model(classifier, contents)
+    truth, known = checked_labels(classifier, contents)
     guessed = [label_text(name) for name in scored(classifier, data)[0]]
     return class_figures(truth, guessed, known)
 
 
-def checked_labels(classifier: Any, found: examples.Examples) -> tuple[list[str], list[str]]:
+def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[str], list[str]]:
     """The labels of a file, and those that a classifier knows; an error if it knows none of these, a warning if not all."""
     from treelet.formats import label_text
     from treelet.learn.deciding import Unseen
 
     known = [label_text(name) for name in class_names(classifier)]  # +1 and 1 are one class
-    truth = found.needed_labels()
-    if found.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
-        raise ParameterError(f"{found.file}: the examples have no labels: all targets are 0")
+    truth = contents.needed_labels()
+    if contents.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
+        raise ParameterError(f"{contents.file}: the examples have no labels: all targets are 0")
     unseen = Unseen.of(truth, known)
     if unseen.all:
-        raise ParameterError(f"{found.file}: {unseen}; is it the right file, and are these its labels?")
+        raise ParameterError(f"{contents.file}: {unseen}; is it the right file, and are these its labels?")
     if unseen.counts:
-        warnings.warn(f"{found.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
+        warnings.warn(f"{contents.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
     return truth, known
 
 

@@ -82,36 +82,37 @@ def for_model(model: SavedPredictor, examples: Examples) -> Any:
     wanted = list(dict.fromkeys(_columns(model.model_.kernel)))
     if not wanted:
         if len(examples.trees) != 1:
-            found = f"there are {examples.columns()}"
-            raise ParameterError(f"{examples.file}: the model needs examples of one tree each; {found}")
+            raise ParameterError(
+                f"{examples.file}: the model needs examples of one tree each; there are {examples.columns()}"
+            )
         return next(iter(examples.trees.values()))
-    there: dict[Any, Any] = {**examples.trees, **examples.vectors}
+    columns: dict[Any, Any] = {**examples.trees, **examples.vectors}
     if examples.format == "svmlight_tk":
-        there = _numbered_alike(there, wanted, examples)
-    missing = [str(name) for name in wanted if name not in there]
+        columns = _numbered_alike(columns, wanted, examples)
+    missing = [str(name) for name in wanted if name not in columns]
     if missing:
         raise ParameterError(
             f"{examples.file}: the model needs the column {', '.join(missing)}; the file has {examples.columns()}"
         )
-    _warn_of_new_features(model, there, examples.file)
-    return Table({name: there[name] for name in wanted})
+    _warn_of_new_features(model, columns, examples.file)
+    return Table({name: columns[name] for name in wanted})
 
 
-def _warn_of_new_features(model: SavedPredictor, there: dict[Any, Any], file: str) -> None:
+def _warn_of_new_features(model: SavedPredictor, columns: dict[Any, Any], file: str) -> None:
     """Vectors of a file with not one of the features that a model knows are as good as empty: most likely a mistake."""
     from treelet.checks import some_of
     from treelet.structures import Vectors
 
     for term in getattr(model.model_, "terms", ()):
-        known, path = getattr(term, "examples", None), term.part.place.path
+        known, path = getattr(term, "examples", None), term.kernel_term.inner.path
         if (
             not isinstance(known, Vectors)
             or known.names is None
             or len(path) != 1
-            or isinstance(there[path[0]], Vectors)
+            or isinstance(columns[path[0]], Vectors)
         ):
             continue
-        here = dict.fromkeys(feature for vector in there[path[0]] for feature in vector)
+        here = dict.fromkeys(feature for vector in columns[path[0]] for feature in vector)
         if here and here.keys().isdisjoint(known.names):
             warnings.warn(
                 f"{file}: none of the features of {path[0]} was seen in training, so that they count for nothing: "
@@ -132,7 +133,7 @@ def _columns(kernel: Kernel) -> Iterator[str | int]:
             yield from _columns(value)
 
 
-def _numbered_alike(there: dict[Any, Any], wanted: list[Any], examples: Examples) -> dict[Any, Any]:
+def _numbered_alike(columns: dict[Any, Any], wanted: list[Any], examples: Examples) -> dict[Any, Any]:
     """Columns of SVM-Light-TK have no names: the first is called ``tree``, or ``tree1`` if any line has a second.
 
     Where a file has fewer of a kind than the model wants, the others are missing trees or empty vectors in all lines.
@@ -142,15 +143,15 @@ def _numbered_alike(there: dict[Any, Any], wanted: list[Any], examples: Examples
     n = len(examples)
     for kind, nothing in (("tree", lambda: Treebank([None] * n)), ("vector", lambda: [{}] * n)):
         first = f"{kind}1"
-        if kind in there and first in wanted:
-            there = {first if name == kind else name: column for name, column in there.items()}
-        if first in there:
+        if kind in columns and first in wanted:
+            columns = {first if name == kind else name: column for name, column in columns.items()}
+        if first in columns:
             numbered = [name for name in wanted if isinstance(name, str) and re.fullmatch(kind + "[0-9]+", name)]
-            if lacking := [name for name in numbered if name not in there]:
+            if lacking := [name for name in numbered if name not in columns]:
                 warnings.warn(
                     f"{examples.file}: no line has {', '.join(lacking)}, which the model was trained on: taken as missing",
                     TreeletWarning,
                     stacklevel=3,
                 )
-            there = {**{name: nothing() for name in numbered}, **there}
-    return there
+            columns = {**{name: nothing() for name in numbered}, **columns}
+    return columns

@@ -72,20 +72,20 @@ def command(
             raise ParameterError(f"{name} must be at least 0, got {value}")
     if output is not None:
         _check_report(output, data, class_name)
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import check_device
     from treelet.learn.persist import load_predictor
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    crew_on(device, device_memory)  # complains before anything is read
+    check_device(device, device_memory)  # before anything is read
     begin = time.perf_counter()
     if output is not None:
         from treelet.formats.files import open_target
 
         with open_target(output) as stream:
             predictor = load_predictor(model, progress=progress, **means)
-            found, page = _report(predictor, model, data, reading, qid, top, errors, progress)
+            model_report, page = _report(predictor, model, data, reading, qid, top, errors, progress)
             stream.write(page)
-        result = _summary(found) | {"model": model, "file": data, "output": output}
+        result = _summary(model_report) | {"model": model, "file": data, "output": output}
         result["seconds"] = time.perf_counter() - begin
         print(json_format.dumps(result) if json else _said(result))
         return
@@ -108,9 +108,9 @@ def _check_report(output: str, data: str, class_name: str | None) -> None:
 
 def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Examples:
     if not data.lstrip().startswith("("):
-        found = examples.read(data, reading, labels=labels)
-        warn_if_empty(data, len(found))
-        return found
+        contents = examples.read(data, reading, labels=labels)
+        warn_if_empty(data, len(contents))
+        return contents
     from treelet.structures import Treebank
 
     bank = Treebank([read_argument(data, "TREES", reading)])
@@ -121,15 +121,15 @@ def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Exam
 
 
 def _explained(
-    predictor: SavedPredictor, found: examples.Examples, class_name: str | None, top: int, progress: bool
+    predictor: SavedPredictor, contents: examples.Examples, class_name: str | None, top: int, progress: bool
 ) -> list[dict[str, Any]]:
     """Each example with what the model says, and why."""
     from treelet.fragments import explain
+    from treelet.progress import progress_bar
     from treelet.report.model_report import words_of
-    from treelet.work import progress_bar
 
     output = _class(predictor, class_name)
-    data = predictor.model_.kernel.coerce(examples.for_model(predictor, found))
+    data = predictor.model_.kernel.coerce(examples.for_model(predictor, contents))
     said = predictor.predict(data).tolist() if len(data) else []
     told = []
     with progress_bar(progress, "explaining", len(data)) as advance:
@@ -144,8 +144,8 @@ def _explained(
                     "predicted": value if isinstance(value, float | int) else str(value),
                     "output": str(why.output) if predictor.task == "classify" else None,
                     "score": why.score,
-                    "fragments": [{"fragment": str(one.tree), "share": one.share} for one in few],
-                    "rest": why.score - sum(one.share for one in few),
+                    "fragments": [{"fragment": str(fragment.tree), "share": fragment.share} for fragment in few],
+                    "rest": why.score - sum(fragment.share for fragment in few),
                     "intercept": why.intercept,
                 }
             )
@@ -166,13 +166,17 @@ def _class(predictor: Any, name: str | None) -> Any:
     return by_name[name]
 
 
-def _text(one: dict[str, Any]) -> str:
-    words = one["words"] if len(one["words"]) <= WIDTH else f"{one['words'][: WIDTH - 4]} ..."
-    what = f"score of {one['output']!r}" if one["output"] is not None else "score"
-    also = f", {one['predicted']!r} is predicted" if one["output"] not in (None, one["predicted"]) else ""
-    lines = [f"{one['number']}. {words or '(no words)'}", f"   {one['score']:+.4f}  {what}{also}"]
-    lines += [f"   {part['share']:+.4f}  {part['fragment']}" for part in one["fragments"]]
-    lines.append(f"   {one['rest']:+.4f}  all else, intercept {one['intercept']:+.4f}")
+def _text(explanation: dict[str, Any]) -> str:
+    words = explanation["words"] if len(explanation["words"]) <= WIDTH else f"{explanation['words'][: WIDTH - 4]} ..."
+    what = f"score of {explanation['output']!r}" if explanation["output"] is not None else "score"
+    also = (
+        f", {explanation['predicted']!r} is predicted"
+        if explanation["output"] not in (None, explanation["predicted"])
+        else ""
+    )
+    lines = [f"{explanation['number']}. {words or '(no words)'}", f"   {explanation['score']:+.4f}  {what}{also}"]
+    lines += [f"   {fragment['share']:+.4f}  {fragment['fragment']}" for fragment in explanation["fragments"]]
+    lines.append(f"   {explanation['rest']:+.4f}  all else, intercept {explanation['intercept']:+.4f}")
     return "\n".join(map(printable, lines))
 
 
@@ -193,22 +197,22 @@ def _report(
     from treelet.report.model_report import report
     from treelet.report.report_page import report_page
 
-    found = _read(file, reading, labels=True)
-    data = examples.for_model(predictor, found)
+    contents = _read(file, reading, labels=True)
+    data = examples.for_model(predictor, contents)
     labels: list[Any] | None = None
     queries = None
-    if found.labels is not None and any(found.labels):
+    if contents.labels is not None and any(contents.labels):
         if predictor.task == "classify":
-            labels = checked_labels(predictor, found)[0]
+            labels = checked_labels(predictor, contents)[0]
         else:
-            labels = learning.values_of(found)
-            queries = learning.queries_of(found, query) if predictor.task == "rank" else None
-    made = report(predictor, data, labels, queries=queries, top=top, errors=errors, progress=progress)
+            labels = learning.values_of(contents)
+            queries = learning.queries_of(contents, query) if predictor.task == "rank" else None
+    model_report = report(predictor, data, labels, queries=queries, top=top, errors=errors, progress=progress)
     about = card(model)
-    source = f"{Path(model).name}, looked at with {len(data):,} examples of {Path(found.file).name}"
+    source = f"{Path(model).name}, looked at with {len(data):,} examples of {Path(contents.file).name}"
     command = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["explain"] else ""
     title = f"What {Path(model).stem} has learnt"
-    return made, report_page(made, title=title, source=source, card=about, command=command)
+    return model_report, report_page(model_report, title=title, source=source, card=about, command=command)
 
 
 def _summary(found: ModelReport) -> dict[str, Any]:

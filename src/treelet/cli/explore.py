@@ -70,9 +70,9 @@ def command(
         raise ParameterError("give --grammar or --treebank, not both")
     if data is not None and model is None:
         raise ParameterError("--data are the training trees of a model: name it first")
-    given = reading.given() + ["--encoding"] * (reading.encoding != UTF8)
-    if given and data is None and treebank is None:
-        raise ParameterError(f"{given[0]} is for --data and --treebank, and neither is there")
+    reading_options = reading.used_options() + ["--encoding"] * (reading.encoding != UTF8)
+    if reading_options and data is None and treebank is None:
+        raise ParameterError(f"{reading_options[0]} is for --data and --treebank, and neither is there")
     try:
         from treelet.explorer import serve
     except ImportError as error:
@@ -111,15 +111,15 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
 
     if grammar is None and treebank is None:
         return embedded()
-    made: PCFG
+    loaded: PCFG
     if grammar is not None:
-        made = load_grammar(grammar)
+        loaded = load_grammar(grammar)
     else:
         from treelet.parsing import PCFG
         from treelet.structures import read_trees
 
-        made = PCFG.from_treebank(read_trees(str(treebank), **reading.arguments()))
-    return Parsing(Path(str(grammar or treebank)).name, lambda: made)
+        loaded = PCFG.from_treebank(read_trees(str(treebank), **reading.arguments()))
+    return Parsing(Path(str(grammar or treebank)).name, lambda: loaded)
 
 
 def embedded() -> Parsing:

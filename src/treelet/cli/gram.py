@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json as json_format
+import os
 import sys
 import time
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import files
 from treelet.cli.options import (
     DeviceMemoryOption,
     DeviceOption,
@@ -27,14 +27,21 @@ from treelet.cli.options import (
 )
 from treelet.cli.overwriting import READ, WRITTEN, InputFile
 from treelet.cli.reading import Reading, reads, warn_if_empty
-from treelet.errors import ParameterError
+from treelet.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from treelet.kernels.pairwise import Matrix
+
+SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
+BINARY = (".npy", ".zarr")
+"""Suffixes of the files that `treelet.gram` writes itself."""
 
 
 @reads
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input."), READ],
     *,
-    output: Annotated[
+    out: Annotated[
         str,
         typer.Option(
             "--output", "-o", metavar="OUT", help="Name ending in .npy, .zarr, .tsv, .csv or .txt; - prints text."
@@ -69,7 +76,7 @@ def command(
             metavar="FILE3",
             help="The matrix of the first trees: only the others' rows are computed. OUT may be the same file, and is replaced at the end.",
         ),
-        InputFile(replaced_by="output"),
+        InputFile(replaced_by="out"),
     ] = None,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
@@ -83,25 +90,28 @@ def command(
     Example: treelet gram trees.mrg -o K.npy --kernel sst --lam 0.4 --normalize --jobs 2
     """
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves, normalize=normalize)
-    files.check_output(output)
-    if json and output == "-":
+    _check_output(out)
+    if json and out == "-":
         raise ParameterError("--json and -o - both want the standard output: name a file for one of them")
     if file == columns == "-":
         raise ParameterError("only one of FILE and --columns can be the standard input")
 
-    if (resume or extend) and not files.is_binary(output):
+    if (resume or extend) and not _is_binary(out):
         raise ParameterError("--resume and --extend are for matrices in .npy or .zarr files")
 
+    from treelet.formats.files import whole_file
     from treelet.gram import gram
-    from treelet.gram.local import host_gram
-    from treelet.gram.matrix_file import NotOpenedError
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import executor_for
+    from treelet.gram.sinks import checked_dtype
+    from treelet.gram.stored.matrix_file import NotOpenedError
+    from treelet.gram.tiles import Job
+    from treelet.resources import Resources
     from treelet.structures import read_trees
 
-    crew_on(device, device_memory)  # complains before anything is read
+    executor = executor_for(Resources.of(n_jobs, memory, device, device_memory, progress=progress))
     begin = time.perf_counter()
-    text = output != "-" and not files.is_binary(output)
-    with files.whole_file(Path(output)) if text else nullcontext() as temporary:
+    text = out != "-" and not _is_binary(out)
+    with whole_file(Path(out)) if text else nullcontext() as temporary:
         rows = read_trees(file, **reading.arguments(column=column))
         others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
         for name, bank in ((file, rows), (columns, others)):
@@ -110,11 +120,12 @@ def command(
         read = time.perf_counter()
         options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "dtype": dtype, "progress": progress}
         options |= {"device": device, "device_memory": device_memory}
-        if files.is_binary(output):
+        if _is_binary(out):
             with suppress(NotOpenedError):  # which nobody asks for here
-                gram(chosen, rows, others, out=output, resume=resume, extend=extend, **options)
+                gram(chosen, rows, others, out=out, resume=resume, extend=extend, **options)
         else:
-            files.write_text(host_gram(chosen, rows, others, **options), output, temporary)
+            matrix = executor.host_matrix(Job(chosen, rows, others, checked_dtype(dtype)))
+            _write_text(matrix, out, temporary)
     end = time.perf_counter()
 
     shape = len(rows), len(rows if others is None else others)
@@ -122,15 +133,48 @@ def command(
         summary = {
             "kernel": repr(chosen),
             "shape": shape,
-            "output": output,
+            "output": out,
             "rows": rows.stats(),
             "columns": None if others is None else others.stats(),
             "seconds": {"read": read - begin, "matrix": end - read},
         }
         print(json_format.dumps(summary))
         return
-    where = "the standard output" if output == "-" else output
+    where = "the standard output" if out == "-" else out
     lines = [f"rows: {rows.stats()}"] + ([] if others is None else [f"columns: {others.stats()}"])
     lines.append(f"{shape[0]} x {shape[1]} values of {chosen!r} in {end - read:.2f} s (reading: {read - begin:.2f} s)")
     lines.append(f"matrix: {where}")
     print("\n".join(lines), file=sys.stderr)
+
+
+# --- matrices in files --------------------------------------------------------------------------------------------
+
+
+def _is_binary(output: str) -> bool:
+    """Whether such a file holds numbers as they are in memory."""
+    return Path(output).suffix.lower() in BINARY
+
+
+def _check_output(output: str) -> None:
+    """Refuse a name that does not say how to write a matrix."""
+    if output != "-" and not _is_binary(output) and Path(output).suffix.lower() not in SEPARATORS:
+        raise ParameterError(
+            f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt, or be - (text)"
+        )
+    folder = Path(output).parent
+    if output != "-" and not os.access(folder, os.W_OK):  # not after hours
+        raise FileError(f"{output}: cannot be written ({'permission denied' if folder.exists() else 'no such folder'})")
+
+
+def _write_text(matrix: Matrix, output: str, temporary: Path | None) -> None:
+    """A matrix as text, one row a line, to the temporary file or the standard output; the numbers read back as the same floats."""
+    if temporary is None:
+        _write_rows(matrix, sys.stdout, "\t")
+        return
+    with temporary.open("w", encoding="ascii", newline="\n") as stream:
+        _write_rows(matrix, stream, SEPARATORS[Path(output).suffix.lower()])
+
+
+def _write_rows(matrix: Matrix, stream: IO[str], separator: str) -> None:
+    for row in matrix:
+        stream.write(separator.join(map(repr, row.tolist())) + "\n")

@@ -1,4 +1,7 @@
-"""Parameters chosen by cross-validation: one matrix a kernel, however many folds and prices there are."""
+"""The grid of ``treelet train``: which settings are tried, and how their scores are shown.
+
+The search itself is `treelet.learn.selection.select`, which computes one matrix per kernel whatever the number of folds.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import numpy as np
 
 from treelet.cli.learning import METRICS, Metric
 from treelet.errors import ParameterError
-from treelet.work import progress_bar
+from treelet.progress import progress_bar
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
@@ -82,7 +85,7 @@ class Search:
 
     def edges(self) -> list[BoundaryValue]:
         """Parameters whose best value is the largest or the smallest that was tried, and better than the next one."""
-        found = []
+        edges = []
         for name, value in self.best.items():
             best_of: dict[float, float] = {}
             for row in self.rows:
@@ -91,8 +94,8 @@ class Search:
             bounded = name != "C" and value == 1
             for edge, following, largest in ((tried[-1], tried[-2:][0], True), (tried[0], tried[:2][-1], False)):
                 if value == edge != following and best_of[edge] - best_of[following] > 1e-12:
-                    found += [] if largest and bounded else [BoundaryValue(name, value, largest)]
-        return found
+                    edges += [] if largest and bounded else [BoundaryValue(name, value, largest)]
+        return edges
 
     def as_dict(self) -> dict[str, Any]:
         scale = 0.01 if self.shown.percent else 1
@@ -171,7 +174,7 @@ def search_grid(
     *,
     task: str,
     metric: str,
-    made: Callable[..., Kernel],
+    kernel_of: Callable[..., Kernel],
     machine: KernelLearner,
     data: Any,
     targets: Sequence[Any],
@@ -189,8 +192,8 @@ def search_grid(
         The values of lam, mu and C to try.
     task, metric : str
         What is learnt, and the name of what is to be large.
-    made : callable
-        Makes the kernel of a setting.
+    kernel_of : callable
+        Returns the kernel of a setting.
     machine : estimator
         Says the kind of machine and its other parameters.
     data, targets, queries
@@ -216,8 +219,8 @@ def search_grid(
     begin = time.perf_counter()
     decays = {name: tried for name, tried in values.items() if name != "C"}
     settings = [dict(zip(decays, chosen, strict=True)) for chosen in product(*decays.values())]
-    kernels = [made(**setting) for setting in settings]
-    setting_of = {id(made): setting for made, setting in zip(kernels, settings, strict=True)}
+    kernels = [kernel_of(**setting) for setting in settings]
+    setting_of = {id(kernel): setting for kernel, setting in zip(kernels, settings, strict=True)}
     chosen = METRICS[task][metric]
     rows: list[ScoredSetting] = []
     total = len(settings) * len(values["C"])
@@ -235,7 +238,7 @@ def search_grid(
     steps = len(settings) * (1 + (cv if isinstance(cv, int) else cv.get_n_splits()))
     try:
         with progress_bar(progress, "grid", steps) as advance:
-            found = select(
+            selection = select(
                 kernels,
                 data,
                 targets,
@@ -252,18 +255,18 @@ def search_grid(
         if rows:
             raise Stopped(search()) from None
         raise KeyboardInterrupt("before the first setting was done; no model was written") from None
-    return search(found.refused)
+    return search(selection.refused)
 
 
-def _folds(task: str, given: int | None, targets: Sequence[Any], seed: int) -> Any:
+def _folds(task: str, folds: int | None, targets: Sequence[Any], seed: int) -> Any:
     """How examples are split: by classes, at random, or by whole queries."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if task == "rank":
-        return FOLDS if given is None else given
+        return FOLDS if folds is None else folds
     most = max(Counter(targets).values()) if task == "classify" else len(targets)
-    if given is not None and given > max(2, most):
+    if folds is not None and folds > max(2, most):
         of = "the examples of the largest class" if task == "classify" else "the number of examples"
-        raise ParameterError(f"--cv must be at most {most}, {of}, got {given}")
+        raise ParameterError(f"--cv must be at most {most}, {of}, got {folds}")
     splitter = StratifiedKFold if task == "classify" else KFold
-    return splitter(max(2, min(given or FOLDS, most)), shuffle=True, random_state=seed)
+    return splitter(max(2, min(folds or FOLDS, most)), shuffle=True, random_state=seed)

@@ -70,37 +70,37 @@ TASKS = tuple(METRICS)
 # --- what is learnt -----------------------------------------------------------------------------------------------
 
 
-def classes_of(found: Examples) -> list[str]:
+def classes_of(examples: Examples) -> list[str]:
     """The labels, if there are two or more different ones."""
-    labels = found.needed_labels()
+    labels = examples.needed_labels()
     if len(set(labels)) < 2:
         raise ParameterError(
-            f"{found.file}: all {len(found)} examples have the label {labels[0]!r}; a classifier needs two or more"
+            f"{examples.file}: all {len(examples)} examples have the label {labels[0]!r}; a classifier needs two or more"
         )
     return labels
 
 
-def values_of(found: Examples) -> list[float]:
+def values_of(examples: Examples) -> list[float]:
     """The labels as numbers."""
     values = []
-    for number, label in enumerate(found.needed_labels(), 1):
+    for number, label in enumerate(examples.needed_labels(), 1):
         try:
             values.append(float(label))
         except ValueError:
             values.append(math.nan)
         if not math.isfinite(values[-1]):
             raise ParameterError(
-                f"{found.file}: the label of example {number}, {label!r}, is no number; --task classify takes names"
+                f"{examples.file}: the label of example {number}, {label!r}, is no number; --task classify takes names"
             )
     return values
 
 
-def queries_of(found: Examples, name: str) -> list[str]:
+def queries_of(examples: Examples, name: str) -> list[str]:
     """The query of each example, whose candidates are compared with each other only."""
-    if name not in found.strings:
-        there = f"the file has the texts {', '.join(found.strings)}" if found.strings else "the file has none"
+    if name not in examples.strings:
+        available = f"the file has the texts {', '.join(examples.strings)}" if examples.strings else "the file has none"
         raise ParameterError(
-            f"{found.file}: ranking needs the query of each example, a column of texts called {name!r} (--query names "
-            f"another; SVM-Light-TK has qid:N, KeLP |BS:{name}|, for tables there is --option query_column=); {there}"
+            f"{examples.file}: ranking needs the query of each example, a column of texts called {name!r} (--query names "
+            f"another; SVM-Light-TK has qid:N, KeLP |BS:{name}|, for tables there is --option query_column=); {available}"
         )
-    return found.strings[name]
+    return examples.strings[name]

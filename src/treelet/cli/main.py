@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import threading
 import warnings
+from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -33,7 +35,6 @@ from treelet.cli import (
     train,
 )
 from treelet.cli.overwriting import check_files
-from treelet.cli.terminal import Notes, Terminal
 from treelet.cli.wording import OptionVocabulary, way_out
 from treelet.errors import TreeletError
 from treelet.printable import printable
@@ -41,6 +42,8 @@ from treelet.vocabulary import speaking
 
 FAILED, INTERNAL, PIPE_CLOSED, TERMINATED = 2, 3, 141, 143
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+COLOURS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
+"""What treelet's own colours are: see `treelet.report.gold_comparison`."""
 
 
 class ErrorReporting:
@@ -92,10 +95,10 @@ def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning], *place: Any) -> None:
+def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning], *location: Any) -> None:
     """A warning about what the user does is one line as well, without the place in the code."""
     if not issubclass(category, UserWarning):
-        otherwise(message, category, *place)
+        otherwise(message, category, *location)
         return
     print(f"{ctx.find_root().info_name}: warning: {_one_line(message)}", file=sys.stderr)
 
@@ -159,6 +162,52 @@ for module in (
     doctor,
 ):
     app.command(module.__name__.rpartition(".")[2], cls=Command)(module.command)
+
+
+# --- the standard streams -----------------------------------------------------------------------------------------
+
+
+class _Stream:
+    """Another stream, in whose place this one is."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def writelines(self, lines: Any) -> None:
+        """Write some texts."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Terminal(_Stream):
+    """A terminal that is sent text, ends of lines and treelet's colours, and nothing else that it would obey."""
+
+    def write(self, text: str) -> int:
+        """Write the text, with other signs spelled out."""
+        parts = COLOURS.split(text)
+        self._stream.write("".join(part if n % 2 else printable(part, keep="\n\t") for n, part in enumerate(parts)))
+        return len(text)
+
+
+class Notes(_Stream):
+    """A standard error that may be full: what is said there is lost then, and nothing else."""
+
+    def write(self, text: str) -> int:
+        """Write the text, if that can be."""
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Likewise."""
+        with suppress(OSError):
+            self._stream.flush()
+
+
+# --- start --------------------------------------------------------------------------------------------------------
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli.compare import read_argument
-from treelet.cli.completing import among
 from treelet.cli.options import (
     KERNELS,
     DeviceMemoryOption,
@@ -22,6 +21,7 @@ from treelet.cli.options import (
     MaxDepthOption,
     MuOption,
     ProgressOption,
+    among,
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ
@@ -88,10 +88,10 @@ def command(
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
 
     from treelet.gram import nearest
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import check_device
     from treelet.structures import Treebank
 
-    crew_on(device, device_memory)  # complains before anything is read
+    check_device(device, device_memory)  # before anything is read
     trees, places = _read(bank, reading)
     if len(trees) <= (query is None):
         raise ParameterError(f"{bank}: there is nothing to look in: {'no tree' if not len(trees) else 'one tree only'}")
@@ -117,23 +117,23 @@ def command(
     )
     neighbours = _listed(near, but_itself=query is None)
     if threshold is None:
-        there = chosen.self_values(trees if queries is None else queries) > 0  # missing trees are near to nothing
+        not_missing = chosen.self_values(trees if queries is None else queries) > 0  # missing trees are near to nothing
         best = [max((value for value, _ in row), default=0.0) for row in neighbours]
-        if unlike := sum(known and value == 0 for known, value in zip(there, best, strict=True)):
+        if unlike := sum(present and value == 0 for present, value in zip(not_missing, best, strict=True)):
             warnings.warn(
                 f"{unlike:,} of {len(best):,} trees share nothing with any tree of BANK: are they of the same kind, read in the same way?",
                 TreeletWarning,
                 stacklevel=2,
             )
-    found = _found(chosen, trees if queries is None else queries, trees, neighbours, top)
-    for one in found:
-        for item, where in [(one, asked), *((neighbour, places) for neighbour in one["nearest"])]:
-            if where is not None:
-                item["place"] = where[item["number"] - 1]
+    results = _found(chosen, trees if queries is None else queries, trees, neighbours, top)
+    for result in results:
+        for item, locations in [(result, asked), *((neighbour, places) for neighbour in result["nearest"])]:
+            if locations is not None:
+                item["place"] = locations[item["number"] - 1]
     if json:
-        print(json_format.dumps({"kernel": repr(chosen.normalized()), "queries": found}))
+        print(json_format.dumps({"kernel": repr(chosen.normalized()), "queries": results}))
         return
-    print("\n\n".join(map(_text, found)))
+    print("\n\n".join(map(_text, results)))
 
 
 def _read(file: str, reading: Reading) -> tuple[Treebank, list[str] | None]:
@@ -161,17 +161,17 @@ def _found(
     """Each query with its neighbours, ready for JSON."""
     from treelet.fragments import shared_fragments
 
-    found = []
+    results = []
     for number, query in enumerate(queries):
         neighbours = []
         for value, row in near[number]:
             tree = trees[row]
             shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
-            widest = sorted(shared, key=lambda one: -len(one.tree.productions()))[:top]
+            widest = sorted(shared, key=lambda fragment: -len(fragment.tree.productions()))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
             neighbours.append({"number": row + 1, "value": value, **_said(tree), "shared": fragments})
-        found.append({"number": number + 1, **_said(query), "nearest": neighbours})
-    return found
+        results.append({"number": number + 1, **_said(query), "nearest": neighbours})
+    return results
 
 
 def _text(query: dict[str, Any]) -> str:

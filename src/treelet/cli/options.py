@@ -1,19 +1,28 @@
-"""Options that several commands have, and the kernel that they describe."""
+"""Options that several commands share, their completion in a shell, and the kernel that they describe."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.completing import among
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
+
+
+def among(*choices: str) -> Callable[[str], list[str]]:
+    """Complete one of some words: ``treelet gram trees.mrg --kernel <TAB>``. File names are completed by the shell."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
+
 
 KERNELS = {
     "st": ("Subtree", ("lam",)),
@@ -96,10 +105,10 @@ def one_of(option: str, value: str, choices: Sequence[str]) -> str:
 
 def items(option: str, text: str) -> list[str]:
     """Values separated by commas."""
-    found = [item.strip() for item in text.split(",")]
-    if not all(found):
+    values = [item.strip() for item in text.split(",")]
+    if not all(values):
         raise ParameterError(f"{option} must be values separated by commas, got {text!r}")
-    return found
+    return values
 
 
 def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
@@ -131,13 +140,13 @@ def kernel_from_options(
     """
     name = one_of("--kernel", name, tuple(KERNELS))
     class_name, known = KERNELS[name]
-    given: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}
-    given = {key: value for key, value in given.items() if value is not None}
-    for key in given:
+    parameters: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}
+    parameters = {key: value for key, value in parameters.items() if value is not None}
+    for key in parameters:
         if key not in known:
             homes = " or ".join(kernel for kernel, (_, theirs) in KERNELS.items() if key in theirs)
             raise ParameterError(f"{OPTION_NAMES[key]} is for the kernel {homes}, not for {name}")
     from treelet import kernels
 
-    kernel: Kernel = getattr(kernels, class_name)(**given)
+    kernel: Kernel = getattr(kernels, class_name)(**parameters)
     return kernel.normalized() if normalize else kernel

@@ -42,12 +42,12 @@ Mark = InputFile | OutputFile
 
 def marks(callback: Callable[..., Any]) -> dict[str, Mark]:
     """The parameters of a command that name files."""
-    found = {}
+    marked = {}
     for name, hint in get_type_hints(callback, include_extras=True).items():
         for mark in getattr(hint, "__metadata__", ()):
             if isinstance(mark, Mark):
-                found[name] = mark
-    return found
+                marked[name] = mark
+    return marked
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class NamedFile:
     """A file as it was given, and by which parameter."""
 
     parameter: str
-    given: str
+    text: str
     path: Path
     names: tuple[str, ...] = ()
     may_be: str | None = None
@@ -82,18 +82,18 @@ def check_files(ctx: Any) -> None:
         for source in read:
             if output.writes(source) and output.parameter != source.may_be:
                 raise ParameterError(
-                    f"{output.given}: {output.parameter} would overwrite {source.parameter}, which is read: "
+                    f"{output.text}: {output.parameter} would overwrite {source.parameter}, which is read: "
                     "choose another name"
                 )
         for other in written[:number]:
             if output.writes(other) or other.writes(output):
                 raise ParameterError(
-                    f"{output.given}: {other.parameter} and {output.parameter} are one file: choose another name"
+                    f"{output.text}: {other.parameter} and {output.parameter} are one file: choose another name"
                 )
     stdin, stdout = _stream(sys.stdin), _stream(sys.stdout)
     for file, stream, name in [(f, stdin, "input") for f in written] + [(f, stdout, "output") for f in read]:
         if _is(file.path, stream):
-            raise ParameterError(f"{file.given}: {file.parameter} is the standard {name}: choose another name")
+            raise ParameterError(f"{file.text}: {file.parameter} is the standard {name}: choose another name")
 
 
 def _files(ctx: Any) -> tuple[list[NamedFile], list[NamedFile]]:
@@ -101,16 +101,16 @@ def _files(ctx: Any) -> tuple[list[NamedFile], list[NamedFile]]:
     shown = {parameter.name: shown_name(parameter) for parameter in ctx.command.params}
     read, written = [], []
     for name, mark in marks(ctx.command.callback).items():
-        for given in _given(ctx.params.get(name)):
+        for file in _texts(ctx.params.get(name)):
             if isinstance(mark, InputFile):
                 may_be = shown.get(mark.replaced_by)
-                read.append(NamedFile(shown[name], given, Path(given.removeprefix("@")), may_be=may_be))
+                read.append(NamedFile(shown[name], file, Path(file.removeprefix("@")), may_be=may_be))
             else:
-                written.append(NamedFile(shown[name], given, Path(given), mark.names))
+                written.append(NamedFile(shown[name], file, Path(file), mark.names))
     return read, written
 
 
-def _given(value: Any) -> Iterator[str]:
+def _texts(value: Any) -> Iterator[str]:
     for item in value if isinstance(value, list | tuple) else [value]:
         if item is not None and str(item) != "-":
             yield str(item)
@@ -119,15 +119,15 @@ def _given(value: Any) -> Iterator[str]:
 def _stream(stream: Any) -> os.stat_result | None:
     """The file that a stream goes to or comes from, if it is one."""
     try:
-        found = os.fstat(stream.fileno())
+        status = os.fstat(stream.fileno())
     except (AttributeError, OSError, ValueError):
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
-def _is(path: Path, found: os.stat_result | None) -> bool:
+def _is(path: Path, status: os.stat_result | None) -> bool:
     try:
-        return found is not None and os.path.samestat(path.stat(), found)
+        return status is not None and os.path.samestat(path.stat(), status)
     except (OSError, ValueError):
         return False
 
@@ -135,10 +135,10 @@ def _is(path: Path, found: os.stat_result | None) -> bool:
 def _same(first: Path, second: Path) -> bool:
     """Whether two names lead to one file or folder, which need not be there yet; a device or a pipe cannot be overwritten."""
     try:
-        found = first.stat()
+        status = first.stat()
     except (OSError, ValueError):
         try:
             return first.resolve() == second.resolve()
         except (OSError, ValueError, RuntimeError):  # what is no name of a file, such as a tree
             return False
-    return (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)) and _is(second, found)
+    return (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)) and _is(second, status)

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treelet.cli import files
-from treelet.cli.completing import among
-from treelet.cli.options import JobsOption, ProgressOption, one_of
+from treelet.cli.options import JobsOption, ProgressOption, among, one_of
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, reads
 from treelet.errors import ParameterError, TreeError
@@ -136,10 +134,10 @@ def command(
         "--markov": markov, "--parent": parent, "--min-count": min_count, "--drop-empty": drop_empty or None,
         "--drop-function-tags": drop_function_tags or None, "--column": column,
     }  # fmt: skip
-    given = [name for name, value in learning.items() if value is not None] + reading.given()
-    if grammar is not None and given:
-        hint = "; the output's is --to" if given == ["--format"] else ""
-        raise ParameterError(f"{given[0]} is for --treebank, not for --grammar{hint}")
+    treebank_options = [name for name, value in learning.items() if value is not None] + reading.used_options()
+    if grammar is not None and treebank_options:
+        hint = "; the output's is --to" if treebank_options == ["--format"] else ""
+        raise ParameterError(f"{treebank_options[0]} is for --treebank, not for --grammar{hint}")
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
     if text and sentences is not None:
         raise ParameterError("give SENTENCES or --text, not both")
@@ -149,12 +147,12 @@ def command(
     if parsing and not text and sentences in (None, "-") and "-" in (grammar, treebank):
         raise ParameterError("only one of the sentences and the grammar can be the standard input")
 
-    from treelet.formats.files import open_target
+    from treelet.formats.files import open_target, whole_file
 
     threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
     with ExitStack() as stack:
         stream = stack.enter_context(open_target(output)) if parsing else sys.stdout
-        drawing = stack.enter_context(files.whole_file(Path(picture))) if picture is not None else None
+        drawing = stack.enter_context(whole_file(Path(picture))) if picture is not None else None
         if grammar is not None:
             chosen = load_grammar(grammar)
         else:
@@ -182,18 +180,18 @@ def command(
             drawn = _draw(chosen, words, forest, threshold, beam, drawing, Path(str(picture)).suffix)
         if forest:
             forests = chosen.forests(words, threshold, beam=beam, n_jobs=n_jobs, progress=progress)
-            lines: Iterable[str] = (found.to_json() for found in forests)
-            made = plural(len(forests), "forest")
+            lines: Iterable[str] = (parsed.to_json() for parsed in forests)
+            produced = plural(len(forests), "forest")
             without, pieces = _failed_forests(forests)
         else:
-            found = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs, progress=progress)
-            lines = _lines(items, found, to or _suggested(output, k or 1))
-            made = plural(len(found.trees), "tree")
-            pieces = int((found.logp == -math.inf).sum())
-            without = len(items) - len(set(found.qid.tolist()))
+            candidates = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs, progress=progress)
+            lines = _lines(items, candidates, to or _suggested(output, k or 1))
+            produced = plural(len(candidates.trees), "tree")
+            pieces = int((candidates.logp == -math.inf).sum())
+            without = len(items) - len(set(candidates.qid.tolist()))
         stream.writelines(f"{line}\n" for line in lines)
         seconds = time.perf_counter() - begin
-    _close(len(items), made, seconds, without, pieces)
+    _close(len(items), produced, seconds, without, pieces)
     if picture is not None:
         which = "" if len(items) == 1 else f", of sentence {drawn + 1} of {len(items):,}"
         print(f"picture: {picture}{which}", file=sys.stderr)
@@ -252,28 +250,28 @@ def load_grammar(file: str) -> PCFG:
 
 
 def _typed(texts: list[str]) -> list[InputSentence]:
-    found = []
+    typed = []
     for number, text in enumerate(texts, 1):
         if not text.split():
             raise TreeError("--text has no words in it")
         _check_words(text, f"--text {text[:40]!r}")
-        found.append(InputSentence(number, text.split()))
-    return found
+        typed.append(InputSentence(number, text.split()))
+    return typed
 
 
 def _read(file: str, skip_empty: bool, encoding: str) -> list[InputSentence]:
     from treelet.formats.files import open_source
 
-    found = []
+    sentences = []
     with open_source(file, encoding) as source:
         for number, line in source.text_lines():
             words = line.split()
             if words:
                 _check_words(line, f"{source.name}:{number}")
-                found.append(InputSentence(number, words))
+                sentences.append(InputSentence(number, words))
             elif not skip_empty:
                 raise source.error("an empty line has no parse: leave it out, or say --skip-empty", number)
-    return found
+    return sentences
 
 
 def _check_words(text: str, where: str) -> None:
@@ -293,9 +291,9 @@ def _suggested(output: str, k: int) -> str:
     return SUFFIXES.get(unpacked_name(output).suffix.lower(), "tsv" if k > 1 else "trees")
 
 
-def _lines(items: list[InputSentence], found: Candidates, to: str) -> Iterator[str]:
+def _lines(items: list[InputSentence], candidates: Candidates, to: str) -> Iterator[str]:
     """The parses of each sentence, in its place also where there is none."""
-    trees, logps, qids = found.trees.strings(), found.logp.tolist(), found.qid.tolist()
+    trees, logps, qids = candidates.trees.strings(), candidates.logp.tolist(), candidates.qid.tolist()
     rows: list[list[tuple[float, str]]] = [[] for _ in items]
     for qid, logp, tree in zip(qids, logps, trees, strict=True):
         rows[qid].append((logp, tree))
@@ -327,8 +325,8 @@ def _draw(
 
     for number, words in enumerate(sentences):
         if forest:
-            found = grammar.forest(words, prune, beam=beam)
-            picture = draw(found) if found else None
+            parsed = grammar.forest(words, prune, beam=beam)
+            picture = draw(parsed) if parsed else None
         else:
             best = grammar.parse(words, beam=beam)
             picture = draw(best[0][0]) if best else None
@@ -342,14 +340,14 @@ def _failed_forests(forests: ForestBank) -> tuple[int, int]:
     """How many hold no tree, and how many only the pieces of a fallback."""
     from treelet.parsing.chart import FALLBACK
 
-    pieces = sum(1 for found in forests if found.root is not None and found.nodes[found.root].label == FALLBACK)
-    return sum(1 for found in forests if not found), pieces
+    pieces = sum(1 for forest in forests if forest.root is not None and forest.nodes[forest.root].label == FALLBACK)
+    return sum(1 for forest in forests if not forest), pieces
 
 
-def _close(count: int, made: str, seconds: float, without: int, pieces: int) -> None:
+def _close(count: int, produced: str, seconds: float, without: int, pieces: int) -> None:
     from treelet.checks import plural
 
-    line = f"{plural(count, 'sentence')}, {made} in {seconds:.2f} s"
+    line = f"{plural(count, 'sentence')}, {produced} in {seconds:.2f} s"
     if pieces:
         line += f"; {pieces:,} without a parse (pieces under the root FALLBACK)"
     if without:

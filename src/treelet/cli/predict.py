@@ -51,11 +51,11 @@ def command(
     if scores and probability:
         raise ParameterError("give --scores or --probability, not both")
     from treelet.formats.files import open_target
-    from treelet.gram.on_device import crew_on
+    from treelet.gram.executors import check_device
     from treelet.learn.persist import load_predictor
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    crew_on(device, device_memory)  # complains before anything is read
+    check_device(device, device_memory)  # before anything is read
     begin = time.perf_counter()
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
         predictor = load_predictor(model, progress=progress, **means)
@@ -63,9 +63,9 @@ def command(
             raise ParameterError(
                 f"{model}: --{'scores' if scores else 'probability'} is for classifiers; this model says a number anyway"
             )
-        found = examples.read(file, reading, labels=False)
-        warn_if_empty(file, len(found))
-        data = examples.for_model(predictor, found)
+        contents = examples.read(file, reading, labels=False)
+        warn_if_empty(file, len(contents))
+        data = examples.for_model(predictor, contents)
         told = predicted(predictor, data, "probability" if probability else "scores" if scores else None)
         result: dict[str, Any] = {"model": model, "file": file, "examples": len(next(iter(told.values())))}
         if predictor.task == "classify":
@@ -106,7 +106,7 @@ def scored(classifier: SavedClassifier, data: Any) -> tuple[list[str], list[list
     else:
         best = values.argmax(axis=1)
     names = [str(name) for name in classifier.classes_.tolist()]
-    return [names[place] for place in best], (values + 0.0).tolist()
+    return [names[number] for number in best], (values + 0.0).tolist()
 
 
 def _write(stream: IO[str], told: dict[str, list[Any]], names: list[str]) -> None:

@@ -15,14 +15,21 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from treelet.cli.completing import formats
 from treelet.errors import ParameterError, TreeletWarning
+
+
+def _formats(incomplete: str) -> list[str]:
+    """Complete the name of a format, including formats that other packages have registered."""
+    from treelet.formats.base import FORMATS
+
+    return [name for name in sorted(FORMATS) if name.startswith(incomplete)]
+
 
 FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        autocompletion=formats,
+        autocompletion=_formats,
         metavar="FORMAT",
         help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like.",
     ),
@@ -63,14 +70,14 @@ class Reading:
 
     def arguments(self, **more: Any) -> dict[str, Any]:
         """For `read_trees` and `read_document`; of the command's own options, those that are set."""
-        given = {name: value for name, value in more.items() if value not in (None, False)}
-        if twice := given.keys() & self.options.keys():
+        own = {name: value for name, value in more.items() if value not in (None, False)}
+        if twice := own.keys() & self.options.keys():
             raise ParameterError(
                 f"--option {min(twice)} says again what --{min(twice).replace('_', '-')} says: give one"
             )
-        return {"format": self.format, "encoding": self.encoding, "on_error": self.on_error, **self.options, **given}
+        return {"format": self.format, "encoding": self.encoding, "on_error": self.on_error, **self.options, **own}
 
-    def given(self) -> list[str]:
+    def used_options(self) -> list[str]:
         """The options that are only for files of trees and were used."""
         named = [("--format", self.format is not None), ("--skip-bad", self.on_error == "skip")]
         named += [(f"--{name.replace('_', '-')}", True) for name in self.options if name in OPTIONS]
@@ -97,13 +104,13 @@ def reads(command: Callable[..., None]) -> Callable[..., None]:
             annotations[name] = annotation
 
     @functools.wraps(command)
-    def told(**given: Any) -> None:
-        taken = {name: given.pop(name) for name in OPTIONS}
-        command(**given, reading=_reading(**taken))
+    def with_reading(**values: Any) -> None:
+        taken = {name: values.pop(name) for name in OPTIONS}
+        command(**values, reading=_reading(**taken))
 
-    told.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    told.__annotations__ = {**annotations, "return": None}
-    return told
+    with_reading.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_reading.__annotations__ = {**annotations, "return": None}
+    return with_reading
 
 
 def _reading(

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import files
-from treelet.cli.completing import among
-from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, items, numbers, one_of
+from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, among, items, numbers, one_of
 from treelet.cli.overwriting import READ, WRITTEN, OutputFile
 from treelet.cli.parse import PARENTS
 from treelet.cli.reading import Reading, reads
@@ -119,13 +117,14 @@ def command(
     ]
     wanted = None if sizes is None else numbers("--sizes", sizes, repeated=True)
 
+    from treelet.formats.files import whole_file
+    from treelet.progress import tell
     from treelet.tasks import rerank_job, rerank_report
-    from treelet.work import tell
 
     settings = rerank_job.grid(lams, depths, logps)
     say = tell if progress else rerank_job.quiet
     with ExitStack() as stack:
-        model = stack.enter_context(files.whole_file(Path(save))) if save is not None else None
+        model = stack.enter_context(whole_file(Path(save))) if save is not None else None
         folder = None if output is None else stack.enter_context(_folder(output))
         options: dict[str, Any] = {"max_words": max_words, "random_state": random_state, "say": say}
         if nbest is not None:
@@ -178,7 +177,7 @@ def command(
 def _check(
     treebank: str | None,
     nbest: str | None,
-    said: Reading,
+    trees: Reading,
     drop_empty: bool,
     drop_function_tags: bool,
     k: int | None,
@@ -189,14 +188,14 @@ def _check(
     if treebank is not None and nbest is not None:
         raise ParameterError("give TREEBANK or --nbest, not both: the lists have their right trees with them")
     reading = {
-        **dict.fromkeys(said.given(), True), "--drop-empty": drop_empty or None, "--drop-function-tags": drop_function_tags or None,
+        **dict.fromkeys(trees.used_options(), True), "--drop-empty": drop_empty or None, "--drop-function-tags": drop_function_tags or None,
     }  # fmt: skip
     parsing = {"--k": k, "--folds": folds, "--markov": markov, "--parent": parent}
-    given = [name for name, value in {**reading, **parsing}.items() if value is not None and name != "--skip-bad"]
-    if nbest is not None and given:
-        raise ParameterError(f"{given[0]} is for a treebank that is parsed here, not for --nbest")
-    if treebank is None and nbest is None and (given := [name for name, value in reading.items() if value is not None]):
-        raise ParameterError(f"{given[0]} is for a treebank: name its file")
+    used = [name for name, value in {**reading, **parsing}.items() if value is not None and name != "--skip-bad"]
+    if nbest is not None and used:
+        raise ParameterError(f"{used[0]} is for a treebank that is parsed here, not for --nbest")
+    if treebank is None and nbest is None and (used := [name for name, value in reading.items() if value is not None]):
+        raise ParameterError(f"{used[0]} is for a treebank: name its file")
     if k is not None and k < 2:
         raise ParameterError(f"--k must be at least 2, or there is nothing to choose; got {k}")
     if folds is not None and folds < 2:
@@ -252,7 +251,7 @@ def _treebank(
 
 def _is_of_lists(file: str) -> bool:
     from treelet.formats.files import open_source
-    from treelet.formats.nbest import looks_like_nbest
+    from treelet.formats.json_files import looks_like_nbest
 
     if file == "-":  # it has been read
         return False
@@ -271,16 +270,16 @@ def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict
 @contextmanager
 def _folder(output: Path) -> Iterator[Path]:
     """The folder for the report; where it was made for it and there will be none, it goes again."""
-    made: list[Path] = []
+    created: list[Path] = []
     try:
         try:
-            made += [path for path in (output, *output.parents) if not path.exists()]
+            created += [path for path in (output, *output.parents) if not path.exists()]
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(f"{output}: cannot be made a folder ({error.strerror or error})") from error
         yield output
     except BaseException:
-        for path in made:
+        for path in created:
             with suppress(OSError):  # such as: it is not empty
                 path.rmdir()
         raise

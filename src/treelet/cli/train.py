@@ -5,13 +5,14 @@ from __future__ import annotations
 import json as json_format
 import math
 import time
+from collections import Counter
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import examples, files, learning
-from treelet.cli.completing import among
+from treelet.cli import examples, learning
 from treelet.cli.learning import METRICS, TASKS
 from treelet.cli.options import (
     KERNELS,
@@ -26,18 +27,21 @@ from treelet.cli.options import (
     MusOption,
     ProgressOption,
     SeedOption,
+    among,
     kernel_from_options,
     numbers,
     one_of,
 )
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, reads
-from treelet.cli.train_report import TrainingReport
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.cli.grid import Search
     from treelet.kernels import Kernel
+
+SHOWN = 20  # classes
+PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
 
 
 @reads
@@ -134,31 +138,33 @@ def command(
     """
     task = one_of("--task", task, TASKS)
     tried = _tried(kernel, lam, mu, C, grid)
-    given: dict[str, Any] = {"max_depth": max_depth, "leaves": leaves, "normalize": not no_normalize}
+    kernel_options: dict[str, Any] = {"max_depth": max_depth, "leaves": leaves, "normalize": not no_normalize}
     for name, value in ((name, value) for name, values in tried.items() if name != "C" for value in values):
-        kernel_from_options(kernel, **{**given, name: value})  # complains before anything is read
-    kernel_from_options(kernel, **given)
+        kernel_from_options(kernel, **{**kernel_options, name: value})  # complains before anything is read
+    kernel_from_options(kernel, **kernel_options)
     _check(vectors, normalize_vectors, random_state, cv, output)
     searching = grid or cv is not None or any(len(values) > 1 for values in tried.values())
     metric = _metric(task, scoring, searching)
     machine_options = _machine_options(task, multi_class, class_weight, probability, epsilon, qid, random_state)
     begin = time.perf_counter()
-    with files.whole_file(Path(output)) as temporary:
-        from treelet.gram.on_device import crew_on
+    from treelet.formats.files import whole_file
+
+    with whole_file(Path(output)) as temporary:
+        from treelet.gram.executors import check_device
         from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
 
-        crew_on(device, device_memory)  # complains before anything is read
+        check_device(device, device_memory)  # before anything is read
         opened = time.perf_counter()
-        found = examples.read(file, reading)
-        targets: Any = learning.classes_of(found) if task == "classify" else learning.values_of(found)
-        queries = learning.queries_of(found, qid or "qid") if task == "rank" else None
-        trees = _tree_columns(found, column)
-        data, bare = _data(found, trees, vectors is not None)
+        contents = examples.read(file, reading)
+        targets: Any = learning.classes_of(contents) if task == "classify" else learning.values_of(contents)
+        queries = learning.queries_of(contents, qid or "qid") if task == "rank" else None
+        trees = _tree_columns(contents, column)
+        data, bare = _data(contents, trees, vectors is not None)
         seconds = {"start": opened - begin, "read": time.perf_counter() - opened}
 
-        def made(**chosen: float) -> Kernel:
-            trees_kernel = kernel_from_options(kernel, **{**given, **chosen})
-            return _combined(trees_kernel, [] if bare else trees, found, vectors, normalize_vectors)
+        def kernel_of(**chosen: float) -> Kernel:
+            trees_kernel = kernel_from_options(kernel, **{**kernel_options, **chosen})
+            return _combined(trees_kernel, [] if bare else trees, contents, vectors, normalize_vectors)
 
         estimators: dict[str, type[Any]] = {"classify": KernelSVC, "regress": KernelSVR, "rank": RankSVM}
         means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
@@ -166,27 +172,29 @@ def command(
         chosen, search = {name: values[0] for name, values in tried.items()}, None
         if searching:
             search = _searched(
-                tried, json, task=task, metric=metric, made=made, machine=machine, data=data, targets=targets,
+                tried, json, task=task, metric=metric, kernel_of=kernel_of, machine=machine, data=data, targets=targets,
                 queries=queries, folds=cv, seed=random_state, memory=memory, progress=progress,
             )  # fmt: skip
             chosen, seconds["grid"] = dict(search.best), search.seconds
-        machine.set_params(C=chosen.pop("C"), kernel=made(**chosen))
+        machine.set_params(C=chosen.pop("C"), kernel=kernel_of(**chosen))
         machine.fit(data, targets, **({} if queries is None else {"qid": queries}))
         machine.set_params(progress=False, n_jobs=1, memory=None)  # a model does not remember how it was made
         seconds.update(machine.fit_seconds_)
         save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
     seconds["total"] = time.perf_counter() - begin
-    report = TrainingReport(task, found, queries, machine, search, seconds, output, size, _unused(found, vectors, task))
+    report = TrainingReport(
+        task, contents, queries, machine, search, seconds, output, size, _unused(contents, vectors, task)
+    )
     print(json_format.dumps(report.as_dict()) if json else report.text())
 
 
-def _unused(found: examples.Examples, vectors: float | None, task: str) -> list[str]:
+def _unused(contents: examples.Examples, vectors: float | None, task: str) -> list[str]:
     """What a user may think was learnt from, and was not."""
     lines = []
-    if found.vectors and vectors is None:
-        lines.append(f"the feature vectors {', '.join(found.vectors)}: --vectors 1 adds them")
-    if "qid" in found.strings and task != "rank":
+    if contents.vectors and vectors is None:
+        lines.append(f"the feature vectors {', '.join(contents.vectors)}: --vectors 1 adds them")
+    if "qid" in contents.strings and task != "rank":
         lines.append("the queries qid: --task rank learns an order within them")
     return lines
 
@@ -199,14 +207,14 @@ def _tried(kernel: str, lam: str | None, mu: str | None, C: str | None, grid: bo
     from treelet.cli.grid import DECAYS, PRICES
 
     name = one_of("--kernel", kernel, tuple(KERNELS))
-    given = {"lam": lam, "mu": mu, "C": C}
-    found = {key: numbers(f"--{key}", text) for key, text in given.items() if text is not None}
-    for price in found.get("C", ()):
+    options = {"lam": lam, "mu": mu, "C": C}
+    tried = {key: numbers(f"--{key}", text) for key, text in options.items() if text is not None}
+    for price in tried.get("C", ()):
         if price <= 0:
             raise ParameterError(f"--C must be a number above 0, got {price:g}")
     if grid:
-        found = {**{key: list(values) for key, values in DECAYS[name].items()}, "C": list(PRICES), **found}
-    return {**found, "C": found.get("C", [1.0])}
+        tried = {**{key: list(values) for key, values in DECAYS[name].items()}, "C": list(PRICES), **tried}
+    return {**tried, "C": tried.get("C", [1.0])}
 
 
 def _metric(task: str, metric: str | None, searching: bool) -> str:
@@ -238,7 +246,7 @@ def _machine_options(
         "rank": {"--query": query},
     }
     for home, options in homes.items():
-        for name in (name for name, given in options.items() if given and home != task):
+        for name in (name for name, used in options.items() if used and home != task):
             raise ParameterError(f"{name} is for --task {home}, not for {task}")
     if task == "classify":
         weight = None if class_weight is None else one_of("--class-weight", class_weight, ("balanced",))
@@ -276,28 +284,34 @@ def _check(vectors: float | None, normalize_vectors: bool, seed: int, cv: int | 
 # --- data and kernel ----------------------------------------------------------------------------------------------
 
 
-def _tree_columns(found: examples.Examples, wanted: list[str] | None) -> list[str]:
-    if not found.trees:
-        raise ParameterError(f"{found.file}: there are no trees, only {found.columns()}; a tree kernel needs some")
-    unknown = [name for name in wanted or [] if name not in found.trees]
+def _tree_columns(contents: examples.Examples, wanted: list[str] | None) -> list[str]:
+    if not contents.trees:
+        raise ParameterError(
+            f"{contents.file}: there are no trees, only {contents.columns()}; a tree kernel needs some"
+        )
+    unknown = [name for name in wanted or [] if name not in contents.trees]
     if unknown:
-        raise ParameterError(f"{found.file}: there are no trees called {unknown[0]!r}; the file has {found.columns()}")
-    return list(dict.fromkeys(wanted or found.trees))
+        raise ParameterError(
+            f"{contents.file}: there are no trees called {unknown[0]!r}; the file has {contents.columns()}"
+        )
+    return list(dict.fromkeys(wanted or contents.trees))
 
 
-def _data(found: examples.Examples, trees: list[str], with_vectors: bool) -> tuple[Any, bool]:
+def _data(contents: examples.Examples, trees: list[str], with_vectors: bool) -> tuple[Any, bool]:
     """The columns to learn from; just the trees, without a name, if there is nothing to tell them from."""
     from treelet.structures import Table
 
-    if with_vectors and not found.vectors:
-        raise ParameterError(f"{found.file}: --vectors needs feature vectors; the file has {found.columns()}")
-    if len(found.trees) == 1 and not with_vectors:
-        return found.trees[trees[0]], True
-    used: dict[str, Any] = {name: found.trees[name] for name in trees}
-    return Table({**used, **(found.vectors if with_vectors else {})}), False
+    if with_vectors and not contents.vectors:
+        raise ParameterError(f"{contents.file}: --vectors needs feature vectors; the file has {contents.columns()}")
+    if len(contents.trees) == 1 and not with_vectors:
+        return contents.trees[trees[0]], True
+    used: dict[str, Any] = {name: contents.trees[name] for name in trees}
+    return Table({**used, **(contents.vectors if with_vectors else {})}), False
 
 
-def _combined(kernel: Kernel, trees: list[str], found: examples.Examples, weight: float | None, cosine: bool) -> Kernel:
+def _combined(
+    kernel: Kernel, trees: list[str], contents: examples.Examples, weight: float | None, cosine: bool
+) -> Kernel:
     """The sum of the kernel over all columns of trees and, weighted, the inner products of all vectors."""
     from treelet.kernels import Linear, On
 
@@ -308,7 +322,88 @@ def _combined(kernel: Kernel, trees: list[str], found: examples.Examples, weight
         whole = whole + On(name, kernel)
     if weight is None:
         return whole
-    for name in found.vectors:
-        part: Kernel = On(name, Linear().normalized() if cosine else Linear())
-        whole = whole + (part if weight == 1 else weight * part)
+    for name in contents.vectors:
+        term: Kernel = On(name, Linear().normalized() if cosine else Linear())
+        whole = whole + (term if weight == 1 else weight * term)
     return whole
+
+
+# --- report -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TrainingReport:
+    """What was trained, and how long it took."""
+
+    task: str
+    contents: examples.Examples
+    queries: list[str] | None
+    machine: Any
+    search: Search | None
+    seconds: dict[str, float]
+    output: str
+    size: int
+    unused: list[str]
+    """What the file has and the machine does not see: what it is, and how to use it."""
+
+    def learnt(self) -> dict[str, Any]:
+        """What the examples say: classes and how many have each, or values; queries."""
+        labels = self.contents.labels or []
+        if self.task == "classify":
+            return {"classes": dict(sorted(Counter(labels).items()))}
+        values = [float(label) for label in labels]
+        summary: dict[str, Any] = {"values": {"least": min(values), "most": max(values)}}
+        return summary if self.queries is None else {**summary, "queries": len(set(self.queries))}
+
+    def learnt_text(self) -> str:
+        learnt = self.learnt()
+        if "classes" in learnt:
+            named = [f"{label} {count:,}" for label, count in learnt["classes"].items()]
+            more = f", and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+            return f"classes   {len(named)}: {', '.join(named[:SHOWN])}{more}"
+        queries = f", within {learnt['queries']:,} queries" if "queries" in learnt else ""
+        return f"values    from {learnt['values']['least']:g} to {learnt['values']['most']:g}{queries}"
+
+    def machine_text(self) -> str:
+        machine = self.machine
+        phrases = [type(machine).__name__, f"C={machine.C:g}"]
+        phrases += [f"epsilon={machine.epsilon:g}"] if hasattr(machine, "epsilon") else []
+        phrases += [machine.multi_class] if hasattr(machine, "multi_class") else []
+        phrases += ["balanced classes"] if getattr(machine, "class_weight", None) == "balanced" else []
+        phrases += ["with probabilities"] if getattr(machine, "probability", False) else []
+        return f"machine   {', '.join(phrases)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        stats = self.machine.model_.stats()
+        return {
+            "file": self.contents.file,
+            "task": self.task,
+            "examples": len(self.contents),
+            **self.learnt(),
+            "kernel": repr(self.machine.kernel),
+            **{name: getattr(self.machine, name) for name in PARAMETERS if hasattr(self.machine, name)},
+            "grid": None if self.search is None else self.search.as_dict(),
+            "support_examples": stats.support_examples,
+            "model": {**asdict(stats), "compression": stats.compression},
+            "seconds": self.seconds,
+            "output": self.output,
+            "bytes": self.size,
+        }
+
+    def text(self) -> str:
+        machine, stats = self.machine, self.machine.model_.stats()
+        kept = f", {stats.kept_examples:,} examples kept as they are" if stats.kept_examples else ""
+        times = ", ".join(f"{name} {value:.2f}" for name, value in self.seconds.items() if name != "total")
+        lines = [] if self.search is None else [self.search.table(), ""]
+        lines += [
+            f"examples  {len(self.contents):,} from {self.contents.file}",
+            self.learnt_text(),
+            f"kernel    {machine.kernel!r}",
+            self.machine_text(),
+            f"support   {stats.support_examples:,} of {len(self.contents):,} examples",
+            f"model     {stats.nodes:,} nodes of support trees as {stats.distinct_subtrees:,} distinct subtrees: "
+            f"{stats.model_bytes:,} bytes for {stats.support_bytes:,} ({stats.compression:.1f} times smaller){kept}",
+            f"seconds   {self.seconds['total']:.2f} ({times})",
+            f"file      {self.output}, {self.size:,} bytes",
+        ]
+        return "\n".join([*lines, *(f"not used  {what}" for what in self.unused)])

@@ -33,6 +33,7 @@ class OptionVocabulary(Vocabulary):
     integer = "a whole number"
     none_or = ""
     booleans = "true or false"
+    random_state = "a whole number of at least 0"
 
     def __init__(self, ctx: Any) -> None:
         self.ctx, self.options = ctx, options_of(ctx.command)

@@ -12,16 +12,16 @@ from treelet.corpora.diversity import vendi_score
 from treelet.corpora.fragment_differences import FragmentDifference, differing_fragments
 from treelet.corpora.two_samples import discrepancy, relabelled
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
-from treelet.gram.fingerprint import fingerprint
-from treelet.gram.local import ordered
-from treelet.gram.plan import parse_memory
+from treelet.gram.matrix import ordered
+from treelet.gram.stored.fingerprint import fingerprint
 from treelet.kernels import Kernel, SubsetTree
 from treelet.learn.fragment_selection import listed_parts
 from treelet.printable import printable
+from treelet.resources import count_threads, parse_memory
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank
 from treelet.structures.table import stacked
-from treelet.work import count_threads, seed_of
+from treelet.work import seed_of
 
 VARIETY = 2_000  # examples whose Vendi score is computed
 ALPHA = 0.05

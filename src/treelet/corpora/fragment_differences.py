@@ -15,14 +15,14 @@ import scipy.sparse as sp
 from treelet.corpora.two_samples import Labels, p_value
 from treelet.fragments.model_fragments import top_fragments
 from treelet.kernels import Kernel
-from treelet.kernels.base import Vector
 from treelet.kernels.fragments.weighting import has_fragments
+from treelet.kernels.pairwise import Vector
 from treelet.learn.fragment_counts import FragmentCounter
 from treelet.learn.linear_output import resolve_output
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots
+from treelet.progress import progress_bar
 from treelet.structures import Tree, Treebank
-from treelet.work import progress_bar
 
 LOOKED_AT = 2_000  # the heaviest fragments, which are then put in order
 SAME = 0.8  # of the trees with one of two fragments have both: they are one find
@@ -100,7 +100,7 @@ class _Witness:
         differences, columns = [], []
         sizes = int((signs > 0).sum()), int((signs < 0).sum())
         for term in linear.listed:
-            summand = term.part.place
+            summand = term.kernel_term.inner
             if not has_fragments(
                 summand.kernel
             ):  # those of sequences and forests are found, but not counted in examples
@@ -110,7 +110,7 @@ class _Witness:
             ]
             counter = FragmentCounter(summand.kernel, Treebank([entry.tree for entry in fragments]))
             values = sp.csr_array(counter.rows(summand.data(self.X), None))
-            logs = self.roots.logs(term.part.roots)
+            logs = self.roots.logs(term.kernel_term.roots)
             z = self._standardised(values if logs is None else sp.diags_array(_inverse(logs)) @ values, signs)
             held = sp.csc_array(values > 0)
             holders = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]

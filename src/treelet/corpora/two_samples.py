@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.gram.pair_sums import pair_sums
-from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Vector
 
 ROUNDING = 1e-11  # of the mean value: what differs by less is the same
 Labels = NDArray[np.int8]

@@ -51,14 +51,14 @@ def candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
     index = as_tree_index(tree)
     index.check_word(predicate, "predicate")
     node = index.tag(predicate)
-    found: list[int] = [] if index.nodes[node].is_preterminal else _others(index, node, index.word(predicate))
+    nodes: list[int] = [] if index.nodes[node].is_preterminal else _others(index, node, index.word(predicate))
     for above in index.ancestors(node):
         for sister in _others(index, above, node):
-            found.append(sister)
+            nodes.append(sister)
             if category(index.label(sister)) == "PP":
-                found.extend(index.children(sister))
+                nodes.extend(index.children(sister))
         node = above
-    return _records(index, found)
+    return _records(index, nodes)
 
 
 def all_candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
@@ -68,8 +68,8 @@ def all_candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
     """
     index = as_tree_index(tree)
     index.check_word(predicate, "predicate")
-    found = [n for n in range(len(index)) if not index.start[n] <= predicate < index.end[n]]
-    return _records(index, found)
+    nodes = [n for n in range(len(index)) if not index.start[n] <= predicate < index.end[n]]
+    return _records(index, nodes)
 
 
 def _records(index: TreeIndex, found: Iterable[int]) -> list[SpanNode]:
@@ -172,12 +172,12 @@ def forest_candidates(
     index = as_forest_index(forest)
     word = index.word_at(predicate)
     labels, spans, ways = index.labels, index.spans, index.ways
-    found: dict[tuple[str, int, int], float] = {}
+    chances: dict[tuple[str, int, int], float] = {}
 
     def add(node: int, chance: float) -> None:
         if ways[node] and labels[node] not in PUNCTUATION:
             key = (labels[node], *spans[node])
-            found[key] = found.get(key, 0.0) + chance
+            chances[key] = chances.get(key, 0.0) + chance
 
     for number in np.flatnonzero(index.inner & index.holding(word)).tolist():
         for tails, chance in ways[number]:
@@ -194,14 +194,14 @@ def forest_candidates(
                                 add(child, here * weight)
     if by == "span":
         best: dict[Span, Candidate] = {}
-        for (label, begin, end), value in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+        for (label, begin, end), value in sorted(chances.items(), key=lambda item: (-item[1], item[0])):
             old = best.get((begin, end))
             total = value if old is None else old.probability + value
             best[begin, end] = Candidate(label if old is None else old.label, begin, end, total)
         everything = list(best.values())
     else:
-        everything = [Candidate(*key, value) for key, value in found.items()]
-    kept = [found._replace(probability=min(1.0, found.probability)) for found in everything]
+        everything = [Candidate(*key, value) for key, value in chances.items()]
+    kept = [candidate._replace(probability=min(1.0, candidate.probability)) for candidate in everything]
     return sorted(
         (candidate for candidate in kept if candidate.probability >= threshold),
         key=lambda candidate: (candidate.begin, -candidate.end, candidate.label),

@@ -22,17 +22,17 @@ class Copy:
     some trees and not in others, where it has another label.
     """
 
-    __slots__ = ("draft", "index", "one", "several", "tag", "tagged")
+    __slots__ = ("draft", "index", "node_of", "tag", "tagged", "variants_of")
 
     def __init__(self, index: ForestIndex, tagged: int | None = None, tag: str = "") -> None:
         self.index, self.draft = index, Draft()
         self.tagged, self.tag = tagged, tag
-        self.one: dict[int, int] = {}
-        self.several: dict[int, Variants] = {}
+        self.node_of: dict[int, int] = {}
+        self.variants_of: dict[int, Variants] = {}
 
     def add(self, nodes: NDArray[np.intp], window: Span, place: Span | None = None) -> None:
         """Some nodes, cut to the window, or all of them put in one place."""
-        index, draft, one, several = self.index, self.draft, self.one, self.several
+        index, draft, node_of, variants_of = self.index, self.draft, self.node_of, self.variants_of
         spans, labels, all_ways = index.spans, index.labels, index.ways
         low, high = window
         for number in nodes.tolist():
@@ -42,27 +42,27 @@ class Copy:
                 self._split(number, span)
                 continue
             new: Ways = {}
-            if several:
+            if variants_of:
                 for tails, chance in all_ways[number]:
                     for kept, weight in self.tails(tails):
                         new[kept] = new.get(kept, 0.0) + chance * weight
             else:
                 for tails, chance in all_ways[number]:
-                    kept = tuple([one[below] for below in tails if below in one])
+                    kept = tuple([node_of[below] for below in tails if below in node_of])
                     new[kept] = new[kept] + chance if kept in new else chance
-            one[number] = draft.node(labels[number], span, new)
+            node_of[number] = draft.node(labels[number], span, new)
 
     def tails(self, tails: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], float]]:
         """What the tails of an edge are in the draft, and how probably."""
-        one, several = self.one, self.several
-        if not several or several.keys().isdisjoint(tails):
-            yield tuple([one[below] for below in tails if below in one]), 1.0
+        node_of, variants_of = self.node_of, self.variants_of
+        if not variants_of or variants_of.keys().isdisjoint(tails):
+            yield tuple([node_of[below] for below in tails if below in node_of]), 1.0
         else:
-            yield from choices([self.variants(below) for below in tails if below in one or below in several])
+            yield from choices([self.variants(below) for below in tails if below in node_of or below in variants_of])
 
     def variants(self, number: int) -> Variants:
         """What a node is in the draft, and how probably."""
-        return self.several[number] if number in self.several else [(self.one[number], 1.0)]
+        return self.variants_of[number] if number in self.variants_of else [(self.node_of[number], 1.0)]
 
     def is_tag(self, tails: tuple[int, ...]) -> bool:
         """Whether the tagged word is among the tails of an edge."""
@@ -78,15 +78,15 @@ class Copy:
             for kept, weight in self.tails(tails):
                 new[kept] = new.get(kept, 0.0) + chance * weight
         label = self.index.labels[number]
-        made = [
+        variants = [
             (self.draft.node(name, span, ways), sum(ways.values()))
             for name, ways in zip((label, label + self.tag), parts, strict=True)
             if ways
         ]
-        if len(made) == 1:
-            self.one[number] = made[0][0]
+        if len(variants) == 1:
+            self.node_of[number] = variants[0][0]
         else:
-            self.several[number] = made
+            self.variants_of[number] = variants
 
 
 def choices(variants: Sequence[Variants]) -> Iterator[tuple[tuple[int, ...], float]]:

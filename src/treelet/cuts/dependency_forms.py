@@ -108,14 +108,14 @@ def dependency_trees(
            [15., 21.]])
     """
     check_form(form)
-    found: list[Heads | None] = []
+    columns: list[Heads | None] = []
     for number, parse in enumerate(DependencyBank.of(parses)):
         try:
-            found.append(None if parse is None else _heads(parse))
+            columns.append(None if parse is None else _heads(parse))
         except TreeError as error:
             raise TreeError(f"parse {number}: {error}") from None
     options = {"lemmas": lemmas, "lowercase": lowercase, "letters": letters, "prefixes": prefixes}
-    return Treebank.from_columns(form_columns(found, form, **options))
+    return Treebank.from_columns(form_columns(columns, form, **options))
 
 
 def _heads(parse: Dependencies) -> Heads:

@@ -56,36 +56,36 @@ def role_features(tree: AnyTree, predicate: int, span: Span, *, lemma: str | Non
     words = [each.lower() for each in index.words]
     tag = index.parent[word]
     above = index.parent[tag]
-    found = {"predicate": words[predicate], "tag": index.label(tag), "voice": voice(index, predicate)}
+    features = {"predicate": words[predicate], "tag": index.label(tag), "voice": voice(index, predicate)}
     if lemma is not None:
-        found["lemma"] = lemma
+        features["lemma"] = lemma
     if above >= 0:
         below = " ".join(index.label(child) for child in index.children(above))
-        found["subcategorisation"] = f"{index.label(above)} -> {below}"
+        features["subcategorisation"] = f"{index.label(above)} -> {below}"
     up, down = index.path(tag, argument)
-    found["path"] = "↑".join(map(index.label, up)) + "".join("↓" + index.label(node) for node in down)
-    found["phrase"] = index.label(argument)
-    found["position"] = "after" if start > predicate else "before" if end <= predicate else "around"
+    features["path"] = "↑".join(map(index.label, up)) + "".join("↓" + index.label(node) for node in down)
+    features["phrase"] = index.label(argument)
+    features["position"] = "after" if start > predicate else "before" if end <= predicate else "around"
     head = index.head(argument)
-    found["head"], found["head tag"] = words[head], index.tag_label(head)
+    features["head"], features["head tag"] = words[head], index.tag_label(head)
     if category(index.label(argument)) == "PP" and (content := _content(index, argument, head)) is not None:
-        found["content"], found["content tag"] = words[content], index.tag_label(content)
+        features["content"], features["content tag"] = words[content], index.tag_label(content)
     for node in index.ancestors(argument):
         label = category(index.label(node))
         if label == "VP" or label.startswith("S"):
-            found["governor"] = "VP" if label == "VP" else "S"
+            features["governor"] = "VP" if label == "VP" else "S"
             break
-    found["first"], found["first tag"] = words[start], index.tag_label(start)
-    found["last"], found["last tag"] = words[end - 1], index.tag_label(end - 1)
+    features["first"], features["first tag"] = words[start], index.tag_label(start)
+    features["last"], features["last tag"] = words[end - 1], index.tag_label(end - 1)
     if index.parent[argument] >= 0:
-        found["parent"] = index.label(index.parent[argument])
+        features["parent"] = index.label(index.parent[argument])
         beside = index.children(index.parent[argument])
-        place = beside.index(argument)
-        if place:
-            found["left"] = index.label(beside[place - 1])
-        if place + 1 < len(beside):
-            found["right"] = index.label(beside[place + 1])
-    return {name: value for name, value in found.items() if value}
+        index_beside = beside.index(argument)
+        if index_beside:
+            features["left"] = index.label(beside[index_beside - 1])
+        if index_beside + 1 < len(beside):
+            features["right"] = index.label(beside[index_beside + 1])
+    return {name: value for name, value in features.items() if value}
 
 
 def _content(index: TreeIndex, phrase: int, head: int) -> int | None:
@@ -181,7 +181,7 @@ def entity_features(
     index = as_tree_index(tree)
     _, _, root = around(index, first, second)
     words = [word.lower() for word in index.words]
-    found: dict[str, str | float | tuple[str, ...]] = {}
+    features: dict[str, str | float | tuple[str, ...]] = {}
     heads = []
     for number, span in enumerate((first, second), 1):
         begin, end = index.check_span(span)
@@ -189,26 +189,26 @@ def entity_features(
         if not begin <= head < end:  # only some words of a phrase
             head = end - 1
         heads.append(words[head])
-        found[f"text {number}"] = "_".join(words[begin:end])
-        found[f"head {number}"] = words[head]
+        features[f"text {number}"] = "_".join(words[begin:end])
+        features[f"head {number}"] = words[head]
         if tag := index.tag_label(head):
-            found[f"tag {number}"] = tag
-    found["heads"] = " ".join(heads)
+            features[f"tag {number}"] = tag
+    features["heads"] = " ".join(heads)
     if types is not None:
         if isinstance(types, str) or len(types) != 2:
             raise wrong("types", "two words, one for each entity", types)
-        found["type 1"], found["type 2"], found["types"] = types[0], types[1], " ".join(types)
+        features["type 1"], features["type 2"], features["types"] = types[0], types[1], " ".join(types)
     (left, middle), (right, last) = sorted([index.check_span(first), index.check_span(second)])
-    found["order"] = "overlap" if right < middle else "1 2" if (left, middle) == tuple(first) else "2 1"
-    found["distance"] = float(max(0, right - middle))
+    features["order"] = "overlap" if right < middle else "1 2" if (left, middle) == tuple(first) else "2 1"
+    features["distance"] = float(max(0, right - middle))
     if left:
-        found["before"] = words[left - 1]
+        features["before"] = words[left - 1]
     if max(middle, last) < len(words):
-        found["behind"] = words[max(middle, last)]
-    found["phrase"] = index.label(root)
+        features["behind"] = words[max(middle, last)]
+    features["phrase"] = index.label(root)
     if between and right > middle:
-        found["between"] = tuple(dict.fromkeys(words[middle:right]))
-    return found
+        features["between"] = tuple(dict.fromkeys(words[middle:right]))
+    return features
 
 
 # --- both -------------------------------------------------------------------------------------------------------
@@ -226,16 +226,16 @@ def indicators(features: Mapping[str, object]) -> dict[str, float]:
     >>> indicators({"head": "cat", "distance": 3, "between": ("a", "red")})
     {'head=cat': 1.0, 'distance': 3.0, 'between=a': 1.0, 'between=red': 1.0}
     """
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for name, value in features.items():
         if isinstance(value, str):
-            found[f"{name}={value}"] = 1.0
+            values[f"{name}={value}"] = 1.0
         elif isinstance(value, Real):
-            found[name] = float(value)
+            values[name] = float(value)
         elif isinstance(value, Iterable):
-            found.update({f"{name}={each}": 1.0 for each in value})
+            values.update({f"{name}={each}": 1.0 for each in value})
         elif value is not None:
             raise InputTypeError(
                 f"the feature {name!r} is a {type(value).__name__}: a word, words or a number is needed"
             )
-    return found
+    return values

@@ -129,8 +129,8 @@ class ForestIndex:
 
     def holding(self, word: int) -> NDArray[np.bool_]:
         """Of each node, whether it stands over a word, itself included; a hidden root does not."""
-        found: NDArray[np.bool_] = (self.begin <= word) & (self.end > word) & (self.inner | self.word)
-        return found
+        holds: NDArray[np.bool_] = (self.begin <= word) & (self.end > word) & (self.inner | self.word)
+        return holds
 
     def matching(self, node: NodeLike) -> tuple[list[int], Span]:
         """The numbers of all nodes that are meant, and their span; an error if there are none.
@@ -148,16 +148,16 @@ class ForestIndex:
             return [number], self.spans[number]
         if isinstance(node, tuple) and len(node) in (3, 4) and isinstance(node[0], str):
             span = self.span((node[1], node[2]))
-            found = [number for number in self.nodes.get(span, ()) if self.labels[number] == node[0]]
+            matches = [number for number in self.nodes.get(span, ()) if self.labels[number] == node[0]]
             what = f"{node[0]!r}"
         else:
             span = self.span(node)  # type: ignore[arg-type]  # checked there
-            found, what = list(self.nodes.get(span, ())), "a node"
-        found = [number for number in found if self.shares[number] > 0]
-        if not found:
+            matches, what = list(self.nodes.get(span, ())), "a node"
+        matches = [number for number in matches if self.shares[number] > 0]
+        if not matches:
             words = " ".join(self.forest.words[span[0] - self.root_span[0] : span[1] - self.root_span[0]])
             raise TreeError(f"no tree of the forest has {what} over the words {span[0]}-{span[1]} ({words!r})")
-        return found, span
+        return matches, span
 
     def topmost(self, found: Sequence[int], span: Span) -> dict[int, float]:
         """For each of some nodes over one span, the probability that it is the topmost of them in a tree."""
@@ -188,10 +188,10 @@ class ForestIndex:
     def probability(self, node: NodeLike) -> float:
         """That a tree has the node, or one of those that are meant; 0 if none has."""
         try:
-            found, span = self.matching(node)
+            matches, span = self.matching(node)
         except TreeError:
             return 0.0
-        return min(1.0, sum(self.topmost(found, span).values()))
+        return min(1.0, sum(self.topmost(matches, span).values()))
 
     def reach(self, found: Sequence[int], span: Span) -> dict[int, float]:
         """For each node that stands over a span, the probability that one of some nodes of that span is in it."""

@@ -53,7 +53,7 @@ def category(label: str) -> str:
     >>> category("NP-SBJ"), category("PP=2"), category("-LRB-")
     ('NP', 'PP', '-LRB-')
     """
-    cut = min((place for mark in "-=" if (place := label.find(mark)) > 0), default=len(label))
+    cut = min((at for mark in "-=" if (at := label.find(mark)) > 0), default=len(label))
     return label if label.startswith("-") else label[:cut]
 
 
@@ -67,23 +67,23 @@ def head_child(label: str, children: Sequence[str]) -> int:
     (1, 2)
     """
     label, names = category(label), [category(child) for child in children]
-    solid = [place for place, name in enumerate(names) if name not in PUNCTUATION] or list(range(len(names)))
-    place = _noun_head(names, solid) if label in NOUN_PHRASES else _ruled_head(label, names, solid)
-    before = [other for other in solid if other < place]
+    solid = [index for index, name in enumerate(names) if name not in PUNCTUATION] or list(range(len(names)))
+    head = _noun_head(names, solid) if label in NOUN_PHRASES else _ruled_head(label, names, solid)
+    before = [other for other in solid if other < head]
     if len(before) > 1 and names[before[-1]] in CONJUNCTIONS:  # of things coordinated, the first of the two
         return before[-2]
-    return place
+    return head
 
 
 def _ruled_head(label: str, names: list[str], solid: list[int]) -> int:
     side, wanted = HEAD_RULES.get(label, ("left", ()))
     order = solid if side == "left" else solid[::-1]
-    return next((place for name in wanted for place in order if names[place] == name), order[0])
+    return next((index for name in wanted for index in order if names[index] == name), order[0])
 
 
 def _noun_head(names: list[str], solid: list[int]) -> int:
     for side, wanted in NOUN_RULES:
-        for place in solid if side == "left" else solid[::-1]:
-            if names[place] in wanted:
-                return place
+        for index in solid if side == "left" else solid[::-1]:
+            if names[index] in wanted:
+                return index
     return solid[-1]

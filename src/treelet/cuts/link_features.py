@@ -78,7 +78,7 @@ def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
         "word_link_type": [(word, kind) for word, ends in zip(words, own, strict=True) for _, kind in ends],
         "link_length": [right - left for left, right, _ in links],
         "link_length_type": [(right - left, kind) for left, right, kind in links],
-        "link_bigram": [(one, other) for ends in own for (_, one), (_, other) in combinations(ends, 2)],
+        "link_bigram": [(first, second) for ends in own for (_, first), (_, second) in combinations(ends, 2)],
     }
 
 
@@ -92,14 +92,14 @@ def feature_words(parse: Dependencies) -> dict[str, list[tuple[int, ...]]]:
     """
     ends: list[tuple[int, ...]] = [(left, right) for left, right, _ in parse.links]
     links = Counter(word for pair in ends for word in pair)
-    one: dict[str, list[tuple[int, ...]]] = {
+    own_words: dict[str, list[tuple[int, ...]]] = {
         "word_tag": [(word,) for word in range(len(parse.words))],
         "word_link_type": [(word,) for word in range(len(parse.words)) for _ in range(links[word])],
         "link_bigram": [
             (word,) for word in range(len(parse.words)) for _ in range(links[word] * (links[word] - 1) // 2)
         ],
     }
-    return {name: one.get(name, ends) for name in FEATURES}
+    return {name: own_words.get(name, ends) for name in FEATURES}
 
 
 def as_sequencebank(examples: object) -> SequenceBank:

@@ -140,7 +140,7 @@ def marked_forest(
     copy.add(np.flatnonzero(index.inner | index.word), index.root_span)
     roots: Ways = {}
     for number, weight in index.tops.items():
-        roots[copy.one[number],] = roots.get((copy.one[number],), 0.0) + weight
+        roots[copy.node_of[number],] = roots.get((copy.node_of[number],), 0.0) + weight
     return Forest.from_columns(copy.draft.columns(mark_draft(copy.draft, roots, entities, mark)))
 
 

@@ -152,21 +152,23 @@ def enclosed_forest(
     0.25 (Y (E1-B x) (E2-C y))
     """
     index = as_forest_index(forest)
-    one, two = index.span(first), index.span(second)
-    entities = check_marks((one, two), labels, mark)
-    window = low, high = min(one[0], two[0]), max(one[1], two[1])
+    span1, span2 = index.span(first), index.span(second)
+    entities = check_marks((span1, span2), labels, mark)
+    window = low, high = min(span1[0], span2[0]), max(span1[1], span2[1])
     copy = Copy(index)
     over = ~index.word & (index.begin <= low) & (index.end >= high)
     # All that meets the window and does not hold it is below the lowest node that does.
     copy.add(np.flatnonzero(~over & (index.end > low) & (index.begin < high)), window)
     higher = set(np.flatnonzero(over).tolist())
-    found = RootCollector()
+    collector = RootCollector()
     for number in sorted(higher):
         label, share = index.labels[number], index.shares[number]
         for tails, chance in index.ways[number]:
             if label and higher.isdisjoint(tails):
-                found.add(label, tuple([copy.one[below] for below in tails if below in copy.one]), share * chance)
-    roots = found.made(copy.draft, window)
+                collector.add(
+                    label, tuple([copy.node_of[below] for below in tails if below in copy.node_of]), share * chance
+                )
+    roots = collector.made(copy.draft, window)
     if not roots:
         raise TreeError(f"no tree of the forest has a node over the words {low}-{high}")
     return Forest.from_columns(copy.draft.columns(mark_draft(copy.draft, roots, entities, mark)))

@@ -217,12 +217,12 @@ def constituent_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
 
 def _linked(index: ForestIndex, predicate: int, node: NodeLike, mark: bool, *, whole: bool) -> Forest:
     word = index.word_at(predicate)
-    found, span = index.matching(node)
+    matches, span = index.matching(node)
     copy = Copy(index, word if mark else None, PREDICATE)
     if span[0] <= word < span[1]:
-        roots = _path_within(copy, word, found, span, mark, whole)
+        roots = _path_within(copy, word, matches, span, mark, whole)
     else:
-        roots = _path_between(copy, word, found, span, mark, whole)
+        roots = _path_between(copy, word, matches, span, mark, whole)
     if not roots:
         raise TreeError(f"the node {node!r} is too improbable, or no node is above it and the word {word}")
     return Forest.from_columns(copy.draft.columns(roots))
@@ -239,10 +239,10 @@ def _path_within(copy: Copy, word: int, found: list[int], span: Span, mark: bool
     roots: Ways = {}
     for number, weight in index.topmost(found, span).items():
         label = index.labels[number]
-        for made, part in copy.variants(number):
-            tag = draft.nodes[made][0][len(label) :]
-            top = draft.labelled(made, label + ARGUMENT + tag) if mark else made
-            roots[top,] = roots.get((top,), 0.0) + weight * part
+        for variant, share in copy.variants(number):
+            tag = draft.nodes[variant][0][len(label) :]
+            top = draft.labelled(variant, label + ARGUMENT + tag) if mark else variant
+            roots[top,] = roots.get((top,), 0.0) + weight * share
     return {root: weight for root, weight in roots.items() if weight > 0}
 
 
@@ -257,7 +257,7 @@ def _path_between(copy: Copy, word: int, found: list[int], span: Span, mark: boo
     down: dict[int, int] = {}
     for number in found:
         label = labels[number] + ARGUMENT if mark else labels[number]
-        down[number] = draft.labelled(copy.one[number], label) if whole else draft.node(label, span, {})
+        down[number] = draft.labelled(copy.node_of[number], label) if whole else draft.node(label, span, {})
     reach = index.reach(found, span)
     roots = RootCollector()
     for number in sorted(reach):
@@ -285,6 +285,6 @@ def _branches(
         begin, end = spans[below]
         if below in reach and not begin <= word < end:
             holder = next(tail for tail in tails if spans[tail][0] <= word < spans[tail][1])
-            for made, weight in copy.variants(holder):
-                pair = (made, down[below]) if word < begin else (down[below], made)
+            for variant, weight in copy.variants(holder):
+                pair = (variant, down[below]) if word < begin else (down[below], variant)
                 yield pair, weight * reach[below]

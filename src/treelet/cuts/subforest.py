@@ -41,8 +41,8 @@ def sub_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
     [('(A (B x) (C y))', 0.75), ('(A (E x) (C y))', 0.25)]
     """
     index = as_forest_index(forest)
-    found, span = index.matching(node)
-    tops = index.topmost(found, span)
+    matches, span = index.matching(node)
+    tops = index.topmost(matches, span)
     if not tops:
         raise TreeError(f"the node {node!r} is too improbable")
     columns, root = index.columns, next(iter(tops))
@@ -118,17 +118,19 @@ def containing_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
     [(Tree.parse('(S (T (A x) (B y)) (C z))'), 1.0)]
     """
     index = as_forest_index(forest)
-    found, span = index.matching(node)
-    reach = index.reach(found, span)
+    matches, span = index.matching(node)
+    reach = index.reach(matches, span)
     copy = Copy(index)
     copy.add(np.flatnonzero(index.inner | index.word), index.root_span)
-    through = {number: copy.one[number] for number in found}  # only what has the node; copy.one is all
+    through = {number: copy.node_of[number] for number in matches}  # only what has the node; copy.node_of is all
     for number in sorted(reach.keys() - through.keys()):
         ways: Ways = {}
         for tails, chance in index.ways[number]:
-            for place, below in enumerate(tails):
+            for position, below in enumerate(tails):
                 if below in reach:
-                    new = tuple([through[below] if at == place else copy.one[tail] for at, tail in enumerate(tails)])
+                    new = tuple(
+                        [through[below] if at == position else copy.node_of[tail] for at, tail in enumerate(tails)]
+                    )
                     ways[new] = ways.get(new, 0.0) + chance * reach[below]
         through[number] = copy.draft.node(index.labels[number], index.spans[number], ways)
     roots: Ways = {}

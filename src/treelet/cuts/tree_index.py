@@ -144,11 +144,11 @@ class TreeIndex:
 
     def children(self, node: int) -> list[int]:
         """The nodes right below a node, left to right."""
-        found, child = [], node + 1
+        children, child = [], node + 1
         while child < self.after[node]:
-            found.append(child)
+            children.append(child)
             child = self.after[child]
-        return found
+        return children
 
     def holds(self, above: int, node: int) -> bool:
         """True if `node` is `above` or below it."""

@@ -254,14 +254,14 @@ class _Writer:
         return site
 
     def pair(self) -> _Phrase:
-        one = two = self.pick(PAIRED.split(), 0.5)
-        while two == one:
-            two = self.pick(PAIRED.split(), 0.5)
-        sites = [_Phrase("NP", noun, NOUNS[noun].split(), True) for noun in (one, two)]
+        noun1 = noun2 = self.pick(PAIRED.split(), 0.5)
+        while noun2 == noun1:
+            noun2 = self.pick(PAIRED.split(), 0.5)
+        sites = [_Phrase("NP", noun, NOUNS[noun].split(), True) for noun in (noun1, noun2)]
         for site in sites:
             site.kids = [f"(NNS {site.head}s)"]
-        if one in BEFORE and self.draw() < 0.5:
-            before = self.pick(BEFORE[one].split(";"))
+        if noun1 in BEFORE and self.draw() < 0.5:
+            before = self.pick(BEFORE[noun1].split(";"))
             sites[0].kids.insert(0, before)
         both = _Pair(sites[0], sites[1], self.pick(("and", "or")))
         self.open += [both, sites[1]]
@@ -296,18 +296,18 @@ class _Writer:
         wanted = [kinds for kinds in wanted if kinds]
         if not wanted:
             return
-        place = len(wanted) - 1
-        while place and self.draw() < FAR:
-            place -= 1
-        kind = self.pick(wanted[place], 0.8)
+        index = len(wanted) - 1
+        while index and self.draw() < FAR:
+            index -= 1
+        kind = self.pick(wanted[index], 0.8)
         self.used.add(self.family.get(kind, kind))
         if kind in {"route", "between"}:
             self.used.add("to_city")
-        place = max(k for k, site in enumerate(self.open) if kind in site.takes)
+        index = max(k for k, site in enumerate(self.open) if kind in site.takes)
         if self.draw() < NOISE:
-            place = int(self.draw() * len(self.open))
-        self.subject = self.open[place]
-        del self.open[place + 1 :]
+            index = int(self.draw() * len(self.open))
+        self.subject = self.open[index]
+        del self.open[index + 1 :]
         self.subject.mods.append(self.fill(MODIFIERS[kind]))
 
 

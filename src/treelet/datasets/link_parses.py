@@ -60,17 +60,17 @@ def link_parses(file: PathLike | None = None, *, walls: bool = True) -> list[Par
         Whether the walls of Link Grammar stay words.
     """
     path = corpus("lg_parse_ranking", "craft1100_lg20.jsonl") if file is None else Path(file)
-    found = []
+    sentences = []
     with open_source(path) as source:
         for number, line in source.text_lines():
             if not line.strip():
                 continue
             try:
-                found.append(_sentence(json.loads(line), walls))
+                sentences.append(_sentence(json.loads(line), walls))
             except (KeyError, TypeError, ValueError) as error:
                 what = f"has no {error}" if isinstance(error, KeyError) else f"is not as it should be: {error}"
                 raise FormatError(f"the sentence {what}", source.name, number) from None
-    return found
+    return sentences
 
 
 def _sentence(record: dict[str, Any], walls: bool) -> ParsedSentence:

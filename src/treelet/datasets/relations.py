@@ -13,7 +13,7 @@ from treelet.checks import wrong
 from treelet.datasets.loaders import corpus
 from treelet.errors import FormatError
 from treelet.formats.files import open_source
-from treelet.formats.nbest import read_nbest
+from treelet.formats.json_files import read_nbest
 from treelet.structures import Treebank
 from treelet.structures.instances import RelationInstance, as_parses
 from treelet.structures.spans import Span
@@ -82,11 +82,11 @@ def bioinfer(part: str = "train") -> list[RelationInstance]:
         except ElementTree.ParseError as error:
             line, column = error.position
             raise FormatError("not XML that can be read", str(path), line, column + 1) from None
-    found: list[RelationInstance] = []
+    instances: list[RelationInstance] = []
     for document in root.iter("document"):
         for number, sentence in enumerate(document.iter("sentence")):
-            found.extend(_protein_pairs(sentence, document.attrib["id"], number))
-    return found
+            instances.extend(_protein_pairs(sentence, document.attrib["id"], number))
+    return instances
 
 
 def _protein_pairs(sentence: ElementTree.Element, doc: str, sent: int) -> Iterator[RelationInstance]:
@@ -95,21 +95,21 @@ def _protein_pairs(sentence: ElementTree.Element, doc: str, sent: int) -> Iterat
         for entity in sentence.iter("entity")
     }
     kinds = {entity.attrib["id"]: entity.attrib["type"] for entity in sentence.iter("entity")}
-    cuts = {place for spans in pieces.values() for span in spans for place in span}
+    cuts = {boundary for spans in pieces.values() for span in spans for boundary in span}
     words, places = tokens(sentence.attrib["text"], cuts)
     spans: dict[str, Span] = {}
     for name, listed in pieces.items():
         begin, end = min(span[0] for span in listed), max(span[1] for span in listed)
-        inside = [place for place, (a, b) in enumerate(places) if a < end and b > begin]
+        inside = [index for index, (a, b) in enumerate(places) if a < end and b > begin]
         spans[name] = inside[0], inside[-1] + 1
     related = {frozenset((each.attrib["e1"], each.attrib["e2"])) for each in sentence.iter("interaction")}
-    for one, other in combinations(sorted(spans, key=lambda name: spans[name]), 2):
+    for first, second in combinations(sorted(spans, key=lambda name: spans[name]), 2):
         yield RelationInstance(
             words=tuple(words),
-            e1=spans[one],
-            e2=spans[other],
-            label="PPI" if frozenset((one, other)) in related else NONE,
-            types=(kinds[one], kinds[other]),
+            e1=spans[first],
+            e2=spans[second],
+            label="PPI" if frozenset((first, second)) in related else NONE,
+            types=(kinds[first], kinds[second]),
             doc=doc,
             sent=sent,
         )
@@ -152,35 +152,35 @@ def conll04(part: str = "train") -> list[RelationInstance]:
     part : {"train", "dev", "test"}
     """
     _check_part(part, ("train", "dev", "test"))
-    found: list[RelationInstance] = []
+    instances: list[RelationInstance] = []
     for number, (doc, rows) in enumerate(_blocks(corpus("conll04", f"{part}.txt"))):
         words = tuple(BRACKETS.get(row[1], row[1]) for row in rows)
         entities: list[tuple[int, int, str]] = []
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             if row[2].startswith("B-"):
-                entities.append((place, place + 1, row[2][2:]))
+                entities.append((index, index + 1, row[2][2:]))
             elif row[2].startswith("I-") and entities:
-                entities[-1] = (entities[-1][0], place + 1, entities[-1][2])
+                entities[-1] = (entities[-1][0], index + 1, entities[-1][2])
         labels: dict[tuple[int, int], list[str]] = {}  # by the last words of both
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             for relation, other in zip(ast.literal_eval(row[3]), ast.literal_eval(row[4]), strict=True):
                 if relation != "N":
-                    direction = "e1,e2" if place < other else "e2,e1"
-                    labels.setdefault((min(place, other), max(place, other)), []).append(f"{relation}({direction})")
-        for one, other in combinations(entities, 2):
-            for label in labels.get((one[1] - 1, other[1] - 1), [NONE]):
-                found.append(  # noqa: PERF401
+                    direction = "e1,e2" if index < other else "e2,e1"
+                    labels.setdefault((min(index, other), max(index, other)), []).append(f"{relation}({direction})")
+        for first, other in combinations(entities, 2):
+            for label in labels.get((first[1] - 1, other[1] - 1), [NONE]):
+                instances.append(  # noqa: PERF401
                     RelationInstance(
                         words=words,
-                        e1=one[:2],
+                        e1=first[:2],
                         e2=other[:2],
                         label=label,
-                        types=(one[2], other[2]),
+                        types=(first[2], other[2]),
                         doc=doc,
                         sent=number,
                     )
                 )
-    return found
+    return instances
 
 
 def _blocks(path: Path) -> Iterator[tuple[str, list[list[str]]]]:

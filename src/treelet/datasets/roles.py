@@ -9,7 +9,7 @@ from treelet.checks import check_one_of
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
 from treelet.formats.files import open_source
-from treelet.formats.nbest import read_nbest
+from treelet.formats.json_files import read_nbest
 from treelet.structures import Tree, Treebank
 from treelet.structures.instances import Argument, Parse, RoleInstance, as_parses
 
@@ -54,28 +54,28 @@ def propbank(
     roles, folder, file = CORPORA[name]
     arguments = corpus(roles, "args.tsv")
     trees = _trees(corpus(folder, file))
-    found: dict[tuple[str, int, int, str], list[Argument]] = {}
-    for doc, sent, place, tag, roleset, label, start, end in _rows(arguments):
+    predicates: dict[tuple[str, int, int, str], list[Argument]] = {}
+    for doc, sent, position, tag, roleset, label, start, end in _rows(arguments):
         tree = trees.get((doc, sent))
         if tree is None:
             raise ParameterError(f"{arguments}: there is no tree of {doc}, sentence {sent}")
         if (verbs and not tag.startswith("VB")) or (not auxiliaries and roleset in AUXILIARIES):
             continue
-        listed = found.setdefault((doc, sent, place, roleset), [])
+        listed = predicates.setdefault((doc, sent, position, roleset), [])
         if label != "-" and (continued or not label.startswith(("C-", "R-"))):
             listed.append(Argument(label, start, end))
-    parses = _parses(nbest, {(doc, sent) for doc, sent, _, _ in found}) if nbest else {}
+    parses = _parses(nbest, {(doc, sent) for doc, sent, _, _ in predicates}) if nbest else {}
     return [
         RoleInstance(
             tree=trees[doc, sent],
-            predicate=place,
+            predicate=position,
             arguments=tuple(listed),
             nbest=parses.get((doc, sent), ()),
             roleset=roleset,
             doc=doc,
             sent=sent,
         )
-        for (doc, sent, place, roleset), listed in found.items()
+        for (doc, sent, position, roleset), listed in predicates.items()
     ]
 
 
@@ -85,8 +85,8 @@ def _rows(path: Path) -> Iterator[tuple[str, int, int, str, str, str, int, int]]
             if line.startswith("#"):
                 continue
             try:
-                doc, sent, place, tag, _, roleset, label, start, end, _ = line.split("\t")
-                yield doc, int(sent), int(place), tag, roleset, label, int(start), int(end)
+                doc, sent, position, tag, _, roleset, label, start, end, _ = line.split("\t")
+                yield doc, int(sent), int(position), tag, roleset, label, int(start), int(end)
             except ValueError:
                 raise source.error("ten columns are needed, with numbers for words and sentences", number) from None
 

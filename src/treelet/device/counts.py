@@ -40,8 +40,8 @@ class Counts(NamedTuple):
             none = xp.zeros(0, np.int32)
             return Counts(none, none, xp.zeros(0), np.zeros(examples + 1, np.int64), True, 0.0)
         keys = int(key.max()) + 1
-        both, place = xp.unique(example.astype(np.int64) * keys + key, return_inverse=True)
-        total = xp.bincount(place.ravel(), weights=weight, minlength=len(both)).astype(np.float64)
+        both, index = xp.unique(example.astype(np.int64) * keys + key, return_inverse=True)
+        total = xp.bincount(index.ravel(), weights=weight, minlength=len(both)).astype(np.float64)
         example = (both // keys).astype(np.int32)
         start = xp.searchsorted(example, xp.arange(examples + 1, dtype=np.int32))
         small = bool((total == total.round()).all()) and float(abs(total).max()) <= 2048
@@ -87,11 +87,11 @@ class CountProduct:
         self.dense = len(dense)
         self.place = xp.full(keys + 1, -1, np.int32)  # the last one: a key that no column has
         self.place[dense] = xp.arange(self.dense, dtype=np.int32)
-        place = self.place[counts.key]
-        there = place >= 0
+        dense_index = self.place[counts.key]
+        is_dense = dense_index >= 0
         self.matrix = xp.zeros((self.columns, self.dense), np.float16 if self.small else np.float64)
-        self.matrix[counts.example[there], place[there]] = counts.weight[there].astype(self.matrix.dtype)
-        rare = ~there
+        self.matrix[counts.example[is_dense], dense_index[is_dense]] = counts.weight[is_dense].astype(self.matrix.dtype)
+        rare = ~is_dense
         key, column, weight = counts.key[rare], counts.example[rare], counts.weight[rare]
         order = xp.argsort(key.astype(np.int64) * max(1, self.columns) + column)
         self.column, self.weight = column[order], weight[order]
@@ -103,16 +103,24 @@ class CountProduct:
         """What is needed of rows, of all of them at once."""
         xp, device = self.device.xp, self.device
         key = xp.minimum(counts.key, len(self.place) - 1)
-        place = self.place[key]
-        there, rare = place >= 0, (place < 0) & (self.start[key + 1] > self.start[key])
+        dense_index = self.place[key]
+        is_dense, rare = dense_index >= 0, (dense_index < 0) & (self.start[key + 1] > self.start[key])
         exact = self.small and counts.small and counts.most * self.most < 2.0**48
         rows = xp.arange(len(counts.start), dtype=np.int32)
-        dense_row, rare_row = counts.example[there], counts.example[rare]
+        dense_row, rare_row = counts.example[is_dense], counts.example[rare]
         start = device.to_host(xp.concatenate([xp.searchsorted(dense_row, rows), xp.searchsorted(rare_row, rows)]))
-        weight = counts.weight[there].astype(np.float16 if exact else np.float64)
+        weight = counts.weight[is_dense].astype(np.float16 if exact else np.float64)
         begin = start[: len(rows)].astype(np.int64), start[len(rows) :].astype(np.int64)
         return RowCounts(
-            dense_row, place[there], weight, begin[0], rare_row, key[rare], counts.weight[rare], begin[1], exact
+            dense_row,
+            dense_index[is_dense],
+            weight,
+            begin[0],
+            rare_row,
+            key[rare],
+            counts.weight[rare],
+            begin[1],
+            exact,
         )
 
     def add(self, rows: RowCounts, begin: int, end: int, out: Array, first: int, scale: float, halves: bool) -> None:
@@ -123,10 +131,10 @@ class CountProduct:
         xp, width, step = self.device.xp, out.shape[1], out.strides[0] // out.itemsize
         if not width:
             return
-        part = slice(int(rows.start[begin]), int(rows.start[end]))
-        if self.dense and part.stop > part.start:
+        own = slice(int(rows.start[begin]), int(rows.start[end]))
+        if self.dense and own.stop > own.start:
             mine = xp.zeros((end - begin, self.dense), rows.weight.dtype)
-            mine[rows.row[part] - begin, rows.place[part]] = rows.weight[part]
+            mine[rows.row[own] - begin, rows.place[own]] = rows.weight[own]
             target = out[begin - first : end - first]
             if rows.exact:
                 product = self.device.exact_product(mine, self.matrix[:width])
@@ -135,9 +143,7 @@ class CountProduct:
             else:
                 with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is found in the end
                     target += scale * (mine @ self.matrix[:width].astype(np.float64).T)
-        part = slice(int(rows.rare_start[begin]), int(rows.rare_start[end]))
-        keys = rows.rare_row[part], rows.rare_key[part], rows.rare_weight[part]
+        own = slice(int(rows.rare_start[begin]), int(rows.rare_start[end]))
+        keys = rows.rare_row[own], rows.rare_key[own], rows.rare_weight[own]
         columns = self.start, self.column, self.weight
-        self.device.launch(
-            "rare_keys", part.stop - part.start, THREADS, *keys, *columns, out, step, first, halves, scale
-        )
+        self.device.launch("rare_keys", own.stop - own.start, THREADS, *keys, *columns, out, step, first, halves, scale)

@@ -186,8 +186,8 @@ class Cuda(Device):
                 self._kernels[kernel] = module.get_function(kernel).kernel.ptr
 
     def described(self) -> str:
-        found = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
-        return f"{found['name'].decode()}, {found['totalGlobalMem'] / (1 << 30):.0f} GiB"
+        properties = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
+        return f"{properties['name'].decode()}, {properties['totalGlobalMem'] / (1 << 30):.0f} GiB"
 
     def _start(self, kernel: str, blocks: int, threads: int, given: str, pointers: Any) -> None:
         stream = self.xp.cuda.get_current_stream().ptr
@@ -202,12 +202,12 @@ class Cuda(Device):
         if not k:
             out[...] = 0
             return out
-        one, zero = np.ones((), np.float32), np.zeros((), np.float32)
+        unit, zero = np.ones((), np.float32), np.zeros((), np.float32)
         half, single, exact = 2, 0, 68  # CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F
         cublas.gemmEx(  # column by column: out' = B A'
             self.xp.cuda.device.get_cublas_handle(),
             *(cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N),
-            *(n, m, k, one.ctypes.data),
+            *(n, m, k, unit.ctypes.data),
             *(B.data.ptr, half, k, A.data.ptr, half, k, zero.ctypes.data),
             *(out.data.ptr, single, n, exact, -1),
         )
@@ -241,12 +241,12 @@ class Cuda(Device):
                 np.copyto(out[piece], buffer)
 
             for number, piece in enumerate(pieces):
-                place = number % PIECES
-                if waiting[place] is not None:
-                    waiting[place].result()
-                part = buffers[place][: piece.stop - piece.start]
-                values[piece].get(stream=stream, out=part, blocking=False)
-                waiting[place] = pool.submit(written, stream.record(), part, piece)
+                slot = number % PIECES
+                if waiting[slot] is not None:
+                    waiting[slot].result()
+                target = buffers[slot][: piece.stop - piece.start]
+                values[piece].get(stream=stream, out=target, blocking=False)
+                waiting[slot] = pool.submit(written, stream.record(), target, piece)
             for last in waiting:
                 if last is not None:
                     last.result()
@@ -282,8 +282,8 @@ class Cuda(Device):
 def _as_parameter(value: Any) -> tuple[str, Any]:
     """Its letter, and what it is for C: arrays by where they are."""
     if hasattr(value, "dtype") and getattr(value, "shape", ()) != ():
-        place = value.ctypes.data if isinstance(value, np.ndarray) else value.data.ptr
-        return _LETTERS[str(value.dtype)], ctypes.c_void_p(place)
+        address = value.ctypes.data if isinstance(value, np.ndarray) else value.data.ptr
+        return _LETTERS[str(value.dtype)], ctypes.c_void_p(address)
     return ("d", ctypes.c_double(value)) if isinstance(value, float) else ("l", ctypes.c_longlong(int(value)))
 
 

@@ -62,11 +62,11 @@ class SequencePositions:
             number[own] = i if factor else -1
         type_of = xp.where(is_sequence(device, start, child), device.array(number)[label], -1)
         node = owners(device, start)
-        place = xp.arange(len(child), dtype=np.int64)
+        position = xp.arange(len(child), dtype=np.int64)
         own = type_of[node]
         reach = device.array([reach for _, reach, _ in types] + [0], np.int64)[own]
-        left = xp.minimum(place - start[node], reach).astype(np.int32)
-        right = xp.minimum(start[node + 1] - 1 - place, reach).astype(np.int32)
+        left = xp.minimum(position - start[node], reach).astype(np.int32)
+        right = xp.minimum(start[node + 1] - 1 - position, reach).astype(np.int32)
         entries = Entries.of(device, weights)
         entries = entries.where(device, (type_of[entries.part] >= 0) & (entries.weight != 0))
         return SequencePositions(label[child], node, own, left, right, reach, entries.spread(device, start))
@@ -103,12 +103,12 @@ class Windows:
 
     def held(self, device: Device, places: SequencePositions, factor: Array | None, examples: int) -> Counts:
         """How often examples have them, times the types' factors."""
-        example, place, weight = places.entries
-        there = self.at[place] >= 0
-        example, place, weight = example[there], place[there], weight[there]
+        example, position, weight = places.entries
+        has_window = self.at[position] >= 0
+        example, position, weight = example[has_window], position[has_window], weight[has_window]
         if factor is not None:
-            weight = weight * factor[places.type[place]]
-        return Counts.of(device, example, self.at[place], weight, examples)
+            weight = weight * factor[places.type[position]]
+        return Counts.of(device, example, self.at[position], weight, examples)
 
     def arrays(self, places: SequencePositions) -> tuple[Array, Array, Array, Array]:
         return places.feature, self.place, places.left[self.place], places.right[self.place]
@@ -126,16 +126,16 @@ def _numbered(device: Device, places: SequencePositions, kind: Array, at: Array)
     left, right = places.left[at], places.right[at]
     begin, size = at - left, left + right + 1
     number = distinct(device, pairs(device, kind[at], distinct(device, pairs(device, left, right))))
-    one, other = xp.zeros(len(at), np.int32), xp.zeros(len(at), np.int32)
+    head, tail = xp.zeros(len(at), np.int32), xp.zeros(len(at), np.int32)
     run, length, most = places.feature, 1, int(size.max()) if len(at) else 0
     while length <= most:
         here = (size >= length) & (size < 2 * length)
-        one[here], other[here] = run[begin[here]], run[begin[here] + size[here] - length]
+        head[here], tail[here] = run[begin[here]], run[begin[here] + size[here] - length]
         after = xp.minimum(xp.arange(len(run), dtype=np.int64) + length, len(run) - 1)
         length *= 2
         if length <= most:
             run = distinct(device, pairs(device, run, run[after]))
-    return distinct(device, pairs(device, number, distinct(device, pairs(device, one, other))))
+    return distinct(device, pairs(device, number, distinct(device, pairs(device, head, tail))))
 
 
 @dataclass(frozen=True)
@@ -166,19 +166,19 @@ class Group:
     ) -> Group:
         """Of the windows that are `there`; `held` says which columns hold which."""
         xp = device.xp
-        place = all_.place[there]
+        position = all_.place[there]
         number = xp.full(len(there), -1, np.int32)
-        number[there] = xp.arange(len(place), dtype=np.int32)
+        number[there] = xp.arange(len(position), dtype=np.int32)
         own = there[held.key]
         held = held._replace(example=held.example[own], key=number[held.key[own]], weight=held.weight[own])
-        start = starts(device, kind[place], kinds)
+        start = starts(device, kind[position], kinds)
         return Group(
-            Windows(place, all_.at).arrays(places),
-            places.node[place],
+            Windows(position, all_.at).arrays(places),
+            places.node[position],
             start,
             start[:-1].astype(np.int32),
             (start[1:] - start[:-1]).astype(np.int32),
-            Postings.of(device, held.example, held.key, held.weight, len(place), columns),
+            Postings.of(device, held.example, held.key, held.weight, len(position), columns),
             held,
         )
 
@@ -227,8 +227,8 @@ class LocalityColumns(DeviceColumns):
         self.known = Numbers.of(device, keys[used])
         kind = self.known.find(keys)
         factor = device.array([factor for _, _, factor in types] + [0], np.float64)
-        example, place, weight = places.entries
-        counts = Counts.of(device, example, kind[place], weight * factor[places.type[place]], self.n_columns)
+        example, position, weight = places.entries
+        counts = Counts.of(device, example, kind[position], weight * factor[places.type[position]], self.n_columns)
         self.middles = CountProduct(device, counts, len(self.known))
         windows = Windows.of(device, places, kind, used & (places.reach > 0))
         self.longest = windows.longest(places)
@@ -267,9 +267,9 @@ class LocalityColumns(DeviceColumns):
         places = SequencePositions.of(device, store, weights, self.types)
         kind = self.known.find(pairs(device, places.type, places.feature))
         windows = Windows.of(device, places, kind, places.used(device) & (kind >= 0) & (places.reach > 0))
-        example, place, weight = places.entries
-        there = kind[place] >= 0
-        middles = Counts.of(device, example[there], kind[place[there]], weight[there], len(weights))
+        example, position, weight = places.entries
+        has_kind = kind[position] >= 0
+        middles = Counts.of(device, example[has_kind], kind[position[has_kind]], weight[has_kind], len(weights))
         held = windows.held(device, places, None, len(weights))
         entries = Entries(held.example, held.key, held.weight, held.start)
         kind = kind[windows.place]
@@ -291,11 +291,11 @@ class LocalityColumns(DeviceColumns):
             if not len(group.node):
                 continue
             if group.matrix is not None and group.each is not None:
-                found = self.xp.zeros((end - begin, group.matrix.shape[1]))
-                self._compare(rows, group, cells, begin, end, found, group.each, None)
-                if bool(self.xp.isfinite(found).all()):  # else a product would spoil other columns, too
+                values = self.xp.zeros((end - begin, group.matrix.shape[1]))
+                self._compare(rows, group, cells, begin, end, values, group.each, None)
+                if bool(self.xp.isfinite(values).all()):  # else a product would spoil other columns, too
                     with np.errstate(over="ignore"):  # what does not fit is found in the end
-                        out += found @ group.matrix[: out.shape[1]].T
+                        out += values @ group.matrix[: out.shape[1]].T
                     continue
             self._compare(rows, group, cells, begin, end, out, group.post, limit)
 
@@ -315,9 +315,9 @@ class LocalityColumns(DeviceColumns):
         sizes = group.size if limit is None else up_to(self.device, group.node, group.start, limit)
         where = out, out.strides[0] // out.itemsize, begin, halves
         for first, last in strips(self.device, cells, begin, end, self.n_columns if halves else None):
-            part = rows.entries.within(first, last)
+            entries = rows.entries.within(first, last)
             kinds = rows.kind, rows.level, sizes, rows.local
-            work = strip(self.device, part.example, part.part, part.weight, *kinds, COLUMNS_A_THREAD)
+            work = strip(self.device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_A_THREAD)
             if work is None:
                 continue
             self.device.launch(

@@ -25,8 +25,8 @@ class Numbers:
     @staticmethod
     def of(device: Device, keys: Array) -> Numbers:
         """For all keys but those below 0."""
-        there = keys[keys >= 0]
-        return Numbers(device, device.xp.unique(there) if len(there) else there)
+        valid = keys[keys >= 0]
+        return Numbers(device, device.xp.unique(valid) if len(valid) else valid)
 
     def __len__(self) -> int:
         return len(self.known)
@@ -36,8 +36,8 @@ class Numbers:
         xp = self.device.xp
         if not len(self.known):
             return xp.full(len(keys), -1, np.int32)
-        place = xp.minimum(xp.searchsorted(self.known, keys), len(self.known) - 1)
-        return xp.where(self.known[place] == keys, place, -1).astype(np.int32)
+        index = xp.minimum(xp.searchsorted(self.known, keys), len(self.known) - 1)
+        return xp.where(self.known[index] == keys, index, -1).astype(np.int32)
 
 
 def distinct(device: Device, keys: Array) -> Array:

@@ -50,10 +50,10 @@ class PartialTreeNodes:
 
     def counts(self, device: Device, entries: Entries, which: str) -> Counts:
         """How often examples have the labels of ``"words"``, of ``"inner"`` nodes or of ``"all"``."""
-        part = entries.part
-        there = (self.arity[part] > 0) == (which == "inner") if which != "all" else self.arity[part] >= 0
-        label, weight = self.label[part[there]], entries.weight[there]
-        return Counts.of(device, entries.example[there], label, weight, len(entries.start) - 1)
+        node = entries.part
+        counts_here = (self.arity[node] > 0) == (which == "inner") if which != "all" else self.arity[node] >= 0
+        label, weight = self.label[node[counts_here]], entries.weight[counts_here]
+        return Counts.of(device, entries.example[counts_here], label, weight, len(entries.start) - 1)
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,11 @@ class PartialTreeColumns(DeviceColumns):
             return
         column = self._in_groups(nodes, column, kind.ravel(), device.array(store.production))
         self.node = column.astype(np.int32)
-        place = xp.full(len(nodes.label), -1, np.int32)
-        place[column] = xp.arange(len(column), dtype=np.int32)
-        self._index_children(nodes, column, place)
+        column_of = xp.full(len(nodes.label), -1, np.int32)
+        column_of[column] = xp.arange(len(column), dtype=np.int32)
+        self._index_children(nodes, column, column_of)
         self.kind = self.kind_of[nodes.label[column]]
-        self._in_pieces(entries, place[entries.part])
+        self._in_pieces(entries, column_of[entries.part])
 
     def _count(self, nodes: PartialTreeNodes, entries: Entries, leaves: bool, terminal: float) -> None:
         """What does not depend on children, as products of counts: of which nodes of rows, with which of columns, times what."""
@@ -198,9 +198,9 @@ class PartialTreeColumns(DeviceColumns):
     def _in_pieces(self, entries: Entries, part: Array) -> None:
         """The columns' examples: which parts they hold, how often. Those with many parts, as models have, are several pieces."""
         xp, device = self.xp, self.device
-        there = part >= 0
-        self.part, self.weight = part[there], entries.weight[there]
-        start = starts(device, entries.example[there], self.n_columns)
+        has_column = part >= 0
+        self.part, self.weight = part[has_column], entries.weight[has_column]
+        start = starts(device, entries.example[has_column], self.n_columns)
         first = xp.zeros(self.n_columns + 1, np.int64)
         first[1:] = xp.cumsum(-(-(start[1:] - start[:-1]) // PIECE))
         self.piece_column = owners(device, first)
@@ -214,12 +214,12 @@ class PartialTreeColumns(DeviceColumns):
         nodes, entries = PartialTreeNodes.of(device, store), Entries.of(device, weights)
         kind = xp.where(nodes.arity > 0, self.kind_of[xp.minimum(nodes.label, self.bound)], -1).astype(np.int32)
         counts = [product.of_rows(nodes.counts(device, entries, which)) for which, product, _ in self.products]
-        there = xp.flatnonzero(kind[entries.part] >= 0)
-        example, part = entries.example[there], entries.part[there]
+        with_kind = xp.flatnonzero(kind[entries.part] >= 0)
+        example, node = entries.example[with_kind], entries.part[with_kind]
         start = device.to_host(starts(device, example, len(entries.start) - 1))
-        order = example.astype(np.int64) * max(1, self.kinds) + kind[part]
-        order = xp.argsort(order * max(1, len(there)) + xp.arange(len(there), dtype=np.int64))
-        parts = Entries(example, part[order], entries.weight[there][order], start)
+        order = example.astype(np.int64) * max(1, self.kinds) + kind[node]
+        order = xp.argsort(order * max(1, len(with_kind)) + xp.arange(len(with_kind), dtype=np.int64))
+        parts = Entries(example, node[order], entries.weight[with_kind][order], start)
         cells = np.zeros(len(start) - 1, np.int64)
         if self.kinds:
             cells = parts.totals(device, self.size[kind[parts.part]])
@@ -238,9 +238,11 @@ class PartialTreeColumns(DeviceColumns):
         if not self.kinds:
             return
         for first, last, ages in self._runs(rows, begin, end, halves):
-            part = rows.entries.within(first, last)
+            entries = rows.entries.within(first, last)
             sizes, level = self.up_to[ages], rows.nodes.height
-            work = strip(self.device, part.example, part.part, part.weight, rows.kind, level, sizes, rows.local)
+            work = strip(
+                self.device, entries.example, entries.part, entries.weight, rows.kind, level, sizes, rows.local
+            )
             if work is not None:
                 values = self._compare(rows, work, int(rows.highest[last - 1]) if halves else NO_LIMIT)
                 self._add_up(rows, work, values, first, last, out[first - begin : last - begin], halves)
@@ -253,8 +255,8 @@ class PartialTreeColumns(DeviceColumns):
         edges = [0, *(np.flatnonzero(np.diff(ages)) + 1).tolist(), end - begin]
         for first, last in pairwise(edges):
             total = self.n_columns if halves else None
-            for one, other in strips(self.device, rows.cells, begin + first, begin + last, total):
-                yield one, other, int(ages[first])
+            for begin_of_strip, end_of_strip in strips(self.device, rows.cells, begin + first, begin + last, total):
+                yield begin_of_strip, end_of_strip, int(ages[first])
 
     def _compare(self, rows: PartialTreeRows, work: Strip, last_node: int) -> Array:
         """The values of a strip's parts."""
@@ -305,18 +307,18 @@ class PartialTreeColumns(DeviceColumns):
         if not len(self.wide):
             return None
         arity = nodes.arity[work.part]
-        part = xp.flatnonzero(arity > FEW)
-        if not len(part):
+        wide_part = xp.flatnonzero(arity > FEW)
+        if not len(wide_part):
             return None
-        kind = work.kind[part]
-        pair = xp.zeros(len(part) + 1, np.int64)
+        kind = work.kind[wide_part]
+        pair = xp.zeros(len(wide_part) + 1, np.int64)
         pair[1:] = xp.cumsum(self.wide_start[kind + 1] - self.wide_start[kind])
-        level = xp.searchsorted(part, xp.asarray(work.level))
+        level = xp.searchsorted(wide_part, xp.asarray(work.level))
         known = self.device.to_host(xp.concatenate([level, pair[level], arity.max()[None]])).astype(np.int64)
         half = len(known) // 2
         most = int(known[-1])
         blocks = max(1, min(1 << 12, int(np.diff(known[half:-1]).max()), WIDE_BYTES // (8 * most)))
-        return WidePairs(part, pair, known[:half], known[half:-1], xp.empty(blocks * most), most, blocks)
+        return WidePairs(wide_part, pair, known[:half], known[half:-1], xp.empty(blocks * most), most, blocks)
 
 
 @dataclass(frozen=True)

@@ -44,16 +44,16 @@ class Entries(NamedTuple):
 
     def within(self, begin: int, end: int) -> Entries:
         """Of some examples, which keep their numbers."""
-        part = slice(int(self.start[begin]), int(self.start[end]))
+        own = slice(int(self.start[begin]), int(self.start[end]))
         return Entries(
-            self.example[part], self.part[part], self.weight[part], self.start[begin : end + 1] - self.start[begin]
+            self.example[own], self.part[own], self.weight[own], self.start[begin : end + 1] - self.start[begin]
         )
 
-    def where(self, device: Device, there: Array) -> Entries:
+    def where(self, device: Device, chosen: Array) -> Entries:
         """Some of them."""
-        example = self.example[there]
+        example = self.example[chosen]
         start = device.to_host(device.xp.searchsorted(example, device.xp.arange(len(self.start), dtype=np.int32)))
-        return Entries(example, self.part[there], self.weight[there], start.astype(np.int64))
+        return Entries(example, self.part[chosen], self.weight[chosen], start.astype(np.int64))
 
     def totals(self, device: Device, numbers: Array) -> NDArray[np.int64]:
         """The sum of some numbers, one an entry, for each example."""
@@ -189,9 +189,9 @@ class DeviceColumns(ABC):
         while at < end:
             stop = min(end, at + height)
             width = stop if limit is not None else out.shape[1]
-            part = target[at - begin : stop - begin, :width]
+            block = target[at - begin : stop - begin, :width]
             try:
-                self.fill(bound, at, stop, part, None if limit is None else int(limit[stop - 1]))
+                self.fill(bound, at, stop, block, None if limit is None else int(limit[stop - 1]))
             except Exception as error:
                 full = out_of_memory(self.device, error)
                 if full is None:
@@ -199,7 +199,7 @@ class DeviceColumns(ABC):
                 if stop - at == 1:
                     raise full from None
                 height = (stop - at) // 2
-                part[...] = 0
+                block[...] = 0
                 continue
             at = stop
         if target is not out:
@@ -234,9 +234,9 @@ def strip(
     xp = device.xp
     if not len(part):
         return None
-    there = xp.zeros(len(kind), bool)
-    there[part] = True
-    own = xp.flatnonzero(there)
+    used = xp.zeros(len(kind), bool)
+    used[part] = True
+    own = xp.flatnonzero(used)
     own = own[xp.argsort(level[own] * np.int64(1 << 32) + own)].astype(np.int32)
     local[own] = xp.arange(len(own), dtype=np.int32)
     kinds = kind[own]
@@ -248,9 +248,9 @@ def strip(
     edges = xp.concatenate([edges, xp.asarray([len(own)])])
     known = device.to_host(xp.concatenate([edges, chunk[edges], at[-1:]])).astype(np.int64)
     half = len(known) // 2
-    place = local[part]
-    order = xp.argsort(place.astype(np.int64) * np.int64(1 << 32) + example)
-    held = Postings(starts(device, place, len(own)), example[order], weight[order])
+    index = local[part]
+    order = xp.argsort(index.astype(np.int64) * np.int64(1 << 32) + example)
+    held = Postings(starts(device, index, len(own)), example[order], weight[order])
     return Strip(own, kinds, at, chunk, known[:half], known[half:-1], limit, held, local, int(known[-1]))
 
 

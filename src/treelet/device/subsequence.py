@@ -30,8 +30,8 @@ class SequenceFeatures:
     @staticmethod
     def of(device: Device, store: Any, length: int) -> SequenceFeatures:
         label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
-        there = is_sequence(device, start, child) & (start[1:] - start[:-1] >= length)
-        return SequenceFeatures(label[child], start, device.xp.where(there, label, -1))
+        is_long = is_sequence(device, start, child) & (start[1:] - start[:-1] >= length)
+        return SequenceFeatures(label[child], start, device.xp.where(is_long, label, -1))
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,11 @@ class SubsequenceColumns(DeviceColumns):
         self.start = starts(device, kind[self.node], len(self.known))
         self.first = self.start[:-1].astype(np.int32)
         self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
-        place = xp.zeros(len(kind), np.int32)
-        place[self.node] = xp.arange(len(node), dtype=np.int32)
-        self.post = Postings.of(device, entries.example, place[entries.part], entries.weight, len(node), self.n_columns)
+        column_of = xp.zeros(len(kind), np.int32)
+        column_of[self.node] = xp.arange(len(node), dtype=np.int32)
+        self.post = Postings.of(
+            device, entries.example, column_of[entries.part], entries.weight, len(node), self.n_columns
+        )
         start = self.sequences.start
         self.longest = int((start[self.node + 1] - start[self.node]).max()) if len(node) else 0
         self.working = THREADS * (length - 1) * self.longest  # numbers a block
@@ -100,8 +102,10 @@ class SubsequenceColumns(DeviceColumns):
         halves = limit is not None
         sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
-            part = rows.entries.within(first, last)
-            work = strip(self.device, part.example, part.part, part.weight, rows.kind, rows.level, sizes, rows.local)
+            entries = rows.entries.within(first, last)
+            work = strip(
+                self.device, entries.example, entries.part, entries.weight, rows.kind, rows.level, sizes, rows.local
+            )
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 

@@ -26,11 +26,11 @@ class SubtreeColumns(DeviceColumns):
         """How often examples have nodes, times `lam` to the number of productions there."""
         entries = Entries.of(self.device, weights)
         below = self.device.array(store.productions_below)[entries.part]
-        there = below > 0
-        weight = entries.weight[there]
+        inner = below > 0
+        weight = entries.weight[inner]
         if lam != 1:
-            weight = weight * self.xp.power(lam, below[there])
-        return Counts.of(self.device, entries.example[there], entries.part[there], weight, len(entries.start) - 1)
+            weight = weight * self.xp.power(lam, below[inner])
+        return Counts.of(self.device, entries.example[inner], entries.part[inner], weight, len(entries.start) - 1)
 
     def bind(self, store: Any, weights: Any) -> RowCounts:
         return self.nodes.of_rows(self._counts(store, weights, self.lam))

@@ -98,16 +98,16 @@ class TaggingColumns(DeviceColumns):
         self.start = starts(device, kind[column], kinds)
         self.first = self.start[:-1].astype(np.int32)
         self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
-        place = xp.full(len(kind), -1, np.int32)
-        place[column] = xp.arange(len(column), dtype=np.int32)
-        self.next = chains.ahead(device, place)[column].astype(np.int32)
+        column_of = xp.full(len(kind), -1, np.int32)
+        column_of[column] = xp.arange(len(column), dtype=np.int32)
+        self.next = chains.ahead(device, column_of)[column].astype(np.int32)
         self.words = xp.concatenate([words[column] for words in chains.words]).astype(np.int32)
-        there = (place[entries.part] >= 0) & (entries.weight != 0)
+        has_column = (column_of[entries.part] >= 0) & (entries.weight != 0)
         self.post = Postings.of(
             device,
-            entries.example[there],
-            place[entries.part[there]],
-            entries.weight[there],
+            entries.example[has_column],
+            column_of[entries.part[has_column]],
+            entries.weight[has_column],
             len(column),
             self.n_columns,
         )
@@ -124,20 +124,20 @@ class TaggingColumns(DeviceColumns):
             return [self.known[length - 1].find(key) for key in keys]
 
         none = device.xp.zeros_like(chains.tag)
-        one = numbered([pairs(device, chains.tag, none), pairs(device, chains.tag, chains.words[0] + 1)], 1)
-        pieces = [one]
+        single = numbered([pairs(device, chains.tag, none), pairs(device, chains.tag, chains.words[0] + 1)], 1)
+        pieces = [single]
         for length in range(2, TAGS):
             rest = [chains.ahead(device, piece) for piece in pieces[-1]]
-            pieces.append(numbered([pairs(device, first, piece) for first in one for piece in rest], length))
-        (kind,) = numbered([pairs(device, one[0], chains.ahead(device, pieces[-1][0]))], TAGS)
+            pieces.append(numbered([pairs(device, first, piece) for first in single for piece in rest], length))
+        (kind,) = numbered([pairs(device, single[0], chains.ahead(device, pieces[-1][0]))], TAGS)
         return pieces, kind
 
     def _counts(self, pieces: list[Array], entries: Entries) -> Counts:
         xp = self.xp
         piece = xp.concatenate([piece[entries.part] for piece in pieces])
         example, weight = xp.tile(entries.example, len(pieces)), xp.tile(entries.weight, len(pieces))
-        there = (piece >= 0) & (weight != 0)
-        return Counts.of(self.device, example[there], piece[there], weight[there], len(entries.start) - 1)
+        counted = (piece >= 0) & (weight != 0)
+        return Counts.of(self.device, example[counted], piece[counted], weight[counted], len(entries.start) - 1)
 
     def bind(self, store: Any, weights: Any) -> TaggingRows:
         xp, device = self.xp, self.device
@@ -161,9 +161,9 @@ class TaggingColumns(DeviceColumns):
             columns.add(own, begin, end, out, begin, self.lam**length, halves)
         sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
-            part = rows.entries.within(first, last)
+            entries = rows.entries.within(first, last)
             kinds = rows.kind, rows.level, sizes, rows.local
-            work = strip(self.device, part.example, part.part, part.weight, *kinds, COLUMNS_A_THREAD)
+            work = strip(self.device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_A_THREAD)
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 

@@ -15,7 +15,7 @@ from treelet.explorer.highlights import can_be_attributed, explanation_fields, s
 from treelet.explorer.requests import Request, RequestError
 from treelet.explorer.workspace import ModelView, Workspace
 from treelet.fragments.model_fragments import explain_output
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.linear_output import LinearOutput, class_mixes, compressed_model, resolve_output
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Tree, Treebank
@@ -66,7 +66,7 @@ def _check_cost(view: ModelView, tree: Tree, bank: Treebank) -> None:
     steps = 0.0
     for term in getattr(view.model.model_, "terms", ()):
         if isinstance(term, GraphTerm):
-            kernel, most = term.part.place.kernel, float(_size(bank) * _size(term.graph))
+            kernel, most = term.kernel_term.inner.kernel, float(_size(bank) * _size(term.graph))
             # Below this bound, counting the pairs would take longer than comparing them.
             needless = most < PAIRS and getattr(kernel, "max_depth", None) is None
             steps += most if needless else kernel.cost(bank, term.graph).pairs

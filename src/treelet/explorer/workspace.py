@@ -72,9 +72,15 @@ class ModelView:
     def column(self) -> Any:
         """The column that contains the trees; None if examples are trees."""
         kernel = self.kernel
-        parts = linear_parts(kernel) if kernel is not None and not isinstance(kernel, str) else []
-        trees = {part.place.path for part in parts if isinstance(part.place.kernel, TreeKernel)}
-        others = {part.place.path for part in parts if not isinstance(part.place.kernel, TreeKernel)}
+        kernel_terms = linear_parts(kernel) if kernel is not None and not isinstance(kernel, str) else []
+        trees = {
+            kernel_term.inner.path for kernel_term in kernel_terms if isinstance(kernel_term.inner.kernel, TreeKernel)
+        }
+        others = {
+            kernel_term.inner.path
+            for kernel_term in kernel_terms
+            if not isinstance(kernel_term.inner.kernel, TreeKernel)
+        }
         if len(trees) != 1 or len(path := trees.pop()) > 1 or others - {(LOGP,)}:
             raise InputTypeError(
                 f"{self.name}: the explorer shows models of one tree an example, not of {kernel!r:.200}; treelet explain takes others"
@@ -173,7 +179,7 @@ class Workspace:
         return nearest()
 
     def _nearest_trees(self, term: GraphTerm) -> NearestTrees:
-        kernel = term.part.place.kernel
+        kernel = term.kernel_term.inner.kernel
         assert isinstance(kernel, TreeKernel)
         if self.trees is not None:
             return NearestTrees(self.trees, kernel, self.labels)

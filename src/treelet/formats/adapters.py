@@ -15,10 +15,9 @@ from treelet import _core
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
-from treelet.formats.dependency_adapters import reader_of
-from treelet.formats.markup_nodes import MarkupAdapter
+from treelet.formats.conllu import reader_of
+from treelet.formats.node_adapters import MarkupAdapter, SyntaxAdapter
 from treelet.formats.nodes import Adapter, Node, safe_label
-from treelet.formats.syntax_nodes import SyntaxAdapter
 
 
 class OwnAdapter(Adapter):

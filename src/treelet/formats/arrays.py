@@ -1,4 +1,4 @@
-"""NumPy's ``.npy`` files, whose headers are not believed: what they announce must be in the file."""
+"""Arrays of numbers: NumPy's ``.npy`` files, and word vectors. Headers are not trusted: the file must contain what they announce."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import FileError
+from treelet.formats.files import Source, open_source
 
 REAL = "biuf"  # kinds of types that are real numbers
 
@@ -41,10 +42,10 @@ def read_header(stream: IO[bytes]) -> Header:
     begin = stream.tell()
     if any(type(size) is not int or size < 0 for size in shape):
         raise ValueError(f"it says that its shape is {str(shape)[:80]}")
-    needed, there = math.prod(shape) * dtype.itemsize, os.fstat(stream.fileno()).st_size - begin
-    if there != needed:
-        wrong = "was cut short" if there < needed else "goes on after its end"
-        raise ValueError(f"it {wrong}: {needed:,} bytes are announced, {there:,} are there")
+    needed, present = math.prod(shape) * dtype.itemsize, os.fstat(stream.fileno()).st_size - begin
+    if present != needed:
+        wrong = "was cut short" if present < needed else "goes on after its end"
+        raise ValueError(f"it {wrong}: {needed:,} bytes are announced, {present:,} are there")
     return Header(shape, by_columns, dtype, begin)
 
 
@@ -58,3 +59,42 @@ def read_array(path: Path) -> NDArray[Any]:
         said = getattr(error, "strerror", None) or error
         raise FileError(f"{path}: cannot be read as a NumPy array ({said})") from error
     return values.reshape(header.shape, order="F" if header.by_columns else "C")
+
+
+# --- word vectors: text, or a NumPy array with the words beside it ---------------------------------------------------
+
+Vectors = tuple[list[str], NDArray[np.float64]]
+"""Words, and a row of numbers each."""
+
+
+def read_vectors_text(source: Source) -> Vectors:
+    """``word 0.1 0.2 ...`` a line, with or without the line of counts that word2vec and gensim put first."""
+    words: list[str] = []
+    rows: list[NDArray[np.float64]] = []
+    for number, line in source.text_lines():
+        parts = line.rstrip().split(" ")
+        if number == 1 and len(parts) == 2 and all(text.isdigit() for text in parts):
+            continue
+        if not line.strip():
+            continue
+        try:
+            row = np.array(parts[1:], dtype=np.float64)
+        except ValueError:
+            raise source.error("a word and its numbers are needed on each line", number) from None
+        if not len(row) or (rows and len(row) != len(rows[0])):
+            expected = f"{len(rows[0])} numbers, as on the lines before" if rows else "numbers after the word"
+            raise source.error(f"{len(row)} numbers here; there should be {expected}", number)
+        words.append(parts[0])
+        rows.append(row)
+    return words, np.array(rows) if rows else np.zeros((0, 1))
+
+
+def read_vectors_npy(path: Path) -> Vectors:
+    """A ``.npy`` file, and the words, one a line, in a ``.txt`` or ``.vocab`` file of the same name."""
+    matrix = read_array(path)
+    for suffix in (".txt", ".vocab"):
+        words = path.with_suffix(suffix)
+        if words.exists():
+            with open_source(words) as source:
+                return [line.strip() for _, line in source.text_lines() if line.strip()], matrix
+    raise FileError(f"{path}: the words are needed beside it, one a line, in {path.with_suffix('.txt').name}")

@@ -132,7 +132,9 @@ def find_format(name: str | None, file: object = None) -> Format:
         known = FORMATS.get(name) or FORMATS.get(str(name).lower())
         if known is None:
             error = wrong("format", in_words(map(repr, sorted(FORMATS))), name)
-            meant = next((one.name for one in FORMATS.values() if f".{name}".lower() in one.suffixes), None)
+            meant = next(
+                (candidate.name for candidate in FORMATS.values() if f".{name}".lower() in candidate.suffixes), None
+            )
             raise ParameterError(f"{error} Files of that suffix are {meant!r}.") if meant else error
         return known
     return _by_suffix(file) or FORMATS["brackets"]
@@ -185,9 +187,9 @@ def choose_format(name: str | None, source: Source, options: Collection[str] = (
     else what the content looks like; else brackets. What is guessed must know the options.
     """
     if name is not None:
-        name, given = split_options(name)
+        name, texts = split_options(name)
         chosen = find_format(name)
-        return FormatChoice(chosen, given=option_values(given, chosen.options()))
+        return FormatChoice(chosen, given=option_values(texts, chosen.options()))
     head = source.head()
     named, seen = _by_suffix(source), _by_content(head, options)
     if named is not None:
@@ -229,10 +231,10 @@ def read_document(
     **options
         Of the format.
     """
-    with _opened(file, format, encoding, on_error, labels, options) as (source, found, told):
-        document = found.read(source, **told)
+    with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
+        document = chosen.read(source, **reader_options)
         source.told(len(document), "examples" if document.labels is not None else "trees")
-    return _named(document, found)
+    return _named(document, chosen)
 
 
 def read_blocks(
@@ -251,16 +253,16 @@ def read_blocks(
     """
     check_integer("block", block, 1)
     kept, what = 0, "trees"
-    with _opened(file, format, encoding, on_error, labels, options) as (source, found, told):
-        if found.blocks is None:
-            known = sorted(one.name for one in FORMATS.values() if one.blocks)
+    with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
+        if chosen.blocks is None:
+            known = sorted(candidate.name for candidate in FORMATS.values() if candidate.blocks)
             raise ParameterError(
-                f"files in the format {found.name!r} are read as a whole only, not in blocks: convert them (treelet convert) to "
+                f"files in the format {chosen.name!r} are read as a whole only, not in blocks: convert them (treelet convert) to "
                 f"one of {', '.join(known)}"
             )
-        for document in found.blocks(source, block, **told):
+        for document in chosen.blocks(source, block, **reader_options):
             kept, what = kept + len(document), "trees" if document.labels is None else "examples"
-            yield _named(document, found)
+            yield _named(document, chosen)
         source.told(kept, what)
 
 
@@ -334,7 +336,7 @@ def find_target(name: str | None, file: object = None) -> Format:
     writable = sorted(known.name for known in FORMATS.values() if known.write)
     suffix = unpacked_name(_file_name(file)).suffix
     if name is None and suffix and _by_suffix(file) is None and not hasattr(file, "write"):
-        known = ", ".join(suffix for one in writable for suffix in FORMATS[one].suffixes)
+        known = ", ".join(suffix for name_of_format in writable for suffix in FORMATS[name_of_format].suffixes)
         raise ParameterError(
             f"{_file_name(file)}: no format's name ends in {suffix}; choose one of {known}, or name the format, one of {writable}"
         )
@@ -363,13 +365,13 @@ def write_document(
     """
     chosen = find_target(format, file)
     dropped = [drop] if isinstance(drop, str) else list(drop)
-    for part in dropped:
-        check_one_of("drop", part, PARTS, of="write_document")
-    for part, what in _beside(document, chosen.holds).items():
-        if part not in chosen.holds and part not in dropped:
-            others = [name for name, other in FORMATS.items() if other.write and part in other.holds]
+    for content in dropped:
+        check_one_of("drop", content, PARTS, of="write_document")
+    for content, what in _beside(document, chosen.holds).items():
+        if content not in chosen.holds and content not in dropped:
+            others = [name for name, other in FORMATS.items() if other.write and content in other.holds]
             raise ParameterError(
-                f"the format {chosen.name!r} has no place for {what}: choose {in_words(others)}, or leave them out ({keyword('drop', part)})"
+                f"the format {chosen.name!r} has no place for {what}: choose {in_words(others)}, or leave them out ({keyword('drop', content)})"
             )
     if not document.trees and len(document) and "vectors" not in chosen.holds:
         raise ParameterError(f"there are no trees to write, and the format {chosen.name!r} holds nothing without them")
@@ -382,10 +384,10 @@ def _beside(document: Document, known: Collection[str]) -> dict[str, str]:
     """What a document holds beside one column of trees and columns of text that are known, in words."""
     more = list(document.trees)[1:]
     texts = [name for name in document.strings if name not in known]
-    found = {
+    contents = {
         "labels": "labels" if document.labels is not None and any(document.labels) else "",
         "vectors": f"the feature vectors {', '.join(document.vectors)}" if document.vectors else "",
         "strings": f"the texts {', '.join(texts)}" if texts else "",
         "trees": f"more than one tree a row ({', '.join(more)})" if more else "",
     }
-    return {part: what for part, what in found.items() if what}
+    return {content: what for content, what in contents.items() if what}

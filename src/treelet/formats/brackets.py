@@ -62,9 +62,9 @@ class Reader:
         try:
             self.feed(data)
             self._finish_tree()
-            found = self._native.trees - before
-            if found != 1:
-                what = "no tree" if found == 0 else f"{found} trees"
+            trees = self._native.trees - before
+            if trees != 1:
+                what = "no tree" if trees == 0 else f"{trees} trees"
                 raise FormatError(f"exactly one tree is needed here, there is {what}", self._source, line, column)
         except FormatError:
             self._native.abandon(before)
@@ -200,8 +200,8 @@ class _DamagedText:
         return int(self._open[following]) if following < len(self._open) else len(self.data)
 
     def _next_line(self, at: int) -> int:
-        found = self.data.find(b"\n(", at)
-        return len(self.data) if found < 0 else found + 1
+        newline = self.data.find(b"\n(", at)
+        return len(self.data) if newline < 0 else newline + 1
 
     def after(self, start: int) -> int:
         """Where the next tree may begin: where the brackets that begin at `start` are closed; if they never are, at the

@@ -1,17 +1,18 @@
-"""CoNLL-U, the files of Universal Dependencies: a word a line in ten columns, an empty line after each sentence.
+"""Dependency parses as columns: files in CoNLL-U, the format of Universal Dependencies, and objects of spaCy, stanza and conllu.
 
-Only the layout is known here; `treelet.structures.read_conllu` makes `Dependencies` of it.
+CoNLL-U has one word per line in ten columns, and an empty line after each sentence. `treelet.structures.read_conllu` makes
+`Dependencies` of the columns.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 from treelet.checks import check_one_of
-from treelet.errors import TreeletWarning
+from treelet.errors import InputTypeError, TreeError, TreeletWarning
 from treelet.formats.files import Source
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -117,13 +118,13 @@ def _sentence(source: Source, after: int, rows: list[ConlluWord], lines: list[st
 def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
     """The first word whose head is wrong, and why."""
     number = len(heads)
-    for place, head in enumerate(heads):
+    for index, head in enumerate(heads):
         if isinstance(head, bool) or not isinstance(head, int):
-            return place, f"a head is a number, not {head!r}"
+            return index, f"a head is a number, not {head!r}"
         if not 0 <= head <= number:
-            return place, f"the head {head} is no word: there are {number}, counted from 1, and 0 is for a root"
-        if head == place + 1:
-            return place, "it is its own head: a root has the head 0"
+            return index, f"the head {head} is no word: there are {number}, counted from 1, and 0 is for a root"
+        if head == index + 1:
+            return index, "it is its own head: a root has the head 0"
     seen = [0] * (number + 1)  # by which walk
     for start in range(1, number + 1):
         here = start
@@ -137,8 +138,8 @@ def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
 
 def warn_of_no_tags(name: str, tags: Iterable[Sequence[str]], tag: str) -> None:
     """Say that a file has no tags where they were looked for: all words would be alike, without a word."""
-    found = [words for words in tags if words]
-    if found and all(one == UNKNOWN for words in found for one in words):
+    tagged = [words for words in tags if words]
+    if tagged and all(word_tag == UNKNOWN for words in tagged for word_tag in words):
         other = "xpos" if tag == "upos" else "upos"
         warnings.warn(
             f"{name}: no word has a tag in the column {tag}: all tags are {UNKNOWN!r}. If the tags are in the other one, "
@@ -170,3 +171,94 @@ def sentence_lines(
         cells = (str(k + 1), word, lemmas[k] if lemmas else "_", upos, xpos, "_", str(heads[k]), relations[k], "_", "_")
         lines.append("\t".join(cells))
     return lines
+
+
+# --- parses of other libraries: nothing is imported, an object is known by what it can do ----------------------------
+
+
+def reader_of(item: Any) -> Callable[[Any, str], Heads] | None:
+    """How to take another library's parse, or None if it is none that treelet knows."""
+    if hasattr(getattr(item, "doc", item), "has_annotation"):
+        return spacy_heads
+    if hasattr(item, "words") and hasattr(item, "tokens"):
+        return stanza_heads
+    if isinstance(item, list) and item and all(isinstance(token, Mapping) and "form" in token for token in item):
+        return conllu_heads
+    return None
+
+
+def not_parsed(what: str, how: str) -> TreeError:
+    return TreeError(f"{what} has not been parsed: its words have no heads; {how}")
+
+
+def spacy_heads(tokens: Iterable[Any], tag: str) -> Heads:
+    """A spaCy ``Doc`` or ``Span`` that has been parsed."""
+    check_tag(tag)
+    try:
+        all_tokens = list(tokens)
+        # spaCy makes a word its own head and its relation empty until a parser has been there.
+        if all_tokens and all(token.head.i == token.i and not token.dep_ for token in all_tokens):
+            raise not_parsed("this Doc or Span", "use a pipeline with a parser, as spacy.load('en_core_web_sm')")
+        words = [token for token in all_tokens if not getattr(token, "is_space", False)]
+        number_of = {token.i: number for number, token in enumerate(words, 1)}
+        heads = []
+        for token in words:
+            head = token.head
+            while getattr(head, "is_space", False) and head.head.i != head.i:
+                head = head.head
+            heads.append(0 if head.i == token.i else number_of.get(head.i, 0))
+        return Heads(
+            [token.text for token in words],
+            [(token.pos_ if tag == "upos" else token.tag_) or UNKNOWN for token in words],
+            heads,
+            [token.dep_ or UNKNOWN for token in words],
+            _known([token.lemma_ for token in words]),
+        )
+    except (AttributeError, TypeError) as error:
+        raise InputTypeError(f"a parsed spaCy Doc or Span is needed, got {type(tokens).__name__} ({error})") from None
+
+
+def stanza_heads(sentence: Any, tag: str) -> Heads:
+    """A stanza ``Sentence``."""
+    check_tag(tag)
+    try:
+        words = list(sentence.words)
+        if words and all(word.head is None for word in words):
+            raise not_parsed("this sentence", "the Pipeline needs the processor depparse")
+        return Heads(
+            [word.text for word in words],
+            [(word.upos if tag == "upos" else word.xpos) or UNKNOWN for word in words],
+            [int(word.head) for word in words],
+            [word.deprel or UNKNOWN for word in words],
+            _known([word.lemma for word in words]),
+        )
+    except (AttributeError, TypeError) as error:
+        raise InputTypeError(
+            f"a parsed sentence of stanza is needed, as in document.sentences, got {type(sentence).__name__} ({error})"
+        ) from None
+
+
+def conllu_heads(tokens: Iterable[Mapping[str, Any]], tag: str) -> Heads:
+    """A ``TokenList`` of the conllu package."""
+    check_tag(tag)
+    try:
+        words = [token for token in tokens if isinstance(token["id"], int)]
+        if words and all(token["head"] is None for token in words):
+            raise not_parsed("this sentence", "its column HEAD is empty")
+        if headless := [token["id"] for token in words if token["head"] is None]:
+            raise TreeError(f"word {headless[0]} has no head: write 0 for a root")
+        return Heads(
+            [token["form"] for token in words],
+            [token[tag] or UNKNOWN for token in words],
+            [token["head"] for token in words],
+            [token["deprel"] or UNKNOWN for token in words],
+            _known([token["lemma"] for token in words]),
+        )
+    except (KeyError, TypeError) as error:
+        raise InputTypeError(f"a TokenList of conllu is needed, got {type(tokens).__name__} ({error!r})") from None
+
+
+def _known(lemmas: list[str | None]) -> list[str] | None:
+    """Lemmas with what is missing written as such; None if all are."""
+    texts = [lemma or UNKNOWN for lemma in lemmas]
+    return None if all(lemma == UNKNOWN for lemma in texts) else texts

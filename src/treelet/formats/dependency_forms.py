@@ -66,12 +66,12 @@ def form_columns(
 ) -> Columns:
     """The trees of some parses; None stays a missing one. `treelet.cuts.dependency_tree` says what the options do."""
     check_form(form)
-    there = [parse for parse in parses if parse is not None]
-    nodes = _FormNodes(FORMS[form], [parse.heads for parse in there])
+    present = [parse for parse in parses if parse is not None]
+    nodes = _FormNodes(FORMS[form], [parse.heads for parse in present])
     texts = {
-        "relation": (parse.relations for parse in there),
-        "tag": (parse.tags for parse in there),
-        "word": (_lexical(parse, lemmas, lowercase, letters) for parse in there),
+        "relation": (parse.relations for parse in present),
+        "tag": (parse.tags for parse in present),
+        "word": (_lexical(parse, lemmas, lowercase, letters) for parse in present),
     }
     numbers: dict[str, int] = {}
     label = np.empty(len(nodes.parent), np.int32)
@@ -79,9 +79,9 @@ def form_columns(
         label[at] = _labels(chain.from_iterable(texts[kind]), MARKS[kind] if prefixes else "", numbers)
     label[nodes.tops] = _labels([TOP], MARKS["relation"] if prefixes else "", numbers)
     order, arity = _core.post_order(nodes.parent, nodes.ends)
-    store, found = _core.build(list(numbers), label[order], arity, nodes.ends)
+    store, present_roots = _core.build(list(numbers), label[order], arity, nodes.ends)
     roots = np.full(len(parses), -1, np.int32)
-    roots[[number for number, parse in enumerate(parses) if parse is not None]] = found
+    roots[[number for number, parse in enumerate(parses) if parse is not None]] = present_roots
     return Columns(store, roots)
 
 
@@ -98,8 +98,8 @@ class _FormNodes:
         begin = self.ends - size - several
         self.tops = self.ends[several] - 1
 
-        place = np.arange(len(head)) - (np.cumsum(words) - words)[tree]
-        number = [form.number(kind, place, words[tree]) for kind in range(len(form.kinds))]
+        position = np.arange(len(head)) - (np.cumsum(words) - words)[tree]
+        number = [form.number(kind, position, words[tree]) for kind in range(len(form.kinds))]
         self.at = {kind: begin[tree] + own for kind, own in zip(form.kinds, number, strict=True)}
         self.parent = np.full(int(size.sum() + several.sum()), -1, np.int32)
         above_root = np.where(several, size, -1)[tree]

@@ -294,9 +294,9 @@ class Counted:
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes."""
-        found = self._stream.read(size)
-        self.taken += len(found)
-        return found
+        data = self._stream.read(size)
+        self.taken += len(data)
+        return data
 
 
 def _unpacked(stream: IO[bytes], packed: IO[bytes] | Counted) -> IO[bytes]:

@@ -24,15 +24,15 @@ def split_options(name: str) -> tuple[str, dict[str, str]]:
     if not isinstance(name, str) or ":" not in name:
         return name, {}
     name, _, rest = name.partition(":")
-    given: dict[str, str] = {}
-    for part in rest.split(","):
-        option, equals, value = part.partition("=")
+    options: dict[str, str] = {}
+    for assignment in rest.split(","):
+        option, equals, value = assignment.partition("=")
         if not (option and equals and value):
             raise ParameterError(
-                f"options of a format are written {name}:option=value,option=value. Got {part!r} instead."
+                f"options of a format are written {name}:option=value,option=value. Got {assignment!r} instead."
             )
-        given[option.strip().replace("-", "_")] = value
-    return name, given
+        options[option.strip().replace("-", "_")] = value
+    return name, options
 
 
 def option_values(given: Mapping[str, str], known: Mapping[str, inspect.Parameter]) -> dict[str, Any]:

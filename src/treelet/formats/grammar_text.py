@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, cast
 
 from treelet.formats.brackets import label_problem
 from treelet.formats.files import Source
-from treelet.formats.grammar_rules import GrammarParts, Rule, Tail, Word, shown, uniform
+from treelet.formats.grammars import GrammarParts, Rule, Tail, Word, shown, uniform
 
 _PLAIN = re.compile(r"(?!->$)[\w/@^$.,:;+*=&~!?-]+")
 _TOKEN = re.compile(
@@ -110,18 +110,18 @@ class _GrammarReader:
             self.rule(line, tokens)
 
     def tokens(self, line: int, text: str) -> list[_Token]:
-        found: list[_Token] = []
-        place, end = 0, len(text.rstrip())
-        while place < end:
-            match = _TOKEN.match(text, place)
+        tokens: list[_Token] = []
+        at, end = 0, len(text.rstrip())
+        while at < end:
+            match = _TOKEN.match(text, at)
             if match is None:
-                raise self.source.error("a quote or an angle bracket is not closed", line, place + 1)
+                raise self.source.error("a quote or an angle bracket is not closed", line, at + 1)
             kind = cast(str, match.lastgroup)
             column = match.start(kind) + 1
             if kind != "comment":
-                found.append(_Token(kind, self.value(kind, match[kind], line, column), column))
-            place = match.end()
-        return found
+                tokens.append(_Token(kind, self.value(kind, match[kind], line, column), column))
+            at = match.end()
+        return tokens
 
     def value(self, kind: str, text: str, line: int, column: int) -> str:
         if kind not in {"word", "symbol", "plain"}:
@@ -196,7 +196,7 @@ class _GrammarReader:
             raise self.source.error("there are no rules in this file")
         heads = {rule.head for rule in self.raw}
         with_chance = self.raw[0].probability is not None
-        found: dict[tuple[str, Tail], tuple[int, float | None]] = {}
+        known: dict[tuple[str, Tail], tuple[int, float | None]] = {}
         for line, head, tokens, chance in self.raw:
             if (chance is not None) != with_chance:
                 raise self.source.error("all rules have a probability, or none has", line)
@@ -206,27 +206,27 @@ class _GrammarReader:
                 else token.text
                 for token in tokens
             )
-            if (head, tail) not in found:
-                found[head, tail] = line, chance
+            if (head, tail) not in known:
+                known[head, tail] = line, chance
             elif with_chance:
                 raise self.source.error(
-                    f"the rule {shown(head, tail)} is there twice, first in line {found[head, tail][0]}: leave one",
+                    f"the rule {shown(head, tail)} is there twice, first in line {known[head, tail][0]}: leave one",
                     line,
                 )
         if with_chance:
-            return [Rule(head, tail, cast(float, chance)) for (head, tail), (_, chance) in found.items()]
-        return uniform(found)
+            return [Rule(head, tail, cast(float, chance)) for (head, tail), (_, chance) in known.items()]
+        return uniform(known)
 
     def starts(self) -> dict[str, float]:
         """Where trees begin: what the file says, else the first rule's head."""
         if not self.start:
             return {self.raw[0].head: 1.0}
         heads = {rule.head for rule in self.raw}
-        given = [chance is not None for _, _, chance in self.start]
+        has_chance = [chance is not None for _, _, chance in self.start]
         for line, symbol, chance in self.start:
             if symbol not in heads:
                 raise self.source.error(f"the start symbol {symbol!r} heads no rule", line)
-            if (chance is not None) != given[0]:
+            if (chance is not None) != has_chance[0]:
                 raise self.source.error("all start symbols have a probability, or none has", line)
         return {symbol: 1 / len(self.start) if chance is None else chance for _, symbol, chance in self.start}
 

@@ -154,18 +154,22 @@ def read_kelp(
         row = len(labels)
         with source.item():
             label, parts = _taken_apart(source, number, text)
-            found = {part.name: _read_vector(part, source, number) for part in parts if part.kind in ("BV", "BDV")}
-            texts = {part.name: part.text.removeprefix(" ").removesuffix(" ") for part in parts if part.kind == "BS"}
-            bracketed = [part for part in parts if part.kind == "BT"]
-            columns = {part.name: trees.get(part.name) or new_column() for part in bracketed}
+            row_vectors = {
+                field.name: _read_vector(field, source, number) for field in parts if field.kind in ("BV", "BDV")
+            }
+            texts = {
+                field.name: field.text.removeprefix(" ").removesuffix(" ") for field in parts if field.kind == "BS"
+            }
+            bracketed = [field for field in parts if field.kind == "BT"]
+            columns = {field.name: trees.get(field.name) or new_column() for field in bracketed}
             try:
-                for part in bracketed:
-                    _read_tree(columns[part.name], row, part, source, number)
+                for field in bracketed:
+                    _read_tree(columns[field.name], row, field, source, number)
             except FormatError:
                 cancel(columns.values(), row)
                 raise
             trees.update(columns)
-            for name, vector in found.items():
+            for name, vector in row_vectors.items():
                 values = vectors.setdefault(name, [])
                 values.extend({} for _ in range(row - len(values)))
                 values.append(vector)
@@ -259,22 +263,22 @@ def write_kelp(document: Document, stream: IO[str]) -> None:
     texts = [(name, bracketed(columns)) for name, columns in document.trees.items()]
     vectors = [(name, values, _is_dense(values)) for name, values in document.vectors.items()]
     for row in range(rows):
-        place = f"row {row}"
-        parts = [_label_text(labels[row], place)] if labels[row] else []
+        where = f"row {row}"
+        parts = [_label_text(labels[row], where)] if labels[row] else []
         for name, trees in texts:
             if tree := next(trees):
-                parts.append(_enclosed("BT", name, tree, place))
+                parts.append(_enclosed("BT", name, tree, where))
         for name, numbers, dense in vectors:
             if numbers[row] and dense:
-                parts.append(_enclosed("BDV", name, _dense_text(numbers[row], place), place))
+                parts.append(_enclosed("BDV", name, _dense_text(numbers[row], where), where))
             elif numbers[row]:
-                parts.append(_enclosed("BV", name, _sparse_text(numbers[row], place), place))
+                parts.append(_enclosed("BV", name, _sparse_text(numbers[row], where), where))
         for name, strings in document.strings.items():
             if strings[row]:
-                parts.append(_enclosed("BS", name, strings[row], place))
+                parts.append(_enclosed("BS", name, strings[row], where))
         if not parts:  # a blank line would not be read back
-            parts.append(_empty_part(document, place))
-        write_line(" ".join(parts), stream, place)
+            parts.append(_empty_part(document, where))
+        write_line(" ".join(parts), stream, where)
 
 
 def _looks_like_kelp(head: bytes) -> str | None:

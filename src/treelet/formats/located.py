@@ -67,17 +67,17 @@ class Located:
         pattern = list(Located.nodes(fragment))
         nodes = list(self.nodes())
         begins: dict[int, set[int]] = {}  # of each part of the fragment, the nodes at which it does
-        for part in reversed(pattern):
-            wanted = [begins[id(child)] for child in part.children]
-            begins[id(part)] = {
-                id(node) for node in nodes if node.label == part.label and _holds(node.children, wanted, gaps)
+        for piece in reversed(pattern):
+            wanted = [begins[id(child)] for child in piece.children]
+            begins[id(piece)] = {
+                id(node) for node in nodes if node.label == piece.label and _holds(node.children, wanted, gaps)
             }
         return [node for node in nodes if id(node) in begins[id(fragment)]]
 
     def __repr__(self) -> str:
         if self.place is None:
             return f"<Located: {self.label}>"
-        return f"<Located: {self.label} at {':'.join(str(part) for part in self.place[:2] if part is not None)}>"
+        return f"<Located: {self.label} at {':'.join(str(number) for number in self.place[:2] if number is not None)}>"
 
 
 def _holds(children: tuple[Located, ...], wanted: list[set[int]], gaps: bool) -> bool:
@@ -94,8 +94,8 @@ def located(item: Node, adapter: Adapter, place: Place | None = None) -> Located
     built: list[Located] = []
     for node, label, children in walk(adapter.root(item), adapter):
         first = len(built) - children
-        made = Located(label, tuple(built[first:]), None if type(node) in (str, tuple) else adapter.place(node))
-        built[first:] = [made]
+        tree = Located(label, tuple(built[first:]), None if type(node) in (str, tuple) else adapter.place(node))
+        built[first:] = [tree]
     root = built[0]
     root.place = root.place or place
     for above in root.nodes():

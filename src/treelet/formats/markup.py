@@ -14,7 +14,7 @@ from treelet.formats.base import Document, Format, register
 from treelet.formats.files import PathLike, Source
 from treelet.formats.located import Located, located, opened
 from treelet.formats.looks import opening_lines
-from treelet.formats.markup_nodes import MarkupAdapter
+from treelet.formats.node_adapters import MarkupAdapter
 from treelet.formats.nodes import Place
 from treelet.vocabulary import keyword
 
@@ -151,8 +151,8 @@ def _document(parse: Parse, source: Source, each: str | None, **options: Any) ->
     root, places = parse(source)
     adapter = MarkupAdapter(**options, places=places)
     chosen = _chosen(root, each, source.error)
-    found = [adapter.place(element) for element in chosen]
-    lines = [place.line for place in found if place is not None]
+    positions = [adapter.place(element) for element in chosen]
+    lines = [position.line for position in positions if position is not None]
     trees = {"tree": flatten(chosen, None, lambda _: adapter)}
     return Document(trees=trees, lines=lines if len(lines) == len(chosen) else None)
 
@@ -168,25 +168,89 @@ def _as_written(parse: Parse, each: str | None, options: dict[str, Any]) -> tupl
     if parse is not _html:
         return each, options
     named = ((name, options[name]) for name in ("attributes", "drop"))
-    small = {name: [one.lower() for one in names] for name, names in named if not isinstance(names, bool)}
+    small = {name: [word.lower() for word in names] for name, names in named if not isinstance(names, bool)}
     return None if each is None else each.lower(), {**options, **small}
 
 
 def _chosen(root: Any, each: str | None, error: Callable[[str], FormatError]) -> list[Any]:
     if each is None:
         return [root]
-    found = list(root.iter(each))
-    if not found:
+    elements = list(root.iter(each))
+    if not elements:
         names = Counter(element.tag for element in root.iter() if isinstance(element.tag, str))
         most = ", ".join(name for name, _ in names.most_common(8))
         raise error(f"there are no elements {each!r} here; the most frequent ones are {most}")
-    return found
+    return elements
 
 
 def _xml(source: Source) -> tuple[Any, dict[int, Place]]:
-    from treelet.formats.xml_source import parsed_xml
+    """The root element, and the places of all by their ``id``: where the start tag begins, and where the end tag does (or, where
+    there is one tag only, where that ends).
 
-    return parsed_xml(source)
+    Raises
+    ------
+    FormatError
+        What is not well-formed; entities that are declared nowhere or in another file; entities that grow beyond measure.
+    """
+    from xml.parsers import expat
+
+    reader = _XmlReader(source)
+    try:
+        for chunk in source.chunks():
+            reader.parser.Parse(chunk, False)
+        reader.parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise source.error(f"this is no XML: {expat.ErrorString(error.code)}", error.lineno, error.offset + 1) from None
+    except FormatError:
+        raise
+    except (ValueError, LookupError) as error:
+        raise source.error(
+            f"the encoding that this XML declares cannot be read ({error}): name it ({keyword('encoding')})", 1
+        ) from None
+    return reader.builder.close(), reader.places
+
+
+class _XmlReader:
+    """Builds elements from the events of expat, the parser of the standard library. Nothing outside the file is ever read."""
+
+    def __init__(self, source: Source) -> None:
+        from xml.etree.ElementTree import TreeBuilder
+        from xml.parsers import expat
+
+        self.source, self.builder = source, TreeBuilder()
+        self.places: dict[int, Place] = {}
+        self.parser = parser = expat.ParserCreate("utf-8" if source.decoded else None, "}")
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self.builder.data
+        parser.ExternalEntityRefHandler, parser.SkippedEntityHandler = self._outside, self._unknown
+
+    def _here(self) -> tuple[int, int]:
+        return self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        named = {_name(name): value for name, value in attributes.items()}
+        self.places[id(self.builder.start(_name(tag), named))] = Place(*self._here())
+
+    def _end(self, tag: str) -> None:
+        key = id(self.builder.end(_name(tag)))
+        self.places[key] = Place(*self.places[key][:2], *self._here())
+
+    def _outside(self, context: str, base: str | None, system: str | None, public: str | None) -> int:
+        raise self._refused(f"what is meant here is in another file ({system}), and only this file is read")
+
+    def _unknown(self, name: str, parameter: bool) -> None:
+        if not parameter:
+            raise self._refused(
+                f"the entity &{name}; is not declared in this file; a page is read with the format html"
+            )
+
+    def _refused(self, message: str) -> Exception:
+        return self.source.error(message, *self._here())
+
+
+def _name(name: str) -> str:
+    return "{" + name if "}" in name else name
 
 
 def _html(source: Source) -> tuple[Any, dict[int, Place]]:

@@ -15,8 +15,8 @@ from treelet.formats.adapters import flatten
 from treelet.formats.base import Document, Format, register
 from treelet.formats.files import PathLike, Source
 from treelet.formats.located import Located, located, opened
+from treelet.formats.node_adapters import SyntaxAdapter, nodes_of
 from treelet.formats.nodes import Place
-from treelet.formats.syntax_nodes import SyntaxAdapter, nodes_of
 from treelet.vocabulary import keyword
 
 Options = dict[str, Any]

@@ -61,9 +61,9 @@ class TreeColumn:
 
     def result(self, rows: int) -> Columns:
         """The column, so many rows long."""
-        store, found = self._reader.result()
+        store, row_roots = self._reader.result()
         roots = np.full(rows, -1, np.int32)
-        roots[self._rows] = found
+        roots[self._rows] = row_roots
         return Columns(store, roots)
 
 
@@ -147,20 +147,20 @@ class _Line:
 
     def target(self) -> str:
         self.skip_space()
-        found = _TARGET.match(self.text, self.at)
-        if found is None or found[0][0] in "(|" or _FEATURE.fullmatch(found[0]):
+        match = _TARGET.match(self.text, self.at)
+        if match is None or match[0][0] in "(|" or _FEATURE.fullmatch(match[0]):
             raise self.error("the target is missing: start the line with 1, -1 or the name of a class (0: unknown)")
-        self.at = found.end()
-        return found[0]
+        self.at = match.end()
+        return match[0]
 
     def query(self) -> str:
         """The number after ``qid:``, which may follow the target; else nothing."""
         self.skip_space()
-        found = _QUERY.match(self.text, self.at)
-        if found is None:
+        match = _QUERY.match(self.text, self.at)
+        if match is None:
             return ""
-        self.at = found.end()
-        return found[1]
+        self.at = match.end()
+        return match[1]
 
     def trees(self) -> Iterator[tuple[str, int]]:
         """The text of each tree with the column it starts in."""
@@ -179,13 +179,13 @@ class _Line:
             self.at = marker.end()
             following = self.marker()
             end = following.start() if following else len(self.text)
-            part = self.text[self.at : end]
-            self._check_no_marker(part)
+            tree = self.text[self.at : end]
+            self._check_no_marker(tree)
             if following is None or following[1] not in ("BT", "ET"):
                 raise self.error(
                     "this |BT| starts trees that no |ET| ends: write |ET| after the last tree", marker.start()
                 )
-            yield part, self.at + 1
+            yield tree, self.at + 1
             self.at = end
         self.at += len("|ET|")
 
@@ -251,8 +251,8 @@ class _Line:
             raise self.error(f"the index {name!r} is not a whole number from 1 up: count features from 1")
         if int(name) in vector:
             raise self.error(f"the index {int(name)} occurs twice in this vector: keep one of the two")
-        place = self.at + len(name) + 2
-        vector[int(name)] = parse_number(value, self.source, self.number, place)
+        column = self.at + len(name) + 2
+        vector[int(name)] = parse_number(value, self.source, self.number, column)
         self.at += len(text)
 
 
@@ -324,8 +324,8 @@ def read_svmlight_tk(
 
 
 def _target_text(label: str, place: str) -> str:
-    found = _TARGET.fullmatch(label)
-    if found is None or label[0] in "(|#" or _FEATURE.fullmatch(label):
+    match = _TARGET.fullmatch(label)
+    if match is None or label[0] in "(|#" or _FEATURE.fullmatch(label):
         raise FormatError(
             f"the label {label!r} cannot be written: it must be one word without markers such as |BT|, not a feature "
             "(1:2), and not start with '(', '|' or '#'",
@@ -367,19 +367,19 @@ def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
     vectors, queries = list(document.vectors.values()), document.strings.get("qid")
     plain = not texts and len(vectors) == 1 and any(vectors[0])
     for row in range(rows):
-        place = f"row {row}"
-        parts = [_target_text(labels[row], place)]
+        where = f"row {row}"
+        parts = [_target_text(labels[row], where)]
         if queries is not None:
-            parts.append(_query_text(queries[row], place))
+            parts.append(_query_text(queries[row], where))
         for trees in texts:
-            parts += ["|BT|", _tree_text(next(trees), place)]
+            parts += ["|BT|", _tree_text(next(trees), where)]
         if texts:
             parts.append("|ET|")
         for k, values in enumerate(vectors):
-            parts += ["|BV|"] * (k > 0) + [_vector_text(values[row], place)]
+            parts += ["|BV|"] * (k > 0) + [_vector_text(values[row], where)]
         if vectors and not plain:
             parts.append("|EV|")
-        write_line(" ".join(part for part in parts if part), stream, place)
+        write_line(" ".join(text for text in parts if text), stream, where)
 
 
 def _query_text(query: str, place: str) -> str:

@@ -38,10 +38,10 @@ class TableRow(NamedTuple):
     cells: list[str]
     text: str
 
-    def begin(self, place: int) -> int:
+    def begin(self, column: int) -> int:
         """The column of the line in which a cell begins, counted from 1."""
-        before = sum(len(cell) + 1 for cell in self.cells[:place])
-        return max(self.text.find(self.cells[place], before), 0) + 1
+        before = sum(len(cell) + 1 for cell in self.cells[:column])
+        return max(self.text.find(self.cells[column], before), 0) + 1
 
 
 class Wanted(NamedTuple):
@@ -135,8 +135,8 @@ class _ColumnFinder:
             label = self._find_label([tree] if query is None else [tree, query])
         elif wanted.label_column is not None:
             label = self._number("label_column", wanted.label_column)
-        found = FIND in wanted and len(self.first.cells) > 1
-        return TableLayout(tree, label, query, self.header, len(self.first.cells) if found else None)
+        searched = FIND in wanted and len(self.first.cells) > 1
+        return TableLayout(tree, label, query, self.header, len(self.first.cells) if searched else None)
 
     def _number(self, name: str, column: Column) -> int:
         if not isinstance(column, str):
@@ -152,17 +152,17 @@ class _ColumnFinder:
 
     def _find_tree(self) -> int:
         cells = self.first.cells
-        found = [place for place, cell in enumerate(cells) if _starts_tree(cell)]
-        if len(found) == 1 or len(cells) == 1:
-            return found[0] if found else 0
+        tree_columns = [column for column, cell in enumerate(cells) if _starts_tree(cell)]
+        if len(tree_columns) == 1 or len(cells) == 1:
+            return tree_columns[0] if tree_columns else 0
         if len(cells) == 2:  # label<TAB>tree, whatever is in it
             return 1
-        what = "several columns have trees" if found else "no column has trees, which begin with '('"
+        what = "several columns have trees" if tree_columns else "no column has trees, which begin with '('"
         raise self.source.error(f"{what}: say which with {keyword('tree_column')} ({self._listed()})", self.first.line)
 
     def _find_label(self, taken: list[int]) -> int | None:
         n = len(self.first.cells)
-        others = sorted(set(range(n)) - {place % n for place in taken})
+        others = sorted(set(range(n)) - {column % n for column in taken})
         if len(others) > 1 and self.header:
             named = [k for k in others if self.header.cells[k].strip().lower() in LABEL_NAMES]
             others = named if len(named) == 1 else others
@@ -175,11 +175,11 @@ class _ColumnFinder:
 
     def _listed(self) -> str:
         shown = []
-        for place in range(len(self.first.cells)):
-            name = f" {self.header.cells[place].strip()!r}" if self.header and place < len(self.header.cells) else ""
-            values = [row.cells[place][:20] for row in self.rows if place < len(row.cells)]
+        for column in range(len(self.first.cells)):
+            name = f" {self.header.cells[column].strip()!r}" if self.header and column < len(self.header.cells) else ""
+            values = [row.cells[column][:20] for row in self.rows if column < len(row.cells)]
             more = ", ..." if len(values) == SHOWN else ""
-            shown.append(f"{place}{name}: {', '.join(values)}{more}")
+            shown.append(f"{column}{name}: {', '.join(values)}{more}")
         return "; ".join(shown)
 
 
@@ -271,7 +271,7 @@ def _blocks(
         return
     layout = _ColumnFinder(source, first, wanted).layout()
     guessed = None if wanted.by_name() else layout.header
-    found, begun = _PendingExamples(reader, layout), False
+    pending, begun = _PendingExamples(reader, layout), False
     for row in chain(first[1:] if layout.header else first, rows):
         if guessed is not None and any(name == cell for name, cell in zip(guessed.cells, row.cells, strict=False)):
             with source.item():  # it is an example like the others, after all, and one that is wrong
@@ -279,12 +279,12 @@ def _blocks(
                 _read_tree(wrong_one, layout, reader)
         with source.item():
             _check(source, row, layout, separator)
-            found.add(row)
+            pending.add(row)
         if reader.trees == size:
-            yield found.document()
+            yield pending.document()
             begun = True
     if reader.trees or not begun:
-        yield found.document()
+        yield pending.document()
 
 
 class _PendingExamples:
@@ -314,14 +314,14 @@ class _PendingExamples:
 
 
 def _read_tree(row: TableRow, layout: TableLayout, reader: Reader) -> None:
-    place = layout.tree % len(row.cells)
-    reader.feed_one(row.cells[place].encode(), row.line, row.begin(place))
+    column = layout.tree % len(row.cells)
+    reader.feed_one(row.cells[column].encode(), row.line, row.begin(column))
 
 
 def _check(source: Source, row: TableRow, layout: TableLayout, separator: str) -> None:
     n = len(row.cells)
-    needed = [place for place in (layout.tree, layout.label, layout.query) if place is not None]
-    if all(-n <= place < n for place in needed) and layout.width in (None, n):
+    needed = [column for column in (layout.tree, layout.label, layout.query) if column is not None]
+    if all(-n <= column < n for column in needed) and layout.width in (None, n):
         return
     want = f"label<{separator.upper()}>tree" if layout.width in (None, 2) else f"{layout.width} of them, as before"
     hint = ""
@@ -363,25 +363,25 @@ def write_csv(document: Document, stream: IO[str]) -> None:
 
 def _tree_among(rows: list[list[str]]) -> str | None:
     """Which row has a tree in one of its cells and text in another: the first, or the second after a header."""
-    for place, cells in zip(("first", "second"), rows, strict=False):
+    for ordinal, cells in zip(("first", "second"), rows, strict=False):
         if any(map(is_tree, cells)) and not all(map(_starts_tree, cells)):
-            return place
+            return ordinal
         if len(cells) < 2 or any("(" in cell for cell in cells):
             return None
     return None
 
 
 def _looks_like_tsv(head: bytes) -> str | None:
-    place = _tree_among([line.split("\t") for line in opening_lines(head)[:2]])
-    return f"its {place} line has a tab between text and a tree" if place else None
+    ordinal = _tree_among([line.split("\t") for line in opening_lines(head)[:2]])
+    return f"its {ordinal} line has a tab between text and a tree" if ordinal else None
 
 
 def _looks_like_csv(head: bytes) -> str | None:
     try:
-        place = _tree_among(list(csv.reader(opening_lines(head)[:2], skipinitialspace=True)))
+        ordinal = _tree_among(list(csv.reader(opening_lines(head)[:2], skipinitialspace=True)))
     except csv.Error:
         return None
-    return f"its {place} line has a comma between text and a tree" if place else None
+    return f"its {ordinal} line has a comma between text and a tree" if ordinal else None
 
 
 register(Format("csv", "label,tree lines", read_csv, write_csv, (".csv",), _looks_like_csv, ("labels",), _comma_blocks))

@@ -38,7 +38,7 @@ def remove_stale(target: Path, folder: Path | None = None) -> None:
     stem = _stem(target)
     with suppress(OSError):
         for name in os.listdir(folder or target.parent):
-            if name.startswith(stem) and (found := _NAME.fullmatch(name, len(stem))) and _is_dead(name, found):
+            if name.startswith(stem) and (match := _NAME.fullmatch(name, len(stem))) and _is_dead(name, match):
                 path = (folder or target.parent) / name
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path, ignore_errors=True)

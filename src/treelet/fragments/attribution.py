@@ -14,10 +14,10 @@ from treelet.cuts.link_features import feature_words
 from treelet.formats.base import Columns
 from treelet.fragments.explanation import NodeShare
 from treelet.kernels import Locality
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.sequences import Feature, TaggedWord
 from treelet.kernels.fragments.weighting import NodeWeighting
 from treelet.kernels.fragments.windows import window_values
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.model import ROOT_LARGE
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree
@@ -58,7 +58,7 @@ class NodeAttribution:
             if attributed is None:
                 continue
             parts, shares = attributed
-            key = row, view.term.part.place.path, type(view.data)
+            key = row, view.term.kernel_term.inner.path, type(view.data)
             if key not in self._shares:
                 self._shares[key] = view.column, parts, np.zeros(len(parts))
             self._shares[key][2][:] += self.signs[row] * shares
@@ -107,7 +107,7 @@ class NodeAttribution:
         if sum(map(len, sequences.values())) > LARGEST_SEQUENCE:
             return None
         values = self._at_features(view, row, sequences)
-        parse = _in_column(self.examples[row], view.term.part.place.path)
+        parse = _in_column(self.examples[row], view.term.kernel_term.inner.path)
         if isinstance(parse, Dependencies):
             shares = np.zeros(len(parse.words))
             for name, words in feature_words(parse).items():
@@ -121,7 +121,7 @@ class NodeAttribution:
 
     def _at_features(self, view: TermExamples, row: int, sequences: dict[str, tuple[Any, ...]]) -> dict[str, Vector]:
         """Return the share of each feature: of the window around it, or of the subsequences that begin with it."""
-        kernel = view.term.part.place.kernel
+        kernel = view.term.kernel_term.inner.kernel
         if isinstance(kernel, Locality):
             store, root = view.data.columns.store, int(view.data.columns.roots[row])
             nodes = store.child[store.child_start[root] : store.child_start[root + 1]].tolist()

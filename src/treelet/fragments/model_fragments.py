@@ -23,9 +23,9 @@ from treelet.fragments.explanation import (
     TopFragments,
     WeightedFragment,
 )
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import NodeWeighting
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.linear_output import LinearOutput, compressed_model, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
 from treelet.learn.summands import Roots
@@ -106,17 +106,23 @@ def explain_output(
     attribution = NodeAttribution(examples, signs, linear.mix)
     complete = exact = True
     for term in linear.listed:
-        data = term.graph.joined(term.part.place.data(X))[1]
-        logs = roots.logs(term.part.roots)
+        data = term.graph.joined(term.kernel_term.inner.data(X))[1]
+        logs = roots.logs(term.kernel_term.roots)
         model_weighting = NodeWeighting.of(weights_of(term, linear.mix[None, :]))
-        factors, kernel, column = _factors(term, logs, len(X)), term.part.place.kernel, term.part.place.column
+        factors, kernel, column = (
+            _factors(term, logs, len(X)),
+            term.kernel_term.inner.kernel,
+            term.kernel_term.inner.column,
+        )
         weightings = NodeWeighting.of(data.weights(), signs * factors), model_weighting
         result = search_fragments(kernel, data.columns.store, weightings, limit)
         shares += [FragmentShare(fragment, share, kernel, column) for fragment, share, _ in result.fragments]
         complete, exact = complete and result.complete, exact and result.exact
         attribution.add(TermExamples(term, data, logs, factors, model_weighting, column))
     shares.sort(key=lambda share: -abs(share.share))
-    others = [OtherShare(term.part.place.kernel, float(signs @ _scores(linear, term, X))) for term in linear.others]
+    others = [
+        OtherShare(term.kernel_term.inner.kernel, float(signs @ _scores(linear, term, X))) for term in linear.others
+    ]
     complete = complete and len(shares) <= limit
     return Explanation(linear.output, score, shares[:limit], intercept, others, attribution.listed(), complete, exact)
 
@@ -159,7 +165,7 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     heaviest: list[WeightedFragment] = []
     complete = exact = True
     for term in linear.listed:
-        kernel, column, scale = term.part.place.kernel, term.part.place.column, math.exp(-term.shift)
+        kernel, column, scale = term.kernel_term.inner.kernel, term.kernel_term.inner.column, math.exp(-term.shift)
         weighting = NodeWeighting.of(weights_of(term, linear.mix[None, :]))
         result = search_fragments(kernel, term.graph.columns.store, (weighting,), n)
         heaviest += [

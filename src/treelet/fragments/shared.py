@@ -10,9 +10,9 @@ import numpy as np
 
 from treelet.checks import check_integer
 from treelet.kernels import ForestKernel, Kernel
-from treelet.kernels.base import overflow
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import NodeWeighting, check_is_listed
+from treelet.kernels.pairwise import overflow
 from treelet.kernels.wrapped import Normalized
 from treelet.shown import Tabled
 

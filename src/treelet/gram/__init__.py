@@ -5,11 +5,11 @@
 """
 
 from treelet.gram.cost import Cost
-from treelet.gram.dask_array import lazy_gram
-from treelet.gram.local import gram
-from treelet.gram.neighbours import nearest
-from treelet.gram.plan import parse_memory
-from treelet.gram.products import operator
+from treelet.gram.lazy import lazy_gram
+from treelet.gram.matrix import gram
+from treelet.gram.nearest import nearest
+from treelet.gram.operator import operator
 from treelet.gram.reduce import reduce
+from treelet.resources import parse_memory
 
 __all__ = ["Cost", "gram", "lazy_gram", "nearest", "operator", "parse_memory", "reduce"]

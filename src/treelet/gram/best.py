@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.device.launching import functions_of, on_host
-from treelet.kernels.base import Matrix
+from treelet.kernels.pairwise import Matrix
 
 Numbers = NDArray[np.int64]
 Found = tuple[Numbers, Numbers, NDArray[np.float64]]

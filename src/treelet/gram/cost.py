@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from treelet.checks import is_number, wrong
 from treelet.errors import CostError
-from treelet.gram.plan import DEFAULT_MEMORY, parse_memory
+from treelet.gram.tiles import Job, plan_matrix
+from treelet.kernels.pairwise import Pairwise
 from treelet.memory import in_bytes
-from treelet.work import count_threads
-
-if TYPE_CHECKING:
-    from treelet.kernels.base import Pairwise
+from treelet.resources import Resources, parse_memory
 
 Limit = int | float | str | Mapping[str, int | float | str]
 """Pairs; bytes as a text, ``"2GiB"``; or both by their names."""
@@ -56,40 +52,40 @@ def cost_of(
     """`Kernel.cost`, of examples in any form."""
     X = kernel.coerce(X)
     Y = None if Y is None else kernel.coerce(Y)
-    threads, budget = count_threads(n_jobs), parse_memory(memory) or DEFAULT_MEMORY
-    shape = len(X), len(X if Y is None else Y)
+    return _cost(Job(kernel, X, Y), Resources.of(n_jobs, memory))
+
+
+def _cost(job: Job, resources: Resources) -> Cost:
+    shape = job.shape
     if not all(shape):
         return Cost(0, 0, 0, shape)
-    pairs = float(kernel.row_pairs(X, Y).sum())
-    return Cost(round(pairs), _bytes(kernel, X, Y, threads, budget), 8 * shape[0] * shape[1], shape)
+    pairs = float(job.kernel.row_pairs(job.X, job.Y).sum())
+    return Cost(round(pairs), _bytes(job, resources), 8 * shape[0] * shape[1], shape)
 
 
-def _bytes(kernel: Pairwise, X: Any, Y: Any | None, threads: int, budget: int) -> int:
-    """Of the index that is there at a time, of what threads take, and of their strips."""
-    from treelet.gram.tiles import plan_matrix
-
-    columns = X if Y is None else Y
-    needs = kernel.needs(columns)
-    options: dict[str, Any] = {"n_jobs": threads, "memory": budget, "dtype": np.dtype(np.float64), "needs": needs}
-    plan = plan_matrix(kernel, X, Y, **options)
+def _bytes(job: Job, resources: Resources) -> int:
+    """Bytes of the index that exists at a time, of what threads allocate, and of their strips."""
+    threads, columns = resources.threads, job.columns
+    needs = job.kernel.needs(columns)
+    plan = plan_matrix(job, threads=threads, memory=resources.memory, needs=needs)
     index = needs.index + threads * needs.thread
     if len(plan.blocks) > 1:  # no block is smaller than the largest of the examples
-        largest = int(kernel.self_pairs(columns).argmax())
-        one = kernel.needs(columns[largest : largest + 1])
-        index = max(index // len(plan.blocks), one.index + threads * one.thread)
+        largest = int(job.kernel.self_pairs(columns).argmax())
+        of_largest = job.kernel.needs(columns[largest : largest + 1])
+        index = max(index // len(plan.blocks), of_largest.index + threads * of_largest.thread)
     strip = max((tile.shape[0] * tile.shape[1] for tile in plan.tiles), default=0)
     return index + threads * 8 * strip * needs.scratch
 
 
-def check_limit(limit: Limit, kernel: Pairwise, X: Any, Y: Any | None, **options: Any) -> None:
-    """Raise `CostError` if the matrix costs more."""
+def check_limit(limit: Limit, job: Job, resources: Resources) -> None:
+    """Raise `CostError` if the matrix costs more than the limit."""
     most = limits(limit)
-    cost = cost_of(kernel, X, Y, **options)
+    cost = _cost(job, resources)
     for name, value in most.items():
         needed = getattr(cost, name)
         if needed > value:
             shown = in_bytes if name == "bytes" else lambda number: f"{number:,.0f} pairs of parts"
-            matrix = f"the matrix of {cost.shape[0]:,} x {cost.shape[1]:,} values of {kernel!r}"
+            matrix = f"the matrix of {cost.shape[0]:,} x {cost.shape[1]:,} values of {job.kernel!r}"
             raise CostError(
                 f"{matrix} takes about {shown(needed)}, more than the {shown(value)} of limit=: take fewer or smaller examples, or "
                 "a larger limit",

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.gram.plan import DEFAULT_MEMORY, Plan, Tile, parse_memory
-from treelet.gram.reduce import FLOAT, check_pairwise
-from treelet.gram.tiles import compute, plan_matrix
-from treelet.kernels.base import Matrix, Pairwise, Vector
-from treelet.work import count_threads, one_blas_thread, progress_bar
+from treelet.gram.executors import ThreadExecutor
+from treelet.gram.plan import Plan, Tile
+from treelet.gram.tiles import Job, check_pairwise, plan_matrix
+from treelet.kernels.pairwise import Matrix, Pairwise, Vector
+from treelet.resources import Resources
+from treelet.work import one_blas_thread
 
 PLANNED = 8  # tiles at once, however many threads there are: the sums then are the same to the bit
 ROWS = 256  # of a tile: fewer, and making numbers of the groups takes longer than multiplying
@@ -66,14 +67,13 @@ def pair_sums(
     (array([2., 0.]), array([2., 1.]), 2.0)
     """
     check_pairwise(kernel, "pair_sums")
-    X, threads = kernel.coerce(X), min(PLANNED, count_threads(n_jobs))
-    budget = parse_memory(memory) or DEFAULT_MEMORY
-    plan = plan_matrix(
-        kernel, X, None, n_jobs=PLANNED, memory=budget, dtype=FLOAT, buffers=1, strips=-(-len(X) // ROWS)
-    )
+    job = Job(kernel, kernel.coerce(X))
+    resources = Resources.of(n_jobs, memory, progress=progress)
+    resources = resources._replace(threads=min(PLANNED, resources.threads))
+    plan = plan_matrix(job, threads=PLANNED, memory=resources.memory, buffers=1, strips=-(-len(job.X) // ROWS))
     sums = _PairSums(plan, groups)
-    with one_blas_thread(), progress_bar(progress, "kernel values", plan.cells) as advance:
-        compute(kernel, X, None, plan.blocks, sums, threads, advance)
+    with one_blas_thread():
+        ThreadExecutor(resources).compute_all(job, plan, sums)
     return 2 * sums.within, groups.T @ sums.rows, float(sums.rows.sum())
 
 

@@ -3,40 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from treelet.checks import wrong
-
-DEFAULT_MEMORY = 1 << 30
 STRIP = (
     1 << 16
 )  # values at least that one thread alone computes at a time, so that asking for them costs next to nothing
-_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
-_UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
-
-
-def parse_memory(memory: int | float | str | None, name: str = "memory") -> int | None:
-    """A number of bytes, or a text such as ``"1GiB"`` or ``"500 MB"``.
-
-    >>> parse_memory("1GiB")
-    1073741824
-    """
-    if memory is None:
-        return None
-    if isinstance(memory, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", memory)
-        value = float(match[1]) * _UNITS[match[2].lower()] if match and match[2].lower() in _UNITS else 0
-    elif isinstance(memory, (int, float, np.integer)) and not isinstance(memory, bool):
-        value = float(memory) if memory < 2**62 else 0
-    else:
-        value = 0
-    if not 0 < value < 2**62:
-        raise wrong(name, "a positive number of bytes or a text like '1GiB'", memory)
-    return int(value)
 
 
 @dataclass(frozen=True)

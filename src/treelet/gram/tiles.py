@@ -1,91 +1,68 @@
-"""A tile of a matrix: planned, bound to its examples and computed in one way, whoever asks: threads, a file, workers elsewhere."""
+"""A matrix to compute, and the computation of one tile of it: the same for threads, files, Dask workers and devices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.errors import ParameterError, TreeletError
+from treelet.errors import InputTypeError
 from treelet.gram.plan import Block, Plan, Tile, planned
-from treelet.kernels.base import Evaluator, Matrix, Needs, Pairwise, overflow
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
-from treelet.work import Advance, run, sharing
 
 if TYPE_CHECKING:
-    from treelet.device.launching import Device
+    from treelet.gram.stored.existing import ExistingMatrix
 
 Values = NDArray[Any]
 """float64 or float32."""
-STRIP = 1 << 24  # bytes of float64 on their way to smaller numbers
-ROWS = 64  # of such a strip: neighbours that share much are worked on together
+FLOAT = np.dtype(np.float64)
+STRIP = 1 << 24  # bytes of float64 that are computed before they are rounded to smaller numbers
+ROWS = 64  # of such a strip: neighboring rows that share much are worked on together
 STRIPS = 4  # in a tile, at least
 
 
-class AnyCrew(Protocol):
-    """Who computes tiles in place of threads."""
+@dataclass(frozen=True)
+class Job:
+    """A matrix to compute: kernel, rows, columns, and the type of its numbers."""
 
-    def plan(
-        self,
-        kernel: Pairwise,
-        X: Any,
-        Y: Any | None,
-        *,
-        memory: int,
-        dtype: np.dtype[Any],
-        buffers: int = 0,
-        begin: int = 0,
-        at_once: int = 1,
-        grid: int = 1,
-    ) -> Plan:
-        """The tiles of a matrix; see `plan_matrix`."""
+    kernel: Pairwise
+    X: Any
+    """Rows, in the kernel's form."""
+    Y: Any | None = None
+    """Columns; None for the symmetric matrix of X with itself."""
+    dtype: np.dtype[Any] = FLOAT
+    existing: ExistingMatrix | None = None
+    """The matrix of the first rows and columns, which is copied instead of computed."""
 
-    def compute(
-        self,
-        kernel: Pairwise,
-        X: Any,
-        Y: Any | None,
-        blocks: Iterable[Block],
-        place: Place,
-        *,
-        memory: int,
-        dtype: np.dtype[Any],
-        advance: Advance = lambda cells: None,
-    ) -> None:
-        """Compute the tiles of all blocks, each into its place."""
+    @property
+    def columns(self) -> Any:
+        return self.X if self.Y is None else self.Y
 
-    def each_found(
-        self,
-        kernel: Pairwise,
-        X: Any,
-        Y: Any | None,
-        far: Callable[[Tile, Values], list[Any]],
-        take: Callable[[Any], object],
-        *,
-        memory: int,
-        progress: bool = False,
-    ) -> None:
-        """Let all values of X with Y be searched: `take` gets what `far` finds in a tile, one by one."""
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.X), len(self.columns)
+
+    def known(self, grid: int) -> int:
+        """Return how many rows and columns are copied from the existing matrix, a multiple of the grid."""
+        return 0 if self.existing is None else self.existing.size // grid * grid
 
 
-class Place(Protocol):
-    """Where tiles go."""
+class Sink(Protocol):
+    """Receives the tiles of a matrix."""
 
     def tile(self, tile: Tile) -> AbstractContextManager[Values]:
-        """An array of the tile's shape, to be filled; at the end of the context its values are where they belong."""
+        """Return an array of the tile's shape to fill. At the end of the context the sink takes the values."""
 
 
 def plan_matrix(
-    kernel: Pairwise,
-    X: Any,
-    Y: Any | None,
+    job: Job,
     *,
-    n_jobs: int,
+    threads: int,
     memory: int,
-    dtype: np.dtype[Any],
     buffers: int = 0,
     needs: Needs | None = None,
     begin: int = 0,
@@ -93,23 +70,26 @@ def plan_matrix(
     grid: int = 1,
     strips: int | None = None,
 ) -> Plan:
-    """The tiles of the matrix of X with Y (None: with itself), whose values will be of `dtype`; see `planned`.
+    """Divide a matrix into tiles; see `planned`.
 
-    `buffers`: how many arrays of a tile's size, of float64, each thread takes besides those of the kernel. `needs`: the kernel's for
-    these columns, if they are known.
+    Parameters
+    ----------
+    buffers : int
+        Number of arrays of a tile's size, of float64, that each thread allocates besides those of the kernel.
+    needs : Needs, optional
+        The memory that the kernel needs for these columns, if it is known.
     """
-    columns = X if Y is None else Y
     if needs is None:
-        needs = kernel.needs(columns, memory // 2)
+        needs = job.kernel.needs(job.columns, memory // 2)
     matrices = 1 + needs.scratch
-    own = 8 * matrices if dtype == np.float64 else dtype.itemsize + 8 * matrices // STRIPS
+    own = 8 * matrices if job.dtype == FLOAT else job.dtype.itemsize + 8 * matrices // STRIPS
     return planned(
-        (len(X), len(columns)),
-        symmetric=Y is None,
+        job.shape,
+        symmetric=job.Y is None,
         index=needs.index,
         thread=needs.thread,
         cell=own + 8 * buffers,
-        n_jobs=n_jobs,
+        n_jobs=threads,
         memory=memory,
         begin=begin,
         at_once=at_once,
@@ -118,13 +98,21 @@ def plan_matrix(
     )
 
 
-def bound(kernel: Pairwise, X: Any, Y: Any | None, block: Block, device: Device | None = None) -> Evaluator:
-    """The kernel bound to all rows and a block of columns, on a device or not: their index is made here, and threads may share it."""
-    columns = X if Y is None else Y
-    whole = len(block.columns) == len(columns)
-    evaluator = kernel.evaluator(X, Y if whole else columns[block.columns.slice])
+def check_pairwise(kernel: Any, function: str) -> None:
+    """Raise `InputTypeError` if the first argument of a function is not a kernel or a distance."""
+    if not isinstance(kernel, Pairwise):
+        raise InputTypeError(f"{function} needs a kernel first, got {type(kernel).__name__}")
+
+
+def bind(job: Job, block: Block, threads: int = 1) -> Evaluator:
+    """Bind the kernel to all rows and a block of columns; threads share what is computed for that."""
+    whole = len(block.columns) == job.shape[1]
+    columns = job.Y if whole else job.columns[block.columns.slice]
+    if threads > 1:
+        job.kernel.prepare(job.X, columns, threads)
+    evaluator = job.kernel.evaluator(job.X, columns)
     evaluator.first_column = block.columns.begin
-    return evaluator.ready() if device is None else evaluator.on(device)
+    return evaluator
 
 
 def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -> None:
@@ -145,48 +133,9 @@ def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -
 
 
 def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int], halves: bool) -> None:
-    """Round a strip to the numbers of `out`; `corner` is where it begins in the whole matrix."""
+    """Round a strip to the numbers of `out`; `corner` is where the strip begins in the whole matrix."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         out[...] = values
-    place = first_place(~np.isfinite(out), corner[0], halves)
-    if place is not None:
-        raise overflow(kernel, place[0], place[1] + corner[1], out.dtype)
-
-
-def crew_of(client: Any = None, device: str = "cpu", device_memory: int | float | str | None = None) -> AnyCrew | None:
-    """Who computes in place of threads: the workers that a Dask client stands for, or a device; None for neither."""
-    if device != "cpu" or device_memory is not None:
-        from treelet.gram.on_device import crew_on
-
-        if client is not None:
-            raise ParameterError("the workers of client= compute on their CPUs: give either client= or device=")
-        return crew_on(device, device_memory)
-    if client is None:
-        return None
-    try:
-        from treelet.gram.on_dask import Crew
-    except ImportError as error:
-        raise TreeletError(f"client= needs Dask: pip install 'treelet[dask]' ({error})") from None
-    return Crew(client)
-
-
-def compute(
-    kernel: Pairwise,
-    X: Any,
-    Y: Any | None,
-    blocks: Iterable[Block],
-    place: Place,
-    threads: int,
-    advance: Advance = lambda cells: None,
-) -> None:
-    """Compute the tiles of all blocks, by threads, each into its place. Blocks come one after the other."""
-    for block in blocks:
-        with sharing(threads):
-            evaluator = bound(kernel, X, Y, block)
-
-        def work(tile: Tile, evaluator: Evaluator = evaluator) -> int:
-            with place.tile(tile) as out:
-                fill_tile(kernel, evaluator, tile, out)
-            return tile.cells
-
-        run(work, block.tiles, threads, advance)
+    infinite = first_place(~np.isfinite(out), corner[0], halves)
+    if infinite is not None:
+        raise overflow(kernel, infinite[0], infinite[1] + corner[1], out.dtype)

@@ -2,11 +2,12 @@
 
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
 from treelet.kernels.bag import Bag
-from treelet.kernels.base import Evaluator, Kernel
+from treelet.kernels.base import Kernel
 from treelet.kernels.distance import Distance
 from treelet.kernels.forest import ForestKernel
 from treelet.kernels.locality import Locality, Subsequence
 from treelet.kernels.on import On
+from treelet.kernels.pairwise import Evaluator
 from treelet.kernels.sequence import Tagging
 from treelet.kernels.smoothed import Smoothed
 from treelet.kernels.tree import PartialTree, SubsetTree, Subtree

@@ -11,7 +11,8 @@ import numpy as np
 
 from treelet.checks import check_tunable, wrong
 from treelet.errors import InputTypeError, ParameterError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
+from treelet.kernels.base import Kernel, WrappedKernel
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.tuning import FACTORS, Bounds
 from treelet.kernels.values import changed, check_inner, check_values, log_of, moved, number
 
@@ -177,6 +178,14 @@ class Combined(Kernel):
             X = kernel.keeping(X)
         return X
 
+    def prepare(self, X: Any, Y: Any | None, threads: int) -> None:
+        for kernel in self._parts():
+            kernel.prepare(X, Y, threads)
+
+    def cache_self_values(self, X: Any, threads: int) -> None:
+        for kernel in self._parts():
+            kernel.cache_self_values(X, threads)
+
     @abstractmethod
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
         """How two values go together, and how their logarithms do."""
@@ -281,7 +290,7 @@ class ScaleEvaluator(Evaluator):
         return moved(self, device)
 
 
-class Scale(Kernel):
+class Scale(WrappedKernel):
     """``factor * kernel``."""
 
     _tunable = ("factor",)
@@ -295,12 +304,6 @@ class Scale(Kernel):
     def validate(self) -> None:
         check_tunable(self, "factor", 0, math.inf, low_included=True)
         check_inner(self)
-
-    def coerce(self, X: Any) -> Any:
-        return self.kernel.coerce(X)
-
-    def keeping(self, X: Any) -> Any:
-        return self.kernel.keeping(X)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()

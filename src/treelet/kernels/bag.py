@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import FormatError, InputTypeError, KernelOverflowError, TreeletError
 from treelet.kernels.algebra import ConstantEvaluator
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.parts import counted
 from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
 from treelet.kernels.values import check_inner, check_logs, check_values, fits, inverse_roots, to_logs
@@ -125,7 +126,8 @@ def _store_kernel(kernel: Kernel) -> StoreKernel | None:
 
 def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> StoreRows:
     """Bags as rows over their members' store: the members' rows, summed."""
-    store, weights, limit = StoreRows.of(members)
+    of_members = StoreRows.of(members)
+    store, weights, _ = of_members
     node, weight = weights.node.astype(np.int64), weights.weight
     lengths = np.diff(weights.start)
     if isinstance(kernel, Normalized):  # K(x, y) / sqrt(K(x, x) K(y, y)) has a factor for each of the two
@@ -139,7 +141,7 @@ def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> Sto
     total = np.add.reduceat(weight, first) if len(first) else weight
     ends = np.searchsorted(bag[first], np.arange(len(start)), side="left").astype(np.int64)
     rows = _core.NodeWeights.of(ends, node[first].astype(np.int32), np.ascontiguousarray(total))
-    so_far = np.concatenate([[-1], limit]).astype(np.int32)  # the largest number in any bag up to each
+    so_far = np.concatenate([[-1], of_members.limit]).astype(np.int32)  # the largest number in any bag up to each
     return StoreRows(store, rows, np.ascontiguousarray(so_far[start[1:]]))
 
 
@@ -155,7 +157,7 @@ class BagEvaluator(Evaluator):
         self.n_rows, self.n_columns = len(rows), len(self.columns)
         # Logarithms only where they are needed: a sum of members may be positive though some are negative.
         self.inner_logs = logs and not all(
-            fits(kernel.kernel.self_values(bags.members, logs=True)) for bags in (rows, self.columns)
+            fits(kernel.kernel.self_values(bags.members)) for bags in (rows, self.columns)
         )
         others = None if columns is None else columns.members
         self.inner = kernel.kernel.evaluator(rows.members, others, logs=self.inner_logs)
@@ -258,7 +260,7 @@ class Bag(Kernel):
             return True
         # factors of the members must fit a float64
         inner = self.kernel.kernel
-        return all(fits(inner.self_values(part.members, logs=True)) for part in parts)
+        return all(fits(inner.self_values(part.members)) for part in parts)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """The members' pairs; those that several members of a bag have are counted each time."""

@@ -1,115 +1,25 @@
-"""What every kernel has in common: parameters, algebra, and how it is evaluated.
-
-A kernel says the mathematics. `Kernel.evaluator` binds it to data; the evaluator fills horizontal strips of the
-matrix when asked, from any thread. Who asks, in which order and into which memory, is the business of `treelet.gram`.
-"""
+"""What every kernel has in common: parameters, algebra, and how it is called."""
 
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.kernels.asked import Asked
+from treelet.kernels.pairwise import Matrix, Needs, Pairwise, Vector, overflow
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn, unchanged_on_error
 from treelet.shown import Tabled
-from treelet.vocabulary import current, keyword
 
 if TYPE_CHECKING:
-    from treelet.device.launching import Device
     from treelet.kernels.algebra import Product, Scale, Sum
     from treelet.kernels.distance import Distance
     from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-
-
-class Needs(NamedTuple):
-    """Bytes, at most: of an index over some columns, and of what one thread takes to make it or to work with it."""
-
-    index: int  # type: ignore[assignment]  # a tuple has a method of that name
-    thread: int
-    scratch: int = 0
-    """Matrices of a strip's size, in float64, that a thread fills besides the strip."""
-
-    def with_scratch(self) -> Needs:
-        """The same, and one such matrix more."""
-        return self._replace(scratch=self.scratch + 1)
-
-
-class Evaluator(ABC):
-    """A kernel bound to rows and columns.
-
-    `fill` may be called from several threads at once. By halves (only where rows and columns are the same data),
-    row ``i`` gets columns ``0..i``, and ``out`` has ``end`` columns; what lies right of the diagonal is undefined.
-    A logarithmic evaluator writes log K (-inf for 0) instead of K.
-    """
-
-    n_rows: int
-    n_columns: int
-
-    @abstractmethod
-    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
-        """Write rows ``begin..end`` of the matrix into ``out``."""
-
-    def ready(self) -> Self:
-        """Make now what else the first strip would wait for; once, and before there are threads."""
-        inner = [self.inner] if hasattr(self, "inner") else []
-        for evaluator in [*inner, *getattr(self, "parts", [])]:
-            evaluator.ready()
-        return self
-
-    def on(self, device: Device) -> Evaluator:
-        """The same for arrays of a device. What is computed on the CPU alone is computed there, and copied."""
-        return CopiedEvaluator(self, device)
-
-    xp: Any = np
-    """NumPy, or what has its functions for the arrays that are filled."""
-    rounds: bool = False
-    """Whether ``out`` may also be of float32, to which values are rounded as they are written."""
-    cheap: bool = False
-    """Whether it costs no more than writing the values down."""
-    first_column: int = 0
-    """What the first column is called in errors, where these are columns out of the middle of a matrix."""
-
-
-class CopiedEvaluator(Evaluator):
-    """Values that the CPU computes, on a device."""
-
-    def __init__(self, inner: Evaluator, device: Device) -> None:
-        self.inner, self.device, self.xp = inner, device, device.xp
-        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
-
-    def fill(self, begin: int, end: int, out: Any, halves: bool) -> None:
-        values = np.zeros(out.shape)
-        self.inner.fill(begin, end, values, halves)
-        out[...] = self.device.array(values)
-
-
-class Pairwise(Asked):
-    """A function of two examples, of whose values `treelet.gram` makes matrices."""
-
-    @abstractmethod
-    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
-        """Bind the function to data: rows X, columns Y (None: X again)."""
-
-    @abstractmethod
-    def needs(self, X: Any, enough: int = 0) -> Needs:
-        """The memory that an evaluator takes whose columns are X, estimated before it is made.
-
-        Where it surely is below `enough`, a rough bound will do.
-        """
-
-    def keeping(self, X: Any) -> Any:
-        """The data in this function's form, to be columns again and again: what is made of them once stays with them."""
-        return self.coerce(X)
 
 
 class Kernel(Tunable, Tabled, Pairwise):
@@ -224,6 +134,9 @@ class Kernel(Tunable, Tabled, Pairwise):
     @abstractmethod
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         """K(x, x) for each x, inf where it does not fit a float64; or log K(x, x), -inf where it is 0."""
+
+    def cache_self_values(self, X: Any, threads: int) -> None:
+        """Compute self-values in several threads, if the examples cache them. The default does nothing."""
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
@@ -364,14 +277,43 @@ class Kernel(Tunable, Tabled, Pairwise):
         return Scale(other, self)
 
 
+class WrappedKernel(Kernel):
+    """A kernel around one kernel, on the same data."""
+
+    kernel: Kernel
+    _uses_self_values: ClassVar[bool] = False
+    """Whether an evaluator needs the self-values of the inner kernel."""
+
+    def coerce(self, X: Any) -> Any:
+        return self.kernel.coerce(X)
+
+    def keeping(self, X: Any) -> Any:
+        return self.kernel.keeping(X)
+
+    def prepare(self, X: Any, Y: Any | None, threads: int) -> None:
+        if self._uses_self_values:
+            self.cache_self_values(X, threads)
+            if Y is not None:
+                self.cache_self_values(Y, threads)
+        self.kernel.prepare(X, Y, threads)
+
+    def cache_self_values(self, X: Any, threads: int) -> None:
+        self.kernel.cache_self_values(X, threads)
+
+
 @lru_cache(256)
 def _names_of(kernel: type[Kernel]) -> tuple[str, ...]:
     """The parameters of a kernel, by their names; asked for by every matrix, however small."""
     return tuple(name for name in inspect.signature(kernel.__init__).parameters if name != "self")
 
 
+PLAIN = (int, float, bool, str, type(None))
+
+
 def _frozen(value: Any) -> Hashable:
     """A parameter as part of a key."""
+    if type(value) in PLAIN:
+        return value  # type: ignore[no-any-return]
     if isinstance(value, Kernel):
         return value._identity()
     if isinstance(value, Mapping):
@@ -390,19 +332,3 @@ class Itself:
 
     def __hash__(self) -> int:
         return id(self.value)
-
-
-def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:
-    """The error for a value that does not fit a float64, or a float32."""
-    from treelet.errors import KernelOverflowError
-
-    where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
-    if dtype != np.float64:
-        return KernelOverflowError(
-            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: {keyword('dtype', 'float64')} holds it, and so does "
-            f"{current().normalized}"
-        )
-    return KernelOverflowError(
-        f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
-        f"Use a smaller {keyword('lam')}, or {current().normalized}, which stays right"
-    )

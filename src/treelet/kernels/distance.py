@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.kernels.algebra import tightly
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Pairwise, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.kernels.values import check_inner, moved, on_diagonal, runs, squared_distances
 
 if TYPE_CHECKING:
@@ -83,6 +84,12 @@ class Distance(Pairwise):
         rows = self.kernel.diag(X)
         columns = rows if Y is None else self.kernel.diag(Y)
         return DistanceEvaluator(self.kernel.evaluator(X, Y), rows, columns, same=Y is None)
+
+    def prepare(self, X: Any, Y: Any | None, threads: int) -> None:
+        self.kernel.cache_self_values(X, threads)
+        if Y is not None:
+            self.kernel.cache_self_values(Y, threads)
+        self.kernel.prepare(X, Y, threads)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         return self._with_self_pairs(X, Y)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from treelet.checks import wrong
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.values import check_inner
 from treelet.structures.table import Name, Names, Table
 
@@ -98,6 +99,12 @@ class On(Kernel):
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
         return self.kernel.evaluator(self._part(X), None if Y is None else self._part(Y), logs=logs)
+
+    def prepare(self, X: Any, Y: Any | None, threads: int) -> None:
+        self.kernel.prepare(self._part(X), None if Y is None else self._part(Y), threads)
+
+    def cache_self_values(self, X: Any, threads: int) -> None:
+        self.kernel.cache_self_values(self._part(X), threads)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         return self.kernel.self_values(self._part(X), logs=logs)

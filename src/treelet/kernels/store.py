@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import KernelOverflowError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector, overflow
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector, overflow
 from treelet.kernels.parts import Ids, KeyedParts, StoreNodes, pairs_by_row, pairs_within
 from treelet.memory import SMALL, check_memory
 from treelet.structures.bank import Bank
 from treelet.vocabulary import keyword
-from treelet.work import in_parts, sharers
+from treelet.work import in_parts
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -32,13 +33,19 @@ class StoreRows(NamedTuple):
 
     store: Any
     weights: _core.NodeWeights
-    limit: NDArray[np.int32]
-    """The largest number of a part in any row up to each."""
+    largest: NDArray[np.int32]
+    """The largest number of a part in each row."""
 
     @staticmethod
     def of(bank: Bank[Any]) -> StoreRows:
         store, roots = bank.columns
-        return StoreRows(store, bank.weights(), np.maximum.accumulate(roots) if len(roots) else roots)
+        return StoreRows(store, bank.weights(), roots)
+
+    @property
+    def limit(self) -> NDArray[np.int32]:
+        """The largest number of a part in any row up to each."""
+        limit: NDArray[np.int32] = np.maximum.accumulate(self.largest) if len(self.largest) else self.largest
+        return limit
 
 
 class StoreEvaluator(Evaluator):
@@ -55,7 +62,7 @@ class StoreEvaluator(Evaluator):
     shown : Kernel, optional
         The kernel to name in errors, if it is another.
     kept : Bank, optional
-        The columns' bank, which may have their index already.
+        The columns' bank, if it caches the indexes that kernels make of it.
     """
 
     def __init__(
@@ -68,27 +75,31 @@ class StoreEvaluator(Evaluator):
         kept: Bank[Any] | None = None,
     ) -> None:
         self.kernel, self.rows, self.logs = shown or kernel, rows, logs
-        self.columns, self.algorithm, self.kept = columns or rows, kernel, kept
+        self.columns, self.algorithm = columns or rows, kernel
+        self.kept = None if kept is None or kept._indexes is None else kept
         self.n_rows, self.n_columns, self.rounds = len(rows.weights), len(self.columns.weights), not logs
         self._native, self._making = None, Lock()
 
-    @property
-    def native(self) -> Any:
-        """The columns' index, made when it is first asked for."""
+    def native(self, threads: int = 1) -> Any:
+        """Return the columns' index. It is built by the first call, if there is memory for so many threads."""
         with self._making:
             if self._native is None:
-                self._native = self._indexed(
-                    lambda: self.algorithm.native(*self.columns[:2], self.logs, self.rows.store), "cpu"
-                )
+                self._native = self._indexed(lambda: self._new_index(threads), "cpu")
         return self._native
 
-    def ready(self) -> Self:
-        _ = self.native
+    def _new_index(self, threads: int) -> Any:
+        return self.algorithm.native(*self.columns[:2], self.logs, self.rows.store, threads)
+
+    def ready(self, threads: int = 1) -> Self:
+        self.native(threads)
         return self
 
     def _indexed(self, make: Callable[[], Any], device: str) -> Any:
+        """Return the index that the columns' bank caches, or a new one."""
+        if self.kept is None:
+            return make()
         key = self.algorithm.index_key(self.logs)
-        return make() if self.kept is None else self.kept.indexed(None if key is None else (key, device), make)
+        return self.kept.indexed(None if key is None else (key, device), make)
 
     def on(self, device: Device) -> Evaluator:
         kernel = self.algorithm
@@ -103,8 +114,9 @@ class StoreEvaluator(Evaluator):
         return DeviceEvaluator(self, index)
 
     def fill(self, begin: int, end: int, out: NDArray[Any], halves: bool) -> None:
-        store, weights, limit = self.rows
-        self._check(self.native.rows(store, weights, limit if halves else None, begin, end, out), out, halves)
+        store, weights, _ = self.rows
+        limit = self.rows.limit if halves else None
+        self._check(self.native().rows(store, weights, limit, begin, end, out), out, halves)
 
     def _check(self, large: tuple[int, int] | None, out: Any, halves: bool) -> None:
         """Raise an error if a value does not fit, at that place."""
@@ -142,9 +154,11 @@ class StoreKernel(Kernel):
     def _native_parameters(self, store: Any) -> tuple[Any, ...]:
         """What the native algorithm takes besides the examples."""
 
-    def native(self, store: Any, weights: _core.NodeWeights, logs: bool, rows_store: Any = None) -> Any:
-        """The native algorithm bound to columns; rows will come from `rows_store`, if not from the same store."""
-        self._check_memory(store, weights, sharers())
+    def native(
+        self, store: Any, weights: _core.NodeWeights, logs: bool, rows_store: Any = None, threads: int = 1
+    ) -> Any:
+        """Bind the native algorithm to columns, for use by so many threads; rows come from `rows_store` if it is another store."""
+        self._check_memory(store, weights, threads)
         return self._algorithm(store, weights, logs, *self._native_parameters(rows_store or store))
 
     _on_device: ClassVar[str] = ""
@@ -189,27 +203,39 @@ class StoreKernel(Kernel):
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         self.validate()
-        bank = self.coerce(X)
+        return self._self_values(self.coerce(X), logs)
+
+    def cache_self_values(self, X: Any, threads: int) -> None:
+        self.validate()
+        self._self_values(self.coerce(X), logs=False, threads=threads)
+
+    def _self_values(self, bank: Bank[Any], logs: bool, threads: int = 1) -> Vector:
+        """Return self-values, cached by the bank if the kernel's parameters can be a key."""
 
         def compute() -> Vector:
-            store, weights = bank.columns.store, bank.weights()
-            if logs:  # of the values themselves, but of those that do not fit a float64, or lose digits in it
-                values = self.self_values(bank).copy()
-                odd = np.flatnonzero(~((values >= SMALLEST) & np.isfinite(values)))
-                with np.errstate(divide="ignore"):
-                    np.log(values, out=values)
-                if len(odd):
-                    values[odd] = self.native_self_values(store, weights.take(odd), True)
-                return values
-
-            def part(begin: int, end: int) -> Vector:
-                rows = weights if end - begin == len(bank) else weights.take(np.arange(begin, end))
-                return self.native_self_values(store, rows, logs)
-
-            return in_parts(len(bank), part)
+            return (self._log_self_values if logs else self._plain_self_values)(bank, threads)
 
         key = self._key(logs)
         values: Vector = compute() if key is None else bank.values(key, compute)
+        return values
+
+    def _plain_self_values(self, bank: Bank[Any], threads: int) -> Vector:
+        store, weights = bank.columns.store, bank.weights()
+
+        def part(begin: int, end: int) -> Vector:
+            rows = weights if end - begin == len(bank) else weights.take(np.arange(begin, end))
+            return self.native_self_values(store, rows, False)
+
+        return in_parts(len(bank), part, threads)
+
+    def _log_self_values(self, bank: Bank[Any], threads: int) -> Vector:
+        """Logarithms of the plain values; those that do not fit a float64, or lose digits in it, are computed in logarithms."""
+        values = self._self_values(bank, False, threads).copy()
+        odd = np.flatnonzero(~((values >= SMALLEST) & np.isfinite(values)))
+        with np.errstate(divide="ignore"):
+            np.log(values, out=values)
+        if len(odd):
+            values[odd] = self.native_self_values(bank.columns.store, bank.weights().take(odd), True)
         return values
 
     def needs(self, X: Any, enough: int = 0) -> Needs:

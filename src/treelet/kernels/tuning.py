@@ -39,16 +39,6 @@ class Hyperparameter(NamedTuple):
     fixed: bool
 
 
-def introduce_to_sklearn() -> None:
-    """Let scikit-learn's Gaussian processes, which ask for a subclass of their kernels, take ours for one.
-
-    Nothing is loaded for it.
-    """
-    kernels = sys.modules.get("sklearn.gaussian_process.kernels")
-    if kernels is not None:
-        kernels.Kernel.register(Tunable)
-
-
 def from_sklearn(kernel: object) -> bool:
     """Whether it is a kernel of scikit-learn's own, which knows how to be added to and multiplied by ours."""
     kernels = sys.modules.get("sklearn.gaussian_process.kernels")
@@ -84,10 +74,23 @@ class Tunable:
 
     requires_vector_input = False
 
+    _registered: ClassVar[bool] = False
+    """Whether scikit-learn's Gaussian processes take our kernels for theirs."""
+
     @property  # type: ignore[misc]  # nobody sets it
     def __class__(self) -> type[Self]:
-        """What isinstance() asks for: by then scikit-learn's kernels are loaded, whenever ours were made."""
-        introduce_to_sklearn()
+        """The type, which isinstance() reads from here.
+
+        Gaussian processes accept subclasses of scikit-learn's kernels only, and ours must not import scikit-learn. They are
+        registered as such when isinstance() is first called after scikit-learn's kernels were loaded. Registration cannot
+        come earlier, since a kernel may be older than that module, nor later, since isinstance() is the first call that
+        a Gaussian process makes.
+        """
+        if not Tunable._registered:
+            theirs = getattr(sys.modules.get("sklearn.gaussian_process.kernels"), "Kernel", None)
+            if theirs is not None:
+                theirs.register(Tunable)
+                Tunable._registered = True
         return type(self)
 
     @abstractmethod

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from treelet.checks import check_integer, wrong
 from treelet.errors import KernelOverflowError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector, overflow
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Evaluator, Matrix, Vector, overflow
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
 LARGE = 650.0  # log of a value, or its negative, up to which products of two square roots surely fit a float64, with all digits
+SMALLEST, LARGEST = math.exp(-LARGE), math.exp(LARGE)
 Bound = TypeVar("Bound", bound=Evaluator)
 
 
@@ -61,10 +63,9 @@ def log_of(value: float) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
-def fits(log_values: Vector) -> bool:
-    """Whether values of these logarithms need no others than plain numbers; 0 fits."""
-    there = log_values[log_values > -np.inf]
-    return not len(there) or bool(there.max() <= LARGE and there.min() >= -LARGE)
+def fits(values: Vector) -> bool:
+    """Whether self-values can be used in plain arithmetic: they are neither too large nor too small; 0 fits."""
+    return bool(((values == 0) | ((values >= SMALLEST) & (values <= LARGEST))).all())
 
 
 def inverse_roots(values: Vector) -> Vector:

@@ -9,7 +9,8 @@ import numpy as np
 
 from treelet.checks import check_number
 from treelet.errors import KernelOverflowError
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.values import changed, check_degree, check_logs, examples, first_place, raise_to, to_logs
 from treelet.structures.vectors import Vectors, as_vectors
 

@@ -10,7 +10,8 @@ import numpy as np
 from treelet.checks import check_number, check_tunable
 from treelet.errors import KernelOverflowError
 from treelet.kernels.algebra import tightly
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Needs, Vector
+from treelet.kernels.base import Kernel, WrappedKernel
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.tuning import WIDTHS, Bounds
 from treelet.kernels.values import (
     check_degree,
@@ -34,23 +35,12 @@ if TYPE_CHECKING:
 
 
 class NormalizedEvaluator(Evaluator):
-    """Divides by the root of the self-values, in logarithms where the values themselves would not fit."""
-
-    row_factors: Vector
-    column_factors: Vector
+    """Multiplies by the inverse roots of the self-values."""
 
     def __init__(
-        self,
-        kernel: Normalized,
-        inner: Evaluator,
-        rows: Vector,
-        columns: Vector,
-        *,
-        same: bool,
-        logs: bool,
-        inner_logs: bool,
+        self, kernel: Normalized, inner: Evaluator, rows: Vector, columns: Vector, *, same: bool, logs: bool
     ) -> None:
-        self.kernel, self.inner, self.same, self.logs, self.inner_logs = kernel, inner, same, logs, inner_logs
+        self.kernel, self.inner, self.same, self.logs = kernel, inner, same, logs
         self.rows, self.columns = rows, columns
         self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
 
@@ -58,32 +48,43 @@ class NormalizedEvaluator(Evaluator):
         if halves:
             out[...] = 0
         self.inner.fill(begin, end, out, halves)
-        width = out.shape[1]
-        if self.inner_logs:
-            for rows, values in runs(begin, out):
-                if halves:  # nothing stands there, which has no logarithm
-                    values[:, rows.start + 1 :] = -np.inf
-                shift = 0.5 * (self.rows[rows, None] + self.columns[:width])
-                with np.errstate(invalid="ignore"):  # 0 / 0
-                    values[...] = np.where(np.isfinite(shift) & np.isfinite(values), values - shift, -np.inf)
-            if not self.logs:
-                np.exp(out, out=out)
-        else:
-            out *= self.row_factors[begin:end, None]
-            out *= self.column_factors[None, :width]
-            if self.logs:
-                to_logs(out)
-                check_logs(self.kernel, out, begin, halves)
-        if self.same:  # exactly 1, not to the last bit of a division
-            own = on_diagonal(self.xp, begin, out)
-            out[own] = np.where(np.isfinite(self.rows[begin:end]), 0.0 if self.logs else 1.0, out[own])
+        out *= self.rows[begin:end, None]
+        out *= self.columns[None, : out.shape[1]]
+        if self.logs:
+            to_logs(out)
+            check_logs(self.kernel, out, begin, halves)
+        if self.same:
+            self._fill_diagonal(begin, out, self.rows[begin:end] > 0)
+
+    def _fill_diagonal(self, begin: int, out: Matrix, positive: Any) -> None:
+        """Set the diagonal to exactly 1, where a division would leave a rounding error."""
+        own = on_diagonal(self.xp, begin, out)
+        out[own] = np.where(positive, 0.0 if self.logs else 1.0, out[own])
 
     def on(self, device: Device) -> Evaluator:
-        factors = () if self.inner_logs else ("row_factors", "column_factors")
-        return moved(self, device, "rows", "columns", *factors)
+        return moved(self, device, "rows", "columns")
 
 
-class Normalized(Kernel):
+class LogNormalizedEvaluator(NormalizedEvaluator):
+    """Subtracts half the logarithms of the self-values, where the values themselves do not fit a float64."""
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        if halves:
+            out[...] = 0
+        self.inner.fill(begin, end, out, halves)
+        for rows, values in runs(begin, out):
+            if halves:  # right of the diagonal there are no values, which would have no logarithms
+                values[:, rows.start + 1 :] = -np.inf
+            shift = 0.5 * (self.rows[rows, None] + self.columns[: out.shape[1]])
+            with np.errstate(invalid="ignore"):  # 0 / 0
+                values[...] = np.where(np.isfinite(shift) & np.isfinite(values), values - shift, -np.inf)
+        if not self.logs:
+            np.exp(out, out=out)
+        if self.same:
+            self._fill_diagonal(begin, out, np.isfinite(self.rows[begin:end]))
+
+
+class Normalized(WrappedKernel):
     r"""``kernel.normalized()``: the cosine in the kernel's space.
 
     .. math:: K(x, y) / \sqrt{K(x, x) K(y, y)}
@@ -98,6 +99,8 @@ class Normalized(Kernel):
            [0.5, 1. ]])
     """
 
+    _uses_self_values = True
+
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.validate()
@@ -105,25 +108,21 @@ class Normalized(Kernel):
     def validate(self) -> None:
         check_inner(self)
 
-    def coerce(self, X: Any) -> Any:
-        return self.kernel.coerce(X)
-
-    def keeping(self, X: Any) -> Any:
-        return self.kernel.keeping(X)
-
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
         X = self.coerce(X)
         Y = None if Y is None else self.coerce(Y)
+        rows = self.kernel.self_values(X)
+        columns = rows if Y is None else self.kernel.self_values(Y)
+        if fits(rows) and fits(columns):
+            row_roots = inverse_roots(rows)
+            column_roots = row_roots if Y is None else inverse_roots(columns)
+            inner = self.kernel.evaluator(X, Y)
+            return NormalizedEvaluator(self, inner, row_roots, column_roots, same=Y is None, logs=logs)
         rows = self.kernel.self_values(X, logs=True)
         columns = rows if Y is None else self.kernel.self_values(Y, logs=True)
-        inner_logs = not (fits(rows) and fits(columns))
-        inner = self.kernel.evaluator(X, Y, logs=inner_logs)
-        made = NormalizedEvaluator(self, inner, rows, columns, same=Y is None, logs=logs, inner_logs=inner_logs)
-        if not inner_logs:
-            made.row_factors = inverse_roots(self.kernel.self_values(X))
-            made.column_factors = made.row_factors if Y is None else inverse_roots(self.kernel.self_values(Y))
-        return made
+        inner = self.kernel.evaluator(X, Y, logs=True)
+        return LogNormalizedEvaluator(self, inner, rows, columns, same=Y is None, logs=logs)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         return self._with_self_pairs(X, Y)
@@ -187,7 +186,7 @@ class GaussianEvaluator(Evaluator):
         return moved(self, device, "rows", "columns")
 
 
-class Gaussian(Kernel):
+class Gaussian(WrappedKernel):
     r"""``kernel.gaussian(sigma)``: how near two examples are in the kernel's space.
 
     .. math:: \exp\left(-\frac{K(x, x) - 2 K(x, y) + K(y, y)}{\sigma^2}\right)
@@ -212,6 +211,7 @@ class Gaussian(Kernel):
     """
 
     _tunable = ("sigma",)
+    _uses_self_values = True
 
     def __init__(self, kernel: Kernel, sigma: float = 1.0, *, sigma_bounds: Bounds = WIDTHS) -> None:
         self.kernel = kernel
@@ -222,12 +222,6 @@ class Gaussian(Kernel):
     def validate(self) -> None:
         check_inner(self)
         check_tunable(self, "sigma", 0, math.inf)
-
-    def coerce(self, X: Any) -> Any:
-        return self.kernel.coerce(X)
-
-    def keeping(self, X: Any) -> Any:
-        return self.kernel.keeping(X)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
@@ -288,7 +282,7 @@ class PowerEvaluator(Evaluator):
         return moved(self, device)
 
 
-class PolynomialOf(Kernel):
+class PolynomialOf(WrappedKernel):
     r"""``kernel.polynomial(degree, coef0)``: products of up to `degree` of the kernel's features.
 
     .. math:: (K(x, y) + c_0)^{\mathrm{degree}}
@@ -320,19 +314,11 @@ class PolynomialOf(Kernel):
         check_degree(self)
         check_number(self, "coef0", 0, math.inf, low_included=True, of_kernel=True)
 
-    def coerce(self, X: Any) -> Any:
-        return self.kernel.coerce(X)
-
-    def keeping(self, X: Any) -> Any:
-        return self.kernel.keeping(X)
-
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
         X = self.coerce(X)
         Y = None if Y is None else self.coerce(Y)
-        inner_logs = logs and not all(
-            fits(self.kernel.self_values(part, logs=True)) for part in (X, Y) if part is not None
-        )
+        inner_logs = logs and not all(fits(self.kernel.self_values(part)) for part in (X, Y) if part is not None)
         return PowerEvaluator(self, self.kernel.evaluator(X, Y, logs=inner_logs), logs, inner_logs)
 
     def needs(self, X: Any, enough: int = 0) -> Needs:

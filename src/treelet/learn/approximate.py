@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_integer, check_one_of
 from treelet.errors import TreeletWarning
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.landmarks import SAMPLINGS, Values, inverse_root, landmarks
 from treelet.learn.state import are_floats, whole_numbers
-from treelet.learn.summands import kept
+from treelet.learn.summands import compact_examples
+from treelet.progress import progress_bar
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
-from treelet.work import generator, progress_bar
+from treelet.work import generator
 
 BLOCK = 1 << 22  # kernel values that are held at once
 POOL = 1 << 27  # numbers of a factor over the examples among which landmarks are chosen
@@ -186,7 +188,7 @@ class Nystroem(FeatureMap):
         diagonal = kernel.diag(among) if self.sampling != "uniform" else np.ones(len(among))
         chosen = landmarks(Values(diagonal, between), int(self.n_components), self.sampling, rng)
         self.component_indices_ = pool[chosen].astype(np.int64)
-        self.components_ = kept(kernel, among[chosen])
+        self.components_ = compact_examples(kernel, among[chosen])
         self.normalization_ = inverse_root(self._gram(kernel, self.components_))
         self.n_components_ = self.normalization_.shape[1]
         self.kernel_ = kernel
@@ -195,7 +197,7 @@ class Nystroem(FeatureMap):
     def _check_parameters(self) -> None:
         check_integer("n_components", self.n_components, of=self, most=2**31)
         check_one_of("sampling", self.sampling, SAMPLINGS, of=self)
-        self._check_means()
+        self._check_resources()
 
     def transform(self, X: Any) -> Matrix:
         """One vector an example. Kernel values with the landmarks are made block by block."""

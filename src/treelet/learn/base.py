@@ -16,21 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_boolean, wrong
 from treelet.errors import DeviceMemoryError, NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.gram import parse_memory
-from treelet.gram.local import host_gram
-from treelet.gram.on_device import checked_device, crew_on
+from treelet.gram.executors import executor_for, host_matrix
 from treelet.kernels import SubsetTree
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
 from treelet.kernels.tuning import unchanged_on_error
 from treelet.learn.model import CompressedModel
 from treelet.learn.model_card import fitted_kernel, fitted_parameters, training
 from treelet.learn.precomputed import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
 from treelet.learn.state import are_floats, whole_numbers
-from treelet.learn.summands import kept
+from treelet.learn.summands import compact_examples
+from treelet.resources import Resources
 from treelet.shown import learnt
 from treelet.vocabulary import keyword
-from treelet.work import count_threads
 
-MEANS = ("device", "device_memory")
+EXECUTION = ("device", "device_memory")
 """Parameters that no file keeps: it may be read on a machine that has no such device."""
 
 
@@ -125,28 +125,30 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _kept_examples(self, kernel: Kernel, X: Any) -> Any:
         """A copy of the examples with nothing that the kernel does not look at."""
         examples = self._examples(kernel, X)
-        return kept(kernel, examples[np.arange(len(examples))])  # an array of the caller's may change after the fit
+        return compact_examples(
+            kernel, examples[np.arange(len(examples))]
+        )  # an array of the caller's may change after the fit
 
     _smaller = "train on fewer examples"
     """What to do where there is not enough memory."""
 
     @property
-    def _means(self) -> dict[str, Any]:
-        """What computes kernel values."""
-        return {"n_jobs": self.n_jobs, "device": self.device, "device_memory": self.device_memory}
+    def _resources(self) -> Resources:
+        """The validated resources of this estimator, without progress."""
+        return Resources.of(self.n_jobs, None, self.device, self.device_memory, owner=self)
 
-    def _check_means(self) -> None:
-        """See that they are there, before anything is computed; a matrix that is given needs none."""
-        count_threads(self.n_jobs)
+    def _check_resources(self) -> None:
+        """Check the execution options, and that the device exists, before anything is computed."""
         check_boolean("progress", self.progress, of=self)
-        checked_device(self.device, self.device_memory, of=self)
-        if not isinstance(self.kernel, str):
-            crew_on(self.device, self.device_memory)
+        resources = self._resources
+        if not isinstance(self.kernel, str):  # a precomputed matrix needs no device
+            executor_for(resources)
 
     def _gram(self, kernel: Kernel, X: Any, Y: Any = None, *, progress: bool | None = None) -> Matrix:
         """Kernel values of examples in the kernel's form."""
         try:
-            return host_gram(kernel, X, Y, progress=self.progress if progress is None else progress, **self._means)
+            shown = self.progress if progress is None else progress
+            return host_matrix(kernel, X, Y, self._resources._replace(progress=bool(shown)))
         except DeviceMemoryError:
             raise
         except NotEnoughMemoryError:  # gram's ways out are not an estimator's
@@ -184,7 +186,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
-        params = {name: _plain(value) for name, value in fitted_parameters(self).items() if name not in MEANS}
+        params = {name: _plain(value) for name, value in fitted_parameters(self).items() if name not in EXECUTION}
         if params["kernel"] is not None:  # what is done to it after a fit does not touch the fit, nor its file
             params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}
@@ -207,7 +209,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _check_parameters(self) -> None:
         """ParameterError if a parameter makes no sense."""
-        self._check_means()
+        self._check_resources()
 
     def _check_fitted_state(self) -> None:
         """Raise ValueError if what was loaded does not fit together."""
@@ -282,14 +284,14 @@ class KernelLearner(KernelEstimator):
         """Keep what it was fitted to and with, for the model's file and its card; a matrix says nothing of examples."""
         self._fitted_with = self.get_params(deep=False)
         if kernel is not None:
-            self.training_ = training(kept(kernel, data), targets, groups, classes=is_classifier(self))
+            self.training_ = training(compact_examples(kernel, data), targets, groups, classes=is_classifier(self))
 
     def _values(self, X: Any) -> Matrix:
         """What the model says of examples, examples x outputs."""
         check_is_fitted(self)
         if isinstance(self.model_, MatrixModel):
             check_columns(X, getattr(self, "feature_names_in_", None))
-        values: Matrix = self.model_.score(X, **self._means)
+        values: Matrix = self.model_.score_with(X, self._resources)
         return values
 
     def _check_fitted_state(self) -> None:

@@ -16,7 +16,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE
-from treelet.learn.summands import Part, Path, Place, Roots, collapses, kept, linear_parts
+from treelet.learn.summands import ColumnKernel, KernelTerm, Path, Roots, collapses, compact_examples, linear_parts
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term, node_weights
 from treelet.structures.vectors import Vectors
 
@@ -38,7 +38,9 @@ def built(kernel: Kernel, X: Any, coefficients: Any) -> tuple[int, list[Term], d
     terms = builder.terms(linear_parts(kernel))
     if terms is None:  # self-values too far apart for one graph
         builder = _Builder(X, alpha)
-        terms = [SupportSum(Part(1.0, Place(kernel)), 0.0, False, kept(kernel, X), alpha.toarray())]
+        terms = [
+            SupportSum(KernelTerm(1.0, ColumnKernel(kernel)), 0.0, False, compact_examples(kernel, X), alpha.toarray())
+        ]
     counts = {"support": len(support), "nodes": builder.nodes, "loose_bytes": builder.loose_bytes}
     return int(alpha.shape[0]), terms, counts
 
@@ -51,20 +53,20 @@ class _Builder:
         self.nodes = self.loose_bytes = 0
         self._graphs: list[tuple[Path, Graph, Any]] = []
 
-    def terms(self, parts: Sequence[Part]) -> list[Term] | None:
+    def terms(self, kernel_terms: Sequence[KernelTerm]) -> list[Term] | None:
         found = []
-        for part in parts:
-            if part.factor == 0:
+        for kernel_term in kernel_terms:
+            if kernel_term.factor == 0:
                 continue
-            term = self._term(part)
+            term = self._term(kernel_term)
             if term is None:
                 return None
             found.append(term)
         return found
 
-    def _term(self, part: Part) -> Term | None:
-        shift, needs_scaling, factors = 0.0, False, np.full(len(self.X), part.factor)
-        logs = self.roots.logs(part.roots)
+    def _term(self, kernel_term: KernelTerm) -> Term | None:
+        shift, needs_scaling, factors = 0.0, False, np.full(len(self.X), kernel_term.factor)
+        logs = self.roots.logs(kernel_term.roots)
         if logs is not None:
             there = logs[np.isfinite(logs)]
             if len(there) and np.abs(there).max() > ROOT_LARGE:
@@ -73,27 +75,27 @@ class _Builder:
                     return None
             factors *= np.exp(np.where(np.isfinite(logs), shift - logs, -np.inf))
         coefficients = self.alpha @ sp.diags_array(factors)
-        rest = replace(part, factor=1.0)
-        kernel = part.place.kernel
+        rest = replace(kernel_term, factor=1.0)
+        kernel = kernel_term.inner.kernel
         if isinstance(kernel, Constant):
             return ConstantTerm(
                 rest, shift, needs_scaling, float(kernel.value) * np.asarray(coefficients.sum(axis=1), float).ravel()
             )
         if not collapses(kernel):
-            data = kept(kernel, part.place.data(self.X))
+            data = compact_examples(kernel, kernel_term.inner.data(self.X))
             if isinstance(kernel, Linear) and len(data) > coefficients.shape[0]:  # vectors add up to one an output
                 sums = Vectors._of(_summed(coefficients, data.values), data.names)
                 return SupportSum(rest, shift, needs_scaling, sums, np.eye(len(sums)))
             return SupportSum(rest, shift, needs_scaling, data, coefficients.toarray())
-        graph, which = self._graph(part.place)
+        graph, which = self._graph(kernel_term.inner)
         return GraphTerm(rest, shift, needs_scaling, graph, node_weights(coefficients @ which))
 
-    def _graph(self, place: Place) -> tuple[Graph, Any]:
+    def _graph(self, inner: ColumnKernel) -> tuple[Graph, Any]:
         """The distinct trees of a column, and the matrix that says which example has which."""
         for path, graph, which in self._graphs:
-            if path == place.path and type(graph) is cast(StoreKernel, place.kernel).bank:
+            if path == inner.path and type(graph) is cast(StoreKernel, inner.kernel).bank:
                 return graph, which
-        bank: Graph = place.data(self.X).compact()
+        bank: Graph = inner.data(self.X).compact()
         store, roots = bank.columns
         there = np.flatnonzero(roots >= 0)
         distinct, number = np.unique(roots[there], return_inverse=True)
@@ -103,7 +105,7 @@ class _Builder:
         texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in store.labels)
         self.nodes += nodes
         self.loose_bytes += 4 * nodes + 4 * (nodes - len(there)) + 8 * self.alpha.nnz + texts
-        self._graphs.append((place.path, graph, which))
+        self._graphs.append((inner.path, graph, which))
         return graph, which
 
 

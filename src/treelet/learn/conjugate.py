@@ -9,13 +9,13 @@ import numpy as np
 import scipy.linalg
 
 from treelet.errors import ParameterError
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.rls_path import finite
 
 Times = Callable[[Matrix], Matrix]
 
 
-class Solution(NamedTuple):
+class ConjugateSolution(NamedTuple):
     """What was found, and how well it solves the equations."""
 
     coefficients: Matrix
@@ -34,7 +34,7 @@ def solve(
     tol: float,
     max_iter: int,
     step: Callable[[int, float], None] = lambda iterations, residual: None,
-) -> Solution:
+) -> ConjugateSolution:
     """Solve for several outputs at once, by one product an iteration.
 
     Parameters
@@ -75,7 +75,7 @@ def solve(
         direction = turned + _ratio(length, before) * direction
         done, residual = done + 1, float((np.linalg.norm(left, axis=0) / scale).max())
         step(done, residual)
-    return Solution(finite(a), done, residual)
+    return ConjugateSolution(finite(a), done, residual)
 
 
 class Preconditioner:

@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Vector
 from treelet.learn.growing import Growing
 from treelet.learn.ranker import beats, signed_sums
 from treelet.learn.targets import Rows
 from treelet.learn.voting import group_blocks
+from treelet.progress import Advance
 from treelet.structures.table import stacked
-from treelet.work import Advance
 
 
-class Trace(NamedTuple):
+class History(NamedTuple):
     """What a perceptron went through.
 
     Attributes
@@ -43,14 +44,14 @@ class Trace(NamedTuple):
         return np.diff(self.steps, append=self.comparisons + 1)
 
     @staticmethod
-    def nothing() -> Trace:
+    def nothing() -> History:
         """Before the first comparison."""
-        return Trace(np.empty((0, 2), np.int64), np.empty(0, np.int64), 0, [])
+        return History(np.empty((0, 2), np.int64), np.empty(0, np.int64), 0, [])
 
-    def then(self, more: Trace, *, same_epoch: bool = False) -> Trace:
+    def then(self, more: History, *, same_epoch: bool = False) -> History:
         """Both, one after the other; the steps of the second are counted on from the first already."""
         errors = self.errors + more.errors
-        return Trace(
+        return History(
             np.concatenate([self.updates, more.updates]),
             np.concatenate([self.steps, more.steps]),
             more.comparisons,
@@ -58,7 +59,7 @@ class Trace(NamedTuple):
         )
 
 
-class Past(NamedTuple):
+class StreamState(NamedTuple):
     """What a perceptron keeps of the parts of a file that it has been through.
 
     Attributes
@@ -68,7 +69,7 @@ class Past(NamedTuple):
         Those that are part of a weight vector, in the kernel's form; None if there are none yet.
     rows : ndarray of int
         Their numbers among all rows, ascending.
-    trace : Trace
+    trace : History
         With these numbers.
     seen : int
         How many rows there were.
@@ -77,7 +78,7 @@ class Past(NamedTuple):
     kernel: Kernel
     examples: Any
     rows: NDArray[np.int64]
-    trace: Trace
+    trace: History
     seen: int
 
     def tell(self, function: Growing) -> None:
@@ -126,7 +127,7 @@ def whole_groups(parts: Iterable[tuple[Any, Any, Any]]) -> Iterator[tuple[Any, l
         yield held
 
 
-def one_pass(function: Growing, contests: list[Rows], order: Any, comparisons: int, advance: Advance) -> Trace:
+def one_pass(function: Growing, contests: list[Rows], order: Any, comparisons: int, advance: Advance) -> History:
     """All contests in turn, after so many comparisons."""
     updates: list[tuple[int, int]] = []
     steps: list[int] = []
@@ -139,7 +140,7 @@ def one_pass(function: Growing, contests: list[Rows], order: Any, comparisons: i
                 steps.append(comparisons + rival)
             comparisons += len(rows) - 1
             advance(1)
-    return Trace(np.array(updates, np.int64).reshape(-1, 2), np.array(steps, np.int64), comparisons, [len(steps)])
+    return History(np.array(updates, np.int64).reshape(-1, 2), np.array(steps, np.int64), comparisons, [len(steps)])
 
 
 def contest(rows: Rows, goodness: Vector) -> Rows:

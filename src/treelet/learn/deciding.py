@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError
-from treelet.kernels.base import Matrix
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.model import CompressedModel, warn_of_strangers
 from treelet.learn.platt import coupled, sigmoid
 from treelet.learn.state import check_intercepts

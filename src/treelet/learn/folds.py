@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treelet.checks import wrong
 from treelet.errors import ParameterError
-from treelet.kernels.base import Matrix
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.targets import Rows
 from treelet.vocabulary import keyword
 

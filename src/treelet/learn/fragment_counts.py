@@ -13,9 +13,9 @@ from treelet import _core
 from treelet.checks import is_integer, wrong
 from treelet.errors import KernelOverflowError
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
-from treelet.kernels.base import Vector
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import NodeWeighting
+from treelet.kernels.pairwise import Vector
 from treelet.structures import Tree, Treebank
 from treelet.vocabulary import keyword
 from treelet.work import run

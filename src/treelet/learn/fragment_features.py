@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.kernels import Kernel
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.weighting import FRAGMENTS, check_has_fragments
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.wrapped import Normalized
 from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import known_class, register
@@ -35,8 +35,8 @@ from treelet.learn.fragment_selection import (
 from treelet.learn.model import CompressedModel
 from treelet.learn.state import are_floats, check_intercepts, whole_numbers
 from treelet.learn.summands import Roots
+from treelet.resources import count_threads
 from treelet.structures import Tree, Treebank
-from treelet.work import count_threads
 
 NOTHING = "FragmentFeatures finds no fragment with a weight other than 0: there are no columns, and nothing can be learnt on them"
 
@@ -212,10 +212,10 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
             self._counters = counters(self.kernel_, self.fragments_, self.part_)
         roots, threads, unit = Roots(data), count_threads(self.n_jobs), self.norm == "l2"
         blocks, order = [], []
-        for part, columns, counter in self._counters:
-            factors = None if unit else row_factors(roots, part)
+        for kernel_term, columns, counter in self._counters:
+            factors = None if unit else row_factors(roots, kernel_term)
             alone = unit and len(columns) == len(self.fragments_)
-            blocks.append(counter.rows(part.place.data(data), factors, unit=alone, threads=threads))
+            blocks.append(counter.rows(kernel_term.inner.data(data), factors, unit=alone, threads=threads))
             order.append(columns)
         if not blocks:
             return sp.csr_matrix((len(data), len(self.fragments_)))
@@ -241,9 +241,12 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
             )
         check_is_fitted(self)
         names = [text or str(tree) for text, tree in zip(self.fragments_.strings(), self.fragments_, strict=True)]
-        parts = listed_parts(self.kernel_)
-        if len(parts) > 1:
-            said = [" ".join([*map(str, part.place.path), repr(part.place.kernel)]) for part in parts]
+        kernel_terms = listed_parts(self.kernel_)
+        if len(kernel_terms) > 1:
+            said = [
+                " ".join([*map(str, kernel_term.inner.path), repr(kernel_term.inner.kernel)])
+                for kernel_term in kernel_terms
+            ]
             names = [f"{said[number]}: {name}" for number, name in zip(self.part_.tolist(), names, strict=True)]
         return np.array(names, dtype=object)
 
@@ -379,11 +382,11 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
             return
         if not isinstance(getattr(self, "kernel_", None), Kernel):
             raise ValueError("the kernel is missing")
-        parts = listed_parts(self.kernel_)
+        kernel_terms = listed_parts(self.kernel_)
         trees = getattr(self, "fragments_", None)
         if not isinstance(trees, Treebank) or bool((trees.columns.roots < 0).any()):
             raise ValueError("the fragments are missing")
-        if whole_numbers(self.part_, 1).shape != (len(trees),) or self.part_.max(initial=-1) >= len(parts):
+        if whole_numbers(self.part_, 1).shape != (len(trees),) or self.part_.max(initial=-1) >= len(kernel_terms):
             raise ValueError("fragments and parts of the kernel do not fit")
         check_boolean("exact_", self.exact_)
         if hasattr(self, "coef_"):

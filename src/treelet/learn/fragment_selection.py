@@ -12,19 +12,19 @@ import numpy as np
 from treelet import _core
 from treelet.errors import InputTypeError
 from treelet.kernels import Kernel, SubsetTree
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import FRAGMENTS, NodeWeighting, SearchResult, has_fragments
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.fragment_counts import FragmentCounter, Rows
 from treelet.learn.linear_output import LinearOutput, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
-from treelet.learn.summands import Part, Roots, linear_parts
+from treelet.learn.summands import KernelTerm, Roots, linear_parts
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Tree, Treebank
 
 
 class SelectedFragments(NamedTuple):
-    """Fragments in the order of selection, each with the index of the kernel's part that counts it."""
+    """Fragments in the order of selection, each with the number of the kernel's term that counts it."""
 
     trees: list[Tree]
     parts: list[int]
@@ -32,9 +32,9 @@ class SelectedFragments(NamedTuple):
     """No heavier ones were missed."""
 
 
-def listed_parts(kernel: Kernel) -> list[Part]:
-    """The parts of a kernel whose fragments can be listed."""
-    return [part for part in linear_parts(kernel) if has_fragments(part.place.kernel)]
+def listed_parts(kernel: Kernel) -> list[KernelTerm]:
+    """The terms of a kernel whose fragments can be listed."""
+    return [kernel_term for kernel_term in linear_parts(kernel) if has_fragments(kernel_term.inner.kernel)]
 
 
 def linear_outputs(model: Any) -> list[LinearOutput]:
@@ -48,14 +48,14 @@ def linear_outputs(model: Any) -> list[LinearOutput]:
 
 
 def _terms(function: LinearOutput) -> list[GraphTerm]:
-    return [term for term in function.listed if has_fragments(term.part.place.kernel)]
+    return [term for term in function.listed if has_fragments(term.kernel_term.inner.kernel)]
 
 
 def select_from_model(functions: list[LinearOutput], n: int, depth: int | None) -> SelectedFragments:
     """Select the heaviest fragments of each function in turn, until there are `n` different ones."""
     kernel = functions[0].model.kernel
-    parts = listed_parts(kernel)
-    if not parts:
+    kernel_terms = listed_parts(kernel)
+    if not kernel_terms:
         raise InputTypeError(
             f"fragments of trees are features for models of {FRAGMENTS}, of their sums, multiples and normalised forms, also on "
             f"columns; not for {kernel!r}"
@@ -67,8 +67,8 @@ def select_from_model(functions: list[LinearOutput], n: int, depth: int | None) 
             heaviest: list[tuple[float, int, Tree]] = []
             for term in _terms(function):
                 weighting = NodeWeighting.of(weights_of(term, function.mix[None, :]))
-                number, scale = part_number(parts, term.part), math.exp(-term.shift)
-                result = _searched(term.part.place.kernel, term.graph.columns.store, weighting, limit, depth)
+                number, scale = term_number(kernel_terms, term.kernel_term), math.exp(-term.shift)
+                result = _searched(term.kernel_term.inner.kernel, term.graph.columns.store, weighting, limit, depth)
                 heaviest += [(-abs(value) * scale, number, tree) for tree, value, _ in result.fragments]
                 complete, exact = complete and result.complete, exact and result.exact
             heaviest.sort(key=lambda entry: entry[0])
@@ -81,14 +81,14 @@ def select_from_model(functions: list[LinearOutput], n: int, depth: int | None) 
 
 def select_from_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> SelectedFragments:
     """Select the fragments with the largest sums over the trees' feature vectors."""
-    parts, roots = listed_parts(kernel), Roots(X)
+    kernel_terms, roots = listed_parts(kernel), Roots(X)
     heaviest: list[tuple[float, int, Tree]] = []
     exact = True
-    for number, part in enumerate(parts):
-        bank = part.place.data(X)
-        weighting = NodeWeighting.of(bank.weights(), row_factors(roots, part))
-        result = _searched(part.place.kernel, bank.columns.store, weighting, n, depth)
-        heaviest += [(-abs(value) * part.factor, number, tree) for tree, value, _ in result.fragments]
+    for number, kernel_term in enumerate(kernel_terms):
+        bank = kernel_term.inner.data(X)
+        weighting = NodeWeighting.of(bank.weights(), row_factors(roots, kernel_term))
+        result = _searched(kernel_term.inner.kernel, bank.columns.store, weighting, n, depth)
+        heaviest += [(-abs(value) * kernel_term.factor, number, tree) for tree, value, _ in result.fragments]
         exact = exact and result.exact
     heaviest.sort(key=lambda entry: entry[0])
     return SelectedFragments([tree for _, _, tree in heaviest[:n]], [number for _, number, _ in heaviest[:n]], exact)
@@ -114,42 +114,49 @@ def _in_turn(lists: list[list[tuple[int, Tree]]], n: int) -> list[tuple[int, Tre
     return list(taken)
 
 
-def part_number(parts: list[Part], wanted: Part) -> int:
-    """Return the index of the kernel's part that a model's term belongs to."""
-    return next(k for k, part in enumerate(parts) if part.place == wanted.place and part.roots == wanted.roots)
+def term_number(kernel_terms: list[KernelTerm], wanted: KernelTerm) -> int:
+    """Return the number of the kernel's term that a model's term belongs to."""
+    return next(
+        k
+        for k, kernel_term in enumerate(kernel_terms)
+        if kernel_term.inner == wanted.inner and kernel_term.roots == wanted.roots
+    )
 
 
-def row_factors(roots: Roots, part: Part) -> Vector | None:
-    """Return the factor of a part's vector for each example, 0 where a self-value is 0; None stands for 1."""
-    logs = roots.logs(part.roots)
+def row_factors(roots: Roots, kernel_term: KernelTerm) -> Vector | None:
+    """Return the factor of a term's vector for each example, 0 where a self-value is 0; None stands for 1."""
+    logs = roots.logs(kernel_term.roots)
     return None if logs is None else np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
 
 
-def scale_of(part: Part) -> float:
-    """Return the factor of a part's vectors that makes their inner products the part's values."""
-    return math.sqrt(part.factor) if part.factor > 0 else 1.0
+def scale_of(kernel_term: KernelTerm) -> float:
+    """Return the factor of a term's vectors that makes their inner products the term's values."""
+    return math.sqrt(kernel_term.factor) if kernel_term.factor > 0 else 1.0
 
 
-def counters(kernel: Kernel, trees: Treebank, part_numbers: Any) -> list[tuple[Part, Any, FragmentCounter]]:
-    """Return each part of a kernel that has columns, with its columns and its counter."""
+def counters(kernel: Kernel, trees: Treebank, term_numbers: Any) -> list[tuple[KernelTerm, Any, FragmentCounter]]:
+    """Return each term of a kernel that has columns, with its columns and its counter."""
     counted = []
-    for number, summand in enumerate(listed_parts(kernel)):
-        columns = np.flatnonzero(part_numbers == number)
+    for number, kernel_term in enumerate(listed_parts(kernel)):
+        columns = np.flatnonzero(term_numbers == number)
         if len(columns):
-            counted.append((summand, columns, FragmentCounter(summand.place.kernel, trees[columns], scale_of(summand))))
+            counter = FragmentCounter(kernel_term.inner.kernel, trees[columns], scale_of(kernel_term))
+            counted.append((kernel_term, columns, counter))
     return counted
 
 
-def coefficients(functions: list[LinearOutput], counted: list[tuple[Part, Any, FragmentCounter]], n: int) -> Matrix:
+def coefficients(
+    functions: list[LinearOutput], counted: list[tuple[KernelTerm, Any, FragmentCounter]], n: int
+) -> Matrix:
     """Return the coefficient of each column in each function of a model."""
     out = np.zeros((len(functions), n))
     model: CompressedModel = functions[0].model
     mixes = np.array([function.mix for function in functions])
-    for part, columns, counter in counted:
+    for kernel_term, columns, counter in counted:
         for term in _terms(functions[0]):
-            if term.part.place == part.place and term.part.roots == part.roots:
+            if term.kernel_term.inner == kernel_term.inner and term.kernel_term.roots == kernel_term.roots:
                 weights: _core.NodeWeights = weights_of(term, mixes)
                 rows: Rows = counter.of_weights(term.graph.columns.store, weights, None)
-                out[:, columns] += rows.toarray() * (math.exp(-term.shift) / scale_of(part) ** 2)
+                out[:, columns] += rows.toarray() * (math.exp(-term.shift) / scale_of(kernel_term) ** 2)
     assert model.outputs == mixes.shape[1]
     return out

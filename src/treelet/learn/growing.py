@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import KernelOverflowError
-from treelet.gram.local import host_gram
+from treelet.gram.executors import host_matrix
 from treelet.kernels.algebra import Constant
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE, CompressedModel
 from treelet.learn.summands import Roots, collapses, linear_parts
+from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
@@ -53,19 +55,19 @@ class Growing(Protocol):
         """Add weight * K(row, .) to the function."""
 
 
-def growing(kernel: Kernel | None, data: Any, **means: Any) -> Growing:
-    """The fastest way there is for a kernel; without one, `data` is the matrix. `means` are what `host_gram` computes by."""
+def growing(kernel: Kernel | None, data: Any, resources: Resources = PLAIN) -> Growing:
+    """The fastest way there is for a kernel; without one, `data` is the matrix."""
     if kernel is None:
         return GrowingMatrix(data)
-    parts = GrowingParts.of(kernel, data)
-    if parts is not None:
-        return parts
+    in_terms = GrowingSum.of(kernel, data)
+    if in_terms is not None:
+        return in_terms
     if len(data) ** 2 <= WHOLE:
-        return GrowingMatrix(host_gram(kernel, data, **means))
+        return GrowingMatrix(host_matrix(kernel, data, resources=resources))
     sparse = GrowingSparse.of(kernel, data)
     if sparse is not None:
         return sparse
-    return GrowingBlocks(kernel, data, **means)
+    return GrowingBlocks(kernel, data, resources)
 
 
 class GrowingMatrix:
@@ -96,8 +98,8 @@ class GrowingBlocks:
     Memory is that of a block's matrix, whatever the number of rows.
     """
 
-    def __init__(self, kernel: Kernel, data: Any, width: int = WIDTH, **means: Any) -> None:
-        self.kernel, self.data, self.means, self.width = kernel, data, means, width
+    def __init__(self, kernel: Kernel, data: Any, resources: Resources = PLAIN, width: int = WIDTH) -> None:
+        self.kernel, self.data, self.resources, self.width = kernel, data, resources, width
         self.weights = np.zeros(len(data))
         self._place = np.zeros(len(data), np.intp)
         self._block = GrowingMatrix(np.empty((0, 0)))
@@ -108,9 +110,9 @@ class GrowingBlocks:
         before = np.zeros(len(rows))
         if len(support):
             model = CompressedModel.of(self.kernel, self.data[support], self.weights[None, support])
-            before = model.score(here, **self.means)[:, 0]
+            before = model.score_with(here, self.resources)[:, 0]
         self._place[rows] = np.arange(len(rows))
-        self._block = GrowingMatrix(host_gram(self.kernel, here, **self.means), before)
+        self._block = GrowingMatrix(host_matrix(self.kernel, here, resources=self.resources), before)
 
     def scores(self, rows: Rows) -> Vector:
         return self._block.scores(self._place[rows])
@@ -135,15 +137,15 @@ class GrowingSparse:
     @classmethod
     def of(cls, kernel: Kernel, data: Any) -> GrowingSparse | None:
         """None where the kernel is not a linear one, or the rows are not sparse."""
-        parts = [part for part in linear_parts(kernel) if part.factor != 0]
-        if len(parts) != 1 or type(parts[0].place.kernel) is not Linear:
+        kernel_terms = [kernel_term for kernel_term in linear_parts(kernel) if kernel_term.factor != 0]
+        if len(kernel_terms) != 1 or type(kernel_terms[0].inner.kernel) is not Linear:
             return None
-        vectors = parts[0].place.data(data)
+        vectors = kernel_terms[0].inner.data(data)
         if not vectors.is_sparse:
             return None
         rows = vectors.values.tocsr(copy=True)
         rows.sum_duplicates()
-        return cls(rows, parts[0].factor)
+        return cls(rows, kernel_terms[0].factor)
 
     def expect(self, rows: Rows) -> None:
         pass
@@ -174,8 +176,8 @@ class GrowingSparse:
 # --- the function itself ------------------------------------------------------------------------------------------
 
 
-class Summand(Protocol):
-    """A part of a function that is kept as weights of features, not of examples."""
+class GrowingTerm(Protocol):
+    """A term of a function that is kept as weights of features, not of examples."""
 
     def expect(self, rows: Rows) -> None: ...
 
@@ -281,37 +283,39 @@ class GrowingConstant:
         self.total += weight * self.value
 
 
-class GrowingParts:
-    """A sum of functions, one for each of a kernel's `linear_parts`, normalised where the part is."""
+class GrowingSum:
+    """A sum of functions, one for each of a kernel's `linear_parts`, normalised where the term is."""
 
     width = WIDTH
 
-    def __init__(self, kernel: Kernel, data: Any, summands: list[tuple[float, Vector, Summand]]) -> None:
-        self.kernel, self.data, self.summands = kernel, data, summands
+    def __init__(self, kernel: Kernel, data: Any, terms: list[tuple[float, Vector, GrowingTerm]]) -> None:
+        self.kernel, self.data, self.terms = kernel, data, terms
         self._place = np.zeros(len(data), np.intp)
         self._block: Any = data
 
     @classmethod
-    def of(cls, kernel: Kernel, data: Any) -> GrowingParts | None:
-        """None where a part is of another kind, or its self-values are too large for plain arithmetic."""
-        parts = [part for part in linear_parts(kernel) if part.factor != 0]
-        kinds = [part.place.kernel for part in parts]
+    def of(cls, kernel: Kernel, data: Any) -> GrowingSum | None:
+        """None where a term is of another kind, or its self-values are too large for plain arithmetic."""
+        kernel_terms = [kernel_term for kernel_term in linear_parts(kernel) if kernel_term.factor != 0]
+        kinds = [kernel_term.inner.kernel for kernel_term in kernel_terms]
         if not any(collapses(kind) for kind in kinds):
             return None
         if not all(collapses(kind) or type(kind) in (Linear, Constant) for kind in kinds):
             return None
-        roots, summands = Roots(data), []
-        for part in parts:
-            logs = roots.logs(part.roots)
+        roots, terms = Roots(data), []
+        for kernel_term in kernel_terms:
+            logs = roots.logs(kernel_term.roots)
             if logs is not None and (np.abs(logs[np.isfinite(logs)]) > ROOT_LARGE).any():
                 return None
             inverse = np.ones(len(data)) if logs is None else np.where(np.isfinite(logs), np.exp(-logs), 0.0)
-            summands.append((part.factor, inverse, _summand(part.place.kernel, part.place.data(data))))
-        return cls(kernel, data, summands)
+            terms.append(
+                (kernel_term.factor, inverse, _growing_term(kernel_term.inner.kernel, kernel_term.inner.data(data)))
+            )
+        return cls(kernel, data, terms)
 
     def expect(self, rows: Rows) -> None:
-        for _, _, summand in self.summands:
-            summand.expect(rows)
+        for _, _, term in self.terms:
+            term.expect(rows)
         # Kernel values are asked for group by group: in a store of their own, so that each costs its own trees only.
         self._block = _compacted(self.data[rows])
         self._place[rows] = np.arange(len(rows))
@@ -319,8 +323,8 @@ class GrowingParts:
     def scores(self, rows: Rows) -> Vector:
         with np.errstate(over="ignore", invalid="ignore"):
             total = np.zeros(len(rows))
-            for factor, inverse, summand in self.summands:
-                total += factor * inverse[rows] * summand.scores(rows)
+            for factor, inverse, term in self.terms:
+                total += factor * inverse[rows] * term.scores(rows)
         bad = np.flatnonzero(~np.isfinite(total))
         if len(bad):
             raise KernelOverflowError(
@@ -330,12 +334,12 @@ class GrowingParts:
         return total
 
     def values(self, rows: Rows) -> Matrix:
-        return host_gram(self.kernel, self._block[self._place[rows]])
+        return host_matrix(self.kernel, self._block[self._place[rows]])
 
     def add(self, row: int, weight: float) -> None:
-        for _, inverse, summand in self.summands:
+        for _, inverse, term in self.terms:
             if inverse[row]:
-                summand.add(row, weight * float(inverse[row]))
+                term.add(row, weight * float(inverse[row]))
 
 
 def _compacted(data: Any) -> Any:
@@ -344,7 +348,7 @@ def _compacted(data: Any) -> Any:
     return Table({name: _compacted(data.column(name)) for name in data.names}) if isinstance(data, Table) else data
 
 
-def _summand(kernel: Kernel, data: Any) -> Summand:
+def _growing_term(kernel: Kernel, data: Any) -> GrowingTerm:
     if isinstance(kernel, Constant):
         return GrowingConstant(float(kernel.value))
     if isinstance(kernel, Linear):

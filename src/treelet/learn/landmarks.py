@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 
 Rows = NDArray[np.intp]
 SAMPLINGS = ("uniform", "kmeans++", "leverage")

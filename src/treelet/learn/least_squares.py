@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_number
 from treelet.errors import ParameterError
 from treelet.gram import parse_memory
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.rls_path import Problem, RLSPath, check_strength, checked_alphas, found_path, left_out
 from treelet.learn.state import are_floats

@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.work import check_room
 
 Codes = NDArray[np.intp]
 
 
-class Solution(NamedTuple):
+class DualSolution(NamedTuple):
     """Linear functions on the training examples: coefficients, outputs x examples, sparse, and intercepts."""
 
     alpha: Any
@@ -36,15 +36,15 @@ def _row(coefficients: Vector, support: NDArray[Any], n: int) -> Any:
     return sp.csr_array((coefficients.ravel(), (np.zeros(len(support), np.int64), support)), shape=(1, n))
 
 
-def regression(K: Matrix, targets: Vector, solver: Mapping[str, Any]) -> Solution:
+def regression(K: Matrix, targets: Vector, solver: Mapping[str, Any]) -> DualSolution:
     """One function, near the targets."""
     svr = _solved("SVR", K, targets, solver)
-    return Solution(_row(svr.dual_coef_, svr.support_, len(targets)), svr.intercept_.copy())
+    return DualSolution(_row(svr.dual_coef_, svr.support_, len(targets)), svr.intercept_.copy())
 
 
 def against_rest(
     K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any], *, balanced: bool, threads: int
-) -> Solution:
+) -> DualSolution:
     """One function a class, positive for its examples; a single one, for the second, if there are two."""
     n_classes = int(codes.max()) + 1
     positives = [1] if n_classes == 2 else list(range(n_classes))
@@ -61,10 +61,10 @@ def against_rest(
         check_room(min(threads, len(positives)))
         with ThreadPoolExecutor(min(threads, len(positives)), thread_name_prefix="treelet") as pool:
             rows, intercepts = zip(*pool.map(machine, positives), strict=True)
-    return Solution(sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts))
+    return DualSolution(sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts))
 
 
-def between_pairs(K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any]) -> Solution:
+def between_pairs(K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any]) -> DualSolution:
     """One function a pair of classes, positive for the first of the two."""
     svc = _solved("SVC", K, codes, solver, sample_weight=weights)
     support, rows = svc.support_, []
@@ -75,7 +75,7 @@ def between_pairs(K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str,
         rows.append(_row(coefficients, support, len(codes)))
     alpha = sp.csr_array(sp.vstack(rows, format="csr"))
     alpha.eliminate_zeros()
-    return Solution(alpha, svc.intercept_.copy())
+    return DualSolution(alpha, svc.intercept_.copy())
 
 
 def balanced_weights(codes: Codes) -> Vector:

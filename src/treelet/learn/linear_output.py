@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from treelet import _core
 from treelet.errors import InputTypeError, ParameterError
-from treelet.kernels.base import Matrix, Vector
 from treelet.kernels.fragments.weighting import LISTED, is_listed
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.model import CompressedModel, warn_of_strangers
 from treelet.learn.terms import GraphTerm, Term, node_weights
 
@@ -50,7 +50,7 @@ class LinearOutput:
 
 
 def _is_listed(term: Term) -> bool:
-    return isinstance(term, GraphTerm) and is_listed(term.part.place.kernel)
+    return isinstance(term, GraphTerm) and is_listed(term.kernel_term.inner.kernel)
 
 
 def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:

@@ -12,9 +12,10 @@ import numpy as np
 from treelet.checks import check_boolean, check_number
 from treelet.errors import TreeletWarning
 from treelet.gram import parse_memory
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelLearner
-from treelet.learn.libsvm import Solution
+from treelet.learn.libsvm import DualSolution
 from treelet.learn.model import CompressedModel, warn_of_strangers
 from treelet.learn.state import check_intercepts
 from treelet.vocabulary import keyword
@@ -68,7 +69,7 @@ class KernelMachine(KernelLearner):
     def _solver(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("C", "tol", "cache_size", "shrinking", "max_iter")}
 
-    def _fit(self, kernel: Kernel | None, data: Any, solve: Callable[[Matrix], Solution]) -> Matrix:
+    def _fit(self, kernel: Kernel | None, data: Any, solve: Callable[[Matrix], DualSolution]) -> Matrix:
         """Make the matrix, solve, keep the support examples' coefficients and collapse them into a model."""
         started = time.perf_counter()
         if kernel is not None:

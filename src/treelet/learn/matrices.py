@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from treelet.errors import KernelOverflowError
-from treelet.gram import parse_memory
-from treelet.gram.local import host_gram
+from treelet.gram.executors import host_matrix
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
-from treelet.kernels.base import Evaluator, Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
 from treelet.kernels.on import On
+from treelet.kernels.pairwise import Evaluator, Matrix, Vector
 from treelet.kernels.values import to_logs
 from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
+from treelet.resources import PLAIN, Resources
 
 CELLWISE = (Sum, Product, Scale, Normalized, Gaussian, PolynomialOf)
 """Kernels whose values follow from those of inner kernels, for the same examples."""
@@ -62,11 +63,9 @@ class SharedMatrices:
     ----------
     kernels : sequence of Kernel
     X : collection
-    n_jobs, device, device_memory
-        What computes, as for `gram`; what is wrapped around a matrix that is there, threads compute.
-    memory : int or str, optional
-        How much the matrices that are kept may take, as for `gram`; what does not fit is computed again. By default as much as
-        it takes.
+    resources : Resources
+        An explicit memory limit holds for the matrices that are kept; others are computed again. By default there is no limit.
+        Kernels around a matrix that is kept are computed by threads.
 
     Examples
     --------
@@ -82,14 +81,10 @@ class SharedMatrices:
         self,
         kernels: Sequence[Kernel],
         X: Any,
-        *,
-        n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        memory: int | float | str | None = None,
+        resources: Resources = PLAIN,
     ) -> None:
-        self.kernels, self.n_jobs, self.budget = list(kernels), n_jobs, parse_memory(memory)
-        self.means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
+        self.kernels, self.limit = list(kernels), resources.memory_limit
+        self.resources = resources._replace(memory_limit=None)
         for kernel in self.kernels:
             X = kernel.coerce(X)
         self.X = X
@@ -112,16 +107,18 @@ class SharedMatrices:
             self._look_up(part) is not None or _among(part, rest) for part, rest in zip(parts, needed, strict=True)
         ]
         if not any(again):
-            return host_gram(kernel, self.X, **self.means)
+            return host_matrix(kernel, self.X, resources=self.resources)
         found = [self._computed(part, keep=_among(part, rest)) for part, rest in zip(parts, needed, strict=True)]
         fitting = [values for values in found if isinstance(values, np.ndarray)]
         if len(fitting) < len(found):
-            return host_gram(kernel, self.X, **self.means)  # it may be that only parts of it are too large
+            return host_matrix(
+                kernel, self.X, resources=self.resources
+            )  # it may be that only parts of it are too large
         ready = iter(fitting)
         over_ready = _rebuilt(kernel, lambda part: Ready(next(ready)))
         if isinstance(over_ready, Ready):
             return over_ready.values
-        return host_gram(over_ready, np.arange(len(self.X)), n_jobs=self.n_jobs)
+        return host_matrix(over_ready, np.arange(len(self.X)), resources=Resources(self.resources.threads))
 
     def _look_up(self, part: Kernel) -> Matrix | KernelOverflowError | None:
         return next((values for known, values in self._known if _same(known, part)), None)
@@ -130,12 +127,12 @@ class SharedMatrices:
         values = self._look_up(part)
         if values is None:
             try:
-                values = host_gram(part, self.X, **self.means)
+                values = host_matrix(part, self.X, resources=self.resources)
             except KernelOverflowError as error:
                 values = error
             kept = sum(K.nbytes for _, K in self._known if isinstance(K, np.ndarray))
             if keep and (
-                self.budget is None or not isinstance(values, np.ndarray) or kept + values.nbytes <= self.budget
+                self.limit is None or not isinstance(values, np.ndarray) or kept + values.nbytes <= self.limit
             ):
                 self._known.append((part, values))
         return values

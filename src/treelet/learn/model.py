@@ -16,16 +16,20 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
-from treelet.gram.on_device import crew_on, warn_of_copies
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.gram.executors import Executor, executor_for
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
-from treelet.learn.summands import Part, Path, Place, Roots, linear_parts
+from treelet.learn.summands import ColumnKernel, KernelTerm, Path, Roots, linear_parts
 from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
+from treelet.progress import Advance, progress_bar
+from treelet.resources import Resources
 from treelet.vocabulary import current
-from treelet.work import Advance, count_threads, progress_bar, run
+from treelet.work import run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -157,41 +161,44 @@ class CompressedModel:
         number of threads, nor on whether progress is shown. With a `device`, as for `treelet.gram`, that computes the
         scores; what is made of the model there stays with it.
         """
-        crew, threads = crew_on(device, device_memory), count_threads(n_jobs)
+        return self.score_with(X, Resources.of(n_jobs, None, device, device_memory, progress=progress))
+
+    def score_with(self, X: Any, resources: Resources) -> Matrix:
+        """Return the values of all functions like `score`, with validated resources."""
+        executor = executor_for(resources)
         X = self.kernel.coerce(X)
         out = np.zeros((len(X), self.outputs))
         if not len(X):
             return out
-        with progress_bar(progress, "scores", len(X) * len(self.terms)) as advance:
-            if crew is None:
-                self._add_terms(X, out, threads, len(X) // STEP if progress else 1, advance)
-                return out
-            with crew.taken():
-                warn_of_copies((kernel for term in self.terms for kernel in term.copied(crew.device)), crew.device)
-                self._add_terms(X, out, 1, PIECES if progress else 1, advance, crew.device)
+        with progress_bar(resources.progress, "scores", len(X) * len(self.terms)) as advance, executor.limited():
+            self._add_terms(X, out, executor, advance)
         return out
 
-    def _add_terms(
-        self, X: Any, out: Matrix, threads: int, pieces: int, advance: Advance, device: Device | None = None
-    ) -> None:
-        """Add all terms' scores, the examples in at least so many pieces."""
+    def _add_terms(self, X: Any, out: Matrix, executor: Executor, advance: Advance) -> None:
+        """Add the scores of all terms; examples are scored in pieces, for threads and for progress."""
+        device = executor.device
+        executor.warn_of_copies(kernel for term in self.terms for kernel in term.copied_kernels(device))
+        threads = executor.resources.threads if device is None else 1
+        pieces = 4 * threads if 1 < threads <= len(X) // 2 else 1
+        if executor.resources.progress:
+            pieces = max(pieces, len(X) // STEP if device is None else PIECES)
         roots = Roots(X)
-        pieces = max(1, pieces, 4 * threads if 1 < threads <= len(X) // 2 else 1)
-        spans = list(pairwise(np.linspace(0, len(X), min(len(X), pieces) + 1).astype(int).tolist()))
+        pieces = min(pieces, len(X))
+        spans = list(pairwise(len(X) * number // pieces for number in range(pieces + 1)))
         joined: list[tuple[Graph, Path, Graph]] = []
         for term in self.terms:
-            data = term.part.place.data(X)
+            data = term.kernel_term.inner.data(X)
             if len(data) != len(X):
                 raise ParameterError(f"a column has {len(data)} rows, the examples are {len(X)}")
             if isinstance(term, GraphTerm):
-                graph, path = term.graph, term.part.place.path
+                graph, path = term.graph, term.kernel_term.inner.path
                 known = [bank for other, way, bank in joined if other is graph and way == path]
                 data = known[0] if known else graph.joined(data)[1]
                 if not known:
                     joined.append((graph, path, data))
                 data.weights()  # counted once, before threads share it
                 term.ready(device)
-            logs = roots.logs(term.part.roots)
+            logs = roots.logs(term.kernel_term.roots)
 
             def work(span: tuple[int, int], term: Term = term, data: Any = data, logs: Vector | None = logs) -> int:
                 begin, end = span
@@ -231,9 +238,12 @@ class CompressedModel:
             raise ValueError("a model needs a kernel and terms")
         if not all(type(count) is int and count >= 0 for count in (outputs, *counts.values())):
             raise ValueError("a model's counts are not numbers")
-        parts = [Part(1.0, Place(kernel)), *(replace(part, factor=1.0) for part in linear_parts(kernel))]
+        kernel_terms = [
+            KernelTerm(1.0, ColumnKernel(kernel)),
+            *(replace(kernel_term, factor=1.0) for kernel_term in linear_parts(kernel)),
+        ]
         for term in terms:
-            if term.part not in parts:  # it would look for its data where the kernel has none
+            if term.kernel_term not in kernel_terms:  # it would look for its data where the kernel has none
                 raise ValueError("a term is no part of the kernel")
             if isinstance(term, GraphTerm):
                 found = term.outputs
@@ -245,38 +255,55 @@ class CompressedModel:
 
 
 def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix, device: Device | None) -> None:
-    """Add a term's scores of some examples. In scaled arithmetic the CPU computes, with a device or not."""
+    r"""Add a term's scores of some examples to `out`; the first of them has the number `first` in messages.
+
+    The term's kernel is :math:`K(t, x) / (r(t) r(x))`, where r is 1 or, for a normalized kernel, a root of self-values.
+    The factors of the support examples :math:`t_k` are part of the term's coefficients :math:`c_k`, so that its score is
+
+    .. math:: \exp(-\log r(x)) \; \sum_k c_k K(t_k, x)
+
+    `logs` holds :math:`\log r(x)` per example, or is None where r is 1. There are three kinds of examples:
+
+    * r(x) = 0, a logarithm of :math:`-\infty`: the score is 0, and nothing is added.
+    * The sum and r(x) both fit a float64: plain arithmetic, which is fast and which a device can do.
+    * The sum or r(x) alone would overflow, though the score need not: scaled arithmetic on the CPU, which keeps exponents
+      apart. Which examples these are is known from `logs`, or when the plain sum turns out not to be finite. A term whose
+      coefficients hold the factor exp(shift), since roots of its support examples are large, is always computed this way.
+    """
     if logs is None:
         with np.errstate(over="ignore", invalid="ignore"):
             term.plain(data, out, device)
-        bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
-        if len(bad):
-            raise _overflow(term, first + int(bad[0]))
+        _check_scores(term, out, np.arange(first, first + len(out)))
         return
-    small = np.isfinite(logs) & (np.abs(logs) <= ROOT_LARGE) & (not term.needs_scaling)
-    large = np.isfinite(logs) & ~small  # -inf: a self-value of 0, and so is the score
-    if small.any():
-        rows = np.zeros((int(small.sum()), out.shape[1]))
+    nonzero = np.isfinite(logs)
+    scaled = nonzero & ((np.abs(logs) > ROOT_LARGE) | term.needs_scaling)
+    rows = np.flatnonzero(nonzero & ~scaled)
+    if len(rows):
+        scores = np.zeros((len(rows), out.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            term.plain(data if small.all() else data[np.flatnonzero(small)], rows, device)
-        rows *= np.exp(-logs[small])[:, None]
-        fits = np.isfinite(rows).all(axis=1)
-        where = np.flatnonzero(small)
-        out[where[fits]] += rows[fits]
-        large[where[~fits]] = True
-    if large.any():
-        where = np.flatnonzero(large)
-        rows = np.zeros((len(where), out.shape[1]))
+            term.plain(data if len(rows) == len(logs) else data[rows], scores, device)
+            scores *= np.exp(-logs[rows])[:, None]
+        fits = np.isfinite(scores).all(axis=1)
+        out[rows[fits]] += scores[fits]
+        scaled[rows[~fits]] = True
+    rows = np.flatnonzero(scaled)
+    if len(rows):
+        scores = np.zeros((len(rows), out.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            term.scaled(data if large.all() else data[where], logs[where] + term.shift, rows)
-        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-        if len(bad):
-            raise _overflow(term, first + int(where[bad[0]]))
-        out[where] += rows
+            term.scaled(data if len(rows) == len(logs) else data[rows], logs[rows] + term.shift, scores)
+        _check_scores(term, scores, first + rows)
+        out[rows] += scores
+
+
+def _check_scores(term: Term, scores: Matrix, examples: NDArray[np.intp]) -> None:
+    """Raise KernelOverflowError, with the number of the example, if a score is not finite."""
+    bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+    if len(bad):
+        raise _overflow(term, int(examples[bad[0]]))
 
 
 def _overflow(term: Term, example: int) -> KernelOverflowError:
     return KernelOverflowError(
-        f"the score of example {example} does not fit a float64: values of {term.part.place.kernel!r} grow exponentially "
+        f"the score of example {example} does not fit a float64: values of {term.kernel_term.inner.kernel!r} grow exponentially "
         f"with the size of the example. Train with a smaller lam, or with {current().normalized}, which stays right"
     )

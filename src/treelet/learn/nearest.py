@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_integer, check_one_of
 from treelet.gram import parse_memory
-from treelet.gram.neighbours import Index
-from treelet.gram.on_device import crew_on
-from treelet.kernels.base import Kernel, Matrix, Pairwise
+from treelet.gram.nearest import Index
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import register
 
@@ -127,7 +127,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        return self._index(self.kernel_).nearest(Q, k, n_jobs=self.n_jobs, progress=self.progress)
+        return self._index(self.kernel_).nearest(Q, k)
 
     def threshold_neighbors(
         self, threshold: float, Q: Any | None = None
@@ -147,9 +147,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
             In the order of `kneighbors`.
         """
         check_is_fitted(self)
-        values, indices, start = self._index(self.kernel_).above(
-            Q, threshold, n_jobs=self.n_jobs, progress=self.progress
-        )
+        values, indices, start = self._index(self.kernel_).above(Q, threshold)
         if Q is None:  # each but itself
             row = np.repeat(np.arange(len(start) - 1), np.diff(start))
             others = indices != row
@@ -189,7 +187,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         if n_neighbors is None and threshold is None:
             n_neighbors = self.n_neighbors
         index = self._index(self.kernel_.distance() if mode == "distance" else self.kernel_)
-        found = index.graph(Q, n_neighbors, threshold=threshold, n_jobs=self.n_jobs, progress=self.progress)
+        found = index.graph(Q, n_neighbors, threshold)
         if mode == "connectivity":
             found.data[:] = 1
         return found
@@ -211,16 +209,17 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """What neighbours are asked of, under the kernel or its distance; both have one native index."""
         with _making:
             indexes = self.__dict__.setdefault("_indexes", {})
-            key = type(kernel), self.device, self.device_memory
+            resources = self._resources._replace(memory_limit=parse_memory(self.memory), progress=bool(self.progress))
+            key = type(kernel), resources
             if key not in indexes:
                 data = next((index.data for index in indexes.values()), self.X_fit_)
-                memory, crew = parse_memory(self.memory), crew_on(self.device, self.device_memory)
-                indexes[key] = Index(kernel, data, memory, type(self).__name__, "n_neighbors", crew)
+                always, name = self.memory is None, type(self).__name__
+                indexes[key] = Index(kernel, data, resources, always_cached=always, name=name, count="n_neighbors")
             found: Index = indexes[key]
         return found
 
     def _check_parameters(self) -> None:
-        self._check_means()
+        self._check_resources()
         check_integer("n_neighbors", self.n_neighbors, of=self)
         parse_memory(self.memory)
 

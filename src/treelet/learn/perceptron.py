@@ -12,18 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import ParameterError
-from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Vector
 from treelet.learn.base import KernelLearner, atomic_fit
-from treelet.learn.contests import Past, Trace, contest, one_pass
+from treelet.learn.contests import History, StreamState, contest, one_pass
 from treelet.learn.encoding import register
 from treelet.learn.growing import Growing, growing
 from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums
 from treelet.learn.state import whole_numbers
-from treelet.learn.summands import kept
+from treelet.learn.summands import compact_examples
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 from treelet.learn.voting import VotingModel
+from treelet.progress import progress_bar
 from treelet.structures.table import stacked
-from treelet.work import progress_bar
 
 PREDICTIONS = ("averaged", "voted", "last")
 
@@ -127,7 +128,7 @@ class VotedPerceptron(Ranker, KernelLearner):
 
     _fitted_private: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted_private, "_past")
     _models: ClassVar[tuple[type, ...]] = (*KernelLearner._models, VotingModel)
-    _past: Past | None = None  # of a stream
+    _past: StreamState | None = None  # of a stream
 
     def __init__(
         self,
@@ -173,7 +174,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         if not contests:
             raise nothing_to_learn(len(groups))
         started = time.perf_counter()
-        trace = self._trained(growing(kernel, data, **self._means), contests)
+        trace = self._trained(growing(kernel, data, self._resources), contests)
         self.fit_seconds_ = {"train": time.perf_counter() - started}
         self._conclude(kernel, data, np.arange(n), trace, n)
         self._remember(kernel, data, goodness, group_numbers(groups, n))
@@ -210,10 +211,10 @@ class VotedPerceptron(Ranker, KernelLearner):
         n, first = len(data), past.seen
         goodness, groups = checked_goodness(y, n), checked_groups(qid, n)
         old = len(past.rows)
-        everything = stacked(past.examples, kept(kernel, data)) if old else kept(kernel, data)
+        everything = stacked(past.examples, compact_examples(kernel, data)) if old else compact_examples(kernel, data)
         contests = [old + rows for rows in (contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         started = time.perf_counter()
-        function = growing(kernel, everything, **self._means)
+        function = growing(kernel, everything, self._resources)
         past.tell(function)
         with progress_bar(self.progress, "groups", len(contests)) as advance:
             more = one_pass(function, contests, range(len(contests)), past.trace.comparisons, advance)
@@ -222,13 +223,13 @@ class VotedPerceptron(Ranker, KernelLearner):
         if not trace.comparisons:
             raise nothing_to_learn(len(groups))
         here = np.union1d(np.arange(old), more.updates.ravel())
-        self._past = Past(kernel, kept(kernel, everything[here]), numbers[here], trace, first + n)
+        self._past = StreamState(kernel, compact_examples(kernel, everything[here]), numbers[here], trace, first + n)
         self.fit_seconds_ = {"train": time.perf_counter() - started}
         self.__dict__.pop("training_", None)
         self._conclude(kernel, self._past.examples, self._past.rows, trace, first + n)
         return self
 
-    def _go_on(self) -> Past:
+    def _go_on(self) -> StreamState:
         """What was learnt from earlier parts."""
         if isinstance(self.kernel, str):
             raise self._refuse("kernel", "a kernel or None for partial_fit, which keeps no matrix")
@@ -240,12 +241,12 @@ class VotedPerceptron(Ranker, KernelLearner):
             )
         kernel = self._own_kernel()
         if past is None:
-            return Past(kernel, None, np.empty(0, np.int64), Trace.nothing(), 0)
+            return StreamState(kernel, None, np.empty(0, np.int64), History.nothing(), 0)
         if kernel != past.kernel:
             raise ParameterError(f"partial_fit cannot go on with another kernel: it began with {past.kernel!r}")
         return past
 
-    def _conclude(self, kernel: Kernel | None, data: Any, numbers: NDArray[np.intp], trace: Trace, n: int) -> None:
+    def _conclude(self, kernel: Kernel | None, data: Any, numbers: NDArray[np.intp], trace: History, n: int) -> None:
         """The model of a trace over n rows, of which `numbers` are in `data`."""
         started = time.perf_counter()
         weights = np.ones(len(trace.steps))
@@ -275,9 +276,9 @@ class VotedPerceptron(Ranker, KernelLearner):
         check_one_of("prediction", self.prediction, PREDICTIONS, of=self)
         check_boolean("shuffle", self.shuffle, of=self)
 
-    def _trained(self, function: Growing, contests: list[Rows]) -> Trace:
+    def _trained(self, function: Growing, contests: list[Rows]) -> History:
         random = check_random_state(self.random_state) if self.shuffle else None
-        trace = Trace.nothing()
+        trace = History.nothing()
         with progress_bar(self.progress, "groups", self.epochs * len(contests)) as advance:
             for _ in range(self.epochs):
                 order = range(len(contests)) if random is None else random.permutation(len(contests))
@@ -302,7 +303,7 @@ class VotedPerceptron(Ranker, KernelLearner):
                 "prediction='voted' needs qid, the group of each example, since votes are for the best of a group: "
                 "give qid=, or fit with prediction='averaged'"
             )
-        return self.model_.votes(X, qid, **self._means)
+        return self.model_.votes(X, qid, self._resources)
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from treelet.checks import is_integer
 from treelet.errors import KernelOverflowError, ParameterError
-from treelet.kernels.base import Matrix
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.encoding import register
 from treelet.learn.state import are_floats, whole_numbers
+from treelet.resources import Resources
 
 BLOCK = 256  # rows that are compared with columns at once
 
@@ -129,8 +130,12 @@ class MatrixModel:
         """How many functions there are."""
         return len(self.coefficients)
 
-    def score(self, X: Any, **means: Any) -> Matrix:
-        """The values of all functions, ``len(X)`` x outputs; nothing is left to compute by `means`, those of other models."""
+    def score_with(self, X: Any, resources: Resources) -> Matrix:
+        """Return the values of all functions. The matrix is given, so that the resources are not used."""
+        return self.score(X)
+
+    def score(self, X: Any, **options: Any) -> Matrix:
+        """Return the values of all functions, ``len(X)`` x outputs. Execution options of other models are ignored."""
         given = given_values(X, self.support.total)[:, self.support.columns]
         with np.errstate(over="ignore", invalid="ignore"):
             values: Matrix = given @ self.coefficients.T

@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from treelet.errors import ParameterError
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.least_squares import LeastSquares
@@ -137,23 +138,26 @@ class RankRLS(Ranker, LeastSquares):
         return self
 
     def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
-        turn = Turn(groups or [], len(y), self.weights == "pairs")
+        reflection = GroupReflection(groups or [], len(y), self.weights == "pairs")
         if basis is not None:
             phi, back, smallest = features(K, basis, self._name)
-            phi = turn(phi)
-            spectrum = Spectrum.of_features(turn.scale[:, None] * phi[turn.rest], back, smallest)
-            return PairProblem(spectrum, phi[turn.first] @ spectrum.axes, y, turn)
-        size = float(np.diag(K).max(initial=0) * turn.scale.max(initial=0) ** 2)  # differences may be very much smaller
-        K = turn(turn(K).T)
-        level = K[np.ix_(turn.first, turn.rest)] * turn.scale
-        K = K[np.ix_(turn.rest, turn.rest)] * turn.scale
-        K *= turn.scale[:, None]
+            phi = reflection(phi)
+            spectrum = Spectrum.of_features(reflection.scale[:, None] * phi[reflection.rest], back, smallest)
+            return PairProblem(spectrum, phi[reflection.first] @ spectrum.axes, y, reflection)
+        size = float(
+            np.diag(K).max(initial=0) * reflection.scale.max(initial=0) ** 2
+        )  # differences may be very much smaller
+        K = reflection(reflection(K).T)
+        level = K[np.ix_(reflection.first, reflection.rest)] * reflection.scale
+        K = K[np.ix_(reflection.rest, reflection.rest)] * reflection.scale
+        K *= reflection.scale[:, None]
         spectrum = Spectrum.of(K, self._name, size)
-        return PairProblem(spectrum, (level @ spectrum.axes) * spectrum.kept, y, turn)
+        return PairProblem(spectrum, (level @ spectrum.axes) * spectrum.kept, y, reflection)
 
 
-class Turn:
-    r"""A rotation of the rows of each group: the first becomes its mean, times :math:`-\sqrt{|q|}`; the rest, how it differs.
+class GroupReflection:
+    r"""A reflection of the rows of each group. The first row becomes the group's mean times :math:`-\sqrt{|q|}`, the
+    other rows hold the differences within the group.
 
     The reflection :math:`I - 2 v v^T / v^T v` with :math:`v = 1/\sqrt{|q|} + e_1` for each group, its own inverse. With
     :math:`H` its columns of the rest and :math:`s` their `scale`, :math:`L = H s s H^T`.
@@ -178,8 +182,8 @@ class Turn:
         return np.subtract(X, turned, out=turned)
 
 
-def own_turn(q: int) -> Matrix:
-    """The rotation of a group of q: its columns that are the rest."""
+def reflected_rest(q: int) -> Matrix:
+    """Return the columns of the reflection of a group of q, but for the first."""
     along = np.full(q, 1 / np.sqrt(q))
     along[0] += 1
     return np.eye(q)[:, 1:] - np.outer(along, along[1:] / (1 + 1 / np.sqrt(q)))
@@ -195,65 +199,101 @@ class PairProblem(Problem):
     level : ndarray of shape (groups, rank)
         From directions of the spectrum to the first row of each group.
     y : ndarray of shape (examples, 1)
-    turn : Turn
+    reflection : GroupReflection
     """
 
-    def __init__(self, spectrum: Spectrum, level: Matrix, y: Matrix, turn: Turn) -> None:
-        super().__init__(spectrum, y, turn.groups)
-        self.level, self.turn = level, turn
-        self.turned = turn(y)
-        self.z = turn.scale[:, None] * self.turned[turn.rest]
+    def __init__(self, spectrum: Spectrum, level: Matrix, y: Matrix, reflection: GroupReflection) -> None:
+        super().__init__(spectrum, y, reflection.groups)
+        self.level, self.reflection = level, reflection
+        self.reflected = reflection(y)
+        self.z = reflection.scale[:, None] * self.reflected[reflection.rest]
 
     def coefficients(self, alpha: float) -> Matrix:
         found = finite(self.spectrum.coefficients(self.z, alpha))
         if self.spectrum.thin:
             return found
         whole = np.zeros_like(self.y)
-        whole[self.turn.rest] = self.turn.scale[:, None] * found
-        return self.turn(whole)
+        whole[self.reflection.rest] = self.reflection.scale[:, None] * found
+        return self.reflection(whole)
 
     def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
-        turn, solution, level = self.turn, self._solved(alphas), self._levels(alphas)
+        reflection, solution, level = self.reflection, self._solved(alphas), self._levels(alphas)
         ridge, found = self.spectrum.ridge(alphas), np.empty((len(self.y), len(alphas)))
         for numbers in self._queries(groups):
-            where = np.concatenate([np.arange(turn.start[k], turn.start[k + 1]) for k in numbers])
+            where = np.concatenate([np.arange(reflection.start[k], reflection.start[k + 1]) for k in numbers])
             rows = self.spectrum.vectors[where]
             away = solve(self.spectrum.block(rows, alphas, ridge), solution[:, where, None])
-            found[turn.rest[where]] = (self.z[where] - away[:, :, 0].T) / turn.scale[where, None]
+            found[reflection.rest[where]] = (self.z[where] - away[:, :, 0].T) / reflection.scale[where, None]
             change = (ridge * (away[:, :, 0] @ rows)) @ self.level[numbers].T
-            found[turn.first[numbers]] = (level[:, numbers] - change).T
-        return finite(turn(found)).T[:, :, None]
+            found[reflection.first[numbers]] = (level[:, numbers] - change).T
+        return finite(reflection(found)).T[:, :, None]
+
+    # Leaving one candidate out, in closed form.
+    #
+    # Take one group of q candidates. H has the q - 1 columns of the group's reflection that differ from its mean:
+    #     H'H = I,  HH' = I - 11'/q = P,
+    # and h is the row of H that belongs to the candidate left out, with h'h = (q - 1)/q. The group's block of L is
+    # s^2 P = s^2 HH', with s^2 = q for pairs and 1 for groups.
+    #
+    # 1. P projects the candidate's unit vector onto Hh. Without that direction, P becomes the centering matrix of the other
+    #    candidates, H(I - q/(q - 1) hh')H'. With the weights of a group of q - 1 candidates, the block L becomes
+    #        L - HDH',  D = cI + d hh',  (c, d) = (1, q) for pairs and (0, q/(q - 1)) for groups.
+    #
+    # 2. The fit f satisfies lambda f = KL(y - f), the fit f* without the candidate lambda f* = K(L - HDH')(y - f*).
+    #    The difference of both equations gives, with R = (lambda I + KL)^-1 K and the errors e = H'(f - y), e* = H'(f* - y),
+    #        f* = f + RHD e*.
+    #
+    # 3. From S = sH'KHs and G = (S + lambda I)^-1 follows H'RH = (I - M)/s^2 = Z, with M = lambda G at the rows of the
+    #    group, and e = -lambda Gz/s. So e* solves e* = e + Z D e*. With t = h'e*, and W = (I - cZ)^-1, that is
+    #        e* = We + d t WZh,  t = h'We + d t h'WZh.
+    #    For groups W = I. For pairs W = q((q - 1)I + M)^-1, from which WZ = W - I = (I - MW)/(q - 1) follows. In both cases
+    #        t = h'We (q - 1) / (q h'MWh),
+    #    a form that does not subtract nearly equal numbers.
+    #
+    # 4. The group's level (the first row of its reflection, -sqrt(q) times its mean) changes by a'D e*, where a is the first
+    #    row of RH: by c a'We + d t (c a'WZh + a'h). The prediction of the candidate is its share of the level, and its
+    #    own difference from the mean:
+    #        f*_h = -(level + change)/sqrt(q) + h'H'f* = -(level + change)/sqrt(q) + t + h'H'y.
+    #
+    # Below, arrays have the strengths lambda as their first axis. Candidates are the last axis, since all of a group are
+    # left out in reflection: each column of H.T is one h.
 
     def left_one_out(self, alphas: Vector) -> Cube:
-        """Without one of q candidates the block of L changes, within the rest, by c I + d h h^T, h its row of H."""
-        turn, solution, level = self.turn, self._solved(alphas), self._levels(alphas)
-        ridge, found = self.spectrum.ridge(alphas), np.empty((len(alphas), len(self.y)))
-        for number, members in enumerate(turn.groups):
-            where, q = slice(turn.start[number], turn.start[number + 1]), len(members)
-            if q == 1:
-                found[:, members[0]] = -level[:, number]
+        """Return predictions for each candidate by the fit without it; the algebra is above."""
+        reflection, solution, level = self.reflection, self._solved(alphas), self._levels(alphas)
+        ridge, predictions = self.spectrum.ridge(alphas), np.empty((len(alphas), len(self.y)))
+        for number, members in enumerate(reflection.groups):
+            where, q = slice(reflection.start[number], reflection.start[number + 1]), len(members)
+            if q == 1:  # it has no pairs: the fit is the same without it
+                predictions[:, members[0]] = -level[:, number]
                 continue
-            rows, H, scale = self.spectrum.vectors[where], own_turn(q), turn.scale[where][0]
+            rows, H, s = self.spectrum.vectors[where], reflected_rest(q), reflection.scale[where][0]
             M = alphas[:, None, None] * self.spectrum.block(rows, alphas, ridge)
-            across = ((ridge * self.level[number]) @ rows.T) / scale
-            e = -alphas[:, None] * solution[:, where] / scale
-            if turn.every_pair:
+            a = ((ridge * self.level[number]) @ rows.T) / s
+            e = -alphas[:, None] * solution[:, where] / s
+            if reflection.every_pair:
+                c, d = 1.0, float(q)
                 W = q * np.linalg.inv((q - 1) * np.eye(q - 1) + M)
-                M, e = M @ W, (W @ e[:, :, None])[:, :, 0]
-            XH = M @ H.T
-            t = (e @ H.T) * (q - 1) / (q * np.einsum("ij,aji->ai", H, XH))
-            c, d = (1, q) if turn.every_pair else (0, q / (q - 1))
-            WZH = (H.T - XH) / (q - 1 if turn.every_pair else 1)
-            moved = np.einsum("aj,aji->ai", across, c * WZH) + across @ H.T
-            change = c * (across * e).sum(axis=1, keepdims=True) + d * t * moved
-            here = self.turned[turn.rest[where], 0]
-            found[:, members] = -(level[:, [number]] + change) / np.sqrt(q) + t + H @ here
-        return finite(found)[:, :, None]
+                We, MW = (W @ e[:, :, None])[:, :, 0], M @ W
+                MWh = MW @ H.T
+                WZh = (H.T - MWh) / (q - 1)
+            else:
+                c, d = 0.0, q / (q - 1)
+                We, MWh = e, M @ H.T
+                WZh = H.T - MWh
+            t = (We @ H.T) * (q - 1) / (q * np.einsum("hj,ajh->ah", H, MWh))
+            change = c * (a * We).sum(axis=1, keepdims=True)
+            change = change + d * t * (np.einsum("aj,ajh->ah", a, c * WZh) + a @ H.T)
+            differences = H @ self.reflected[reflection.rest[where], 0]
+            predictions[:, members] = -(level[:, [number]] + change) / np.sqrt(q) + t + differences
+        return finite(predictions)[:, :, None]
 
     def errors(self, loo: Cube, left_out: Cube | None) -> Vector:
         """The mean squared error of differences within groups, each with its weight."""
-        wrong = self.turn((self.y - (loo if left_out is None else left_out))[:, :, 0].T)
-        return np.asarray(np.square(self.turn.scale[:, None] * wrong[self.turn.rest]).sum(axis=0) / self.turn.pairs)
+        wrong = self.reflection((self.y - (loo if left_out is None else left_out))[:, :, 0].T)
+        return np.asarray(
+            np.square(self.reflection.scale[:, None] * wrong[self.reflection.rest]).sum(axis=0) / self.reflection.pairs
+        )
 
     def _solved(self, alphas: Vector) -> Matrix:
         solution: Matrix = self.spectrum.solved(self.z, alphas)[:, :, 0]
@@ -269,10 +309,10 @@ class PairProblem(Problem):
         """The numbers of the queries that make up each group."""
         if groups is self.groups:
             return list(np.arange(len(groups))[:, None])
-        query = group_numbers(self.turn.groups, len(self.y))
+        query = group_numbers(self.reflection.groups, len(self.y))
         found = [np.unique(query[rows]) for rows in groups]
         for rows, numbers in zip(groups, found, strict=True):
-            if sum(len(self.turn.groups[number]) for number in numbers) != len(rows):
+            if sum(len(self.reflection.groups[number]) for number in numbers) != len(rows):
                 raise ParameterError(
                     f"the candidates of one query are in several groups, that of example {rows[0]} among others: each "
                     "group must hold whole queries"

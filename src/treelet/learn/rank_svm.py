@@ -13,12 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from treelet.checks import check_integer, check_number, check_one_of
 from treelet.gram import parse_memory
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner, atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
-from treelet.work import progress_bar
+from treelet.progress import progress_bar
 
 SWEEPS = 10  # over the pairs of a group, each time it is its turn
 SETTLED = 0.1  # the share of the gap that is allowed which groups that are skipped may add up to

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.errors import ParameterError
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 from treelet.metrics import mean_kendall_tau
 

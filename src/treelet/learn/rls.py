@@ -14,16 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from treelet.checks import check_integer, check_one_of, is_number
 from treelet.errors import ParameterError, UnavailableError
 from treelet.gram import parse_memory
-from treelet.gram.plan import DEFAULT_MEMORY
-from treelet.gram.products import Products
-from treelet.kernels.base import Kernel, Matrix
+from treelet.gram.operator import Products
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelLearner, atomic_fit
 from treelet.learn.conjugate import solve
 from treelet.learn.encoding import register
 from treelet.learn.least_squares import NOT_BY_PRODUCTS, LeastSquares
 from treelet.learn.rls_path import Problem, Spectrum, features
 from treelet.learn.targets import Rows, checked_groups, checked_outputs
-from treelet.work import progress_bar
+from treelet.progress import progress_bar
+from treelet.resources import DEFAULT_MEMORY
 
 RANK = 300
 """Of the features that make conjugate gradients faster: with twice as many the iterations fall by a fifth only."""
@@ -242,7 +243,11 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         columns = data[:, chosen] if kernel is None else self._gram(kernel, data, data[chosen])
         near, _, _ = features(columns, chosen, self._name)
         made = time.perf_counter()
-        times = data.__matmul__ if kernel is None else Products(kernel, data, memory=budget, **self._means).times
+        times = (
+            data.__matmul__
+            if kernel is None
+            else Products(kernel, data, None, self._resources._replace(memory_limit=budget)).times
+        )
         with progress_bar(self.progress, "digits of the solution", 100) as advance:
             told = 0
 

@@ -20,7 +20,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.encoding import register
 from treelet.learn.state import are_floats
 from treelet.learn.targets import Rows

@@ -17,7 +17,7 @@ from sklearn.model_selection import ParameterGrid
 from treelet.checks import wrong
 from treelet.errors import KernelOverflowError, ParameterError, UnseenLabelWarning
 from treelet.kernels import Kernel
-from treelet.kernels.base import Matrix
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.folds import Fold, check_whole, folds_of, matrix_parts, rounds_of
 from treelet.learn.least_squares import LeastSquares
@@ -25,6 +25,7 @@ from treelet.learn.matrices import SharedMatrices
 from treelet.learn.ranker import Ranker
 from treelet.learn.svm import KernelSVC
 from treelet.learn.targets import checked_groups, checked_outputs, checked_targets, group_numbers
+from treelet.resources import parse_memory
 from treelet.vocabulary import keyword
 
 Found = list[list[tuple[Any, float]]]  # settings x folds: what was predicted, and its score
@@ -157,7 +158,7 @@ def select(
         raise ParameterError("no kernel was given to choose from")
     learner = _learner(estimator)
     settings = _settings(learner, grid)
-    matrices = SharedMatrices(kernels, X, memory=memory, **learner._means)
+    matrices = SharedMatrices(kernels, X, learner._resources._replace(memory_limit=parse_memory(memory)))
     trials = Trials(learner, settings, _Data.of(learner, len(matrices.X), y, qid, groups, cv), scoring)
     selection = Selection()
     last: KernelOverflowError | None = None

@@ -1,4 +1,4 @@
-"""A kernel taken apart into summands, and the data that each of them works on."""
+"""A kernel taken apart into the terms of its sum, and the data that each of them works on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 from treelet.kernels.algebra import Scale, Sum
 from treelet.kernels.bag import Bags
-from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.base import Kernel
 from treelet.kernels.on import On
+from treelet.kernels.pairwise import Vector
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.wrapped import Normalized
 from treelet.structures.bank import Bank
@@ -24,8 +25,8 @@ def collapses(kernel: Kernel) -> bool:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A kernel, and the names of the columns to go through to the data that it works on, the outermost first."""
+class ColumnKernel:
+    """A kernel, and the names of the columns that lead to the data that it works on, the outermost first."""
 
     kernel: Kernel
     path: Path = ()
@@ -46,39 +47,44 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A summand of a kernel: ``factor * K(x, y) / prod sqrt(N(x, x) N(y, y))`` over the `roots` N."""
+class KernelTerm:
+    """A term of a kernel that is a sum: ``factor * K(x, y) / prod sqrt(N(x, x) N(y, y))``, K `inner`, over the `roots` N."""
 
     factor: float
-    place: Place
-    roots: tuple[Place, ...] = ()
+    inner: ColumnKernel
+    roots: tuple[ColumnKernel, ...] = ()
 
 
-def linear_parts(kernel: Kernel) -> list[Part]:
-    """A kernel as a sum of parts: through sums, multiples, columns and normalisations, down to what is none of these.
+def linear_parts(kernel: Kernel) -> list[KernelTerm]:
+    """A kernel as a sum of terms: through sums, multiples, columns and normalisations, down to what is none of these.
 
     >>> from treelet import PartialTree, SubsetTree
-    >>> [(part.factor, part.place.kernel) for part in linear_parts(0.5 * (SubsetTree() + 2 * PartialTree()))]
+    >>> [(kernel_term.factor, kernel_term.inner.kernel) for kernel_term in linear_parts(0.5 * (SubsetTree() + 2 * PartialTree()))]
     [(0.5, SubsetTree(lam=0.4)), (1.0, PartialTree(lam=0.4, mu=0.4))]
     """
     if isinstance(kernel, Sum):
-        return [part for summand in kernel._parts() for part in linear_parts(summand)]
+        return [kernel_term for inner in kernel._parts() for kernel_term in linear_parts(inner)]
     if isinstance(kernel, Scale):
-        return [replace(part, factor=part.factor * float(kernel.factor)) for part in linear_parts(kernel.kernel)]
+        return [
+            replace(kernel_term, factor=kernel_term.factor * float(kernel.factor))
+            for kernel_term in linear_parts(kernel.kernel)
+        ]
     if isinstance(kernel, Normalized):
         inner = linear_parts(kernel.kernel)
-        if any(collapses(part.place.kernel) for part in inner):
-            return [replace(part, roots=(*part.roots, Place(kernel.kernel))) for part in inner]
+        if any(collapses(kernel_term.inner.kernel) for kernel_term in inner):
+            return [
+                replace(kernel_term, roots=(*kernel_term.roots, ColumnKernel(kernel.kernel))) for kernel_term in inner
+            ]
     if isinstance(kernel, On):
-        return [_on_column(kernel.column, part) for part in linear_parts(kernel.kernel)]
-    return [Part(1.0, Place(kernel))]
+        return [_on_column(kernel.column, kernel_term) for kernel_term in linear_parts(kernel.kernel)]
+    return [KernelTerm(1.0, ColumnKernel(kernel))]
 
 
-def _on_column(column: Any, part: Part) -> Part:
-    def below(place: Place) -> Place:
-        return replace(place, path=(column, *place.path))
+def _on_column(column: Any, kernel_term: KernelTerm) -> KernelTerm:
+    def below(inner: ColumnKernel) -> ColumnKernel:
+        return replace(inner, path=(column, *inner.path))
 
-    return replace(part, place=below(part.place), roots=tuple(below(root) for root in part.roots))
+    return replace(kernel_term, inner=below(kernel_term.inner), roots=tuple(below(root) for root in kernel_term.roots))
 
 
 class Roots:
@@ -86,26 +92,26 @@ class Roots:
 
     def __init__(self, X: Any) -> None:
         self.X = X
-        self._known: list[tuple[Place, Vector]] = []
+        self._known: list[tuple[ColumnKernel, Vector]] = []
 
-    def logs(self, roots: Sequence[Place]) -> Vector | None:
+    def logs(self, roots: Sequence[ColumnKernel]) -> Vector | None:
         """The sum of log sqrt N(x, x) over the roots N; -inf where one of them is 0. None without roots."""
         total: Vector | None = None
         for root in roots:
-            found = [values for place, values in self._known if place == root]
-            values = found[0] if found else 0.5 * root.kernel.self_values(root.data(self.X), logs=True)
-            if not found:
+            known = [values for column_kernel, values in self._known if column_kernel == root]
+            values = known[0] if known else 0.5 * root.kernel.self_values(root.data(self.X), logs=True)
+            if not known:
                 self._known.append((root, values))
             total = values if total is None else total + values
         return total
 
 
-def kept(kernel: Kernel, data: Any) -> Any:
+def compact_examples(kernel: Kernel, data: Any) -> Any:
     """Examples as a model keeps them: only the columns that the kernel looks at, in its form; trees without others."""
     if isinstance(data, Bank):
         return data.compact()
     if isinstance(data, Bags):
-        return Bags(kept(kernel, data.members), data.start)
+        return Bags(compact_examples(kernel, data.members), data.start)
     if not isinstance(data, Table):
         return data
     columns: dict[str | int, Any] = {}
@@ -117,7 +123,7 @@ def kept(kernel: Kernel, data: Any) -> Any:
             made, name = inner._part(data), inner.names[0]
             if columns.setdefault(name, made) is not made:  # two kernels need two forms
                 columns[name] = data.column(name)
-    return Table({name: kept(kernel, column) for name, column in columns.items()})
+    return Table({name: compact_examples(kernel, column) for name, column in columns.items()})
 
 
 def _kernels(kernel: Kernel) -> Iterator[Kernel]:

@@ -16,18 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_number, check_one_of, some_of
 from treelet.errors import ParameterError, TreeletWarning, UnseenLabelWarning
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.available import available
 from treelet.learn.base import atomic_fit
 from treelet.learn.deciding import Decides, Unseen
 from treelet.learn.encoding import register
 from treelet.learn.folds import folds_of, matrix_parts
-from treelet.learn.libsvm import Codes, Solution, against_rest, balanced_weights, between_pairs, regression
+from treelet.learn.libsvm import Codes, DualSolution, against_rest, balanced_weights, between_pairs, regression
 from treelet.learn.machine import KernelMachine
 from treelet.learn.platt import sigmoid_parameters
 from treelet.learn.targets import checked_numbers, checked_targets
+from treelet.resources import count_threads
 from treelet.vocabulary import keyword
-from treelet.work import count_threads
 
 FOLDS = 5
 
@@ -209,8 +210,8 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         """A factor on C for each example."""
         weights = np.ones(len(codes))
         if sample_weight is not None:
-            weights = np.array(sample_weight, dtype=float)
-            if weights.shape != codes.shape or not (np.isfinite(weights) & (weights > 0)).all():
+            weights = checked_numbers(sample_weight, len(codes), name="sample_weight")
+            if not (weights > 0).all():
                 raise ParameterError(
                     f"sample_weight must hold one positive number for each of the {len(codes)} examples"
                 )
@@ -228,7 +229,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             weights *= balanced_weights(codes)
         return weights
 
-    def _solve(self, K: Matrix, codes: Codes, weights: Vector) -> Solution:
+    def _solve(self, K: Matrix, codes: Codes, weights: Vector) -> DualSolution:
         if self.multi_class == "ovo" and codes.max() > 1:
             return between_pairs(K, codes, weights, self._solver)
         balanced, threads = self.class_weight == "balanced", count_threads(self.n_jobs)
@@ -239,7 +240,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         from sklearn.model_selection import StratifiedKFold
 
         n_classes, labels = len(self.classes_), self.classes_[codes]
-        factors = None if sample_weight is None else np.asarray(sample_weight, float)
+        factors = None if sample_weight is None else checked_numbers(sample_weight, len(codes), name="sample_weight")
         splitter = StratifiedKFold(
             min(FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=self.random_state
         )
@@ -271,11 +272,15 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The accuracy: the share of examples whose class is right. A warning names labels that the fit never saw."""
+        from sklearn.metrics import accuracy_score
+
         check_is_fitted(self)
-        unseen = Unseen.of(np.asarray(y).ravel().tolist(), self.classes_.tolist())
+        predicted = self.predict(X)
+        labels = checked_targets(y, len(predicted), "score needs y, the class of each example")
+        unseen = Unseen.of(labels.tolist(), self.classes_.tolist())
         if unseen.counts:
             warnings.warn(str(unseen), UnseenLabelWarning, stacklevel=2)
-        return float(super().score(X, y, sample_weight))
+        return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()

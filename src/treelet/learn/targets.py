@@ -8,42 +8,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import missing_places
 from treelet.errors import ParameterError
-from treelet.kernels.base import Matrix, Vector
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.vocabulary import keyword
 
 Rows = NDArray[np.intp]
 
 
-def checked_targets(y: Any, n: int, what: str = "fit needs y, the class or value of each example") -> NDArray[Any]:
-    """Labels or values, one for each of n examples, none of them missing."""
+def checked_targets(
+    y: Any, n: int, what: str = "fit needs y, the class or value of each example", name: str = "y"
+) -> NDArray[Any]:
+    """Return labels or numbers, one for each of n examples. None of them may be missing, infinite or complex."""
     if y is None:
         raise ParameterError(what)
-    labels = _one_dimension(y, n, "y")
-    if labels.dtype.kind == "O":
-        missing = [k for k, label in enumerate(labels.tolist()) if label is None or label != label]  # noqa: PLR0124
-        kinds = {type(label) for label in labels.tolist()}
-        if not missing and len(kinds) == 1 and kinds <= {str, int, bool, float}:
-            labels = np.array(labels.tolist())
-    else:
-        missing = np.flatnonzero(~np.isfinite(labels)).tolist() if labels.dtype.kind == "f" else []
+    labels = _one_dimension(y, n, name)
+    missing = missing_places(y, labels)
     if missing:
         raise ParameterError(
-            f"y has no value for example {missing[0]} ({len(missing)} missing): leave such examples out"
+            f"{name} has no value for example {missing[0]} ({len(missing)} missing): leave such examples out"
         )
+    if labels.dtype.kind == "c":
+        raise ParameterError(f"{name} holds complex numbers ({labels.dtype}): give real ones, such as their real parts")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise _infinite(labels, name)
+    if labels.dtype.kind == "O":
+        kinds = {type(label) for label in labels.tolist()}
+        if len(kinds) == 1 and kinds <= {str, int, bool, float}:
+            labels = np.array(labels.tolist())
     return labels
 
 
-def checked_numbers(y: Any, n: int, what: str = "fit needs y, the value of each example") -> Vector:
-    """Finite numbers, one for each of n examples."""
-    targets = checked_targets(y, n, what)
+def checked_numbers(y: Any, n: int, what: str = "fit needs y, the value of each example", name: str = "y") -> Vector:
+    """Return finite numbers, one for each of n examples."""
+    targets = checked_targets(y, n, what, name)
     try:
+        if targets.dtype.kind in "mM":
+            raise TypeError
         values = targets.astype(float)
     except (TypeError, ValueError):
-        raise ParameterError(f"y must hold numbers, one for each example; it holds {targets.dtype}") from None
+        raise ParameterError(f"{name} must hold numbers, one for each example; it holds {targets.dtype}") from None
     if not np.isfinite(values).all():
-        raise ParameterError(f"y has no finite value for example {np.flatnonzero(~np.isfinite(values))[0]}")
+        raise _infinite(values, name)
     return values
+
+
+def _infinite(values: Vector, name: str) -> ParameterError:
+    places = np.flatnonzero(~np.isfinite(values))
+    return ParameterError(
+        f"{name} is infinite for example {places[0]} ({len(places)} infinite): leave such examples out, or bound their values"
+    )
 
 
 def checked_goodness(y: Any, n: int) -> Vector:
@@ -54,7 +68,7 @@ def checked_goodness(y: Any, n: int) -> Vector:
 def checked_outputs(y: Any, n: int) -> tuple[Matrix, bool]:
     """Finite values as examples x outputs, and whether there was no axis for outputs."""
     try:
-        values = np.asarray(y)
+        values = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
     except ValueError:
         raise ParameterError("y must hold numbers, one or equally many for each example") from None
     if y is None or values.ndim != 2:
@@ -71,10 +85,10 @@ def checked_groups(groups: Any, n: int, name: str = "qid") -> list[Rows]:
             f"a ranker needs {name}, the group (sentence, query) of each example: give {keyword(name)}"
         )
     names = _one_dimension(groups, n, name)
+    if missing := missing_places(groups, names):
+        raise ParameterError(f"{name} has no value for example {missing[0]}: each example needs a group")
     codes, known = np.empty(n, np.intp), dict[Any, int]()
     for row, value in enumerate(names.tolist()):
-        if value is None or value != value:  # noqa: PLR0124  # NaN
-            raise ParameterError(f"{name} has no value for example {row}: each example needs a group")
         try:
             codes[row] = known.setdefault(value, len(known))
         except TypeError:

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.gram.on_device import copied
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.kernels.base import Kernel
 from treelet.kernels.on import is_column
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.store import StoreKernel
 from treelet.learn.encoding import packed_weights, register, unpacked_weights
-from treelet.learn.summands import Part, Place, collapses
+from treelet.learn.summands import ColumnKernel, KernelTerm, collapses
 from treelet.structures.bank import Bank
 
 if TYPE_CHECKING:
@@ -27,21 +27,21 @@ STRIP = 1 << 23  # cells of a kernel matrix that a sum over support examples hol
 
 
 class Term(ABC):
-    """One part's share of the scores: a weighted sum over what is left of the support examples.
+    """The share of the scores of one term of the kernel: a weighted sum over what is left of the support examples.
 
-    Where the part is normalised the weights are divided by the support examples' roots, and multiplied by exp(`shift`).
+    Where that term is normalised the weights are divided by the support examples' roots, and multiplied by exp(`shift`).
     It `needs_scaling` if those roots are too large for plain arithmetic.
     """
 
-    def __init__(self, part: Part, shift: float, needs_scaling: bool) -> None:
-        self.part, self.shift, self.needs_scaling = part, shift, needs_scaling
+    def __init__(self, kernel_term: KernelTerm, shift: float, needs_scaling: bool) -> None:
+        self.kernel_term, self.shift, self.needs_scaling = kernel_term, shift, needs_scaling
 
     @abstractmethod
     def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
         """Add the scores to ``out``; values that do not fit a float64 become inf or NaN. A device may compute them."""
 
-    def copied(self, device: Device) -> list[Any]:
-        """The kernels whose values the CPU computes, with a device or not."""
+    def copied_kernels(self, device: Device | None) -> list[Any]:
+        """Return the kernels whose values the CPU computes and copies to the device."""
         return []
 
     def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
@@ -55,8 +55,8 @@ class Term(ABC):
 class ConstantTerm(Term):
     """A constant kernel's share: one number an output."""
 
-    def __init__(self, part: Part, shift: float, needs_scaling: bool, totals: Vector) -> None:
-        super().__init__(part, shift, needs_scaling)
+    def __init__(self, kernel_term: KernelTerm, shift: float, needs_scaling: bool, totals: Vector) -> None:
+        super().__init__(kernel_term, shift, needs_scaling)
         self.totals = totals
 
     def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
@@ -77,12 +77,14 @@ class SupportSum(Term):
     Parameters
     ----------
     examples : collection
-        As the part's kernel coerces them.
+        As the term's kernel coerces them.
     coefficients : ndarray of shape (outputs, examples)
     """
 
-    def __init__(self, part: Part, shift: float, needs_scaling: bool, examples: Any, coefficients: Matrix) -> None:
-        super().__init__(part, shift, needs_scaling)
+    def __init__(
+        self, kernel_term: KernelTerm, shift: float, needs_scaling: bool, examples: Any, coefficients: Matrix
+    ) -> None:
+        super().__init__(kernel_term, shift, needs_scaling)
         self.examples, self.coefficients = examples, coefficients
 
     def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
@@ -94,8 +96,12 @@ class SupportSum(Term):
         for begin, end, values in self._strips(data, False, device):
             out[begin:end] += device.to_host(values @ coefficients.T)
 
-    def copied(self, device: Device) -> list[Any]:
-        return copied(self.part.place.kernel.evaluator(self.examples[:8]).on(device))
+    def copied_kernels(self, device: Device | None) -> list[Any]:
+        return (
+            []
+            if device is None
+            else self.kernel_term.inner.kernel.evaluator(self.examples[:8]).on(device).copied_kernels()
+        )
 
     def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
         with np.errstate(divide="ignore"):
@@ -110,7 +116,7 @@ class SupportSum(Term):
         n, m = len(data), len(self.examples)
         if n == 0 or m == 0:
             return
-        evaluator = self.part.place.kernel.evaluator(data, self.examples, logs=logs)
+        evaluator = self.kernel_term.inner.kernel.evaluator(data, self.examples, logs=logs)
         if device is not None:
             evaluator = evaluator.on(device)
         height = max(1, STRIP // m)
@@ -125,12 +131,12 @@ class SupportSum(Term):
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> SupportSum:
-        part, shift, needs_scaling = _state_term(state)
+        kernel_term, shift, needs_scaling = _state_term(state)
         coefficients = _floats(state["coefficients"], 2)
-        examples = part.place.kernel.coerce(state["examples"])
+        examples = kernel_term.inner.kernel.coerce(state["examples"])
         if len(examples) != coefficients.shape[1]:
             raise ValueError(f"{len(examples)} support examples, {coefficients.shape[1]} coefficients")
-        return cls(part, shift, needs_scaling, examples, coefficients)
+        return cls(kernel_term, shift, needs_scaling, examples, coefficients)
 
 
 @register
@@ -146,9 +152,9 @@ class GraphTerm(Term):
     """
 
     def __init__(
-        self, part: Part, shift: float, needs_scaling: bool, graph: Graph, at_roots: _core.NodeWeights
+        self, kernel_term: KernelTerm, shift: float, needs_scaling: bool, graph: Graph, at_roots: _core.NodeWeights
     ) -> None:
-        super().__init__(part, shift, needs_scaling)
+        super().__init__(kernel_term, shift, needs_scaling)
         self.graph, self.at_roots = graph, at_roots
         self._plain: Any = None
         self._scaled: tuple[Any, Vector] | None = None
@@ -175,8 +181,8 @@ class GraphTerm(Term):
         else:
             self.on(device)
 
-    def copied(self, device: Device) -> list[Any]:
-        return [] if self._kernel.can_be_on_device() else [self._kernel]
+    def copied_kernels(self, device: Device | None) -> list[Any]:
+        return [] if device is None or self._kernel.can_be_on_device() else [self._kernel]
 
     def on(self, device: Device) -> Any:
         """The kernel bound to the graph, on a device."""
@@ -215,7 +221,7 @@ class GraphTerm(Term):
 
     @property
     def _kernel(self) -> StoreKernel:
-        return cast(StoreKernel, self.part.place.kernel)
+        return cast(StoreKernel, self.kernel_term.inner.kernel)
 
     def _bound(self, weights: _core.NodeWeights, scaled: bool) -> Any:
         return self._kernel.native(self.graph.columns.store, weights, scaled)
@@ -244,15 +250,15 @@ class GraphTerm(Term):
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> GraphTerm:
-        part, shift, needs_scaling = _state_term(state)
+        kernel_term, shift, needs_scaling = _state_term(state)
         graph = state["graph"]
-        kernel = part.place.kernel
+        kernel = kernel_term.inner.kernel
         if not collapses(kernel) or type(graph) is not cast(StoreKernel, kernel).bank:
             raise ValueError("a graph term needs a kernel that collapses, and a graph of what it compares")
         at_roots = unpacked_weights(state["at_roots"], len(graph))
         if len(graph) and graph.columns.roots.min() < 0:
             raise ValueError("a graph has no missing examples")
-        return cls(part, shift, needs_scaling, graph, at_roots)
+        return cls(kernel_term, shift, needs_scaling, graph, at_roots)
 
 
 def node_weights(rows: Any) -> _core.NodeWeights:
@@ -267,28 +273,32 @@ def node_weights(rows: Any) -> _core.NodeWeights:
 
 
 def _term_state(term: Term) -> dict[str, Any]:
-    def pair(place: Place) -> list[Any]:
-        return [place.kernel, list(place.path)]
+    def pair(inner: ColumnKernel) -> list[Any]:
+        return [inner.kernel, list(inner.path)]
 
     return {
-        "place": pair(term.part.place),
-        "roots": [pair(root) for root in term.part.roots],
+        "place": pair(term.kernel_term.inner),
+        "roots": [pair(root) for root in term.kernel_term.roots],
         "shift": float(term.shift),
         "needs_scaling": term.needs_scaling,
     }
 
 
-def _state_term(state: dict[str, Any]) -> tuple[Part, float, bool]:
-    def place(pair: Any) -> Place:
+def _state_term(state: dict[str, Any]) -> tuple[KernelTerm, float, bool]:
+    def column_kernel(pair: Any) -> ColumnKernel:
         kernel, path = pair
         if not isinstance(kernel, Kernel) or not all(is_column(name) for name in path):
             raise ValueError("a term needs a kernel, and names of columns")
-        return Place(kernel, tuple(path))
+        return ColumnKernel(kernel, tuple(path))
 
     shift, needs_scaling = state["shift"], state["needs_scaling"]
     if not isinstance(shift, float) or not math.isfinite(shift) or not isinstance(needs_scaling, bool):
         raise ValueError("a term needs a finite shift")
-    return Part(1.0, place(state["place"]), tuple(place(pair) for pair in state["roots"])), shift, needs_scaling
+    return (
+        KernelTerm(1.0, column_kernel(state["place"]), tuple(map(column_kernel, state["roots"]))),
+        shift,
+        needs_scaling,
+    )
 
 
 def _floats(values: Any, dimensions: int) -> NDArray[np.float64]:

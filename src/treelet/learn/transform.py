@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.kernels.base import Kernel, Matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import register
 
@@ -72,7 +73,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
     @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
         """Remember the training examples."""
-        self._check_means()
+        self._check_resources()
         kernel = self._own_kernel()
         self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
         return self

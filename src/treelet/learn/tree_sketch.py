@@ -12,13 +12,16 @@ from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_one_of, is_integer, wrong
 from treelet.errors import KernelOverflowError, NotEnoughMemoryError
 from treelet.kernels import PartialTree, SubsetTree
-from treelet.kernels.base import Kernel, Vector
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Vector
 from treelet.kernels.wrapped import Normalized
 from treelet.learn.approximate import FeatureMap
 from treelet.learn.base import atomic_fit
 from treelet.learn.encoding import register
+from treelet.progress import progress_bar
+from treelet.resources import count_threads
 from treelet.structures.treebank import Treebank
-from treelet.work import count_threads, progress_bar, run, seed_of
+from treelet.work import run, seed_of
 
 ROWS = 256  # trees that one thread takes at once
 MANY = 100  # fitted trees among which what one alone has may be left out

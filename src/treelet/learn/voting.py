@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.gram.local import host_gram
-from treelet.kernels.base import Kernel, Matrix, Vector
+from treelet.gram.executors import host_matrix
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.encoding import register
 from treelet.learn.precomputed import MatrixColumns, given_values
 from treelet.learn.ranker import TIE
 from treelet.learn.state import whole_numbers
-from treelet.learn.summands import kept
+from treelet.learn.summands import compact_examples
 from treelet.learn.targets import Rows, checked_groups
+from treelet.resources import PLAIN, Resources
 
 VOTES = 1 << 22  # scores under all weight vectors that voting holds at once
 
@@ -56,11 +58,11 @@ class VotingModel:
         survived: NDArray[np.int64],
     ) -> VotingModel:
         """The model of training examples, of which `support` are used, and updates that name them by their rows."""
-        examples = MatrixColumns(len(data), support) if kernel is None else kept(kernel, data[support])
+        examples = MatrixColumns(len(data), support) if kernel is None else compact_examples(kernel, data[support])
         return cls(kernel, examples, np.searchsorted(support, updates), survived)
 
-    def votes(self, X: Any, qid: Any, **means: Any) -> Vector:
-        """The share of votes that each example has in its group; candidates that tie share a vote. `means` as for `host_gram`."""
+    def votes(self, X: Any, qid: Any, resources: Resources = PLAIN) -> Vector:
+        """The share of votes that each example has in its group; candidates that tie share a vote."""
         X = given_values(X, self.examples.total) if self.kernel is None else self.kernel.coerce(X)
         groups = checked_groups(qid, len(X))
         shares = np.zeros(len(X))
@@ -69,7 +71,7 @@ class VotingModel:
             if self.kernel is None:
                 values = X[np.ix_(rows, self.examples.columns)]
             else:
-                values = host_gram(self.kernel, X[rows], self.examples, **means)
+                values = host_matrix(self.kernel, X[rows], self.examples, resources)
             begin = 0
             for number in block:
                 end = begin + len(groups[number])

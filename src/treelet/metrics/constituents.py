@@ -63,13 +63,13 @@ class Convention:
     def category(self, label: str) -> str | None:
         """The label that is compared, None for a label that does not count."""
         if not self.function_tags:
-            cut = min((place for mark in "-=" if (place := label.find(mark)) > 0), default=len(label))
+            cut = min((at for mark in "-=" if (at := label.find(mark)) > 0), default=len(label))
             label = label[:cut]
         if label in self.ignored or label in self.punctuation or label in self.empty:
             return None
-        for one, other in self.same:
+        for category, other in self.same:
             if label == other:
-                return one
+                return category
         return label
 
 
@@ -126,7 +126,7 @@ class Gold(NamedTuple):
     root: int
     words: list[int]
     tags: list[int]  # -1 for a word that spans leave out, -2 for one without a tag
-    place: list[int]  # where each word begins when some are left out; one more for the end
+    words_before: list[int]  # the number of remaining words before each word; one more for the end
     brackets: Counter[tuple[int, int, int]]
     inner_start: list[int]  # of the smallest constituent around the boundary before each remaining word
     inner_end: list[int]
@@ -148,8 +148,10 @@ class Scorer:
         self.roots: list[int] = roots.tolist()
         self.names = names = store.labels
         number: dict[str, int] = {}
-        found = [convention.category(name) for name in names]
-        of_label = np.array([-1 if name is None else number.setdefault(name, len(number)) for name in found], np.int64)
+        categories = [convention.category(name) for name in names]
+        of_label = np.array(
+            [-1 if name is None else number.setdefault(name, len(number)) for name in categories], np.int64
+        )
         self.categories = list(number)
         self.label: list[int] = store.label.tolist()
         self.start: list[int] = store.child_start.tolist()
@@ -157,7 +159,7 @@ class Scorer:
         self.height: list[int] = store.height.tolist()
         counts = store.height > (0 if convention.preterminals else 1)
         self.category: list[int] = np.where(counts, of_label[store.label], -1).tolist() if len(names) else []
-        tags = {name: place for place, name in enumerate(names)}
+        tags = {name: index for index, name in enumerate(names)}
         self.left_out = {tags[name] for name in convention.punctuation if name in tags}
         empty = {tags[name] for name in convention.empty if name in tags}
         self.width: list[int] = []
@@ -191,14 +193,14 @@ class Scorer:
                 tags.extend([-1 if tag in self.left_out else tag] * len(kids))
             else:
                 stack.extend((kid, around) for kid in reversed(kids))
-        place = [0]
+        words_before = [0]
         for tag in tags:
-            place.append(place[-1] + (tag != -1))
+            words_before.append(words_before[-1] + (tag != -1))
 
         brackets: Counter[tuple[int, int, int]] = Counter()
-        inner_start, inner_end = [-1] * (place[-1] + 1), [len(words) + 1] * (place[-1] + 1)
+        inner_start, inner_end = [-1] * (words_before[-1] + 1), [len(words) + 1] * (words_before[-1] + 1)
         for node, begin, around in nodes:
-            a, b = place[begin], place[begin + self.width[node]]
+            a, b = words_before[begin], words_before[begin + self.width[node]]
             if a == b:
                 continue
             if self.category[node] >= 0:
@@ -206,14 +208,14 @@ class Scorer:
             if around < 0:
                 continue
             above, first, _ = nodes[around]
-            low, high = place[first], place[first + self.width[above]]
+            low, high = words_before[first], words_before[first + self.width[above]]
             # A boundary lies between two children of the smallest node around it.
             at = begin
             for kid in self.child[self.start[node] : self.start[node + 1]]:
                 at += self.width[kid]
-                if a < place[at] < b:
-                    inner_start[place[at]], inner_end[place[at]] = low, high
-        return Gold(root, words, tags, place, brackets, inner_start, inner_end)
+                if a < words_before[at] < b:
+                    inner_start[words_before[at]], inner_end[words_before[at]] = low, high
+        return Gold(root, words, tags, words_before, brackets, inner_start, inner_end)
 
     def compare(self, gold: Gold, roots: Sequence[int], where: Sequence[str]) -> list[tuple[int, int, int, int]]:
         """For each parse of a sentence: matched, proposed and crossing constituents, and words with the right tag."""
@@ -226,11 +228,11 @@ class Scorer:
             if self.width[root] != len(gold.words):
                 self._differ(gold, root, name)
             matched, proposed, crossing, right, chain = self._found(gold, root, known, name)
-            out.append((matched + _matched(gold, chain, 0, gold.place[-1]), proposed, crossing, right))
+            out.append((matched + _matched(gold, chain, 0, gold.words_before[-1]), proposed, crossing, right))
         return out
 
     def _found(self, gold: Gold, root: int, known: dict[int, Found], where: str) -> Found:
-        child, start, width, place = self.child, self.start, self.width, gold.place
+        child, start, width, words_before = self.child, self.start, self.width, gold.words_before
         size = len(gold.words) + 1
         stack = [(root, 0)]
         while stack:
@@ -240,7 +242,7 @@ class Scorer:
                 stack.pop()
                 continue
             end = begin + width[node]
-            a, b = place[begin], place[end]
+            a, b = words_before[begin], words_before[end]
             kids = child[start[node] : start[node + 1]]
             matched = proposed = crossing = right = 0
             chain: Chain | None = None
@@ -257,7 +259,7 @@ class Scorer:
                     if below is None:
                         stack.append((kid, at))
                     elif len(stack) == missing:
-                        low, high = place[at], place[at + width[kid]]
+                        low, high = words_before[at], words_before[at + width[kid]]
                         if below[4] is not None:
                             if low == a and high == b:
                                 chain = below[4]
@@ -281,11 +283,11 @@ class Scorer:
     def _differ(self, gold: Gold, root: int, where: str) -> NoReturn:
         parsed = self.gold(root).words
         ours, theirs = ([self.names[word] for word in words] for words in (gold.words, parsed))
-        place = next((k for k, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
-        if place is None:
+        index = next((k for k, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
+        if index is None:
             what = f"{len(theirs)} words, the gold tree has {len(ours)}"
         else:
-            what = f"{theirs[place]!r} as word {place}, the gold tree has {ours[place]!r}"
+            what = f"{theirs[index]!r} as word {index}, the gold tree has {ours[index]!r}"
         raise TreeError(
             f"{where}: the parse has {what}. A parse is compared with a gold tree over the same words: check that both are of the "
             f"same sentence, and that traces were dropped from both ({keyword('drop_empty', True, of='read_trees')})"

@@ -34,21 +34,21 @@ def align_words(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]
         if isinstance(texts, str):
             raise InputTypeError(f"{name} must be a list of words, got the string {texts!r}: split it")
     shown = ["" if word in WALLS else word.lower() for word in words]
-    one, other = "".join(shown), "".join(token.lower() for token in tokens)
+    ours, theirs = "".join(shown), "".join(token.lower() for token in tokens)
     token_of = [number for number, token in enumerate(tokens) for _ in token.lower()]
-    met: list[int | None] = [None] * len(one)
-    if one == other:
-        met = list(range(len(one)))
+    met: list[int | None] = [None] * len(ours)
+    if ours == theirs:
+        met = list(range(len(ours)))
     else:
-        for begin, there, size in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
-            met[begin : begin + size] = range(there, there + size)
-    found: list[int | None] = []
-    place = 0
+        for begin, begin_of_match, size in SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks():
+            met[begin : begin + size] = range(begin_of_match, begin_of_match + size)
+    aligned: list[int | None] = []
+    begin_of_word = 0
     for word in shown:
-        covered = [at for at in met[place : place + len(word)] if at is not None]
-        found.append(token_of[covered[-1]] if covered else None)
-        place += len(word)
-    return found
+        covered = [at for at in met[begin_of_word : begin_of_word + len(word)] if at is not None]
+        aligned.append(token_of[covered[-1]] if covered else None)
+        begin_of_word += len(word)
+    return aligned
 
 
 def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[str] = PUNCTUATION) -> float:
@@ -72,8 +72,8 @@ def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[
     >>> link_f1(parse, gold)
     0.5
     """
-    right, found = _pairs(parse, gold, punctuation)
-    return 2 * len(right & found) / (len(right) + len(found)) if right or found else 0.0
+    right, guessed = _pairs(parse, gold, punctuation)
+    return 2 * len(right & guessed) / (len(right) + len(guessed)) if right or guessed else 0.0
 
 
 def joined(place: Sequence[int | None], tokens: int) -> list[int]:
@@ -82,13 +82,13 @@ def joined(place: Sequence[int | None], tokens: int) -> list[int]:
     >>> joined([None, 0, 3, 4], 5)
     [0, 3, 3, 3, 4]
     """
-    found = list(range(tokens))
+    representative = list(range(tokens))
     before = 0
     for at in place:
         if at is not None and at >= before:
-            found[before : at + 1] = [at] * (at + 1 - before)
+            representative[before : at + 1] = [at] * (at + 1 - before)
             before = at + 1
-    return found
+    return representative
 
 
 def _pairs(
@@ -101,11 +101,11 @@ def _pairs(
         raise TreeError(
             "the right parse must have heads, to tell its punctuation: make it with Dependencies.from_heads"
         )
-    place = align_words(parse.words, gold.words)
-    if all(at is None for at in place):
+    token_of = align_words(parse.words, gold.words)
+    if all(at is None for at in token_of):
         raise TreeError(f"the parse and the right one have no word in common: {parse.words[:4]} and {gold.words[:4]}")
     is_mark = [relation in punctuation for relation in gold.relations]
-    together = joined(place, len(gold.words))
+    together = joined(token_of, len(gold.words))
 
     def pair(a: int, b: int) -> tuple[int, int]:
         return min(a, b), max(a, b)
@@ -115,9 +115,9 @@ def _pairs(
         for link in gold.links
         if not is_mark[link.left] and not is_mark[link.right]
     }
-    found = set()
+    guessed = set()
     for link in parse.links:
-        one, other = place[link.left], place[link.right]
-        if one is not None and other is not None and not is_mark[one] and not is_mark[other]:
-            found.add(pair(one, other))
-    return {two for two in right if two[0] != two[1]}, {two for two in found if two[0] != two[1]}
+        left, right_token = token_of[link.left], token_of[link.right]
+        if left is not None and right_token is not None and not is_mark[left] and not is_mark[right_token]:
+            guessed.add(pair(left, right_token))
+    return {two for two in right if two[0] != two[1]}, {two for two in guessed if two[0] != two[1]}

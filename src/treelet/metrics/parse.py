@@ -283,15 +283,15 @@ def _table(
     roots = np.asarray(scorer.roots[len(gold) :], np.int64)
     out = np.zeros((len(parsed), 7), np.int64)
     order = np.argsort(sentence, kind="stable")
-    for part in np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1) if len(order) else []:
-        number = int(sentence[part[0]])
+    for candidates in np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1) if len(order) else []:
+        number = int(sentence[candidates[0]])
         if scorer.roots[number] < 0:
             raise TreeError(f"sentence {number} has no gold tree: leave it out, of the parses too")
         right = scorer.gold(scorer.roots[number])
-        names = [where.format(number, candidate) for candidate in part]
-        found = np.array(scorer.compare(right, roots[part].tolist(), names), np.int64)
-        out[part, 0], out[part, 2:5] = found[:, 0], found[:, 1:]
-        out[part, 1], out[part, 5] = right.brackets.total(), right.place[-1]
+        names = [where.format(number, candidate) for candidate in candidates]
+        counts = np.array(scorer.compare(right, roots[candidates].tolist(), names), np.int64)
+        out[candidates, 0], out[candidates, 2:5] = counts[:, 0], counts[:, 1:]
+        out[candidates, 1], out[candidates, 5] = right.brackets.total(), right.words_before[-1]
     out[:, 6] = roots >= 0
     return out
 

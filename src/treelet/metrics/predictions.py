@@ -32,9 +32,9 @@ def class_figures(truth: list[str], guessed: list[str], known: list[str]) -> dic
     """
     occurring = set(truth) | set(guessed)
     names = [name for name in known if name in occurring] + sorted(set(truth) - set(known))
-    place = {name: number for number, name in enumerate(names)}
+    index_of = {name: number for number, name in enumerate(names)}
     matrix = np.zeros((len(names), len(names)), np.int64)
-    np.add.at(matrix, ([place[label] for label in truth], [place[label] for label in guessed]), 1)
+    np.add.at(matrix, ([index_of[label] for label in truth], [index_of[label] for label in guessed]), 1)
     counts = zip(np.diag(matrix).tolist(), matrix.sum(axis=0).tolist(), matrix.sum(axis=1).tolist(), strict=True)
     by_class = {name: {**_figures(*count), "support": count[2]} for name, count in zip(names, counts, strict=True)}
     right = int(np.trace(matrix))
@@ -81,14 +81,14 @@ def order_figures(truth: Sequence[float], scores: Sequence[float], queries: Sequ
     rows: dict[str, list[int]] = {}
     for row, query in enumerate(queries):
         rows.setdefault(query, []).append(row)
-    good, given = np.asarray(truth), np.asarray(scores)
+    good, predicted = np.asarray(truth), np.asarray(scores)
     numbers = np.empty(len(queries), np.intp)
     for number, members in enumerate(rows.values()):
         numbers[members] = number
-    tops = [good[members][given[members].argmax()] == good[members].max() for members in rows.values()]
+    tops = [good[members][predicted[members].argmax()] == good[members].max() for members in rows.values()]
     return {
         "examples": len(truth),
         "queries": len(rows),
-        "tau": float(mean_kendall_tau(given, good, numbers)),
+        "tau": float(mean_kendall_tau(predicted, good, numbers)),
         "best_first": float(np.mean(tops)),
     }

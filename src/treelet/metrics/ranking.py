@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treelet.checks import missing_places
 from treelet.errors import InputTypeError, ParameterError
 
 
@@ -87,9 +88,9 @@ def kendall_tau_by_group(
     out = np.full(count, np.nan)
     for length in np.unique(size).tolist():  # groups of one size at a time
         which = np.flatnonzero(size == length)
-        for part in np.array_split(which, -(-len(which) * length**2 // PAIRS)):
-            members = order[start[part][:, None] + np.arange(length)]
-            out[part] = _taus(levelled(a[members], tolerance) if tolerance else a[members], b[members])
+        for chunk in np.array_split(which, -(-len(which) * length**2 // PAIRS)):
+            members = order[start[chunk][:, None] + np.arange(length)]
+            out[chunk] = _taus(levelled(a[members], tolerance) if tolerance else a[members], b[members])
     return out
 
 
@@ -105,9 +106,9 @@ def levelled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float6
     steps = np.diff(np.take_along_axis(values, order, axis=1), axis=1, prepend=np.nan)
     steps[:, 0] = 0.0
     levels = np.cumsum(steps > tolerance * np.abs(values).max(axis=1, keepdims=True), axis=1).astype(np.float64)
-    found = np.empty_like(values)
-    np.put_along_axis(found, order, levels, axis=1)
-    return found
+    leveled = np.empty_like(values)
+    np.put_along_axis(leveled, order, levels, axis=1)
+    return leveled
 
 
 PAIRS = 1 << 22  # pairs of candidates to look at together
@@ -118,10 +119,10 @@ def _taus(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]
     if a.shape[1] > 1000:  # pairs would be too many
         return np.array([_tau(*rows) for rows in zip(a, b, strict=True)])
     x, y = (np.sign(values[:, :, None] - values[:, None, :]) for values in (a, b))
-    agreement, in_a, in_b = ((one * other).sum(axis=(1, 2)) for one, other in ((x, y), (x, x), (y, y)))
+    agreement, in_a, in_b = ((first * second).sum(axis=(1, 2)) for first, second in ((x, y), (x, x), (y, y)))
     with np.errstate(invalid="ignore"):
-        found = agreement / np.sqrt(in_a * in_b)
-    return np.where(in_b == 0, np.nan, np.where(in_a == 0, 0.0, found))
+        taus = agreement / np.sqrt(in_a * in_b)
+    return np.where(in_b == 0, np.nan, np.where(in_a == 0, 0.0, taus))
 
 
 def _tau(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
@@ -164,13 +165,16 @@ def mean_kendall_tau(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike) -> 
 def numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """One dimension of numbers, none of them NaN."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        if np.asarray(values).dtype.kind in "cmM":
+            raise TypeError
+        missing = missing_places(values, np.asarray(values))
+        array = np.asarray(values, dtype=np.float64) if not missing else np.asarray(values)
     except (TypeError, ValueError):
         raise InputTypeError(f"The {name!r} parameter must be an array of numbers") from None
     if array.ndim != 1:
         raise ParameterError(f"The {name!r} parameter must have one dimension. Got {array.ndim} instead.")
-    if np.isnan(array).any():
-        raise ParameterError(f"The {name!r} parameter must hold numbers only. Item {np.isnan(array).argmax()} is NaN.")
+    if missing:
+        raise ParameterError(f"The {name!r} parameter must hold numbers only. Item {missing[0]} is NaN or missing.")
     return array
 
 
@@ -181,5 +185,7 @@ def groups(qid: ArrayLike, length: int) -> tuple[int, NDArray[np.intp]]:
         raise ParameterError(
             f"The 'qid' parameter must name the group of each of the {length} items. Got an array of shape {array.shape} instead."
         )
+    if missing := missing_places(qid, array):
+        raise ParameterError(f"The 'qid' parameter must name the group of each item. Item {missing[0]} has none.")
     names, group = np.unique(array, return_inverse=True)
     return len(names), group

@@ -140,16 +140,16 @@ def semeval_scores(
     gold, predicted = _labels("gold", gold), _labels("predicted", predicted)
     if len(gold) != len(predicted):
         raise ParameterError(f"there are {len(gold):,} right labels and {len(predicted):,} found ones: each needs one")
-    right, found, should = Counter[str](), Counter[str](), Counter[str]()
+    right, guessed, should = Counter[str](), Counter[str](), Counter[str]()
     for truth, answer in zip(gold, predicted, strict=True):
         should[_relation(truth)] += 1
-        found[_relation(answer)] += 1
+        guessed[_relation(answer)] += 1
         right[_relation(truth)] += truth == answer
     names = dict.fromkeys(should if relations is None else relations)
     scores = {
-        name: Score(right[name], found[name], should[name])
+        name: Score(right[name], guessed[name], should[name])
         for name in names
-        if name != other and (should[name] or found[name])
+        if name != other and (should[name] or guessed[name])
     }
     if not scores:
         raise ParameterError(f"none of the {len(gold):,} labels is a relation that counts: there is nothing to score")
@@ -159,11 +159,11 @@ def semeval_scores(
 def _labels(name: str, labels: Sequence[str]) -> list[str]:
     if isinstance(labels, str):
         raise InputTypeError(f"The {name!r} parameter must be a list of labels, got one str")
-    found = [str(label) if isinstance(label, str) else label for label in labels]
-    for place, label in enumerate(found):
+    texts = [str(label) if isinstance(label, str) else label for label in labels]
+    for index, label in enumerate(texts):
         if not isinstance(label, str):
-            raise InputTypeError(f"label {place} of {name!r} is a {type(label).__name__}, not a str: {label!r}")
-    return found
+            raise InputTypeError(f"label {index} of {name!r} is a {type(label).__name__}, not a str: {label!r}")
+    return texts
 
 
 def _relation(label: str) -> str:
@@ -227,16 +227,16 @@ def role_scores(gold: Iterable[Iterable[Labelled]], predicted: Iterable[Iterable
     >>> round(scores.f1, 1), round(scores.unlabelled.f1, 1), scores.labels["ARG0"].f1
     (40.0, 80.0, 100.0)
     """
-    should, found = (
+    should, guessed = (
         [Counter(map(_argument, each)) for each in gold],
         [Counter(map(_argument, each)) for each in predicted],
     )
-    if len(should) != len(found):
+    if len(should) != len(guessed):
         raise ParameterError(
-            f"there are right arguments of {len(should):,} predicates and found ones of {len(found):,}: each predicate "
+            f"there are right arguments of {len(should):,} predicates and found ones of {len(guessed):,}: each predicate "
             "needs both, if only an empty list"
         )
-    sides = tuple(zip(should, found, strict=True))
+    sides = tuple(zip(should, guessed, strict=True))
     right, proposed, wanted = Counter[str](), Counter[str](), Counter[str]()
     spans = 0
     for truth, answer in sides:

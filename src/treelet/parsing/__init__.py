@@ -1,6 +1,6 @@
 """Parsing and tagging: probabilistic context-free grammars, hidden Markov models of tags."""
 
-from treelet.formats.grammar_rules import Rule, Word
+from treelet.formats.grammars import Rule, Word
 from treelet.parsing.checks import GrammarWarning
 from treelet.parsing.compiled import CompiledGrammar
 from treelet.parsing.grammar import PCFG

@@ -17,11 +17,13 @@ from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.memory import available
+from treelet.progress import progress_bar
+from treelet.resources import count_threads
 from treelet.structures.forest import Forest, check_count
 from treelet.structures.forest_bank import ForestBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
-from treelet.work import count_threads, progress_bar, run
+from treelet.work import run
 
 if TYPE_CHECKING:
     from treelet.parsing.compiled import CompiledGrammar
@@ -321,10 +323,10 @@ class Parser(ABC):
         """
         charts, items, pruning = self.charts(), list(sentences), Pruning(beam, coarse, margin)
         check_count(k)
-        found = _each(items, lambda tokens: charts.kbest(tokens, k, pruning), n_jobs, progress)
-        trees = Treebank.concat([Treebank.from_columns(columns) for columns, _ in found])
-        logp = np.concatenate([logps for _, logps in found]) if found else np.zeros(0)
-        return Candidates(trees, logp, np.repeat(np.arange(len(found)), [len(logps) for _, logps in found]))
+        results = _each(items, lambda tokens: charts.kbest(tokens, k, pruning), n_jobs, progress)
+        trees = Treebank.concat([Treebank.from_columns(columns) for columns, _ in results])
+        logp = np.concatenate([logps for _, logps in results]) if results else np.zeros(0)
+        return Candidates(trees, logp, np.repeat(np.arange(len(results)), [len(logps) for _, logps in results]))
 
     def forests(
         self,
@@ -346,18 +348,18 @@ class Parser(ABC):
 def _each(
     items: list[Sequence[str]], work: Callable[[Sequence[str]], Any], n_jobs: int | None, progress: bool
 ) -> list[Any]:
-    found: list[Any] = [None] * len(items)
+    results: list[Any] = [None] * len(items)
 
     def one(number: int) -> int:
         try:
-            found[number] = work(items[number])
+            results[number] = work(items[number])
         except (TreeError, InputTypeError) as error:
             raise type(error)(f"sentence {number}: {error}") from None
         return 1
 
     with progress_bar(progress, "sentences", len(items)) as advance:
         run(one, _longest_first(items), count_threads(n_jobs), advance)
-    return found
+    return results
 
 
 def _longest_first(items: list[Sequence[str]]) -> list[int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from treelet.checks import wrong
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.formats.brackets import label_problem
-from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical, shown
+from treelet.formats.grammars import Rule, Tail, Word, is_lexical, shown
 
 TOLERANCE = 1e-6
 
@@ -78,8 +78,8 @@ def checked_rules(
     lexicon: dict[str, dict[str, float]] = {}
     heads: dict[str, None] = {}
     seen: set[tuple[str, Tail]] = set()
-    for given in rules:
-        rule = checked_rule(given)
+    for item in rules:
+        rule = checked_rule(item)
         if rule[:2] in seen:
             raise ParameterError(f"the rule {shown(*rule[:2])} is there twice: give it once, with one probability")
         seen.add(rule[:2])
@@ -121,10 +121,10 @@ def check_hidden(
 
 
 def sums(rules: Iterable[tuple[str, object, float]]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
+    by_head: dict[str, list[float]] = {}
     for head, _, probability in rules:
-        found.setdefault(head, []).append(probability)
-    return {head: math.fsum(values) for head, values in found.items()}
+        by_head.setdefault(head, []).append(probability)
+    return {head: math.fsum(values) for head, values in by_head.items()}
 
 
 def worst(sums: Mapping[str, float]) -> tuple[str, float]:

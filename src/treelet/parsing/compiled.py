@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError
-from treelet.formats.grammar_rules import Word
+from treelet.formats.grammars import Word
 
 if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG
@@ -57,7 +57,7 @@ class CompiledGrammar:
         self.symbols: list[str] = [*grammar.labels, *sorted(grammar.hidden)]
         self.labels: list[str] = [*grammar.labels.values(), *("" for _ in grammar.hidden)]
         # Words are numbered from -1 downwards until all symbols are there.
-        number: dict[str, int] = {symbol: place for place, symbol in enumerate(self.symbols)}
+        number: dict[str, int] = {symbol: index for index, symbol in enumerate(self.symbols)}
         words: list[Word] = []
         binary: dict[tuple[int, int, int], float] = {}
         unary: dict[tuple[int, int], float] = {}
@@ -73,13 +73,13 @@ class CompiledGrammar:
                 unary[tail[0], head] = logp
                 continue
             left = tail[0]
-            for place in range(1, len(tail) - 1):
-                pair = left, tail[place]
+            for index in range(1, len(tail) - 1):
+                pair = left, tail[index]
                 if pair not in prefixes:
                     prefixes[pair] = len(self.symbols) + len(names)
                     before = names[left - len(self.symbols)] if left >= len(self.symbols) else str(rule.tail[0])
-                    name = f"({before} {rule.tail[place]!s})"
-                    names.append(name if len(name) <= LONG else f"(... {rule.tail[place]!s} {len(names)})"[:LONG])
+                    name = f"({before} {rule.tail[index]!s})"
+                    names.append(name if len(name) <= LONG else f"(... {rule.tail[index]!s} {len(names)})"[:LONG])
                     binary[(*pair, prefixes[pair])] = 0.0
                 left = prefixes[pair]
             binary[left, tail[-1], head] = logp
@@ -88,8 +88,8 @@ class CompiledGrammar:
         self.first_word = len(self.symbols)
         self.symbols += map(str, words)
         self.labels += map(str, words)
-        self._number = {symbol: place for symbol, place in number.items() if place >= 0}
-        self._words = {str(word): self.first_word + place for place, word in enumerate(words)}
+        self._number = {symbol: index for symbol, index in number.items() if index >= 0}
+        self._words = {str(word): self.first_word + index for index, word in enumerate(words)}
 
         def numbered(found: NDArray[np.int32]) -> NDArray[np.int32]:
             return np.where(found < 0, self.first_word - 1 - found, found).astype(np.int32)
@@ -113,12 +113,12 @@ class CompiledGrammar:
         """
         if isinstance(tokens, (str, bytes)):
             raise InputTypeError(f"a sentence is a list of words, got one string: split it ({tokens[:40]!r})")
-        found = [self._entry(token, place == 0) for place, token in enumerate(tokens)]
-        start = np.zeros(len(found) + 1, np.int64)
-        np.cumsum([len(symbol) for symbol, _ in found], out=start[1:])
-        if not found:
+        entries = [self._entry(token, index == 0) for index, token in enumerate(tokens)]
+        start = np.zeros(len(entries) + 1, np.int64)
+        np.cumsum([len(symbol) for symbol, _ in entries], out=start[1:])
+        if not entries:
             return start, np.zeros(0, np.int32), np.zeros(0)
-        return start, np.concatenate([symbol for symbol, _ in found]), np.concatenate([logp for _, logp in found])
+        return start, np.concatenate([symbol for symbol, _ in entries]), np.concatenate([logp for _, logp in entries])
 
     def _entry(self, token: str, first: bool) -> Entry:
         if not isinstance(token, str):
@@ -126,10 +126,13 @@ class CompiledGrammar:
         key = str(token), first
         entry = self._cache.get(key)
         if entry is None:
-            found = [(self._number[symbol], logp) for symbol, logp in self._grammar.lexical(*key)]
+            choices = [(self._number[symbol], logp) for symbol, logp in self._grammar.lexical(*key)]
             if key[0] in self._words:
-                found.append((self._words[key[0]], 0.0))
-            entry = np.array([place for place, _ in found], np.int32), np.array([logp for _, logp in found], np.float64)
+                choices.append((self._words[key[0]], 0.0))
+            entry = (
+                np.array([symbol_number for symbol_number, _ in choices], np.int32),
+                np.array([logp for _, logp in choices], np.float64),
+            )
             if len(self._cache) >= CACHED:
                 self._cache.clear()
             self._cache[key] = entry

@@ -8,7 +8,7 @@ import numpy as np
 
 from treelet.checks import wrong
 from treelet.errors import TreeError
-from treelet.formats.grammar_rules import Rule, Tail, Word, is_lexical
+from treelet.formats.grammars import Rule, Tail, Word, is_lexical
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
 from treelet.vocabulary import current
@@ -124,8 +124,8 @@ class _Counter:
         owner = np.concatenate([child[used], self.roots]).astype(np.int64)
         head = np.concatenate([symbol[used], label[self.roots].astype(np.int64) * width])
         times = np.concatenate([self.total[above[used]], np.ones(len(self.roots))])
-        pair, place = np.unique(np.stack([owner, head]), axis=1, return_inverse=True)
-        count = np.bincount(place.ravel(), times)
+        pair, pair_of = np.unique(np.stack([owner, head]), axis=1, return_inverse=True)
+        count = np.bincount(pair_of.ravel(), times)
 
         every = np.unique(np.concatenate([head, pair[1]]))
         plain, noted = every[every % width == 0], every[every % width != 0]
@@ -245,13 +245,13 @@ def _markov_rules(
                 waiting.append(context)
             rules.append(Rule(states[context], (*left, item), probability))
 
-    for one, p in chance.get(None, {}).items():
-        context = after(None, one)
+    for first_child, p in chance.get(None, {}).items():
+        context = after(None, first_child)
         for two, q in chance[context].items():
             if two != STOP:
-                add((one,), two, after(context, two), p * q)
-            elif not isinstance(one, Word):
-                rules.append(Rule(head, (one,), p * q))
+                add((first_child,), two, after(context, two), p * q)
+            elif not isinstance(first_child, Word):
+                rules.append(Rule(head, (first_child,), p * q))
     while waiting:
         context = waiting.pop()
         for item, p in chance[context].items():

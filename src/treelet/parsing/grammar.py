@@ -12,10 +12,17 @@ from typing import IO, Any
 from treelet import _core
 from treelet.checks import check_integer
 from treelet.errors import ParameterError
-from treelet.formats import grammar_json, grammar_text
+from treelet.formats import grammar_text
 from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.grammar_nltk import nltk_grammar, nltk_rules
-from treelet.formats.grammar_rules import GrammarParts, Rule, Word
+from treelet.formats.grammars import (
+    GrammarParts,
+    Rule,
+    Word,
+    grammar_from_json,
+    grammar_to_json,
+    nltk_grammar,
+    nltk_rules,
+)
 from treelet.parsing.chart import Charts, Parser
 from treelet.parsing.checks import (
     GrammarWarning,
@@ -96,7 +103,7 @@ class PCFG(Parser):
         self._hidden = frozenset(hidden)
         symbols = dict.fromkeys(self._start) | dict.fromkeys(rule.head for rule in kept)
         symbols |= dict.fromkeys(item for rule in kept for item in rule.tail if not isinstance(item, Word))
-        symbols |= dict.fromkeys(symbol for found in lexicon.values() for symbol in found)
+        symbols |= dict.fromkeys(symbol for chances in lexicon.values() for symbol in chances)
         own = dict(labels or {})
         check_symbols(symbols, own, self._hidden)
         check_hidden(self._hidden, self._start, kept, lexicon)
@@ -137,10 +144,12 @@ class PCFG(Parser):
         >>> grammar.lexical("she")
         [('NP', -1.2039728043259361)]
         """
-        given = [checked_rule(rule, normalize) for rule in rules]
-        heads = {rule.head for rule in given}
-        made = [Rule(head, tuple(item if item in heads else Word(item) for item in tail), p) for head, tail, p in given]
-        for head in sorted(heads - {rule.head for rule in made if rule.tail != (rule.head,)}):
+        checked = [checked_rule(rule, normalize) for rule in rules]
+        heads = {rule.head for rule in checked}
+        typed = [
+            Rule(head, tuple(item if item in heads else Word(item) for item in tail), p) for head, tail, p in checked
+        ]
+        for head in sorted(heads - {rule.head for rule in typed if rule.tail != (rule.head,)}):
             warnings.warn(
                 f"the symbol {head!r} is over itself only and has no trees; for the word of that spelling, write "
                 f"Word({head!r})",
@@ -149,11 +158,11 @@ class PCFG(Parser):
             )
         chosen = checked_start(start, normalize)
         if normalize:
-            total = sums(made)
-            made = [Rule(head, tail, p / total[head]) for head, tail, p in made]
+            total = sums(typed)
+            typed = [Rule(head, tail, p / total[head]) for head, tail, p in typed]
             chosen = {symbol: p / math.fsum(chosen.values()) for symbol, p in chosen.items()}
-        grammar = cls(made, chosen)
-        warn_of_sums(made, chosen)
+        grammar = cls(typed, chosen)
+        warn_of_sums(typed, chosen)
         return grammar
 
     @classmethod
@@ -266,14 +275,14 @@ class PCFG(Parser):
         True
         """
         with open_target(path) as stream:
-            stream.write(grammar_json.to_json(self._parts()) + "\n")
+            stream.write(grammar_to_json(self._parts()) + "\n")
 
     @classmethod
     def load(cls, path: PathLike) -> PCFG:
         """Read a grammar that `save` wrote. Nothing in the file is executed."""
         with open_source(path) as source:
             try:
-                return cls._of(grammar_json.from_json(b"".join(source.chunks())))
+                return cls._of(grammar_from_json(b"".join(source.chunks())))
             except json.JSONDecodeError as error:
                 raise source.error(
                     f"this is no JSON, or not whole ({error.msg}); grammars are written by PCFG.save",

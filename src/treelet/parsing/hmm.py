@@ -94,10 +94,10 @@ class HMM:
         words: dict[str, dict[str, float]] = {}
         sightings: Counter[tuple[str, str, bool]] = Counter()
         for item in sequences:
-            for place, (word, tag) in enumerate(item):
+            for index, (word, tag) in enumerate(item):
                 seen = words.setdefault(word, {})
                 seen[tag] = seen.get(tag, 0) + 1
-                sightings[tag, word, place == 0] += 1
+                sightings[tag, word, index == 0] += 1
         model = None
         if unknown is not None:
             totals: Counter[str] = Counter(tag for item in sequences for tag in item.tags)
@@ -131,10 +131,10 @@ class HMM:
             if problem := word_problem(word):
                 raise TreeError(f"word {number}: a word is {problem}")
         check_integer("k", k, of="HMM.tag")
-        choices = [self._emissions(word, place == 0) for place, word in enumerate(sentence)]
-        found = self._best_first(choices, int(k))
+        choices = [self._emissions(word, index == 0) for index, word in enumerate(sentence)]
+        best = self._best_first(choices, int(k))
         return [
-            (Tagged._trusted(sentence, tuple(self.tags[number] for number in numbers)), logp) for logp, numbers in found
+            (Tagged._trusted(sentence, tuple(self.tags[number] for number in numbers)), logp) for logp, numbers in best
         ]
 
     def _emissions(self, word: str, first: bool) -> tuple[NDArray[np.intp], Table]:
@@ -190,17 +190,17 @@ class HMM:
             if rank < len(order) and scores[rank] > -math.inf:
                 heapq.heappush(heap, (-(before + scores[rank]), (*path, order[rank]), before, rank))
 
-        found: list[tuple[float, tuple[int, ...]]] = []
+        best: list[tuple[float, tuple[int, ...]]] = []
         push((), 0.0, 0)
-        while heap and len(found) < k:
+        while heap and len(best) < k:
             cost, path, before, rank = heapq.heappop(heap)
             push(path[:-1], before, rank + 1)
             if len(path) > n:
-                cost = max(cost, -found[-1][0]) if found else cost  # equals' sums are rounded each in its order
-                found.append((-cost, tuple(int(at[i + 2][p]) for i, p in enumerate(path[:-1]))))
+                cost = max(cost, -best[-1][0]) if best else cost  # equals' sums are rounded each in its order
+                best.append((-cost, tuple(int(at[i + 2][p]) for i, p in enumerate(path[:-1]))))
             else:
                 push(path, -cost - ahead(path)[1][0], 0)
-        return found
+        return best
 
 
 def _transitions(sequences: list[Tagged], tags: tuple[str, ...], order: int) -> tuple[Table, tuple[float, ...]]:
@@ -216,12 +216,12 @@ def _transitions(sequences: list[Tagged], tags: tuple[str, ...], order: int) -> 
     # counts of each order: [tag], [before, tag], [two before, before, tag]
     levels = [counts.sum(axis=tuple(range(order - k))) for k in range(order + 1)]
     weights = np.zeros(order + 1)
-    for place in np.argwhere(counts > 0):
-        times = counts[tuple(place)]
+    for context_and_tag in np.argwhere(counts > 0):
+        times = counts[tuple(context_and_tag)]
         shares = []
         for k, level in enumerate(levels):
-            own = level[tuple(place[order - k :])]
-            context = level[tuple(place[order - k : -1])].sum()
+            own = level[tuple(context_and_tag[order - k :])]
+            context = level[tuple(context_and_tag[order - k : -1])].sum()
             shares.append((own - 1) / (context - 1) if context > 1 else 0.0)
         weights[int(np.argmax(shares[::-1]))] += times  # the longest of those that tie
     weights = weights[::-1] / weights.sum()

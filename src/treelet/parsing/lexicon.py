@@ -38,7 +38,7 @@ class Lexicon:
         self, words: Mapping[str, dict[str, float]], labels: Mapping[str, str], unknown: UnknownWords | None
     ) -> None:
         self.words = {word: MappingProxyType(symbols) for word, symbols in words.items()}
-        self.tags = sums((symbol, word, p) for word, found in words.items() for symbol, p in found.items())
+        self.tags = sums((symbol, word, p) for word, chances in words.items() for symbol, p in chances.items())
         if unknown is not None and set(unknown.totals) != set(self.tags):
             raise ParameterError("the model of unknown words does not have the symbols that stand over single words")
         self._labels, self._unknown = labels, unknown
@@ -46,13 +46,13 @@ class Lexicon:
 
     def symbols(self, word: str, first: bool) -> list[tuple[str, float]]:
         """The symbols that may stand over a word, with log P(word | symbol); `first`: it opens a sentence."""
-        found = self._cache.get((word, first))
-        if found is None:
-            found = [(symbol, math.log(p)) for symbol, p in self._chances(word, first).items() if p > 0]
+        choices = self._cache.get((word, first))
+        if choices is None:
+            choices = [(symbol, math.log(p)) for symbol, p in self._chances(word, first).items() if p > 0]
             if len(self._cache) >= CACHED:
                 self._cache.clear()
-            self._cache[word, first] = found
-        return list(found)
+            self._cache[word, first] = choices
+        return list(choices)
 
     def _chances(self, word: str, first: bool) -> Mapping[str, float]:
         seen: Mapping[str, float] = self.words.get(word, {})

@@ -127,15 +127,15 @@ class Library:
 
     def messages(self) -> list[str]:
         """The errors that the library has told since the last time; what is less than an error is dropped."""
-        found: list[str] = []
+        messages: list[str] = []
 
         def take(address: int, _: int) -> None:
             message = ctypes.cast(address, ctypes.POINTER(_Message)).contents
             if message.severity <= ERROR:
-                found.append((message.text or b"").decode("utf-8", "replace").strip())
+                messages.append((message.text or b"").decode("utf-8", "replace").strip())
 
         self._lib.lg_error_printall(_HANDLER(take), None)
-        return found
+        return messages
 
     def _options(self, panic: bool) -> int:
         lib, settings = self._lib, self.settings
@@ -189,9 +189,9 @@ class Library:
 
     def _linkages(self, sentence: int, options: int, k: int | None) -> list[Any]:
         lib = self._lib
-        found: list[Any] = []
+        linkages: list[Any] = []
         for number in range(lib.sentence_num_linkages_post_processed(sentence)):
-            if k is not None and len(found) >= k:
+            if k is not None and len(linkages) >= k:
                 break
             if lib.sentence_num_violations(sentence, number):
                 continue
@@ -201,17 +201,17 @@ class Library:
             words = [lib.linkage_get_word(linkage, w).decode() for w in range(lib.linkage_get_num_words(linkage))]
             links = [
                 (
-                    lib.linkage_get_link_lword(linkage, place),
-                    lib.linkage_get_link_rword(linkage, place),
-                    lib.linkage_get_link_label(linkage, place).decode(),
+                    lib.linkage_get_link_lword(linkage, index),
+                    lib.linkage_get_link_rword(linkage, index),
+                    lib.linkage_get_link_label(linkage, index).decode(),
                 )
-                for place in range(lib.linkage_get_num_links(linkage))
+                for index in range(lib.linkage_get_num_links(linkage))
             ]
             cost = lib.linkage_disjunct_cost(linkage)
             costs = (lib.linkage_unused_word_cost(linkage), round(cost, 4), lib.linkage_link_cost(linkage))
-            found.append((words, links, costs))
+            linkages.append((words, links, costs))
             lib.linkage_delete(linkage)
-        return found
+        return linkages
 
 
 def _number(text: bytes | None, otherwise: float) -> float:

@@ -19,7 +19,7 @@ from treelet.errors import InputTypeError
 from treelet.parsing import link_library, link_program
 from treelet.parsing.link_child import Child, ChildEnded
 from treelet.parsing.link_result import Answer, Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults, Settings
-from treelet.work import progress_bar
+from treelet.progress import progress_bar
 
 WAYS = ("auto", "library", "program")
 MOST_WORDS = 252  # Link Grammar takes 254, with the two walls
@@ -361,11 +361,11 @@ def text_problem(text: str) -> tuple[str | None, str | None]:
         return "empty", None
     if len(text) > LONGEST:
         return "too long", f"{len(text)} characters, at most {LONGEST} bytes are possible"
-    for place, char in enumerate(text):
+    for index, char in enumerate(text):
         kind = unicodedata.category(char)
         if kind in ("Cc", "Cs"):
             what = "a control character" if kind == "Cc" else "half of a surrogate pair"
-            return "not text", f"{what}, {char!r}, at {place}"
+            return "not text", f"{what}, {char!r}, at {index}"
     words = text.split(" ")
     if len(words) > MOST_WORDS:
         return "too long", f"{len(words)} words, at most {MOST_WORDS} are possible"

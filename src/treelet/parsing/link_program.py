@@ -113,7 +113,7 @@ def read_answer(text: str, lines: Sequence[str], said: str, panic: bool, setting
     most = settings.panic_null if panic else settings.max_null
     if null_count > most:  # the program itself knows no such limit
         return answer._replace(found=0, valid=0, null_count=0)
-    starts = [place for place, line in enumerate(own) if _COST.fullmatch(line)]
+    starts = [index for index, line in enumerate(own) if _COST.fullmatch(line)]
     blocks = [own[a:b] for a, b in zip(starts, [*starts, len(own)][1:], strict=True)]
     return answer._replace(linkages=[_linkage(block, _ambiguous(text)) for block in blocks])
 
@@ -135,8 +135,8 @@ def _linkage(
 ) -> tuple[list[str], list[tuple[int, int, str]], tuple[int, float, int]]:
     """A linkage from its lines: its costs, perhaps a picture, the words in brackets, the links in brackets."""
     costs = _COST.fullmatch(block[0])
-    first = next((place for place, line in enumerate(block) if line.startswith("[(")), len(block))
-    then = next((place for place in range(first, len(block)) if block[place].startswith(("[[", "[]"))), None)
+    first = next((index for index, line in enumerate(block) if line.startswith("[(")), len(block))
+    then = next((index for index in range(first, len(block)) if block[index].startswith(("[[", "[]"))), None)
     if costs is None or then is None:
         raise ValueError("a linkage without words or links")
     if pictures:

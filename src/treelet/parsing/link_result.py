@@ -217,8 +217,8 @@ class LinkResults(Sequence[Linkages]):
     @property
     def counts(self) -> dict[str, int]:
         """How many sentences have each status; only those that occur."""
-        found = Counter(result.status for result in self)
-        return {status: found[status] for status in STATUSES if found[status]}
+        by_status = Counter(result.status for result in self)
+        return {status: by_status[status] for status in STATUSES if by_status[status]}
 
     @property
     def failed(self) -> list[int]:

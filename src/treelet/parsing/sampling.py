@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import ParameterError
 from treelet.formats.base import Columns
-from treelet.formats.grammar_rules import Word
+from treelet.formats.grammars import Word
 
 if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG
@@ -33,21 +33,23 @@ def totals(head: Numbers, weight: Vector, start: Numbers, tail: Numbers, n: int)
     Tails are from ``start[r]`` on; number n stands for any word. Found by iteration from 0, which takes long only where trees
     are on the edge of having no end; infinity where it does not settle.
     """
-    found = np.zeros(n + 1)
-    found[n] = 1
+    estimate = np.zeros(n + 1)
+    estimate[n] = 1
     for _ in range(STEPS):
-        before = found
-        found = np.append(np.bincount(head, weight * np.multiply.reduceat(before[tail], start[:-1]), minlength=n), 1.0)
-        change = np.abs(found - before)
-        if (change <= SMALL * found).all() or not found.max() < LARGE:
+        before = estimate
+        estimate = np.append(
+            np.bincount(head, weight * np.multiply.reduceat(before[tail], start[:-1]), minlength=n), 1.0
+        )
+        change = np.abs(estimate - before)
+        if (change <= SMALL * estimate).all() or not estimate.max() < LARGE:
             break
-    return np.where(change <= SETTLED * found, found, np.inf)
+    return np.where(change <= SETTLED * estimate, estimate, np.inf)
 
 
 def sampler(grammar: PCFG) -> _core.Sampler:
     """A grammar made ready to draw trees from."""
     names = [*grammar.labels, *sorted(grammar.hidden)]
-    number = {symbol: place for place, symbol in enumerate(names)}
+    number = {symbol: index for index, symbol in enumerate(names)}
     rules = sorted(grammar.productions(), key=lambda rule: number[rule.head])
     head = np.array([number[rule.head] for rule in rules])
     start = _starts(len(rule.tail) for rule in rules)
@@ -62,19 +64,19 @@ def sampler(grammar: PCFG) -> _core.Sampler:
             + ("none has an end" if at_start.sum() == 0 else "the weights of its trees have no finite sum")
         )
     # What has no finite tree is never drawn, nor is what has no total, or the start had none: both are left out.
-    there = np.flatnonzero((total[:-1] > 0) & (total[:-1] < LARGE))
+    usable = np.flatnonzero((total[:-1] > 0) & (total[:-1] < LARGE))
     used = (weight > 0) & (weight < LARGE) & (total[head] < LARGE)
-    place = np.full(len(names), -1)
-    place[there] = np.arange(len(there))
+    index_of = np.full(len(names), -1)
+    index_of[usable] = np.arange(len(usable))
     kept = [rule for rule, wanted in zip(rules, used, strict=True) if wanted]
     words = dict.fromkeys(item for rule in kept for item in rule.tail if isinstance(item, Word))
-    numbers: dict[str, int] = {word: len(there) + at for at, word in enumerate(words)}
-    numbers |= {symbol: int(place[at]) for symbol, at in number.items()}
+    numbers: dict[str, int] = {word: len(usable) + at for at, word in enumerate(words)}
+    numbers |= {symbol: int(index_of[at]) for symbol, at in number.items()}
     begun = at_start > 0
     return _core.Sampler.of(
-        [grammar.labels.get(names[symbol], "") for symbol in there] + list(map(str, words)),
-        len(there),
-        _starts(np.bincount(place[head[used]], minlength=len(there)).tolist()),
+        [grammar.labels.get(names[symbol], "") for symbol in usable] + list(map(str, words)),
+        len(usable),
+        _starts(np.bincount(index_of[head[used]], minlength=len(usable)).tolist()),
         _starts(len(rule.tail) for rule in kept),
         np.array([numbers[item] for rule in kept for item in rule.tail], np.int32),
         weight[used],

@@ -20,9 +20,9 @@ from treelet.learn.deciding import TASKS
 from treelet.learn.fragment_counts import FragmentCounter
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.predictions import class_figures, order_figures, value_figures
+from treelet.progress import progress_bar
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.bank import Bank
-from treelet.work import progress_bar
 
 EXAMPLES = 2  # sentences of a fragment
 LOOKED_AT = 100  # trees for sentences that differ

@@ -7,8 +7,15 @@ from typing import Any, NamedTuple
 
 from treelet.checks import wrong
 from treelet.errors import InputTypeError, TreeError
-from treelet.formats.conllu import UNKNOWN, check_tag, heads_problem, sentence_lines
-from treelet.formats.dependency_adapters import conllu_heads, spacy_heads, stanza_heads
+from treelet.formats.conllu import (
+    UNKNOWN,
+    check_tag,
+    conllu_heads,
+    heads_problem,
+    sentence_lines,
+    spacy_heads,
+    stanza_heads,
+)
 from treelet.shown import Drawn
 
 
@@ -112,16 +119,16 @@ class Dependencies(Drawn):
         """
         texts = _columns(words, tags, lemmas)
         number = len(texts[0])
-        found = tuple(0 if head is None else head for head in _listed("heads", heads))
-        if len(found) != number:
-            raise TreeError(f"a parse needs one head a word, got {number} words and {len(found)} heads")
-        if problem := heads_problem(found):
+        head_numbers = tuple(0 if head is None else head for head in _listed("heads", heads))
+        if len(head_numbers) != number:
+            raise TreeError(f"a parse needs one head a word, got {number} words and {len(head_numbers)} heads")
+        if problem := heads_problem(head_numbers):
             raise TreeError(f"word {problem[0] + 1}: {problem[1]}")
         if relations is None:
-            relations = [UNKNOWN if head else "root" for head in found]
+            relations = [UNKNOWN if head else "root" for head in head_numbers]
         types = _texts("relation", relations, number)
         self = cls.__new__(cls)
-        self._set(*texts, _links_of(found, types), found, types)
+        self._set(*texts, _links_of(head_numbers, types), head_numbers, types)
         return self
 
     def _set(
@@ -204,10 +211,10 @@ class Dependencies(Drawn):
             while level:
                 following = []
                 for here in sorted(level):
-                    for there, kind in sorted(near[here]):
-                        if heads[there] < 0:
-                            heads[there], relations[there] = here + 1, kind
-                            following.append(there)
+                    for neighbor, kind in sorted(near[here]):
+                        if heads[neighbor] < 0:
+                            heads[neighbor], relations[neighbor] = here + 1, kind
+                            following.append(neighbor)
                 level = following
         return Dependencies.from_heads(self.words, self.tags, heads, relations, lemmas=self.lemmas)
 
@@ -305,13 +312,13 @@ def _listed(name: str, values: Any) -> list[Any]:
 
 
 def _texts(name: str, values: Any, number: int | None = None) -> tuple[str, ...]:
-    found = _listed(name + "s", values)
-    if number is not None and len(found) != number:
-        raise TreeError(f"a parse needs one {name} a word, got {number} words and {len(found)} {name}s")
-    for place, text in enumerate(found, 1):
+    texts = _listed(name + "s", values)
+    if number is not None and len(texts) != number:
+        raise TreeError(f"a parse needs one {name} a word, got {number} words and {len(texts)} {name}s")
+    for number_of_word, text in enumerate(texts, 1):
         if problem := _text_problem(text):
-            raise TreeError(f"{name} {place}: a {name} is {problem}")
-    return tuple(found)
+            raise TreeError(f"{name} {number_of_word}: a {name} is {problem}")
+    return tuple(texts)
 
 
 def _text_problem(text: object) -> str | None:
@@ -327,31 +334,31 @@ def _columns(words: Any, tags: Any, lemmas: Any) -> tuple[tuple[str, ...], tuple
     if not forms:
         raise TreeError("a parse needs at least one word; None stands for a missing one")
     number = len(forms)
-    found = (UNKNOWN,) * number if tags is None else _texts("tag", tags, number)
-    return forms, found, None if lemmas is None else _texts("lemma", lemmas, number)
+    word_tags = (UNKNOWN,) * number if tags is None else _texts("tag", tags, number)
+    return forms, word_tags, None if lemmas is None else _texts("lemma", lemmas, number)
 
 
 def _links(links: Any, number: int) -> tuple[Link, ...]:
-    found: set[Link] = set()
-    for place, link in enumerate(_listed("links", links)):
+    distinct_links: set[Link] = set()
+    for index, link in enumerate(_listed("links", links)):
         try:
-            one, other, kind = link
+            first, second, kind = link
         except (TypeError, ValueError):
-            raise TreeError(f"link {place}: a link is (position, position, type), not {link!r}") from None
-        for end in (one, other):
+            raise TreeError(f"link {index}: a link is (position, position, type), not {link!r}") from None
+        for end in (first, second):
             if isinstance(end, bool) or not isinstance(end, int) or not 0 <= end < number:
-                raise TreeError(f"link {place}: {end!r} is no position of a word: there are {number}, counted from 0")
-        if one == other:
-            raise TreeError(f"link {place} links word {one} to itself")
+                raise TreeError(f"link {index}: {end!r} is no position of a word: there are {number}, counted from 0")
+        if first == second:
+            raise TreeError(f"link {index} links word {first} to itself")
         if problem := _text_problem(kind):
-            raise TreeError(f"link {place}: a type is {problem}")
-        new = Link(min(one, other), max(one, other), kind)
-        if new in found:
-            raise TreeError(f"link {place} is there twice: {tuple(new)!r}")
-        found.add(new)
-    return tuple(sorted(found))
+            raise TreeError(f"link {index}: a type is {problem}")
+        new = Link(min(first, second), max(first, second), kind)
+        if new in distinct_links:
+            raise TreeError(f"link {index} is there twice: {tuple(new)!r}")
+        distinct_links.add(new)
+    return tuple(sorted(distinct_links))
 
 
 def _links_of(heads: tuple[int, ...], relations: tuple[str, ...]) -> tuple[Link, ...]:
-    pairs = ((place, head - 1, kind) for place, (head, kind) in enumerate(zip(heads, relations, strict=True)) if head)
-    return tuple(sorted(Link(min(one, other), max(one, other), kind) for one, other, kind in pairs))
+    pairs = ((index, head - 1, kind) for index, (head, kind) in enumerate(zip(heads, relations, strict=True)) if head)
+    return tuple(sorted(Link(min(first, second), max(first, second), kind) for first, second, kind in pairs))

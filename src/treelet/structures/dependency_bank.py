@@ -8,8 +8,7 @@ from typing import IO, ClassVar
 from treelet.checks import check_one_of
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
-from treelet.formats.conllu import check_tag, read_sentences, sentence_heads, warn_of_no_tags
-from treelet.formats.dependency_adapters import reader_of
+from treelet.formats.conllu import check_tag, read_sentences, reader_of, sentence_heads, warn_of_no_tags
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.dependency import Dependencies, Link, restored
@@ -45,9 +44,9 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Dependencies | None]]:
-        one = (Dependencies,) if reader_of(items) is None else (type(items),)
-        found = listed(items, "parses", one, "structures.read_conllu")
-        return None, [None if item is None else _taken(number, item) for number, item in enumerate(found)]
+        single = (Dependencies,) if reader_of(items) is None else (type(items),)
+        parses = listed(items, "parses", single, "structures.read_conllu")
+        return None, [None if item is None else _taken(number, item) for number, item in enumerate(parses)]
 
     @classmethod
     def _columns_of(cls, items: list[Dependencies | None]) -> Columns:
@@ -62,14 +61,14 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
                     ("kept", item._kept),
                 ]
                 if item.heads is None:
-                    lists.append(("links", [str(part) for link in item.links for part in link]))
+                    lists.append(("links", [str(value) for link in item.links for value in link]))
                 else:
                     lists += [("heads", [str(head) for head in item.heads]), ("relations", item.relations)]
-                there = [(name, texts) for name, texts in lists if texts is not None]
-                for name, texts in there:
+                present = [(name, texts) for name, texts in lists if texts is not None]
+                for name, texts in present:
                     trees.leaves(texts)
                     trees.node(name, len(texts))
-                trees.node("parse", len(there))
+                trees.node("parse", len(present))
             trees.end(missing=item is None)
         return trees.columns()
 
@@ -132,16 +131,18 @@ def _taken(number: int, item: object) -> Dependencies:
 
 def _parse(tree: Tree) -> Dependencies:
     """The parse that a tree of `_columns_of` stands for; TreeError if it is none."""
-    lists = {part.label: tuple(leaf.label for leaf in part.children) for part in tree.children}
+    lists = {child.label: tuple(leaf.label for leaf in child.children) for child in tree.children}
     links, heads = lists.get("links", ()), lists.get("heads")
     try:
-        made = [
+        parse_links = [
             Link(int(left), int(right), kind)
             for left, right, kind in zip(*(links[k::3] for k in range(3)), strict=True)
         ]
-        found = None if heads is None else tuple(int(head) for head in heads)
+        head_numbers = None if heads is None else tuple(int(head) for head in heads)
         tags, lemmas, relations = lists["tags"], lists.get("lemmas"), lists.get("relations")
-        return restored(lists["words"], tags, lemmas, tuple(made), found, relations, lists.get("kept", ()))
+        return restored(
+            lists["words"], tags, lemmas, tuple(parse_links), head_numbers, relations, lists.get("kept", ())
+        )
     except (KeyError, ValueError) as error:
         raise TreeError(f"this tree is no parse: it was not made by a DependencyBank ({error})") from None
 
@@ -184,7 +185,7 @@ def read_conllu(
     """
     check_tag(tag)
     check_one_of("keep", keep, KEEP, of="read_conllu")
-    found = []
+    parses = []
     with open_source(file, encoding, on_error) as source:
         for sentence in read_sentences(source):
             kept = () if keep is None else sentence.lines
@@ -192,7 +193,7 @@ def read_conllu(
                 kept = tuple(line for line in kept if line.startswith("#"))
             parse = Dependencies.from_heads(**sentence_heads(sentence, tag)._asdict())
             object.__setattr__(parse, "_kept", kept)
-            found.append(parse)
-        source.told(len(found), "sentences")
-        warn_of_no_tags(source.name, (parse.tags for parse in found), tag)
-    return DependencyBank(found)
+            parses.append(parse)
+        source.told(len(parses), "sentences")
+        warn_of_no_tags(source.name, (parse.tags for parse in parses), tag)
+    return DependencyBank(parses)

@@ -49,14 +49,14 @@ class ForestBank(Bank[Forest]):
     def _taken_in(cls, items: Iterable[object]) -> tuple[Columns | None, list[Forest] | None]:
         if isinstance(items, Treebank):
             return Columns(*_core.ForestStore().grown(*items.columns)), None
-        found = listed(items, "forests or trees", (Forest, Tree))
-        if not any(isinstance(item, Forest) for item in found):
-            return cls._taken_in(Treebank(found))
-        others = [number for number, item in enumerate(found) if not isinstance(item, Forest) and item is not None]
-        trees = iter(Treebank([found[number] for number in others]))
-        made = [item if isinstance(item, Forest) or item is None else next(trees) for item in found]
+        examples = listed(items, "forests or trees", (Forest, Tree))
+        if not any(isinstance(item, Forest) for item in examples):
+            return cls._taken_in(Treebank(examples))
+        others = [number for number, item in enumerate(examples) if not isinstance(item, Forest) and item is not None]
+        trees = iter(Treebank([examples[number] for number in others]))
+        converted = [item if isinstance(item, Forest) or item is None else next(trees) for item in examples]
         empty = Forest([], [])
-        return None, [Forest.from_tree(item) if isinstance(item, Tree) else item or empty for item in made]
+        return None, [Forest.from_tree(item) if isinstance(item, Tree) else item or empty for item in converted]
 
     @classmethod
     def _columns_of(cls, items: list[Forest]) -> Columns:

@@ -12,7 +12,7 @@ from typing import IO, Any, Literal, NamedTuple, TypeVar, cast, overload
 from treelet.checks import is_number, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.instances import FIELDS, read_records
+from treelet.formats.json_files import FIELDS, read_records
 from treelet.structures.spans import Span, as_span
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
@@ -83,15 +83,15 @@ class RoleInstance:
         if not _whole(self.predicate) or not 0 <= self.predicate < size:
             raise ParameterError(f"'predicate' must be a word from 0 to {size - 1}, got {self.predicate!r}")
         object.__setattr__(self, "predicate", int(self.predicate))
-        found = []
+        arguments = []
         for number, argument in enumerate(_listed("arguments", self.arguments)):
             if not _several(argument) or len(argument) != 3 or not _text(argument[0]):
                 raise ParameterError(
                     f"'arguments' must be a list of [label, first word, first word behind], item {number} is "
                     f"{argument!r}"
                 )
-            found.append(Argument(argument[0], *_span(f"arguments[{number}]", argument[1:], size)))
-        object.__setattr__(self, "arguments", tuple(found))
+            arguments.append(Argument(argument[0], *_span(f"arguments[{number}]", argument[1:], size)))
+        object.__setattr__(self, "arguments", tuple(arguments))
         _check_texts(self, "roleset")
 
 
@@ -223,8 +223,8 @@ def _check_sentence(instance: Instance) -> None:
     if not all(map(_text, words)):
         raise ParameterError(f"'words' must be a list of words, got {list(words)!r}")
     trees = [("tree", tree)] * (tree is not None) + [(f"nbest[{n}]", parse.tree) for n, parse in enumerate(nbest)]
-    for name, found in trees:
-        mine = _words(cast(Tree, found))
+    for name, sentence_tree in trees:
+        mine = _words(cast(Tree, sentence_tree))
         words = words or mine
         if mine != words:
             raise ParameterError(
@@ -302,18 +302,18 @@ def read_instances(
     """
     if kind is not None and kind not in FIELDS:
         raise wrong("kind", "'roles', 'relations' or None", kind)
-    found: list[Any] = []
+    instances: list[Any] = []
     with open_source(file, on_error=on_error) as source:
         for number, which, fields in read_records(source, kind):
             if isinstance(nbest := fields.get("nbest"), list):
                 fields["nbest"] = [parse[::-1] if isinstance(parse, list) else parse for parse in nbest]
             with source.item():
                 try:
-                    found.append(RoleInstance(**fields) if which == "roles" else RelationInstance(**fields))
+                    instances.append(RoleInstance(**fields) if which == "roles" else RelationInstance(**fields))
                 except TreeletError as error:
                     raise source.error(str(error), number) from None
-        source.told(len(found), "lines")
-    return cast(Instances, found)
+        source.told(len(instances), "lines")
+    return cast(Instances, instances)
 
 
 def write_instances(instances: Iterable[Instance], file: PathLike | IO[str]) -> None:

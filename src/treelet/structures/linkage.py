@@ -38,10 +38,10 @@ def split_linkage_word(word: str) -> tuple[str, str]:
     only _
     """
     for pattern in (_GUESSED, _KNOWN):
-        if found := pattern.fullmatch(word):
-            return found[1], found[2] or UNKNOWN
-    if found := _UNUSED.fullmatch(word):
-        return found[1], UNKNOWN
+        if match := pattern.fullmatch(word):
+            return match[1], match[2] or UNKNOWN
+    if match := _UNUSED.fullmatch(word):
+        return match[1], UNKNOWN
     return word, UNKNOWN
 
 
@@ -76,14 +76,14 @@ def from_linkage(
     if isinstance(words, str):
         raise TreeError(f"words must be a list, got the string {words!r}: split it")
     try:
-        shown, given = list(words), list(links)
+        shown, all_links = list(words), list(links)
     except TypeError:
         raise InputTypeError(
             f"a linkage is a list of words and a list of links, got {type(words).__name__} and {type(links).__name__}"
         ) from None
-    for place, word in enumerate(shown, 1):
+    for number_of_word, word in enumerate(shown, 1):
         if not isinstance(word, str):
-            raise TreeError(f"word {place}: a word is a string, not a {type(word).__name__}")
+            raise TreeError(f"word {number_of_word}: a word is a string, not a {type(word).__name__}")
     pairs = [split_linkage_word(word) for word in shown]
     kept = list(range(len(shown)))
     if not walls:  # only at the ends: a sentence may have such words, too
@@ -91,21 +91,25 @@ def from_linkage(
             kept.pop()
         if kept and pairs[kept[0]][0] == LEFT_WALL:
             kept.pop(0)
-    place_of = {place: number for number, place in enumerate(kept)}
-    found: dict[tuple[int, int, str], None] = {}
-    for number, link in enumerate(given):
+    new_position = {position: number for number, position in enumerate(kept)}
+    kept_links: dict[tuple[int, int, str], None] = {}
+    for number, link in enumerate(all_links):
         try:
-            one, other, kind = link
+            first, second, kind = link
         except (TypeError, ValueError):
             raise TreeError(f"link {number}: a link is (position, position, type), not {link!r}") from None
-        for end in (one, other):
+        for end in (first, second):
             if isinstance(end, bool) or not isinstance(end, int) or not 0 <= end < len(shown):
                 raise TreeError(
                     f"link {number}: {end!r} is no position of a word: there are {len(shown)}, counted from 0"
                 )
-        if one in place_of and other in place_of:
-            found[place_of[min(one, other)], place_of[max(one, other)], kind] = None
-    return Dependencies([pairs[place][0] for place in kept], [pairs[place][1] for place in kept], found)
+        if first in new_position and second in new_position:
+            kept_links[new_position[min(first, second)], new_position[max(first, second)], kind] = None
+    return Dependencies(
+        [pairs[position][0] for position in kept],
+        [pairs[position][1] for position in kept],
+        kept_links,
+    )
 
 
 def main_types(parse: Dependencies) -> Dependencies:

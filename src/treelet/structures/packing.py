@@ -125,7 +125,7 @@ def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
             if len(visit.children) == 1 and visits[visit.children[0]].children:
                 below = visits[visit.children[0]].label
                 steps.setdefault((visit.begin, visit.end), {}).setdefault(visit.label, set()).add(below)
-    found = set()
+    cyclic = set()
     for (begin, end), graph in steps.items():
         for label in graph:
             reached: set[str] = set()
@@ -136,8 +136,8 @@ def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
                     reached.add(below)
                     todo.extend(graph.get(below, ()))
             if label in reached:
-                found.add((begin, end, label))
-    return found
+                cyclic.add((begin, end, label))
+    return cyclic
 
 
 def unite(trees: list[Tree], weights: Vector) -> ForestColumns:

@@ -38,9 +38,9 @@ class Tagged(Tabled):
     tags: tuple[str, ...]
 
     def __init__(self, words: Iterable[str], tags: Iterable[str]) -> None:
-        for name, given in (("words", words), ("tags", tags)):
-            if isinstance(given, str):
-                raise TreeError(f"{name} must be a list of strings, got the string {given!r}: split it")
+        for name, texts in (("words", words), ("tags", tags)):
+            if isinstance(texts, str):
+                raise TreeError(f"{name} must be a list of strings, got the string {texts!r}: split it")
         words, tags = tuple(words), tuple(tags)
         if len(words) != len(tags):
             raise TreeError(f"a tagged sequence needs one tag a word, got {len(words)} words and {len(tags)} tags")

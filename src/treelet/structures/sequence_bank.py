@@ -45,9 +45,9 @@ class SequenceBank(TreeFormBank[Sequences | None]):
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Sequences | None]]:
-        found = listed(items, "feature sequences", (dict,))
+        examples = listed(items, "feature sequences", (dict,))
         known: dict[Hashable, str] = {}
-        return None, [_item(item, number, known) for number, item in enumerate(found)]
+        return None, [_item(item, number, known) for number, item in enumerate(examples)]
 
     @classmethod
     def _columns_of(cls, items: list[Sequences | None]) -> Columns:
@@ -87,23 +87,23 @@ class SequenceBank(TreeFormBank[Sequences | None]):
         store, roots = columns
         label, start, child = store.label.tolist(), store.child_start.tolist(), store.child.tolist()
         texts = store.labels
-        made: dict[int, Hashable] = {}
+        feature_of_leaf: dict[int, Hashable] = {}
 
         def features(node: int) -> tuple[Hashable, ...]:
             leaves = [label[leaf] for leaf in child[start[node] : start[node + 1]]]
             for leaf in leaves:
-                if leaf not in made:
-                    made[leaf] = feature_of(texts[leaf])
-            return tuple(made[leaf] for leaf in leaves)
+                if leaf not in feature_of_leaf:
+                    feature_of_leaf[leaf] = feature_of(texts[leaf])
+            return tuple(feature_of_leaf[leaf] for leaf in leaves)
 
-        found: list[Sequences | None] = []
+        examples: list[Sequences | None] = []
         for root in roots.tolist():
             if root < 0:
-                found.append(None)
+                examples.append(None)
                 continue
             types = {texts[label[node]]: features(node) for node in child[start[root] : start[root + 1]]}
-            found.append(types if texts[label[root]] == BY_TYPE else types.get("", ()))
-        return found
+            examples.append(types if texts[label[root]] == BY_TYPE else types.get("", ()))
+        return examples
 
     def stats(self) -> Stats:
         """How many examples, sequences, features and distinct ones, types."""
@@ -146,11 +146,11 @@ def _sequence(features: object, where: str, known: dict[Hashable, str]) -> tuple
             f"{where}: a sequence of features is needed, or a dict of them; got {type(features).__name__}. Of a parse, "
             "they are given by treelet.cuts.feature_sequences"
         ) from None
-    for place, feature in enumerate(listed):
+    for index, feature in enumerate(listed):
         try:
             _text(feature, known)
         except (TypeError, ValueError) as error:
-            raise InputTypeError(f"{where}, feature {place}: {error}") from None
+            raise InputTypeError(f"{where}, feature {index}: {error}") from None
     return listed
 
 
@@ -185,7 +185,7 @@ def _plain(feature: object, depth: int) -> object:
     if isinstance(feature, tuple):
         if depth == MOST_NESTED:
             raise ValueError(f"tuples are nested more than {MOST_NESTED} deep")
-        return tuple(_plain(part, depth + 1) for part in feature)
+        return tuple(_plain(member, depth + 1) for member in feature)
     raise TypeError(
         f"a feature is a text, a number, None or a tuple of such, not a {type(feature).__name__}: make it one, as by str()"
     )
@@ -197,7 +197,7 @@ def feature_of(text: str) -> Hashable:
         return text
     if text in ("=inf", "=-inf"):
         return float(text[1:])
-    found: Hashable = ast.literal_eval(text[1:])
-    if f"={_plain(found, 0)!r}" != text:
+    feature: Hashable = ast.literal_eval(text[1:])
+    if f"={_plain(feature, 0)!r}" != text:
         raise ValueError("not written so")
-    return found
+    return feature

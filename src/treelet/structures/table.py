@@ -166,11 +166,11 @@ class Table(Tabled):
         rows = row_index(index, len(self), "Table")
         if isinstance(rows, int):
             return self._row(rows)
-        part = type(self).__new__(type(self))
+        selection = type(self).__new__(type(self))
         length = len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
-        part._set({name: _taken(column, rows) for name, column in self._columns.items()}, length)
-        part._forms = {name: [_taken(form, rows) for form in forms] for name, forms in self._forms.items()}
-        return part
+        selection._set({name: _taken(column, rows) for name, column in self._columns.items()}, length)
+        selection._forms = {name: [_taken(form, rows) for form in forms] for name, forms in self._forms.items()}
+        return selection
 
     def column(self, name: Names) -> Any:
         """The column of that name, as it was given. Also for names that are numbers.
@@ -178,10 +178,10 @@ class Table(Tabled):
         Several names, in a tuple, ask for the matrix of the numbers in these columns.
         """
         if isinstance(name, tuple):
-            return side_by_side({part: self.column(part) for part in name})
+            return side_by_side({column_name: self.column(column_name) for column_name in name})
         column = self._columns.get(name, ABSENT)
         if column is ABSENT:
-            prefixed = any(str(there).endswith(f"__{name}") for there in self.names)
+            prefixed = any(str(known_name).endswith(f"__{name}") for known_name in self.names)
             hint = f". Names stay as they are with {_KEEP}" if prefixed else ""
             raise ParameterError(f"there is no column {name!r}; there are {some_of(self.names)}{hint}")
         if isinstance(column, list):
@@ -198,22 +198,22 @@ class Table(Tabled):
         """
         for form in self._forms.get(name, ()):
             try:
-                made = coerce(form)
+                coerced = coerce(form)
             except TreeletError:  # another kernel's form; the column as it was given may do
                 continue
-            if made is form:
+            if coerced is form:
                 return form
         column = self.column(name)
         called = f"columns {list(name)}" if isinstance(name, tuple) else f"column {name!r}"
         try:
-            made = coerce(column)
+            coerced = coerce(column)
         except FormatError as error:
             raise FormatError(error.message, f"{called}, {error.source}", error.line, error.column) from None
         except TreeletError as error:
             raise type(error)(f"{called}: {error}") from None
-        if made is not column:
-            self._forms[name] = [made, *self._forms.get(name, ())]
-        return made
+        if coerced is not column:
+            self._forms[name] = [coerced, *self._forms.get(name, ())]
+        return coerced
 
     def with_form(self, name: Names, form: Any) -> Table:
         """The same table with another form of a column, which comes before those it has."""
@@ -283,7 +283,7 @@ def stacked(first: Any, second: Any) -> Any:
         return Table({name: stacked(first.column(name), second.column(name)) for name in first.names})
     if isinstance(first, Vectors) and isinstance(second, Vectors) and first.names == second.names:
         return Vectors._of(stacked(first.values, second.values), first.names)
-    if all(isinstance(part, Vectors) and part.names is not None and part.is_sparse for part in (first, second)):
+    if all(isinstance(block, Vectors) and block.names is not None and block.is_sparse for block in (first, second)):
         return together(first, second)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and first.shape[1:] == second.shape[1:]:
         return np.concatenate([first, second])

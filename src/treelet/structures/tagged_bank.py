@@ -45,8 +45,8 @@ class TaggedBank(TreeFormBank[Tagged | None]):
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Tagged | None]]:
-        found = listed(items, "tagged sequences", (Tagged,), "structures.read_tagged")
-        return None, [_item(item, number) for number, item in enumerate(found)]
+        examples = listed(items, "tagged sequences", (Tagged,), "structures.read_tagged")
+        return None, [_item(item, number) for number, item in enumerate(examples)]
 
     @classmethod
     def _columns_of(cls, items: list[Tagged | None]) -> Columns:
@@ -81,15 +81,15 @@ class TaggedBank(TreeFormBank[Tagged | None]):
     def _items_of(cls, columns: Columns) -> list[Tagged | None]:
         store, roots = columns
         label, start, child = store.label.tolist(), store.child_start.tolist(), store.child.tolist()
-        texts, found = store.labels, []
+        texts, sequences = store.labels, []
         for root in roots.tolist():
             words, tags, node = [], [], root
             while node >= 0:
                 tags.append(texts[label[node]])
                 words.append(texts[label[child[start[node]]]])
                 node = child[start[node] + 1] if start[node + 1] - start[node] == 2 else -1
-            found.append(Tagged._trusted(tuple(words), tuple(tags)) if words else None)
-        return found
+            sequences.append(Tagged._trusted(tuple(words), tuple(tags)) if words else None)
+        return sequences
 
     # --- what it holds ------------------------------------------------------------------------------------------
 
@@ -187,6 +187,6 @@ def read_tagged(
         if not isinstance(column, int) or isinstance(column, bool):
             raise wrong(name, "an int", column, of="read_tagged")
     with open_source(file, encoding, on_error) as source:
-        found = list(read_columns(source, word, tag) if format == "columns" else read_slashes(source))
-        source.told(len(found), "sentences")
-        return TaggedBank([None if item is None else Tagged._trusted(*item) for item in found])
+        sentences = list(read_columns(source, word, tag) if format == "columns" else read_slashes(source))
+        source.told(len(sentences), "sentences")
+        return TaggedBank([None if item is None else Tagged._trusted(*item) for item in sentences])

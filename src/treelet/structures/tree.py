@@ -104,7 +104,9 @@ class Tree(Drawn):
             node, children = open_nodes.pop()
             for child in children:
                 node.append(NltkTree(child.label, []) if child.children else child.label)
-            open_nodes += [(made, child.children) for made, child in zip(node, children, strict=True) if child.children]
+            open_nodes += [
+                (nltk_child, child.children) for nltk_child, child in zip(node, children, strict=True) if child.children
+            ]
         return root
 
     # --- what it holds ------------------------------------------------------------------------------------------

@@ -90,8 +90,8 @@ _SOURCE = re.compile(r"\s*(@\w|(async\s+def|def|class|import)\s+\w|from\s+[\w.]+
 
 
 def _read_in(trees: Iterable[object]) -> Columns:
-    one = (type(trees),) if adapter_for(trees) is not None else ()
-    items = listed(trees, "trees", one, "read_trees")
+    single = (type(trees),) if adapter_for(trees) is not None else ()
+    items = listed(trees, "trees", single, "read_trees")
     if not any(isinstance(item, str) for item in items):
         return flatten(items)
     # Strings are read natively; whatever else there is goes beside them.

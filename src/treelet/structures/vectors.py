@@ -112,7 +112,7 @@ def _renumbered(vectors: Vectors, by: Vectors) -> Any:
     from scipy.sparse import csr_array
 
     values = csr_array(vectors.values)
-    places = {name: place for place, name in enumerate(by.names or ())}
+    places = {name: index for index, name in enumerate(by.names or ())}
     column = np.array([places.get(name, -1) for name in vectors.names or ()], np.int64)[values.indices]
     kept = column >= 0
     start = np.concatenate([[0], np.cumsum(kept)])[values.indptr]
@@ -139,7 +139,7 @@ def together(first: Vectors, second: Vectors) -> Vectors:
 
 def _reordered(vectors: Vectors, by: Vectors) -> Any:
     """A DataFrame's numbers with the columns in another one's order."""
-    places = {name: place for place, name in enumerate(vectors.names or ())}
+    places = {name: index for index, name in enumerate(vectors.names or ())}
     wanted = dict.fromkeys(by.names or ())
     if alone := [name for name in {**wanted, **places} if (name in wanted) != (name in places)]:
         raise ParameterError(f"feature vectors must have the same columns; only in one of the two: {some_of(alone)}")
@@ -167,11 +167,11 @@ def side_by_side(columns: Mapping[Any, Any]) -> Any:
         if vectors.names is not None and vectors.is_sparse:
             raise InputTypeError(f"column {name!r} holds dicts: only numbers can stand side by side with other columns")
         parts.append(vectors)
-    if any(part.is_sparse for part in parts):
+    if any(block.is_sparse for block in parts):
         from scipy.sparse import hstack
 
-        return hstack([part.values for part in parts]).tocsr()
-    return np.hstack([part.values for part in parts])
+        return hstack([block.values for block in parts]).tocsr()
+    return np.hstack([block.values for block in parts])
 
 
 def _as_rows(column: Any) -> Any:
@@ -245,7 +245,7 @@ def _dense(rows: NDArray[Any]) -> NDArray[np.float64]:
         values = np.ascontiguousarray(rows, dtype=np.float64)
     finite = np.isfinite(values)
     if not finite.all():
-        row, column = (int(place) for place in np.argwhere(~finite)[0])
+        row, column = (int(index) for index in np.argwhere(~finite)[0])
         raise ParameterError(f"row {row} has {values[row, column]} as its feature {column}; every value must be finite")
     return values
 

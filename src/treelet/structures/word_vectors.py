@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError, ParameterError
+from treelet.formats.arrays import read_vectors_npy, read_vectors_text
 from treelet.formats.files import PathLike, open_source
-from treelet.formats.word_vectors import read_npy, read_text
 
 
 class WordVectors:
@@ -59,10 +59,10 @@ class WordVectors:
         or ``.vocab`` file of the same name beside it.
         """
         if str(path).endswith(".npy"):
-            vectors = cls(*read_npy(Path(path)))
+            vectors = cls(*read_vectors_npy(Path(path)))
         else:
             with open_source(path) as source:
-                vectors = cls(*read_text(source))
+                vectors = cls(*read_vectors_text(source))
         vectors.path = os.fspath(path)
         return vectors
 
@@ -101,19 +101,19 @@ class WordVectors:
         known = np.array([k for k, label in enumerate(labels) if label in self.index], dtype=np.int64)
         unit = self.unit[[self.index[labels[k]] for k in known]] if len(known) else np.zeros((0, 1))
         counts = np.zeros(len(labels), np.int64)
-        found: list[NDArray[np.int64]] = []
+        neighbors: list[NDArray[np.int64]] = []
         sigma: list[NDArray[np.float64]] = []
         for begin in range(0, len(known), 1024):
             block = unit[begin : begin + 1024] @ unit.T
             block[np.arange(len(block)), begin + np.arange(len(block))] = 0
             row, column = np.nonzero(block > threshold)
             counts[known[begin : begin + 1024]] = np.bincount(row, minlength=len(block))
-            found.append(known[column])
+            neighbors.append(known[column])
             sigma.append(np.minimum(block[row, column], 1.0))
         start = np.concatenate([[0], np.cumsum(counts)])
-        if not found:
+        if not neighbors:
             return start, np.zeros(0, np.int32), np.zeros(0)
-        return start, np.concatenate(found).astype(np.int32), np.concatenate(sigma)
+        return start, np.concatenate(neighbors).astype(np.int32), np.concatenate(sigma)
 
 
 def as_word_vectors(vectors: object) -> WordVectors:

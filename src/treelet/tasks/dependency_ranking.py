@@ -20,8 +20,9 @@ from treelet.learn.selection import Trial, select
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
+from treelet.progress import progress_bar
 from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
-from treelet.work import generator, progress_bar
+from treelet.work import generator
 
 ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
 """Strengths of regularisation to choose from; all of them cost one decomposition."""
@@ -107,13 +108,13 @@ class ParseLists:
         if len(sentences) != len(right):
             raise ParameterError(f"a sentence needs one right parse, got {len(sentences)} sentences and {len(right)}")
         results = (parser or LinkParser()).parse_all(sentences, k=k, progress=progress)
-        found = []
+        kept = []
         for text, truth, linkages in zip(sentences, right, results, strict=True):
             parses = tuple(linkage.parse for linkage in linkages)
             if parses:
                 goodness = tuple(link_f1(parse, truth) for parse in parses)
-                found.append(ParsedSentence(text, truth, parses, goodness, tuple(linkage.rank for linkage in linkages)))
-        return cls(found), results
+                kept.append(ParsedSentence(text, truth, parses, goodness, tuple(linkage.rank for linkage in linkages)))
+        return cls(kept), results
 
     def __repr__(self) -> str:
         return f"<ParseLists: {plural(len(self.sentences), 'sentence')}, {plural(len(self.parses), 'parse')}>"
@@ -129,11 +130,11 @@ class ParseLists:
     def sample(self, k: int, random_state: Any = 0) -> ParseLists:
         """At most `k` parses a sentence, drawn at random without those that come back twice, in the parser's order."""
         rng = generator(random_state)
-        found = []
+        kept = []
         for sentence in self.sentences:
             number = len(sentence.parses)
             which = sorted(rng.choice(number, min(k, number), replace=False).tolist())
-            found.append(
+            kept.append(
                 replace(
                     sentence,
                     parses=tuple(sentence.parses[n] for n in which),
@@ -141,7 +142,7 @@ class ParseLists:
                     ranks=tuple(sentence.ranks[n] for n in which),
                 )
             )
-        return ParseLists(found)
+        return ParseLists(kept)
 
     def table(self, *, form: str | None = None) -> Table:
         """The parses for kernels: a column ``parse`` with all seven sequences of features, one for each of them by its name,
@@ -269,7 +270,7 @@ class ParseRanker:
         cv = [(np.flatnonzero(~fold), np.flatnonzero(fold)) for fold in folds]
         more: dict[str, Any] = {"qid": lists.qid} if self.learner == "rankrls" else {}
         with progress_bar(progress, "folds", len(self.kernels) * (1 + len(cv))) as advance:
-            found = select(
+            selection = select(
                 self.kernels,
                 X,
                 lists.goodness,
@@ -281,13 +282,13 @@ class ParseRanker:
                 **more,
             )
         choices: list[KernelChoice] = []
-        for begin in range(0, len(found.trials), len(self.alphas)):
-            tried = [self._choice(lists, trial) for trial in found.trials[begin : begin + len(self.alphas)]]
+        for begin in range(0, len(selection.trials), len(self.alphas)):
+            tried = [self._choice(lists, trial) for trial in selection.trials[begin : begin + len(self.alphas)]]
             choices.append(max(tried, key=lambda choice: choice.tau))
         best = max(choices, key=lambda choice: choice.tau)
         model = self._learner(best.kernel, best.alpha).fit(X, lists.goodness, **more)
         # All at once: an interrupted fit leaves the earlier one as it was.
-        self.__dict__.update(refused_=found.refused, choices_=choices, choice_=best, model_=model)
+        self.__dict__.update(refused_=selection.refused, choices_=choices, choice_=best, model_=model)
         return self
 
     @staticmethod
@@ -310,7 +311,7 @@ class ParseRanker:
         """For each sentence the places of its parses, the best first."""
         scores = self.scores(lists)
         starts = np.searchsorted(lists.qid, np.arange(len(lists)))
-        return [np.argsort(-part, kind="stable") for part in np.split(scores, starts[1:])]
+        return [np.argsort(-of_sentence, kind="stable") for of_sentence in np.split(scores, starts[1:])]
 
 
 def _unscored(estimator: Any, X: Any, y: Any, qid: Any = None) -> float:

@@ -186,32 +186,32 @@ class Outcome:
         parses = self.parts.test
         score = 100 * parses.counts.goodness
         before, after = score[self.first_rows], score[self.chosen_rows]
-        found = []
+        mended = []
         for number in np.flatnonzero(after > before).tolist():
             right = _tree(parses.gold, number)
             old, new = (_tree(parses.trees, rows[number]) for rows in (self.first_rows, self.chosen_rows))
-            found.append(Mended(number, right, old, new, float(before[number]), float(after[number])))
-        found.sort(
+            mended.append(Mended(number, right, old, new, float(before[number]), float(after[number])))
+        mended.sort(
             key=lambda item: (item.score_after < 100, item.after != item.gold, abs(len(item.gold.words()) - READABLE))
         )
         kinds: Counter[frozenset[str]] = Counter()
         turns = []  # how many of the same kind come before
-        for item in found:
+        for item in mended:
             kind = frozenset(label for label, _, _ in wrong_constituents(item.before, item.gold))
             turns.append(kinds[kind])
             kinds[kind] += 1
-        return [found[place] for place in sorted(range(len(found)), key=lambda place: turns[place])[:n]]
+        return [mended[number] for number in sorted(range(len(mended)), key=lambda number: turns[number])[:n]]
 
     def as_dict(self) -> dict[str, Any]:
         """The figures, fit for JSON."""
         return {
             "sentences": {
-                name: len(part)
-                for name, part in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
+                name: len(parses)
+                for name, parses in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
             },
             "candidates": {
-                name: len(part.trees)
-                for name, part in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
+                name: len(parses.trees)
+                for name, parses in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
             },
             "notes": self.parts.notes,
             "setting": vars(self.setting),

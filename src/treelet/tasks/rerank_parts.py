@@ -58,19 +58,19 @@ def part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
     >>> part_sizes(1000), part_sizes(1000, [0.5, 0.1, 0.2]), part_sizes(1000, [700, 100, 200])
     ([600, 150, 250], [500, 100, 200], [700, 100, 200])
     """
-    given = SIZES if sizes is None else tuple(sizes)
-    subject, shown = current().parameter("sizes", sizes, ""), ", ".join(f"{size:g}" for size in given)
-    if len(given) != 3 or not all(0 < size < math.inf for size in given):
+    wanted = SIZES if sizes is None else tuple(sizes)
+    subject, shown = current().parameter("sizes", sizes, ""), ", ".join(f"{size:g}" for size in wanted)
+    if len(wanted) != 3 or not all(0 < size < math.inf for size in wanted):
         raise ParameterError(
             f"{subject} must be three numbers above 0: sentences to train, develop and test on. "
             f"Got {shown or 'nothing'} instead."
         )
-    if all(size < 1 for size in given):
-        if sum(given) > 1 + 1e-9:
-            raise ParameterError(f"{subject} must be fractions of at most 1 together, got {sum(given):g}.")
-        counts = [int(size * n + 1e-9) for size in given]
-    elif all(float(size).is_integer() for size in given):
-        counts = [int(size) for size in given]
+    if all(size < 1 for size in wanted):
+        if sum(wanted) > 1 + 1e-9:
+            raise ParameterError(f"{subject} must be fractions of at most 1 together, got {sum(wanted):g}.")
+        counts = [int(size * n + 1e-9) for size in wanted]
+    elif all(float(size).is_integer() for size in wanted):
+        counts = [int(size) for size in wanted]
     else:
         raise ParameterError(f"{subject} must be three whole numbers or three fractions. Got {shown} instead.")
     if min(counts) < 1 or sum(counts) > n:

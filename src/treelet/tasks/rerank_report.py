@@ -91,8 +91,8 @@ LABELS = {
 
 def labels(mended: list[Mended]) -> str:
     """What the usual labels of English treebanks mean, as far as they occur."""
-    found = {node.label for item in mended for tree in (item.before, item.after) for node in tree.nodes()}
-    named = [f"{label} is {meaning}" for label, meaning in LABELS.items() if label in found]
+    names = {node.label for item in mended for tree in (item.before, item.after) for node in tree.nodes()}
+    named = [f"{label} is {meaning}" for label, meaning in LABELS.items() if label in names]
     return f" In the trees, {', '.join(named)}." if named else ""
 
 
@@ -213,11 +213,11 @@ def markdown(outcome: Outcome, mended: list[Mended], title: str, source: str, co
 
 def pictures(mended: list[Mended]) -> dict[str, Drawing]:
     """The SVG documents that the Markdown page shows, by file name."""
-    found = {}
+    files = {}
     for number, item in enumerate(mended, 1):
-        found[f"mended-{number}-first.svg"] = marked_svg(item.before, item.gold, item.after, new=False)
-        found[f"mended-{number}-reranked.svg"] = marked_svg(item.after, item.gold, item.before)
-    return found
+        files[f"mended-{number}-first.svg"] = marked_svg(item.before, item.gold, item.after, new=False)
+        files[f"mended-{number}-reranked.svg"] = marked_svg(item.after, item.gold, item.before)
+    return files
 
 
 # --- as HTML ------------------------------------------------------------------------------------------------------

@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 from treelet.checks import check_integer, is_integer, plural, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.formats.files import PathLike, Source, open_source
-from treelet.formats.nbest import read_nbest
+from treelet.formats.json_files import read_nbest
 from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankRLS, RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
 from treelet.parsing import PCFG
 from treelet.parsing.chart import relative_logp
+from treelet.progress import progress_bar
 from treelet.structures import Table, Tree, Treebank
 from treelet.vocabulary import current
-from treelet.work import generator, progress_bar
+from treelet.work import generator
 
 Rows = NDArray[np.int64]
 LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # of each bracket that ends in a word
@@ -85,14 +86,14 @@ class CandidateParses:
     def parsed(cls, grammar: PCFG, gold: object, k: int = 100, *, n_jobs: int = 1, progress: bool = False) -> Self:
         """The `k` best parses, by a grammar, of the words of each tree."""
         bank = Treebank.of(gold)
-        found = grammar.parse_all(_sentences(bank), k, n_jobs=n_jobs, progress=progress)
-        if not np.array_equal(np.unique(found.qid), np.arange(len(bank))):
-            missing = np.setdiff1d(np.arange(len(bank)), found.qid)
+        parsed = grammar.parse_all(_sentences(bank), k, n_jobs=n_jobs, progress=progress)
+        if not np.array_equal(np.unique(parsed.qid), np.arange(len(bank))):
+            missing = np.setdiff1d(np.arange(len(bank)), parsed.qid)
             raise TreeError(
                 f"sentence {missing[0]} has no parse under this grammar: leave it out, or use PCFG.from_treebank, whose "
                 "grammars always give one"
             )
-        return cls(bank, found.trees, found.logp, found.qid)
+        return cls(bank, parsed.trees, parsed.logp, parsed.qid)
 
     @classmethod
     def jackknifed(
@@ -121,13 +122,13 @@ class CandidateParses:
                 grammar = PCFG.from_treebank(bank[~held], **options)
                 parts.append((order[held], cls.parsed(grammar, bank[held], k, n_jobs=n_jobs)))
                 advance(int(held.sum()))
-        qid = np.concatenate([numbers[found.qid] for numbers, found in parts])
+        qid = np.concatenate([numbers[parsed.qid] for numbers, parsed in parts])
         rows = np.argsort(qid, kind="stable")
-        counts = _joined([found.counts for _, found in parts])
+        counts = _joined([parsed.counts for _, parsed in parts])
         return cls(
             bank,
-            Treebank.concat([found.trees for _, found in parts])[rows],
-            np.concatenate([found.logp for _, found in parts])[rows],
+            Treebank.concat([parsed.trees for _, parsed in parts])[rows],
+            np.concatenate([parsed.logp for _, parsed in parts])[rows],
             qid[rows],
             counts[rows],
         )

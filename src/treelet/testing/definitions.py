@@ -66,17 +66,17 @@ def by_type(example: Any) -> dict[str, Any]:
 
 
 def _locality(a: Any, b: Any, window: Any, theta: float, match: str, weights: Mapping[str, float] | None) -> float:
-    one, other, total = by_type(a), by_type(b), 0.0
-    for name in one.keys() & other.keys():
+    first, second, total = by_type(a), by_type(b), 0.0
+    for name in first.keys() & second.keys():
         size = window[name] if isinstance(window, Mapping) else window
         factor = (weights or {}).get(name, 1)
-        total += factor * reference.locality(one[name], other[name], size, theta, match)
+        total += factor * reference.locality(first[name], second[name], size, theta, match)
     return total
 
 
 def _subsequence(a: Any, b: Any, lam: float, length: int) -> float:
-    one, other = by_type(a), by_type(b)
-    return sum(reference.subsequence(one[name], other[name], lam, length) for name in one.keys() & other.keys())
+    first, second = by_type(a), by_type(b)
+    return sum(reference.subsequence(first[name], second[name], lam, length) for name in first.keys() & second.keys())
 
 
 def _dot(a: Any, b: Any) -> float:
@@ -111,14 +111,14 @@ def _constant(kernel: kernels.Constant) -> Slow:
 
 @definition.register
 def _sum(kernel: kernels.Sum) -> Slow:
-    parts = [definition(part) for part in kernel.get_params(deep=False).values()]
-    return lambda a, b: sum(part(a, b) for part in parts)
+    parts = [definition(term) for term in kernel.get_params(deep=False).values()]
+    return lambda a, b: sum(term(a, b) for term in parts)
 
 
 @definition.register
 def _product(kernel: kernels.Product) -> Slow:
-    parts = [definition(part) for part in kernel.get_params(deep=False).values()]
-    return lambda a, b: prod(part(a, b) for part in parts)
+    parts = [definition(factor) for factor in kernel.get_params(deep=False).values()]
+    return lambda a, b: prod(factor(a, b) for factor in parts)
 
 
 @definition.register
@@ -163,7 +163,7 @@ def on_columns(kernel: kernels.On, inner: Slow) -> Slow:
 
     def side_by_side(row: Any) -> list[float]:
         parts = [row[name] for name in names]
-        return [number for part in parts for number in (part if isinstance(part, list) else [part])]
+        return [number for block in parts for number in (block if isinstance(block, list) else [block])]
 
     return lambda a, b: inner(side_by_side(a), side_by_side(b))
 

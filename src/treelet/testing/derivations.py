@@ -26,7 +26,7 @@ def derivations(rules: Rules, start: str, words: Sequence[str]) -> list[tuple[Tr
             return [(Tree(item), 1.0)] if end == begin + 1 and words[begin] == item else []
         if item in above:
             return []
-        found = []
+        trees = []
         for head, tail, probability in rules:
             if head != item:
                 continue
@@ -36,8 +36,8 @@ def derivations(rules: Rules, start: str, words: Sequence[str]) -> list[tuple[Tr
                 parts = [below(tail[k], places[k], places[k + 1], seen) for k in range(len(tail))]
                 for choice in product(*parts):
                     tree = Tree(item, [tree for tree, _ in choice])
-                    found.append((tree, probability * prod(p for _, p in choice)))
-        return found
+                    trees.append((tree, probability * prod(p for _, p in choice)))
+        return trees
 
     return sorted(below(start, 0, len(words), frozenset()), key=lambda pair: -pair[1])
 
@@ -98,9 +98,9 @@ def transitions(sequences: Sequence[Tagged], order: int) -> Callable[[Sequence[s
     ]  # of each order: the tags before, the tag
     for sequence in sequences:
         chain = [""] * order + list(sequence.tags) + [""]
-        for place in range(order, len(chain)):
+        for position in range(order, len(chain)):
             for length, counts in enumerate(seen):
-                counts[tuple(chain[place - length : place + 1])] += 1
+                counts[tuple(chain[position - length : position + 1])] += 1
 
     def before(length: int, tags: tuple[str, ...]) -> int:
         return sum(n for key, n in seen[length].items() if key[:-1] == tags)
@@ -135,8 +135,8 @@ def tag_score(hmm: HMM, words: Sequence[str], tags: Sequence[str]) -> float:
     edge = len(hmm.tags)
     chain = [edge] * hmm.order + [hmm.tags.index(tag) for tag in tags] + [edge]
     total = sum(hmm._log[tuple(chain[i - hmm.order : i + 1])] for i in range(hmm.order, len(chain)))
-    for place, (word, tag) in enumerate(zip(words, tags, strict=True)):
-        numbers, logs = hmm._emissions(word, place == 0)
+    for position, (word, tag) in enumerate(zip(words, tags, strict=True)):
+        numbers, logs = hmm._emissions(word, position == 0)
         known = dict(zip(numbers.tolist(), logs.tolist(), strict=True))
         total += known.get(hmm.tags.index(tag), -inf)
     return float(total)

@@ -137,12 +137,12 @@ def _first(X: Any, n: int) -> Any:
 
 
 def _outputs(estimator: Any, X: Any) -> dict[str, Any]:
-    found = {}
+    outputs = {}
     for name in SCORES:
         if hasattr(estimator, name) and (name != "predict_proba" or getattr(estimator, "probability", True)):
             values = getattr(estimator, name)(X)
-            found[name] = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
-    return found
+            outputs[name] = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+    return outputs
 
 
 def _taken(outputs: dict[str, Any], rows: Any) -> dict[str, Any]:

@@ -113,15 +113,15 @@ class PartialTreeOccurrence(NamedTuple):
 
 def partial_trees(node: Tree) -> list[PartialTreeOccurrence]:
     """The partial trees rooted at a node: the label alone, or over any subsequence of children's partial trees."""
-    found = [PartialTreeOccurrence(node.label, 0, (not node.children,))]
+    occurrences = [PartialTreeOccurrence(node.label, 0, (not node.children,))]
     for length in range(1, len(node.children) + 1):
         for places in combinations(range(len(node.children)), length):
             skipped = places[-1] - places[0] + 1 - length
-            for kids in product(*(partial_trees(node.children[place]) for place in places)):
+            for kids in product(*(partial_trees(node.children[position]) for position in places)):
                 fragment = (node.label, tuple(kid.fragment for kid in kids))
                 words = tuple(word for kid in kids for word in kid.words)
-                found.append(PartialTreeOccurrence(fragment, skipped + sum(kid.gaps for kid in kids), words))
-    return found
+                occurrences.append(PartialTreeOccurrence(fragment, skipped + sum(kid.gaps for kid in kids), words))
+    return occurrences
 
 
 @lru_cache(KEPT**2)
@@ -138,7 +138,9 @@ def partial_tree(
     for f in a.keys() & b.keys():
         pairs = 0.0
         for (mine, weight), (theirs, other) in product(a[f].items(), b[f].items()):
-            words = sum(one or two for one, two in zip(mine, theirs, strict=True))
+            words = sum(
+                mine_is_word or theirs_is_word for mine_is_word, theirs_is_word in zip(mine, theirs, strict=True)
+            )
             pairs += terminal_factor**words * weight * other
         total += mu ** nodes(f) * lam ** (2 * edge(f)) * pairs
     return total
@@ -147,13 +149,13 @@ def partial_tree(
 @lru_cache(KEPT)
 def all_partial_trees(tree: Tree, lam: float, leaves: bool) -> dict[Fragment, dict[tuple[bool, ...], float]]:
     """All partial trees of a tree, by which nodes on the edge are words: the sum over places of lam for each child skipped."""
-    found: dict[Fragment, dict[tuple[bool, ...], float]] = {}
+    by_fragment: dict[Fragment, dict[tuple[bool, ...], float]] = {}
     for node in tree.nodes():
         if leaves or node.children:
             for fragment, gaps, words in partial_trees(node):
-                by_words = found.setdefault(fragment, {})
+                by_words = by_fragment.setdefault(fragment, {})
                 by_words[words] = by_words.get(words, 0.0) + lam**gaps
-    return found
+    return by_fragment
 
 
 # --- smoothed partial trees (Croce, Moschitti & Basili 2011) ----------------------------------------------------
@@ -198,11 +200,11 @@ Piece = tuple[tuple[str, str | None], ...]
 def tagging_features(sequence: Tagged) -> list[Piece]:
     """All pieces of a sequence: from each position on, of each length, each tag with its word or without."""
     pairs = list(sequence)
-    found: list[Piece] = []
+    features: list[Piece] = []
     for begin in range(len(pairs)):
         for end in range(begin + 1, len(pairs) + 1):
-            found += product(*(((tag, None), (tag, word)) for word, tag in pairs[begin:end]))
-    return found
+            features += product(*(((tag, None), (tag, word)) for word, tag in pairs[begin:end]))
+    return features
 
 
 @lru_cache(KEPT**2)
@@ -229,8 +231,8 @@ def locality(
     for i, k in product(range(len(f)), range(len(g))):
         if f[i] != g[k]:
             continue
-        one, other = (range(max(at - reach, 0), min(at + reach + 1, len(x))) for at, x in ((i, f), (k, g)))
-        apart = [(m - i) - (n - k) for m, n in product(one, other) if f[m] == g[n]]
+        around_i, around_k = (range(max(at - reach, 0), min(at + reach + 1, len(x))) for at, x in ((i, f), (k, g)))
+        apart = [(m - i) - (n - k) for m, n in product(around_i, around_k) if f[m] == g[n]]
         if match == "count":
             total += len(apart)
         elif match == "exact":
@@ -244,9 +246,9 @@ def subsequence(s: Sequence[Hashable], t: Sequence[Hashable], lam: float = 0.5, 
     """The definition of Lodhi et al. (2002): all places of all subsequences, by how much they span."""
     weights: list[Counter[tuple[Hashable, ...]]] = []
     for sequence in (s, t):
-        found: Counter[tuple[Hashable, ...]] = Counter()
+        counts: Counter[tuple[Hashable, ...]] = Counter()
         for places in combinations(range(len(sequence)), length):
-            found[tuple(sequence[i] for i in places)] += lam ** (places[-1] - places[0] + 1)  # type: ignore[assignment]
-        weights.append(found)
+            counts[tuple(sequence[i] for i in places)] += lam ** (places[-1] - places[0] + 1)  # type: ignore[assignment]
+        weights.append(counts)
     a, b = weights
     return sum(a[u] * b[u] for u in a)

@@ -17,9 +17,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from treelet.kernels import Locality
-from treelet.kernels.base import Vector
 from treelet.kernels.fragments.sequences import Window
 from treelet.kernels.fragments.weighting import Fragment, NodeWeighting, SearchResult
+from treelet.kernels.pairwise import Vector
 from treelet.structures.sequence_bank import feature_of
 
 CELLS = 1 << 22  # pairs of features that are compared at once

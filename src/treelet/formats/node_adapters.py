@@ -1,0 +1,268 @@
+"""Adapters for the nodes of other libraries: Python's ``ast``, and elements of XML and HTML. They are walked as trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from treelet.checks import check_boolean, check_one_of, wrong
+from treelet.errors import TreeError
+from treelet.formats.nodes import Adapter, Node, Place, value_label
+
+# --- Python syntax trees ---------------------------------------------------------------------------------------------
+
+CONSTANTS = ("values", "types")
+IDENTIFIERS = ("keep", "anonymous")
+
+# Which fields hold constants, and which hold names that a tree may bind. What is imported, attributes and keywords keep
+# their names: they say what a program uses.
+_HOLD_CONSTANTS = {("Constant", "value"), ("MatchSingleton", "value")}
+_BINDING = {
+    *(
+        (kind, "name")
+        for kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef", "ExceptHandler", "MatchAs", "MatchStar")
+    ),
+    *((kind, "name") for kind in ("TypeVar", "ParamSpec", "TypeVarTuple")),
+    ("arg", "arg"),
+    ("MatchMapping", "rest"),
+}
+_NAMING = _BINDING | {("Name", "id"), ("Global", "names"), ("Nonlocal", "names")}
+_WITH_DOCSTRINGS = ("Module", "FunctionDef", "AsyncFunctionDef", "ClassDef")
+_PLAIN, _CONSTANT, _DOCUMENTED, _NAMED = range(4)  # what a field holds
+_Fields = tuple[tuple[str, int], ...]
+
+
+class SyntaxAdapter(Adapter):
+    """Nodes of ``ast``: a node's class over its fields, each over what it holds.
+
+    A constant is its type over its value, so that ``1``, ``1.0`` and ``"1"`` differ. A field that is empty is left out.
+
+    Parameters
+    ----------
+    constants : {"values", "types"}
+        With their values, or their types alone.
+    identifiers : {"keep", "anonymous"}
+        ``"anonymous"``: names that the tree binds become ``$0``, ``$1``, ... in the order of their first appearance.
+    docstrings : bool
+        Whether to keep them.
+    ctx : bool
+        Whether to say of each name if it is read, written or deleted, which its position says already.
+    lines : sequence of str, optional
+        The source, for places: ``ast`` counts bytes, and places count characters.
+    root : ast.AST, optional
+        Where names are looked for, if they are to be anonymous.
+    """
+
+    def __init__(
+        self,
+        *,
+        constants: str = "values",
+        identifiers: str = "keep",
+        docstrings: bool = True,
+        ctx: bool = False,
+        lines: Sequence[str] | None = None,
+        root: Node = None,
+    ) -> None:
+        check_one_of("constants", constants, CONSTANTS)
+        check_one_of("identifiers", identifiers, IDENTIFIERS)
+        check_boolean("docstrings", docstrings)
+        check_boolean("ctx", ctx)
+        self._values, self._docstrings, self._ctx, self._lines = constants == "values", docstrings, ctx, lines
+        self._known: dict[type, tuple[str, _Fields]] = {}
+        self._names = _numbered(root) if identifiers == "anonymous" and root is not None else {}
+
+    def parts(self, node: Node) -> tuple[str, list[Node]]:
+        kind: Any = type(node)
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = _fields(kind, self._ctx, self._docstrings)
+        label, fields = known
+        children: list[Node] = []
+        for name, holds in fields:
+            value: Any = getattr(node, name, None)
+            if holds == _CONSTANT:
+                children.append(self._constant(value))
+                continue
+            if value is None:
+                continue
+            if holds == _DOCUMENTED and _is_docstring(value):
+                value = value[1:]
+            names = self._names if holds == _NAMED else None
+            if isinstance(value, list):
+                if value:
+                    children.append((name, [_item(each, names) for each in value]))
+            else:
+                children.append((name, (_item(value, names),)))
+        return label, children
+
+    def _constant(self, value: object) -> Node:
+        if value is None or value is Ellipsis:
+            return str(value)
+        return type(value).__name__, (value_label(_text(value)),) if self._values else ()
+
+    def place(self, node: Node) -> Place | None:
+        if getattr(node, "lineno", None) is None:
+            return None
+        end = getattr(node, "end_lineno", None)
+        end_column = None if end is None else self._column(end, node.end_col_offset)
+        return Place(node.lineno, self._column(node.lineno, node.col_offset), end, end_column)
+
+    def _column(self, line: int, offset: int) -> int:
+        text = self._lines[line - 1] if self._lines and line <= len(self._lines) else ""
+        return 1 + (offset if text.isascii() else len(text.encode()[:offset].decode("utf-8", "replace")))
+
+
+@lru_cache(1024)
+def _fields(kind: type, ctx: bool, docstrings: bool) -> tuple[str, _Fields]:
+    """The name of a class of nodes, and of its fields what they hold."""
+    name = kind.__name__
+    fields: list[tuple[str, int]] = []
+    for field in kind._fields:  # type: ignore[attr-defined]
+        if (name, field) in _HOLD_CONSTANTS:
+            fields.append((field, _CONSTANT))
+        elif field == "body" and not docstrings and name in _WITH_DOCSTRINGS:
+            fields.append((field, _DOCUMENTED))
+        elif field != "ctx" or ctx:
+            fields.append((field, _NAMED if (name, field) in _NAMING else _PLAIN))
+    return name, tuple(fields)
+
+
+def _item(value: Any, names: dict[str, str] | None) -> Node:
+    if isinstance(value, str):
+        return value_label(names.get(value, value) if names else value)
+    return value if hasattr(value, "_fields") else value_label(repr(value))
+
+
+def _text(value: object) -> str:
+    """A constant in writing; together with its type, different constants have different texts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, int) and value.bit_length() > 4096:
+        return hex(value)  # Python refuses to write so many decimal digits
+    if isinstance(value, frozenset):
+        return repr(sorted(map(repr, value)))
+    return repr(value)
+
+
+def _is_docstring(body: Any) -> bool:
+    if not isinstance(body, list) or type(next(iter(body), None)).__name__ != "Expr":
+        return False
+    return isinstance(getattr(body[0].value, "value", None), str)
+
+
+def nodes_of(root: Node) -> Iterator[Node]:
+    """The nodes of ``ast`` from here on, parents before children, each once: it may be part of several, or of itself."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            values = [getattr(node, name, None) for name in node._fields]
+            below = [each for value in values for each in (value if isinstance(value, list) else [value])]
+            stack += [each for each in reversed(below) if hasattr(each, "_fields")]
+
+
+def _numbered(root: Node) -> dict[str, str]:
+    """The names that a tree binds, and what stands for them. No identifier begins with ``$``."""
+    bound: set[str] = set()
+    used: dict[str, None] = {}  # in order
+    for node in nodes_of(root):
+        kind = type(node).__name__
+        for name in node._fields:
+            value = getattr(node, name, None)
+            values = value if isinstance(value, list) else [value]
+            if (kind, name) in _NAMING:
+                texts = [each for each in values if isinstance(each, str)]
+                used.update(dict.fromkeys(texts))
+                if (kind, name) in _BINDING or type(getattr(node, "ctx", None)).__name__ in ("Store", "Del"):
+                    bound.update(texts)
+    return {name: f"${number}" for number, name in enumerate(name for name in used if name in bound)}
+
+
+# --- XML and HTML ----------------------------------------------------------------------------------------------------
+
+TEXT = ("words", "whole", "none")
+_WORDS = re.compile("[^ \t\n\r\v\f]+")  # a no-break space is part of a word
+
+
+def check_names(name: str, value: Any, wanted: str) -> None:
+    """A collection of texts."""
+    if isinstance(value, str) or not isinstance(value, Collection) or not all(isinstance(each, str) for each in value):
+        raise wrong(name, wanted, value)
+
+
+class MarkupAdapter(Adapter):
+    """Elements: a name over attributes, in the order of their names, and content.
+
+    An attribute is ``@name`` over its value, a run of text ``#text`` over its words: no element has such a name. Comments and
+    processing instructions are left out, and so is text of white space only.
+
+    Parameters
+    ----------
+    attributes : bool or list of str
+        All, none, or those of the names given.
+    text : {"words", "whole", "none"}
+        A leaf a word, one leaf for the whole of a run, or no text.
+    drop : list of str
+        Names of elements that are left out with all that they hold.
+    places : mapping, optional
+        Where elements stand, by their ``id``. lxml's know their lines themselves.
+    """
+
+    def __init__(
+        self,
+        *,
+        attributes: bool | Collection[str] = True,
+        text: str = "words",
+        drop: Collection[str] = (),
+        places: Mapping[int, Place] | None = None,
+    ) -> None:
+        if not isinstance(attributes, bool):
+            check_names("attributes", attributes, "True, False or a list of names")
+        check_one_of("text", text, TEXT)
+        check_names("drop", drop, "a list of names")
+        self._attributes, self._text, self._drop, self._places = attributes, text, frozenset(drop), places or {}
+
+    def root(self, item: Node) -> Node:
+        root = item if hasattr(item, "tag") else item.getroot()
+        if root is None:
+            raise TreeError("is a document without a root element")
+        return root
+
+    def parts(self, node: Node) -> tuple[str, list[Node]]:
+        children = list(self._attributes_of(node)) if self._attributes is not False and node.attrib else []
+        run = node.text or ""
+        for child in node:
+            tag = child.tag
+            if isinstance(tag, str) and tag not in self._drop:
+                if run:
+                    children += self._run(run)
+                children.append(child)
+                run = ""
+            elif getattr(tag, "__name__", "") == "Entity":  # lxml's, where they are not resolved
+                run += child.text or ""
+            run += child.tail or ""
+        if run:
+            children += self._run(run)
+        return value_label(str(node.tag)), children
+
+    def _attributes_of(self, node: Node) -> Iterator[Node]:
+        for name, value in sorted(node.attrib.items()):  # lxml refuses to look for some names of HTML's
+            if self._attributes is True or name in self._attributes:  # type: ignore[operator]
+                yield "@" + value_label(name), (value_label(value),)
+
+    def _run(self, text: str) -> tuple[Node, ...]:
+        words = _WORDS.findall(text) if self._text != "none" else []
+        if not words:
+            return ()
+        return (("#text", tuple(map(value_label, [text] if self._text == "whole" else words))),)
+
+    def place(self, node: Node) -> Place | None:
+        line = getattr(node, "sourceline", None)
+        return self._places.get(id(node)) or (None if line is None else Place(line))

@@ -1,0 +1,39 @@
+"""Executors compute the tiles of a matrix: threads, the workers of a Dask cluster, or a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from treelet.errors import TreeletError
+from treelet.gram.executors.base import Executor, TileSearch
+from treelet.gram.executors.threads import ThreadExecutor
+from treelet.gram.tiles import Job
+from treelet.kernels.pairwise import Matrix, Pairwise
+from treelet.resources import PLAIN, Bytes, Resources
+
+__all__ = ["Executor", "ThreadExecutor", "TileSearch", "check_device", "executor_for", "host_matrix"]
+
+
+def check_device(device: str, device_memory: Bytes = None) -> None:
+    """Raise an error if a device does not exist or cannot be used."""
+    executor_for(Resources.of(device=device, device_memory=device_memory))
+
+
+def host_matrix(kernel: Pairwise, X: Any, Y: Any | None = None, resources: Resources = PLAIN) -> Matrix:
+    """Return the float64 matrix of examples in the kernel's form, in this process's memory whatever computes it."""
+    return executor_for(resources).host_matrix(Job(kernel, X, Y))
+
+
+def executor_for(resources: Resources) -> Executor:
+    """Return the executor that the resources name."""
+    if resources.device != "cpu":
+        from treelet.gram.executors.device import DeviceExecutor
+
+        return DeviceExecutor(resources)
+    if resources.client is not None:
+        try:
+            from treelet.gram.executors.dask import DaskExecutor
+        except ImportError as error:
+            raise TreeletError(f"client= needs Dask: pip install 'treelet[dask]' ({error})") from None
+        return DaskExecutor(resources)
+    return ThreadExecutor(resources)

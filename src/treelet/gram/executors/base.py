@@ -1,0 +1,129 @@
+"""The protocol of executors, and what all of them do in the same way."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from treelet.gram.plan import Block, Plan, Tile, mirrored
+from treelet.gram.sinks import ArraySink, ProductSink, allocated, checked_out
+from treelet.gram.tiles import Job, Sink, Values
+from treelet.kernels.pairwise import Matrix, Needs, Pairwise
+from treelet.progress import Advance, progress_bar
+from treelet.resources import Resources
+from treelet.work import run
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
+
+
+class TileSearch(NamedTuple):
+    """A search through all values of a matrix, for example for the largest values of each row."""
+
+    take: Callable[[Tile, Values], object]
+    """Search a tile that was computed in this process; called by several threads at once."""
+    choose: Callable[[Tile, Any], list[Any]]
+    """Return the candidates of a tile, where it was computed: in another process (picklable), or on a device."""
+    add: Callable[[Any], object]
+    """Take one of these candidates; called by one thread."""
+
+
+class Executor(ABC):
+    """Computes the tiles of a matrix within the limits of its resources. The results do not depend on the executor."""
+
+    device: Device | None = None
+    """The device that computes; None for the CPU."""
+
+    def __init__(self, resources: Resources) -> None:
+        self.resources = resources
+
+    def limited(self) -> AbstractContextManager[None]:
+        """Return a context within which no more of a device's memory is used than allowed."""
+        return nullcontext()
+
+    def with_limits(self, threads: int, memory: int) -> Self:
+        """Return the same executor with another number of threads and another memory limit."""
+        executor = copy.copy(self)
+        executor.resources = self.resources._replace(threads=threads, memory_limit=memory)
+        return executor
+
+    def warn_of_copies(self, kernels: Iterable[Any]) -> None:  # noqa: B027  # only a device needs copies
+        """Warn of kernels that the CPU computes although a device was asked for."""
+
+    @property
+    def result_limit(self) -> int | None:
+        """Bytes that a result in this process may take; None if there is no limit."""
+        return self.resources.memory_limit
+
+    @abstractmethod
+    def plan(
+        self,
+        job: Job,
+        *,
+        buffers: int = 0,
+        needs: Needs | None = None,
+        begin: int = 0,
+        at_once: int = 1,
+        grid: int = 1,
+    ) -> Plan:
+        """Divide a matrix into tiles that fit the memory; see `treelet.gram.tiles.plan_matrix`."""
+
+    @abstractmethod
+    def compute(self, job: Job, blocks: Iterable[Block], sink: Sink, advance: Advance) -> None:
+        """Compute the tiles of all blocks and give them to the sink; `advance` counts the cells that are done."""
+
+    @abstractmethod
+    def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
+        """Search all values of a matrix without keeping it."""
+
+    @abstractmethod
+    def prepare(self, kernel: Pairwise, columns: Any, needs: Needs) -> None:
+        """Build what `columns` cache for later queries, unless they are searched in several blocks."""
+
+    # --- the same for all -----------------------------------------------------------------------------------------
+
+    def new_matrix(self, job: Job) -> Any:
+        """Return the matrix in a new array."""
+        return self.host_matrix(job)
+
+    def host_matrix(self, job: Job) -> Values:
+        """Return the matrix in a new array in this process's memory, whatever computes it."""
+        return self.fill(job, allocated(job.shape, job.dtype, self.result_limit))
+
+    def checked_out(self, job: Job, out: Any, given: Iterable[Any]) -> Any:
+        """Return `out` if it can hold the matrix; otherwise raise `ParameterError`. `given` are the user's examples."""
+        return checked_out(out, job.shape, given)
+
+    def fill(self, job: Job, out: Values) -> Values:
+        """Compute a matrix into an array of its shape and dtype."""
+        resources = self.resources
+        known = job.known(1)
+        plan = self.plan(job, begin=known, at_once=resources.threads)
+        with ArraySink(out) as sink:
+            if job.existing is not None:
+                job.existing.copy_to(sink, known, resources.memory // 4)
+            self.compute_all(job, plan, sink)
+            if plan.symmetric:
+                images = mirrored(plan.shape[0], resources.memory // 2, resources.threads, known)
+                run(sink.mirror, images, resources.threads, lambda done: None)
+        return out
+
+    def compute_all(self, job: Job, plan: Plan, sink: Sink) -> None:
+        """Compute all tiles of a plan, with progress."""
+        with progress_bar(self.resources.progress, "kernel values", plan.cells) as advance:
+            self.compute(job, plan.blocks, sink, advance)
+
+    def plan_products(self, job: Job) -> Plan:
+        """Divide a matrix into tiles for `multiply`."""
+        return self.plan(job, buffers=1)
+
+    def multiply(self, job: Job, plan: Plan, vectors: Matrix, transposed: bool) -> Matrix:
+        """Return the product of the matrix, or of its transpose, with vectors, without keeping the matrix."""
+        product = np.zeros((plan.shape[1] if transposed else plan.shape[0], vectors.shape[1]))
+        self.compute_all(job, plan, ProductSink(plan, vectors, product, transposed))
+        return product

@@ -1,0 +1,261 @@
+"""The nearest neighbours of examples, by their kernel values or by a distance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.checks import check_boolean, check_integer, is_number, wrong
+from treelet.device.launching import functions_of
+from treelet.errors import ParameterError
+from treelet.gram.best import (
+    ABSENT,
+    ROUNDING,
+    Above,
+    Best,
+    Found,
+    Numbers,
+    ranked,
+    reached,
+    the_best,
+    those_above,
+)
+from treelet.gram.executors import TileSearch, executor_for
+from treelet.gram.plan import Tile
+from treelet.gram.sinks import pieces
+from treelet.gram.tiles import Job, check_pairwise
+from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Matrix, Pairwise
+from treelet.resources import Resources
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+DEFAULT_K = 10
+ROUNDING_OF_DISTANCES = 2.0**-30
+"""As `ROUNDING`: a distance is the root of a difference, of which rounding takes a larger part."""
+
+
+def nearest(
+    kernel: Pairwise,
+    X: Any,
+    Q: Any | None = None,
+    k: int | None = None,
+    *,
+    threshold: float | None = None,
+    graph: bool = False,
+    n_jobs: int | None = 1,
+    memory: int | float | str | None = None,
+    client: Any | None = None,
+    device: str = "cpu",
+    device_memory: int | float | str | None = None,
+    progress: bool = False,
+) -> tuple[Matrix, Numbers] | csr_matrix:
+    """The examples of a collection with the largest kernel values, exactly.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Normalised, as a rule: ``SubsetTree().normalized()``. Else large examples are near to everything. Or a distance,
+        ``kernel.distance()``: the smallest values then come first.
+    X : collection
+        Where neighbours are looked for.
+    Q : collection, optional
+        Whose neighbours: one row of the result each. Without it the neighbours of X within X, each but itself; of the
+        values of two examples with each other only one is computed.
+    k : int, optional
+        How many. At most as many as there are; by default 10, or all where there are fewer; in a graph with a
+        threshold, all that reach it.
+    threshold : float, optional
+        Only neighbours whose value is at least this, of a distance at most. Where there are fewer than k, the rest of a row has
+        the number -1, and the value ``-inf`` (of a distance ``inf``).
+    graph : bool
+        Give a sparse matrix of values, each row in order, as scikit-learn takes it with ``metric="precomputed"`` if they are
+        distances. Without Q it has the diagonal, too: there, everything is also its own neighbour.
+    n_jobs : int
+        Threads; -1 for one a core. The result does not depend on it.
+    memory : int or str, optional
+        How much the work may take besides the examples and the result, such as ``"1GiB"`` (the default).
+    client : dask.distributed.Client, optional
+        Let the workers of a Dask cluster search: `memory` is then what the work of one may take. See docs/cluster.md.
+    device, device_memory
+        ``"cuda"``: search on a GPU, as for `treelet.gram`. See docs/gpu.md.
+    progress : bool
+        Show a progress bar on the standard error.
+
+    Returns
+    -------
+    values : ndarray, len(Q) x k
+        The largest first.
+    indices : ndarray of int, len(Q) x k
+        Which examples of X these are. Among equals the smaller number comes first; values that rounding alone tells apart
+        are equals.
+    graph : scipy.sparse.csr_matrix, len(Q) x len(X)
+        In place of both, if it is asked for.
+
+    See Also
+    --------
+    treelet.Nearest : keeps what it made of X, for queries that come one by one.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> bank = ["(S (NP (N Mary)) (VP (V ran)))", "(S (NP (N cats)) (VP (V sleep)))", "(S (VP (V go)))"]
+    >>> kernel = tl.SubsetTree(lam=0.4).normalized()
+    >>> values, indices = tl.nearest(kernel, bank, ["(S (NP (N dogs)) (VP (V ran)))"], k=2)
+    >>> indices
+    array([[0, 1]])
+    >>> values.round(2)
+    array([[0.77, 0.55]])
+    >>> tl.nearest(kernel.distance(), bank, threshold=1.2, graph=True).toarray().round(2)
+    array([[0.  , 0.95, 0.  ],
+           [0.95, 0.  , 0.  ],
+           [0.  , 0.  , 0.  ]])
+    """
+    check_pairwise(kernel, "nearest")
+    check_boolean("graph", graph)
+    index = Index(kernel, X, Resources.of(n_jobs, memory, device, device_memory, client, progress))
+    return (index.graph if graph else index.nearest)(Q, k, threshold)
+
+
+class Index:
+    """A kernel, or a distance, over a collection, for repeated queries; several threads may query at once.
+
+    What the kernel computes from the collection (self-values, a native index) is cached if it fits the memory limit.
+    Otherwise it is computed for each query, in blocks.
+
+    Parameters
+    ----------
+    always_cached : bool
+        Cache it whatever its size.
+    name, count : str
+        How errors call the function, and the parameter with the number of neighbors.
+    """
+
+    def __init__(
+        self,
+        kernel: Pairwise,
+        X: Any,
+        resources: Resources,
+        *,
+        always_cached: bool = False,
+        name: str = "nearest",
+        count: str = "k",
+    ) -> None:
+        self.executor = executor_for(resources)
+        self.kernel, self.name, self.count = kernel, name, count
+        self.data = kernel.keeping(X)
+        needs = kernel.needs(self.data, resources.memory // 2)
+        self.needs = needs._replace(index=0, thread=0) if always_cached else needs
+        smallest = not isinstance(kernel, Kernel)  # of distances
+        self.sign, self.close = (-1.0, ROUNDING_OF_DISTANCES) if smallest else (1.0, ROUNDING)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def prepare(self) -> None:
+        """Compute now what is cached."""
+        self.executor.prepare(self.kernel, self.data, self.needs)
+
+    def nearest(self, Q: Any | None, k: int | None, threshold: float | None = None) -> tuple[Matrix, Numbers]:
+        """Return values and indices, as `treelet.nearest` does."""
+        self._check_threshold(threshold)
+        Q = self._queries(Q)
+        best = Best(len(self if Q is None else Q), self._count(Q, k), self.close)
+        choose = partial(the_best, k=best.values.shape[1], close=self.close)
+        self._search(Q, best, choose, itself=Q is not None)
+        values, numbers = best.result(None if threshold is None else self.sign * threshold)
+        return self.sign * values, numbers
+
+    def above(self, Q: Any | None, threshold: float) -> tuple[NDArray[np.float64], Numbers, Numbers]:
+        """Return all values that reach a threshold, row by row in the order of `nearest`, their indices, and where rows begin."""
+        self._check_threshold(threshold, optional=False)
+        Q = self._queries(Q)
+        matches = Above(self.sign * threshold, self.close)
+        choose = partial(those_above, threshold=self.sign * threshold, close=self.close)
+        self._search(Q, matches, choose)
+        rows, numbers, values = matches.result()
+        start = np.searchsorted(rows, np.arange(len(self if Q is None else Q) + 1))
+        return self.sign * values, numbers, start.astype(np.int64)
+
+    def graph(self, Q: Any | None, k: int | None, threshold: float | None = None) -> csr_matrix:
+        """Return values as a sparse matrix, as `treelet.nearest` does."""
+        from scipy.sparse import csr_matrix
+
+        if k is None and threshold is not None:
+            values, numbers, start = self.above(Q, threshold)
+            return csr_matrix((values, numbers, start), shape=(len(start) - 1, len(self)))
+        nearest_values, columns = self.nearest(Q, k, threshold)
+        if Q is None:
+            nearest_values, columns = self._with_itself(nearest_values, columns, threshold)
+        present = columns != ABSENT
+        start = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        return csr_matrix((nearest_values[present], columns[present], start), shape=(len(nearest_values), len(self)))
+
+    def _with_itself(self, values: Matrix, numbers: Numbers, threshold: float | None) -> tuple[Matrix, Numbers]:
+        own = self.kernel.diag(self.data) if isinstance(self.kernel, Kernel) else np.zeros(len(self))
+        itself = np.arange(len(self))
+        if threshold is not None:
+            itself[~reached(self.sign * own, self.sign * threshold, self.close)] = ABSENT
+        values, numbers = np.column_stack([values, own]), np.column_stack([numbers, itself])
+        ordered, numbers = ranked(self.sign * values, numbers, self.close)
+        return self.sign * ordered, numbers
+
+    def _search(
+        self, Q: Any | None, matches: Best | Above, choose: Callable[[slice, slice, Matrix], Found], itself: bool = True
+    ) -> None:
+        """Search all values of queries with the collection; where the smallest are wanted, the sign is changed before."""
+        job = Job(self.kernel, self.data) if Q is None else Job(self.kernel, Q, self.data)
+        symmetric = job.Y is None
+        give = partial(_each_piece, symmetric=symmetric, sign=self.sign, itself=itself)
+        search = TileSearch(partial(give, matches.take), partial(give, choose), matches.add)
+        self.executor.search(job, search, self.needs)
+
+    # --- checks -------------------------------------------------------------------------------------------------
+
+    def _queries(self, Q: Any | None) -> Any | None:
+        """The queries in the kernel's form, if there is something to look in."""
+        if len(self) - (Q is None) < 1:
+            needed = "two examples or more, or Q" if Q is None else "examples in X"
+            raise ParameterError(f"there is nothing to look in: {self.name} needs {needed}, got {len(self)} in X")
+        return None if Q is None else self.kernel.coerce(Q)
+
+    def _count(self, Q: Any | None, k: int | None) -> int:
+        there = len(self) - (Q is None)
+        if k is None:
+            return min(DEFAULT_K, there)
+        check_integer(self.count, k)
+        if k > there:
+            but = " (each but itself)" if Q is None else ""
+            raise wrong(self.count, f"at most {there}, the number of examples to look in{but}", k)
+        return int(k)
+
+    @staticmethod
+    def _check_threshold(threshold: float | None, optional: bool = True) -> None:
+        if not is_number(threshold) and not (optional and threshold is None):
+            raise wrong("threshold", "a number", threshold, optional=optional)
+
+
+def _each_piece(
+    function: Callable[[slice, slice, Matrix], Any],
+    tile: Tile,
+    values: Matrix,
+    *,
+    symmetric: bool,
+    sign: float,
+    itself: bool,
+) -> list[Any]:
+    """Call a search function for all cells that a tile determines; without `itself`, no example is its own neighbor."""
+    results = []
+    for rows, columns, cells in pieces(tile, values, symmetric):
+        searched = cells if sign > 0 else -cells
+        if not itself:  # such a piece is used once and may be changed
+            same = functions_of(searched).arange(max(rows.begin, columns.begin), min(rows.end, columns.end))
+            searched[same - rows.begin, same - columns.begin] = -np.inf
+        results.append(function(rows.slice, columns.slice, searched))
+    return results

@@ -1,0 +1,316 @@
+"""Matrices on disk: a file appears whole or not at all, and an interrupted computation can be resumed.
+
+With ``resume=True`` a matrix grows in ``K.npy.part``, beside a manifest (`manifest.py`) that identifies kernel and examples and
+lists the tiles that are on disk (`journal.py`). A complete matrix is renamed to ``K.npy``, its manifest to ``K.npy.json``.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treelet.errors import FileError, KernelOverflowError, TreeletWarning
+from treelet.formats.files import PathLike
+from treelet.formats.temporary import locked, naming
+from treelet.gram.executors import Executor
+from treelet.gram.plan import Block, Plan, Tile, mirrored
+from treelet.gram.stored.integrity import forget_changes, is_intact
+from treelet.gram.stored.journal import Journal, NoJournal
+from treelet.gram.stored.manifest import Identity, Manifest, sync_folder
+from treelet.gram.stored.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_of
+from treelet.gram.tiles import Job, Values
+from treelet.progress import progress_bar
+from treelet.vocabulary import keyword
+from treelet.work import run
+
+MOST_THREADS = 8  # with which a matrix may be resumed that was begun with fewer
+
+
+class FileSink:
+    """Computes tiles in a buffer per thread and writes them to a file."""
+
+    def __init__(self, matrix: MatrixFile, journal: NoJournal) -> None:
+        self._matrix, self._journal, self._mine = matrix, journal, threading.local()
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Values]:
+        cells = tile.shape[0] * tile.shape[1]
+        if len(getattr(self._mine, "buffer", ())) < cells:
+            self._mine.buffer = np.empty(cells, self._matrix.dtype)
+        values = self._mine.buffer[:cells].reshape(tile.shape)
+        yield values
+        self._matrix.write(tile, values)
+        self._journal.computed(tile, values)
+
+
+def _grid(job: Job, executor: Executor, kind: type[MatrixFile], at_once: int) -> int:
+    """Return the multiples of which tiles must begin at in such a file, for so many tiles in memory at once."""
+    return kind.grid(job.shape[1], executor.resources.memory // (2 * at_once * job.dtype.itemsize))
+
+
+def _write(
+    job: Job, executor: Executor, plan: Plan, matrix: MatrixFile, journal: NoJournal, grid: int, at_once: int
+) -> None:
+    """Compute and write the tiles that are not done yet; so many of them fit into the memory at once."""
+    known, resources = job.known(grid), executor.resources
+    if job.existing is not None and not journal.copied:
+        job.existing.copy_to(matrix, known, resources.memory // 4, grid)
+        journal.was_copied()
+    left = [Block(block.columns, tuple(t for t in block.tiles if not journal.is_done(t))) for block in plan.blocks]
+    left = [block for block in left if block.tiles]
+    cells = sum(tile.cells for block in left for tile in block.tiles)
+    with progress_bar(resources.progress, "kernel values", cells) as advance:
+        executor.compute(job, left, FileSink(matrix, journal), advance)
+    if not plan.symmetric or matrix.mirrors:
+        return
+    images = mirrored(plan.shape[0], resources.memory // 2, at_once, known)
+
+    def mirror(number: int) -> None:
+        matrix.mirror(images[number])
+        journal.mirrored(number)
+
+    run(mirror, [n for n in range(len(images)) if not journal.is_mirrored(n)], resources.threads, lambda done: None)
+
+
+@contextmanager
+def _closing(matrix: MatrixFile) -> Iterator[MatrixFile]:
+    try:
+        yield matrix
+    finally:
+        matrix.close()
+
+
+# --- without resume -------------------------------------------------------------------------------------------------
+
+
+def into_file(job: Job, executor: Executor, file: PathLike) -> Any:
+    """Compute a matrix into a file that appears under its name when it is complete; return the matrix, read-only.
+
+    A second writer of the same file is refused, and the matrix returned is the one that this call wrote: the file is
+    mapped before it gets its name.
+    """
+    kind, target = kind_of(file), Path(file)
+    if target.exists() and not target.is_file() and not target.is_dir():  # a pipe
+        _new_matrix(job, executor, kind, file, target)
+        return None
+    with naming(file, target):
+        target = target.resolve()
+    with locked(target):
+        matrix = _new_matrix(job, executor, kind, file, target)
+        _remove_manifest(target)
+        if isinstance(matrix, NotOpenedError):
+            raise matrix
+        return kind.opened(target) if matrix is None else matrix
+
+
+def _new_matrix(job: Job, executor: Executor, kind: type[MatrixFile], file: PathLike, target: Path) -> Any:
+    """Write a matrix under its name. Return a view of it; None, or the error, if there is no view yet."""
+    threads = executor.resources.threads
+    grid = _grid(job, executor, kind, threads)
+    with (
+        kind.whole(file) as temporary,
+        _closing(kind.create(temporary, job.shape, job.dtype, grid, job.Y is None, str(file))) as matrix,
+    ):
+        plan = executor.plan(job, begin=job.known(grid), at_once=threads, grid=grid)
+        _write(job, executor, plan, matrix, NoJournal(), grid, threads)
+        try:
+            return matrix.view(target)
+        except NotOpenedError as error:  # the matrix itself is complete, so that the file must still appear
+            return error
+
+
+def _remove_manifest(target: Path) -> None:
+    """Remove the manifest of a matrix that was replaced."""
+    try:
+        manifest = Manifest.read(target)
+    except ValueError:  # another file of that name
+        return
+    if manifest is not None and manifest.complete is not None:
+        Manifest.remove(target)
+
+
+# --- resume ---------------------------------------------------------------------------------------------------------
+
+
+class State(Enum):
+    """How far earlier calls came with a matrix."""
+
+    ABSENT = auto()
+    """There is nothing to continue with."""
+    BEGUN = auto()
+    """``K.npy.part`` holds some of the tiles."""
+    UNNAMED = auto()
+    """All tiles are on disk; only the renaming is left."""
+    COMPLETE = auto()
+    """``K.npy`` and its manifest are as they were written."""
+
+
+def resumed(job: Job, executor: Executor, file: PathLike) -> Any:
+    """Compute a matrix into a file like `into_file`, without repeating what an earlier call has done."""
+    kind = kind_of(file)
+    with naming(file, Path(file)):
+        target = Path(file).resolve()
+        if target.exists() and (target.is_file() if kind is not NpyFile else not target.is_file()):
+            raise FileError(f"{file}: is no {'file' if kind is NpyFile else 'folder'}")
+    with locked(target), naming(file, target):
+        _ResumableMatrix(job, executor, file, kind, target).complete()
+        return kind.opened(target)
+
+
+class _ResumableMatrix:
+    """A matrix in a file that is completed in one call or in several."""
+
+    def __init__(self, job: Job, executor: Executor, file: PathLike, kind: type[MatrixFile], target: Path) -> None:
+        self.job, self.executor, self.file, self.kind, self.target = job, executor, file, kind, target
+        self.part = target.with_name(f"{target.name}.part")
+        extends = None if job.existing is None else job.existing.sample
+        self.identity = Identity.of(job.kernel, job.X, job.Y, job.shape, job.dtype, extends)
+
+    def complete(self) -> None:
+        """Take the matrix from whatever state it is in to its last one."""
+        state, manifest, matrix = self._state()
+        if state is State.COMPLETE:
+            if not self.part.exists():
+                Manifest.remove(self.part)  # left by a call that was killed just before its last step
+            return
+        if state is State.ABSENT:
+            matrix, manifest = self._begin()
+        assert manifest is not None
+        if matrix is not None:
+            with _closing(matrix):
+                self._continue(matrix, manifest)
+        self._rename(manifest)
+
+    def _state(self) -> tuple[State, Manifest | None, MatrixFile | None]:
+        """Return the state, the manifest if there is one, and the matrix if it was begun."""
+        if self._is_complete():
+            return State.COMPLETE, None, None
+        manifest = self._manifest(self.part)
+        if manifest is None:
+            return State.ABSENT, None, None
+        self._check(self.identity, manifest, self._start_over)
+        if manifest.complete is not None:
+            if self._is_intact(self.part if self.part.exists() else self.target, manifest):
+                return State.UNNAMED, manifest, None
+            manifest.complete = None
+        matrix = self._begun(manifest)
+        return (State.ABSENT, None, None) if matrix is None else (State.BEGUN, manifest, matrix)
+
+    def _is_complete(self) -> bool:
+        """Whether the target is this matrix. It may be another one only if that is the one to extend."""
+        manifest = self._manifest(self.target)
+        if manifest is None or not self.target.exists():
+            return False
+        if not self._is_intact(self.target, manifest):
+            _warn_of_restart(f"{self.target}: is not as it was written")
+            return False
+        identity = replace(self.identity, extends=manifest.identity.extends)  # however the matrix was computed
+        if identity.other_than(manifest.identity) is None:
+            return True
+        existing = self.job.existing
+        if existing is None or existing.path.resolve() != self.target:
+            remedy = f"remove {self.target.name} and {Manifest.path(self.target).name} to start over"
+            self._check(identity, manifest, remedy)
+        return False
+
+    def _begun(self, manifest: Manifest) -> MatrixFile | None:
+        """Return the matrix that was begun, without the tiles that are damaged; None if it cannot be continued."""
+        memory, part = self.executor.resources.memory, self.part
+        if memory < manifest.memory:
+            raise FileError(
+                f"{self.file}: was begun in tiles that take {keyword('memory', manifest.memory)}, more than {memory}: give that, or "
+                f"{self._start_over}"
+            )
+        try:
+            matrix = self.kind(part, writing=True)
+        except OSError as error:
+            _warn_of_restart(str(error))
+            return None
+        if (tuple(matrix.shape), matrix.dtype) != (self.job.shape, self.job.dtype):
+            matrix.close()
+            _warn_of_restart(f"{part}: is another matrix")
+            return None
+        if changed := forget_changes(matrix, manifest):
+            message = f"{part}: {changed} are not as they were written; they are computed again"
+            warnings.warn(message, TreeletWarning, stacklevel=6)
+        return matrix
+
+    def _begin(self) -> tuple[MatrixFile, Manifest]:
+        """Create a matrix of which nothing is done."""
+        Manifest.remove(self.part)
+        job, executor = self.job, self.executor
+        at_once = max(executor.resources.threads, MOST_THREADS if self.kind is NpyFile else 1)
+        grid = _grid(job, executor, self.kind, at_once)
+        plan = executor.plan(job, begin=job.known(grid), at_once=at_once, grid=grid)
+        manifest = Manifest(self.identity, plan, executor.resources.memory, at_once, grid)
+        try:
+            matrix = self.kind.create(self.part, job.shape, job.dtype, grid, job.Y is None, str(self.file))
+            try:
+                matrix.sync()
+                manifest.write(self.part)
+            except BaseException:
+                matrix.close()
+                raise
+        except OSError:
+            with suppress(OSError):
+                self.kind.remove(self.part)  # without its manifest it cannot be continued
+            raise
+        return matrix, manifest
+
+    def _continue(self, matrix: MatrixFile, manifest: Manifest) -> None:
+        """Compute what is left, and mark the matrix as complete."""
+        threads = min(self.executor.resources.threads, manifest.threads)
+        executor = self.executor.with_limits(threads, manifest.memory)
+        try:
+            with Journal(manifest, matrix, self.part) as journal:
+                _write(self.job, executor, manifest.plan, matrix, journal, manifest.grid, manifest.threads)
+        except KernelOverflowError:  # the next call would fail in the same way
+            Manifest.remove(self.part)
+            self.kind.remove(self.part)
+            raise
+        matrix.sync()
+        manifest.complete = matrix.sample()
+        manifest.write(self.part)
+
+    def _rename(self, manifest: Manifest) -> None:
+        """Give a complete matrix and its manifest their names."""
+        if self.part.exists():
+            self.kind.replace(self.part, self.target)
+            sync_folder(self.target.parent)
+        manifest.write(self.target)
+        Manifest.remove(self.part)
+
+    @property
+    def _start_over(self) -> str:
+        return f"remove {self.part.name} and {Manifest.path(self.part).name} to start over"
+
+    def _manifest(self, path: Path) -> Manifest | None:
+        try:
+            return Manifest.read(path)
+        except ValueError as error:
+            _warn_of_restart(f"{Manifest.path(path)}: is no manifest of a matrix: {error}")
+            return None
+
+    def _is_intact(self, path: Path, manifest: Manifest) -> bool:
+        """Whether a file holds the matrix that its manifest lists as complete, unchanged."""
+        try:
+            with _closing(self.kind(path)) as matrix:
+                return matrix.sample() == manifest.complete and is_intact(matrix, manifest)
+        except OSError:
+            return False
+
+    def _check(self, identity: Identity, manifest: Manifest, remedy: str) -> None:
+        if (difference := identity.other_than(manifest.identity)) is not None:
+            raise FileError(f"{self.file}: what is there is of {difference}: give another name, or {remedy}")
+
+
+def _warn_of_restart(why: str) -> None:
+    warnings.warn(f"{why}; the matrix is computed from its beginning", TreeletWarning, stacklevel=7)

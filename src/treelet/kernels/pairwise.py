@@ -1,0 +1,213 @@
+"""A function of two examples, a kernel or a distance, and how its values are computed.
+
+The function states the mathematics. `Pairwise.evaluator` binds it to data, and the evaluator fills horizontal strips of the
+matrix from any thread. `treelet.gram` decides which strips are computed, in which order and into which memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from treelet.errors import KernelOverflowError
+from treelet.vocabulary import current, keyword
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
+    from treelet.gram.cost import Cost
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+
+class Needs(NamedTuple):
+    """Bytes, at most: of an index over some columns, and of what one thread takes to make it or to work with it."""
+
+    index: int  # type: ignore[assignment]  # a tuple has a method of that name
+    thread: int
+    scratch: int = 0
+    """Matrices of a strip's size, in float64, that a thread fills besides the strip."""
+
+    def with_scratch(self) -> Needs:
+        """The same, and one such matrix more."""
+        return self._replace(scratch=self.scratch + 1)
+
+
+class Evaluator(ABC):
+    """A kernel bound to rows and columns.
+
+    `fill` may be called from several threads at once. By halves (only where rows and columns are the same data),
+    row ``i`` gets columns ``0..i``, and ``out`` has ``end`` columns; what lies right of the diagonal is undefined.
+    A logarithmic evaluator writes log K (-inf for 0) instead of K.
+    """
+
+    n_rows: int
+    n_columns: int
+
+    @abstractmethod
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        """Write rows ``begin..end`` of the matrix into ``out``."""
+
+    def ready(self, threads: int = 1) -> Self:
+        """Build now what the first strip would otherwise wait for, before several threads call `fill`."""
+        inner = [self.inner] if hasattr(self, "inner") else []
+        for evaluator in [*inner, *getattr(self, "parts", [])]:
+            evaluator.ready(threads)
+        return self
+
+    def on(self, device: Device) -> Evaluator:
+        """The same for arrays of a device. What is computed on the CPU alone is computed there, and copied."""
+        return CopiedEvaluator(self, device)
+
+    def copied_kernels(self) -> list[Any]:
+        """Return the kernels whose values are computed on the CPU and copied to a device, except those that cost nothing."""
+        inner = [self.inner] if hasattr(self, "inner") else getattr(self, "parts", [])
+        return [kernel for evaluator in inner for kernel in evaluator.copied_kernels()]
+
+    xp: Any = np
+    """NumPy, or what has its functions for the arrays that are filled."""
+    rounds: bool = False
+    """Whether ``out`` may also be of float32, to which values are rounded as they are written."""
+    cheap: bool = False
+    """Whether it costs no more than writing the values down."""
+    first_column: int = 0
+    """What the first column is called in errors, where these are columns out of the middle of a matrix."""
+
+
+class CopiedEvaluator(Evaluator):
+    """Values that the CPU computes, on a device."""
+
+    def __init__(self, inner: Evaluator, device: Device) -> None:
+        self.inner, self.device, self.xp = inner, device, device.xp
+        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
+
+    def fill(self, begin: int, end: int, out: Any, halves: bool) -> None:
+        values = np.zeros(out.shape)
+        self.inner.fill(begin, end, values, halves)
+        out[...] = self.device.array(values)
+
+    def copied_kernels(self) -> list[Any]:
+        return [] if self.inner.cheap else [getattr(self.inner, "kernel", self.inner)]
+
+
+class Pairwise(ABC):
+    """A function of two examples, of whose values `treelet.gram` makes matrices."""
+
+    @abstractmethod
+    def coerce(self, X: Any) -> Any:
+        """The data in the form that this function works on: something with a length that can be sliced."""
+
+    @abstractmethod
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        """Bind the function to data: rows X, columns Y (None: X again)."""
+
+    @abstractmethod
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        """The memory that an evaluator takes whose columns are X, estimated before it is made.
+
+        Where it surely is below `enough`, a rough bound will do.
+        """
+
+    def prepare(self, X: Any, Y: Any | None, threads: int) -> None:  # noqa: B027  # most functions have nothing to prepare
+        """Compute in several threads the self-values that `evaluator` will need; they are cached with the examples.
+
+        The default does nothing: `evaluator` then computes them in one thread.
+        """
+
+    def keeping(self, X: Any) -> Any:
+        """The data in this function's form, to be columns again and again: what is made of them once stays with them."""
+        return self.coerce(X)
+
+    def _inner(self) -> list[Any]:
+        """The functions that this one is made of."""
+        found = self.get_params(deep=False).values() if hasattr(self, "get_params") else [getattr(self, "kernel", None)]
+        return [value for value in found if isinstance(value, Pairwise)]
+
+    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
+        """How many pairs of parts each row of the matrix compares: those that match; without Y in columns up to the diagonal.
+
+        Estimated from counts, before anything is computed. A kernel that says nothing of itself costs what the kernels within
+        it do, or one pair a value.
+        """
+        inner = self._inner()
+        if not inner:
+            n, m = len(X), len(X if Y is None else Y)
+            return np.arange(1.0, n + 1) if Y is None else np.full(n, float(m))
+        parts = [kernel.row_pairs(X, Y) for kernel in inner]
+        total: Vector = np.sum(parts, axis=0)
+        return total
+
+    def self_pairs(self, X: Any) -> Vector:
+        """Likewise, to compare each example with itself alone."""
+        inner = self._inner()
+        return np.sum([kernel.self_pairs(X) for kernel in inner], axis=0) if inner else np.ones(len(X))
+
+    def _with_self_pairs(self, X: Any, Y: Any | None) -> Vector:
+        """`row_pairs` where the self-values of all examples are needed, too."""
+        rows = Pairwise.row_pairs(self, X, Y)
+        for kernel in self._inner():
+            rows = rows + kernel.self_pairs(X)
+            if Y is not None and len(rows):
+                rows = rows + kernel.self_pairs(Y).sum() / len(rows)
+        return rows
+
+    def cost(
+        self, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, memory: int | float | str | None = None
+    ) -> Cost:
+        """What the matrix of X with Y will cost, estimated in a small part of the time that it takes.
+
+        Parameters
+        ----------
+        X, Y : collections
+            As for the matrix.
+        n_jobs, memory
+            As for `treelet.gram`: memory is what more threads take more of.
+
+        Returns
+        -------
+        Cost
+            With `pairs`, of parts that match and so are compared; `bytes`, what the work takes at most besides the examples and the
+            result; and `result`, the bytes of the result.
+
+        Notes
+        -----
+        A row's distinct parts are compared with the distinct parts of all columns (of a matrix of X with itself: of those up to the
+        row): pairs are counted by productions (SST, forests), labels (PT), tags, equal subtrees (ST), windows with one middle (locality),
+        places (subsequences) or features (vectors), with the pairs of children that match, and times the levels of a limited depth. Many
+        of them cost next to nothing, since they have a constant value; how many pairs there are in a second depends on the
+        kernel and the machine. See docs/scale.md.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> cost = SubsetTree().cost(["(S (NP (D the) (N dog)) (VP (V barks)))", "(S (NP (D a) (N dog)) (VP (V barks)))"])
+        >>> cost.pairs, cost.result
+        (27, 32)
+        >>> SubsetTree().cost(["(A " * 1000 + "x" + ")" * 1000]).pairs
+        1994007
+        """
+        from treelet.gram.cost import cost_of  # this and `_matrix`: the one import to the right
+
+        return cost_of(self, X, Y, n_jobs=n_jobs, memory=memory)
+
+    def _matrix(self, X: Any, Y: Any | None, **options: Any) -> NDArray[Any]:
+        from treelet.gram import gram  # a kernel is called like a function
+
+        return gram(self, X, Y, **options)
+
+
+def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:
+    """The error for a value that does not fit a float64, or a float32."""
+    where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
+    if dtype != np.float64:
+        return KernelOverflowError(
+            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: {keyword('dtype', 'float64')} holds it, and so does "
+            f"{current().normalized}"
+        )
+    return KernelOverflowError(
+        f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
+        f"Use a smaller {keyword('lam')}, or {current().normalized}, which stays right"
+    )

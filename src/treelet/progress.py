@@ -1,0 +1,179 @@
+"""Progress of long work, shown in the way that fits where it runs: a bar, lines in a log, or a line in a notebook."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from html import escape
+from typing import Any
+
+from treelet.memory import THREAD, available
+
+Advance = Callable[[int], None]
+
+PATIENCE = 10.0  # seconds before the first line, where progress is shown in lines
+LONGEST_SILENCE = 60.0  # seconds between two lines
+BLINK = 0.25  # seconds between two states of a notebook's line
+
+
+def tell(text: str) -> None:
+    """Write a line to the standard error at once. It is lost if there is no standard error."""
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+@contextmanager
+def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
+    """Show the progress of some work, if `wanted`. The function it yields takes the number of steps that were done.
+
+    A terminal gets a bar, a notebook a line that changes. Elsewhere (a pipe, a log) progress is shown in lines on the standard
+    error: ``grid: 120 of 400, 1 min 10 s gone, about 2 min 43 s left``. The first line appears after ten seconds, so that
+    short work shows none, and the following ones at growing intervals. Until the first step is done, the bar moves to and fro.
+    """
+    if not wanted:
+        yield lambda steps: None
+        return
+    state = _State(what, total)
+    display: AbstractContextManager[Advance]
+    if (in_notebook := _notebook_display()) is not None:
+        display = _repeated(state, _Cell(in_notebook), BLINK, BLINK)
+    elif sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        display = _bar(state)
+    else:
+        display = _repeated(state, lambda state: tell(state.text()), PATIENCE, LONGEST_SILENCE)
+    with display as advance:
+        yield advance
+
+
+class _State:
+    """The steps of some work that are done, and the time since it began."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self.what, self.total, self.done, self.begin = what, total, 0, time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.begin
+
+    def text(self) -> str:
+        done = min(self.done, self.total)
+        text = f"{self.what}: {done:,} of {self.total:,}, {duration(self.elapsed)}"
+        if done == self.total:
+            return text
+        left = f", about {duration(self.elapsed * (self.total - done) / done)} left" if done else ""
+        return f"{text} gone{left}"
+
+
+def duration(seconds: float) -> str:
+    """A time in its two largest units.
+
+    >>> duration(9.7), duration(70), duration(2 * 3600 + 300), duration(200_000)
+    ('10 s', '1 min 10 s', '2 h 5 min', '2 d 7 h')
+    """
+    whole = round(seconds)
+    for name, size, smaller, unit in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if whole >= size:
+            return f"{whole // size} {name} {whole % size // unit} {smaller}"
+    return f"{whole} s"
+
+
+@contextmanager
+def _repeated(state: _State, show: Callable[[_State], None], first: float, longest: float) -> Iterator[Advance]:
+    """Show the state at growing intervals, also during a long step; and at the end if it was shown before."""
+    lock, over = threading.Lock(), threading.Event()
+    due, shown = first, False
+
+    def show_if_due() -> None:
+        nonlocal due, shown
+        with lock:
+            if (elapsed := state.elapsed) >= due and state.done < state.total and not over.is_set():
+                show(state)
+                due, shown = elapsed + min(longest, max(first, elapsed / 2)), True
+
+    def watch() -> None:
+        while not over.wait(max(0.05, due - state.elapsed)):
+            show_if_due()
+
+    def advance(steps: int) -> None:
+        state.done += steps
+        show_if_due()
+
+    watcher = threading.Thread(target=watch, name="treelet progress", daemon=True)
+    if watched := available() >= THREAD:  # without a thread, progress is shown between two steps only
+        watcher.start()
+    try:
+        yield advance
+    finally:
+        with lock:
+            over.set()
+        if watched:
+            watcher.join()
+    if shown or state.elapsed >= first:
+        state.done = state.total
+        show(state)
+
+
+@contextmanager
+def _bar(state: _State) -> Iterator[Advance]:
+    """Show a bar on a terminal, which disappears when the work is done."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(state.what, total=None)  # without a total, the bar moves to and fro
+
+        def advance(steps: int) -> None:
+            bar.update(task, total=state.total, advance=steps)
+
+        yield advance
+
+
+def _notebook_display() -> Callable[..., Any] | None:
+    """Return IPython's display function if this runs in a notebook's kernel."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
+    if getattr(shell, "kernel", None) is None:
+        return None
+    from IPython.display import display
+
+    function: Callable[..., Any] = display
+    return function
+
+
+class _Cell:
+    """A line below a notebook's cell that is replaced at each call. It needs no widgets."""
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self.display, self.handle = display, None
+
+    def __call__(self, state: _State) -> None:
+        text = state.text()
+        value = (
+            f' value="{min(state.done, state.total)}" max="{state.total}"' if state.done else ""
+        )  # without: moves to and fro
+        bar = f"<progress{value}></progress>"
+        data = {"text/plain": text, "text/html": f"<div>{bar} {escape(text)}</div>"}
+        if self.handle is None:
+            self.handle = self.display(data, raw=True, display_id=True)
+        else:
+            self.handle.update(data, raw=True)
