@@ -101,13 +101,13 @@ class Request:
         chosen = KERNELS[name]
         names = {"lam": "lam", "mu": "mu", "max_depth": "depth", "leaves": "leaves"}
         known = chosen().get_params()
-        given = {
+        parameters = {
             name: self.fields[field]
             for name, field in names.items()
             if name in known and self.fields.get(field) is not None
         }
         try:
-            return chosen(**given)
+            return chosen(**parameters)
         except ParameterError as error:
             raise RequestError("kernel", str(error)) from None
 

@@ -359,9 +359,9 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     def _to_state(self) -> dict[str, Any]:
         state = super()._to_state()
         if self.model is not None:  # what it was made by; its weights of the columns are there
-            given = None if isinstance(self.model, CompressedModel) else self.model.get_params(deep=False)
+            params = None if isinstance(self.model, CompressedModel) else self.model.get_params(deep=False)
             state["params"]["model"] = (
-                None if given is None else {"made_by": type(self.model).__name__, "params": given}
+                None if params is None else {"made_by": type(self.model).__name__, "params": params}
             )
         return state
 
@@ -369,10 +369,10 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     def _from_state(cls, state: dict[str, Any]) -> Self:
         recipe = state["params"].get("model")
         if isinstance(recipe, dict):
-            made = known_class(recipe["made_by"])
-            if not issubclass(made, KernelEstimator) or made is cls:
+            estimator_class = known_class(recipe["made_by"])
+            if not issubclass(estimator_class, KernelEstimator) or estimator_class is cls:
                 raise ValueError("a model is made by no estimator")
-            state = {**state, "params": {**state["params"], "model": made(**recipe["params"])}}
+            state = {**state, "params": {**state["params"], "model": estimator_class(**recipe["params"])}}
         return super()._from_state(state)
 
     def _check_fitted_state(self) -> None:
