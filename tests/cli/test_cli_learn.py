@@ -161,9 +161,9 @@ def test_grid_scores_are_those_of_the_classifier(
     train = write_tsv(tmp_path / "train.tsv", noisy)
     monkeypatch.setattr(grid, "PRICES", (0.5, 5.0))
     computed = []
-    gram = matrices.host_gram
+    gram = matrices.host_matrix
     monkeypatch.setattr(
-        matrices, "host_gram", lambda kernel, *args, **rest: computed.append(kernel) or gram(kernel, *args, **rest)
+        matrices, "host_matrix", lambda kernel, *args, **rest: computed.append(kernel) or gram(kernel, *args, **rest)
     )
     model = tmp_path / "m.treelet"
     result = report("train", train, "-o", model, "--grid", "--seed", 4, "--multi-class", multi_class, "--jobs", 2)

@@ -119,7 +119,7 @@ def test_a_choice_at_the_edge_is_said(classes: Path) -> None:
 
 def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     computed = []
-    gram = matrices.host_gram
+    gram = matrices.host_matrix
 
     def interrupted(kernel: Any, *args: Any, **options: Any) -> Any:
         computed.append(kernel)
@@ -127,7 +127,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
             signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         return gram(kernel, *args, **options)
 
-    monkeypatch.setattr(matrices, "host_gram", interrupted)
+    monkeypatch.setattr(matrices, "host_matrix", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may let what it runs ignore it
     try:
         result = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8", "--C", "1,10")

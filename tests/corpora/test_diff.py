@@ -20,6 +20,7 @@ from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.fragments import places
 from treelet.gram.pair_sums import pair_sums
+from treelet.resources import Resources
 from treelet.testing.strategies import banks
 
 KERNEL = tl.SubsetTree().normalized()
@@ -95,11 +96,11 @@ def test_sums_of_pairs_are_the_same_whatever_the_tiles(memory: str) -> None:
     K = KERNEL(CORPUS)
     np.fill_diagonal(K, 0)
     groups = np.random.default_rng(0).integers(2, size=(len(CORPUS), 30), dtype=np.int8)
-    within, touching, total = pair_sums(KERNEL, CORPUS, groups, memory=memory)
+    within, touching, total = pair_sums(KERNEL, CORPUS, groups, Resources.of(memory=memory))
     assert within == pytest.approx(np.einsum("ik,ij,jk->k", groups, K, groups, optimize=True))
     assert touching == pytest.approx(groups.T @ K.sum(axis=1))
     assert total == pytest.approx(K.sum())
-    again = pair_sums(KERNEL, CORPUS, groups, memory=memory, n_jobs=3)
+    again = pair_sums(KERNEL, CORPUS, groups, Resources.of(3, memory))
     assert (again[0] == within).all()
     assert (again[1] == touching).all()
     assert again[2] == total

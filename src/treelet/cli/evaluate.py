@@ -59,11 +59,12 @@ def command(
     if picture is not None:
         _check_picture(picture)
     from treelet.formats.files import whole_file
-    from treelet.gram.executors import check_device
+    from treelet.gram.executors import executor_for
     from treelet.learn.persist import load_predictor
+    from treelet.resources import Resources
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    check_device(device, device_memory)  # before anything is read
+    executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
     begin = time.perf_counter()
     with whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
         predictor = load_predictor(model, progress=progress, **means)

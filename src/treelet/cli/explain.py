@@ -72,11 +72,12 @@ def command(
             raise ParameterError(f"{name} must be at least 0, got {value}")
     if output is not None:
         _check_report(output, data, class_name)
-    from treelet.gram.executors import check_device
+    from treelet.gram.executors import executor_for
     from treelet.learn.persist import load_predictor
+    from treelet.resources import Resources
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    check_device(device, device_memory)  # before anything is read
+    executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
     begin = time.perf_counter()
     if output is not None:
         from treelet.formats.files import open_target

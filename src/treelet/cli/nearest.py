@@ -88,10 +88,11 @@ def command(
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
 
     from treelet.gram import nearest
-    from treelet.gram.executors import check_device
+    from treelet.gram.executors import executor_for
+    from treelet.resources import Resources
     from treelet.structures import Treebank
 
-    check_device(device, device_memory)  # before anything is read
+    executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
     trees, places = _read(bank, reading)
     if len(trees) <= (query is None):
         raise ParameterError(f"{bank}: there is nothing to look in: {'no tree' if not len(trees) else 'one tree only'}")

@@ -51,11 +51,12 @@ def command(
     if scores and probability:
         raise ParameterError("give --scores or --probability, not both")
     from treelet.formats.files import open_target
-    from treelet.gram.executors import check_device
+    from treelet.gram.executors import executor_for
     from treelet.learn.persist import load_predictor
+    from treelet.resources import Resources
 
     means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    check_device(device, device_memory)  # before anything is read
+    executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
     begin = time.perf_counter()
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
         predictor = load_predictor(model, progress=progress, **means)

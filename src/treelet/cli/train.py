@@ -150,10 +150,11 @@ def command(
     from treelet.formats.files import whole_file
 
     with whole_file(Path(output)) as temporary:
-        from treelet.gram.executors import check_device
+        from treelet.gram.executors import executor_for
         from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
+        from treelet.resources import Resources
 
-        check_device(device, device_memory)  # before anything is read
+        executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
         opened = time.perf_counter()
         contents = examples.read(file, reading)
         targets: Any = learning.classes_of(contents) if task == "classify" else learning.values_of(contents)

@@ -17,7 +17,7 @@ from treelet.gram.stored.fingerprint import fingerprint
 from treelet.kernels import Kernel, SubsetTree
 from treelet.learn.fragment_selection import listed_parts
 from treelet.printable import printable
-from treelet.resources import count_threads, parse_memory
+from treelet.resources import Resources
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank
 from treelet.structures.table import stacked
@@ -236,7 +236,7 @@ def diff(
     if not isinstance(kernel, Kernel):
         raise InputTypeError(f"diff needs a kernel, such as SubsetTree().normalized(), got {type(kernel).__name__}")
     kernel.validate()
-    count_threads(n_jobs), parse_memory(memory)
+    resources = Resources.of(n_jobs, memory, progress=progress)
     A, B = kernel.coerce(A), kernel.coerce(B)
     _check(A, B, paired)
     seed = seed_of(random_state)
@@ -247,12 +247,11 @@ def diff(
     X, sizes = ordered(stacked(first, second)), (len(first), len(second))
     own = kernel.diag(X)
     _warn_of_empty(own, sizes, turned)
-    how = {"n_jobs": n_jobs, "memory": memory, "progress": progress}
 
     rows = _drawn(sizes, most, rngs["sample"], paired)
     labels = relabelled(len(rows[0]), len(rows[1]), permutations, rngs["labels"], paired=paired)
     some = X if (len(rows[0]), len(rows[1])) == sizes else X[np.concatenate(rows)]
-    result = discrepancy(kernel, some, labels, **how)
+    result = discrepancy(kernel, some, labels, resources)
     fragments: list[FragmentDifference] = []
     looked_at = 0
     if n and listed_parts(kernel):

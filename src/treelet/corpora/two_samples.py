@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treelet.gram.pair_sums import pair_sums
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Vector
+from treelet.resources import PLAIN, Resources
 
 ROUNDING = 1e-11  # of the mean value: what differs by less is the same
 Labels = NDArray[np.int8]
@@ -38,14 +39,14 @@ def relabelled(first: int, second: int, times: int, rng: np.random.Generator, *,
     return np.ascontiguousarray(labels.T)
 
 
-def discrepancy(kernel: Kernel, X: Any, labels: Labels, **how: Any) -> Discrepancy:
+def discrepancy(kernel: Kernel, X: Any, labels: Labels, resources: Resources = PLAIN) -> Discrepancy:
     r"""The squared maximum mean discrepancy of two samples, and its p-value (Gretton et al. 2012, equations 3 and 5).
 
     .. math:: \mathrm{MMD}^2_u = \frac{1}{m(m-1)} \sum_{i \ne j} K(a_i, a_j) + \frac{1}{n(n-1)} \sum_{i \ne j} K(b_i, b_j) - \frac{2}{mn} \sum_{i, j} K(a_i, b_j)
 
     The biased one has all pairs in the first two sums, and :math:`m^2` and :math:`n^2` below them.
     """
-    within, touching, total = pair_sums(kernel, X, labels, **how)
+    within, touching, total = pair_sums(kernel, X, labels, resources)
     m = int(labels[:, 0].sum())
     n = len(labels) - m
     between = touching - within

@@ -96,7 +96,7 @@ def flights(n: int = 1336, random_state: Any = 0) -> Treebank:
     i plan to reserve the connection with a card on friday afternoon
     """
     _check(n=n)
-    writer = _Writer(random.Random(seed_of(random_state)))
+    writer = _SentenceWriter(random.Random(seed_of(random_state)))
     return Treebank([writer.sentence() for _ in range(n)])
 
 
@@ -170,7 +170,7 @@ class _TextPieces(list[object]):
         return "".join(map(str, self))
 
 
-class _Writer:
+class _SentenceWriter:
     """Fills in templates from left to right, and knows which phrases a modifier could be attached to."""
 
     def __init__(self, rng: random.Random) -> None:

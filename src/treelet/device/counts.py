@@ -54,7 +54,7 @@ class RowCounts(NamedTuple):
     """Counts of rows, as a `CountProduct` takes them: of keys that are dense there, and of rare ones."""
 
     row: Array
-    place: Array
+    dense_index: Array
     weight: Array
     start: NDArray[np.int64]
     rare_row: Array
@@ -85,9 +85,11 @@ class CountProduct:
         if len(dense) > MOST_DENSE:
             dense = xp.sort(dense[xp.argsort(-often[dense])[:MOST_DENSE]])
         self.dense = len(dense)
-        self.place = xp.full(keys + 1, -1, np.int32)  # the last one: a key that no column has
-        self.place[dense] = xp.arange(self.dense, dtype=np.int32)
-        dense_index = self.place[counts.key]
+        self.dense_index = xp.full(
+            keys + 1, -1, np.int32
+        )  # per key, -1 if it is rare; the last entry stands for keys that no column has
+        self.dense_index[dense] = xp.arange(self.dense, dtype=np.int32)
+        dense_index = self.dense_index[counts.key]
         is_dense = dense_index >= 0
         self.matrix = xp.zeros((self.columns, self.dense), np.float16 if self.small else np.float64)
         self.matrix[counts.example[is_dense], dense_index[is_dense]] = counts.weight[is_dense].astype(self.matrix.dtype)
@@ -102,8 +104,8 @@ class CountProduct:
     def of_rows(self, counts: Counts) -> RowCounts:
         """What is needed of rows, of all of them at once."""
         xp, device = self.device.xp, self.device
-        key = xp.minimum(counts.key, len(self.place) - 1)
-        dense_index = self.place[key]
+        key = xp.minimum(counts.key, len(self.dense_index) - 1)
+        dense_index = self.dense_index[key]
         is_dense, rare = dense_index >= 0, (dense_index < 0) & (self.start[key + 1] > self.start[key])
         exact = self.small and counts.small and counts.most * self.most < 2.0**48
         rows = xp.arange(len(counts.start), dtype=np.int32)
@@ -134,7 +136,7 @@ class CountProduct:
         own = slice(int(rows.start[begin]), int(rows.start[end]))
         if self.dense and own.stop > own.start:
             mine = xp.zeros((end - begin, self.dense), rows.weight.dtype)
-            mine[rows.row[own] - begin, rows.place[own]] = rows.weight[own]
+            mine[rows.row[own] - begin, rows.dense_index[own]] = rows.weight[own]
             target = out[begin - first : end - first]
             if rows.exact:
                 product = self.device.exact_product(mine, self.matrix[:width])

@@ -152,14 +152,14 @@ class HyperedgeColumns(DeviceColumns):
         self.productions = ProductionTable.of(device, graph, entries, used)
         self.table = EdgeTable.of(device, graph, self.productions, used)
         self.children = ChildTable.of(device, graph, self.table)
-        self.alternatives = Alternatives.of(device, graph, self.productions, self.table.place)
+        self.alternatives = Alternatives.of(device, graph, self.productions, self.table.index_of)
         self.child_codes = self.children.node  # forests: the device code looks them up in `alternatives`
         if not graph.packed:
-            self.child_codes = node_codes(device, graph, self.productions, self.table.place)[self.children.node]
+            self.child_codes = node_codes(device, graph, self.productions, self.table.index_of)[self.children.node]
 
         deep = self.productions.deep[graph.production[edge]]
         self.postings = Postings.of(
-            device, example[deep], self.table.place[edge[deep]], weight[deep], len(self.table.edge), self.n_columns
+            device, example[deep], self.table.index_of[edge[deep]], weight[deep], len(self.table.edge), self.n_columns
         )
         counts = production_counts(device, graph, entries, edges)
         self.production_product = CountProduct(device, counts, self.productions.count)

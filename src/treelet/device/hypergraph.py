@@ -123,7 +123,7 @@ class EdgeTable:
     size: Array  # per kind: how many edges it has
     edge: Array  # per edge here: its number in the graph
     node: Array  # per edge here: its head
-    place: Array  # per edge of the graph: where it is here, -1 for nowhere
+    index_of: Array  # per edge of the graph: its index here, -1 if it has none
 
     @staticmethod
     def of(device: Device, graph: Hypergraph, productions: ProductionTable, used: Array) -> EdgeTable:
@@ -135,9 +135,9 @@ class EdgeTable:
         kind_of[distinct] = xp.arange(len(distinct), dtype=np.int32)
         start = starts(device, kind_of[graph.production[edge]], len(distinct))
         size = (start[1:] - start[:-1]).astype(np.int32)
-        place = xp.full(len(graph.head) + 1, -1, np.int32)
-        place[edge] = xp.arange(len(edge), dtype=np.int32)
-        return EdgeTable(len(distinct), kind_of, start, first.astype(np.int32), size, edge, graph.head[edge], place)
+        index_of = xp.full(len(graph.head) + 1, -1, np.int32)
+        index_of[edge] = xp.arange(len(edge), dtype=np.int32)
+        return EdgeTable(len(distinct), kind_of, start, first.astype(np.int32), size, edge, graph.head[edge], index_of)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class SequencePositions:
     left: Array  # how many features a window has on each side of this middle
     right: Array
     reach: Array
-    entries: tuple[Array, Array, Array]  # example, place, weight
+    entries: tuple[Array, Array, Array]  # example, position, weight
 
     @staticmethod
     def of(device: Device, store: Any, weights: Any, types: Types) -> SequencePositions:
@@ -79,11 +79,11 @@ class SequencePositions:
 
 @dataclass(frozen=True)
 class Windows:
-    """The distinct windows at some places, each as the first place where it is."""
+    """The distinct windows at some positions, each represented by the first position where it occurs."""
 
-    place: Array
+    position: Array
     at: Array
-    """Which of them is at each place; -1 for none."""
+    """Per position: the window there, -1 for none."""
 
     @staticmethod
     def of(device: Device, places: SequencePositions, kind: Array, there: Array) -> Windows:
@@ -111,10 +111,10 @@ class Windows:
         return Counts.of(device, example, self.at[position], weight, examples)
 
     def arrays(self, places: SequencePositions) -> tuple[Array, Array, Array, Array]:
-        return places.feature, self.place, places.left[self.place], places.right[self.place]
+        return places.feature, self.position, places.left[self.position], places.right[self.position]
 
     def longest(self, places: SequencePositions) -> int:
-        return int((places.left[self.place] + places.right[self.place]).max()) + 1 if len(self.place) else 1
+        return int((places.left[self.position] + places.right[self.position]).max()) + 1 if len(self.position) else 1
 
 
 def _numbered(device: Device, places: SequencePositions, kind: Array, at: Array) -> Array:
@@ -166,7 +166,7 @@ class Group:
     ) -> Group:
         """Of the windows that are `there`; `held` says which columns hold which."""
         xp = device.xp
-        position = all_.place[there]
+        position = all_.position[there]
         number = xp.full(len(there), -1, np.int32)
         number[there] = xp.arange(len(position), dtype=np.int32)
         own = there[held.key]
@@ -233,7 +233,7 @@ class LocalityColumns(DeviceColumns):
         windows = Windows.of(device, places, kind, used & (places.reach > 0))
         self.longest = windows.longest(places)
         held = windows.held(device, places, factor, self.n_columns)
-        frequent = self._frequent(held, kind[windows.place])
+        frequent = self._frequent(held, kind[windows.position])
         self.groups = [
             Group.of(device, places, windows, kind, held, ~frequent, len(self.known), self.n_columns),
             Group.of(device, places, windows, kind, held, frequent, len(self.known), self.n_columns).gathered(device),
@@ -272,7 +272,7 @@ class LocalityColumns(DeviceColumns):
         middles = Counts.of(device, example[has_kind], kind[position[has_kind]], weight[has_kind], len(weights))
         held = windows.held(device, places, None, len(weights))
         entries = Entries(held.example, held.key, held.weight, held.start)
-        kind = kind[windows.place]
+        kind = kind[windows.position]
         return LocalityRows(
             windows.arrays(places),
             kind,

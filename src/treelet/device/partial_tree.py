@@ -163,7 +163,7 @@ class PartialTreeColumns(DeviceColumns):
         self.first[1:] = xp.cumsum(self.size)[:-1]
         return column[order]
 
-    def _index_children(self, nodes: PartialTreeNodes, column: Array, place: Array) -> None:
+    def _index_children(self, nodes: PartialTreeNodes, column: Array, column_of: Array) -> None:
         """The columns' children: all first ones of a group, then all second ones. Their labels are the group's."""
         xp, device = self.xp, self.device
         group_start = starts(device, self.group, self.groups)
@@ -189,7 +189,7 @@ class PartialTreeColumns(DeviceColumns):
         child = nodes.child[nodes.child_start[column[owner]] + position]
         self.kid = xp.zeros(len(owner), np.int32)
         self.kid[self.kid_at[owner] + position * self.group_size[self.group[owner]]] = xp.where(
-            nodes.arity[child] > 0, place[child] - self.first[self.kind_of[nodes.label[child]]], -1
+            nodes.arity[child] > 0, column_of[child] - self.first[self.kind_of[nodes.label[child]]], -1
         )
         wide = xp.flatnonzero(nodes.arity[column] > FEW)
         self.wide = wide.astype(np.int64)

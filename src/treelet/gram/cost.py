@@ -9,7 +9,6 @@ from typing import Any
 from treelet.checks import is_number, wrong
 from treelet.errors import CostError
 from treelet.gram.tiles import Job, plan_matrix
-from treelet.kernels.pairwise import Pairwise
 from treelet.memory import in_bytes
 from treelet.resources import Resources, parse_memory
 
@@ -46,16 +45,8 @@ class Cost:
         )
 
 
-def cost_of(
-    kernel: Pairwise, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, memory: int | float | str | None = None
-) -> Cost:
-    """`Kernel.cost`, of examples in any form."""
-    X = kernel.coerce(X)
-    Y = None if Y is None else kernel.coerce(Y)
-    return _cost(Job(kernel, X, Y), Resources.of(n_jobs, memory))
-
-
-def _cost(job: Job, resources: Resources) -> Cost:
+def cost_of(job: Job, resources: Resources) -> Cost:
+    """Estimate the cost of a matrix, as `Kernel.cost` does."""
     shape = job.shape
     if not all(shape):
         return Cost(0, 0, 0, shape)
@@ -80,7 +71,7 @@ def _bytes(job: Job, resources: Resources) -> int:
 def check_limit(limit: Limit, job: Job, resources: Resources) -> None:
     """Raise `CostError` if the matrix costs more than the limit."""
     most = limits(limit)
-    cost = _cost(job, resources)
+    cost = cost_of(job, resources)
     for name, value in most.items():
         needed = getattr(cost, name)
         if needed > value:

@@ -20,7 +20,7 @@ from treelet.gram.sinks import checked_dtype, is_file
 from treelet.gram.stored.existing import ExistingMatrix
 from treelet.gram.stored.matrix_file import SUFFIXES
 from treelet.gram.stored.resuming import into_file, resumed
-from treelet.gram.tiles import Job, check_pairwise
+from treelet.gram.tiles import FLOAT, Job, check_pairwise
 from treelet.kernels.pairwise import Pairwise
 from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
@@ -107,7 +107,7 @@ def gram(
     """
     check_pairwise(kernel, "gram")
     resources = Resources.of(n_jobs, memory, device, device_memory, client, progress)
-    numbers = checked_dtype(dtype, out)
+    numbers = FLOAT if out is None and dtype == "float64" else checked_dtype(dtype, out)
     check_boolean("resume", resume)
     job = Job(kernel, kernel.coerce(X), None if Y is None else kernel.coerce(Y), numbers)
     if limit is not None:

@@ -1,4 +1,4 @@
-"""Sums of a kernel's values over the pairs within groups of examples, for very many groupings at once, without the matrix."""
+"""Sums of kernel values over the pairs within groups, for many groupings at once, without the matrix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treelet.gram.executors import ThreadExecutor
 from treelet.gram.plan import Plan, Tile
 from treelet.gram.tiles import Job, check_pairwise, plan_matrix
 from treelet.kernels.pairwise import Matrix, Pairwise, Vector
-from treelet.resources import Resources
+from treelet.resources import PLAIN, Resources
 from treelet.work import one_blas_thread
 
 PLANNED = 8  # tiles at once, however many threads there are: the sums then are the same to the bit
@@ -26,10 +26,7 @@ def pair_sums(
     kernel: Pairwise,
     X: Any,
     groups: NDArray[np.int8],
-    *,
-    n_jobs: int | None = 1,
-    memory: int | float | str | None = None,
-    progress: bool = False,
+    resources: Resources = PLAIN,
 ) -> tuple[Vector, Vector, float]:
     r"""Sums of a kernel's values over pairs of two different examples.
 
@@ -39,12 +36,10 @@ def pair_sums(
     X : collection
         n examples.
     groups : array of int8 of shape (n, groupings)
-        A grouping a column: 1 where an example is in its group, else 0.
-    n_jobs : int
-        Threads, at most 8. The sums do not depend on it.
-    memory : int or str, optional
-        How much the work may take besides the examples, the groups and 2 KB an example and thread, such as ``"1GiB"`` (the default).
-    progress : bool
+        One grouping per column: 1 where an example is in its group, else 0.
+    resources : Resources
+        At most 8 threads are used; the sums do not depend on their number. The groups and 2 KB per example and thread come on
+        top of the memory limit.
 
     Returns
     -------
@@ -68,7 +63,6 @@ def pair_sums(
     """
     check_pairwise(kernel, "pair_sums")
     job = Job(kernel, kernel.coerce(X))
-    resources = Resources.of(n_jobs, memory, progress=progress)
     resources = resources._replace(threads=min(PLANNED, resources.threads))
     plan = plan_matrix(job, threads=PLANNED, memory=resources.memory, buffers=1, strips=-(-len(job.X) // ROWS))
     sums = _PairSums(plan, groups)

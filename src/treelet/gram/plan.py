@@ -112,7 +112,7 @@ def planned(
     index: int,
     thread: int,
     cell: int,
-    n_jobs: int,
+    threads: int,
     memory: int,
     begin: int = 0,
     at_once: int = 1,
@@ -130,7 +130,7 @@ def planned(
         Bytes of the index of all columns, and of what each thread takes beside it.
     cell : int
         Bytes that a thread takes for each value of a tile.
-    n_jobs : int
+    threads : int
         Threads.
     memory : int
         Bytes.
@@ -143,7 +143,7 @@ def planned(
     strips : int, optional
         Strips of rows, at least; by default so many that they keep the threads busy.
     """
-    spans = column_blocks(shape[1], index + n_jobs * thread, memory, grid)
+    spans = column_blocks(shape[1], index + threads * thread, memory, grid)
     halves = symmetric and len(spans) == 1
     blocks = []
     for columns in spans:
@@ -151,10 +151,10 @@ def planned(
         rows = row_strips(
             shape[0] - first,
             len(columns),
-            n_jobs=max(n_jobs, at_once),
+            threads=max(threads, at_once),
             memory=memory // 2,
             cell=cell,
-            halves=halves and (n_jobs > 1 or strips is not None),
+            halves=halves and (threads > 1 or strips is not None),
             grid=grid,
             strips=strips,
         )
@@ -171,7 +171,7 @@ def row_strips(
     n_rows: int,
     n_columns: int,
     *,
-    n_jobs: int,
+    threads: int,
     memory: int,
     cell: int,
     halves: bool,
@@ -184,12 +184,12 @@ def row_strips(
     """
     if n_rows == 0 or n_columns == 0:
         return []
-    fits = max(1, memory // (cell * n_columns * n_jobs))
-    wanted = strips or (24 * n_jobs if n_jobs > 1 else min(12, -(-n_rows * n_columns // STRIP)))
+    fits = max(1, memory // (cell * n_columns * threads))
+    wanted = strips or (24 * threads if threads > 1 else min(12, -(-n_rows * n_columns // STRIP)))
     rows = int(min(fits, -(-n_rows // wanted)))
     rows = max(grid, rows // grid * grid)
     spans = [Span(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]
-    return spans[::-1] if halves and (n_jobs > 1 or strips) else spans
+    return spans[::-1] if halves and (threads > 1 or strips) else spans
 
 
 def column_blocks(n_columns: int, index_bytes: int, memory: int, grid: int = 1) -> list[Span]:

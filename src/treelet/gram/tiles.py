@@ -89,7 +89,7 @@ def plan_matrix(
         index=needs.index,
         thread=needs.thread,
         cell=own + 8 * buffers,
-        n_jobs=threads,
+        threads=threads,
         memory=memory,
         begin=begin,
         at_once=at_once,

@@ -157,7 +157,7 @@ class BagEvaluator(Evaluator):
         self.n_rows, self.n_columns = len(rows), len(self.columns)
         # Logarithms only where they are needed: a sum of members may be positive though some are negative.
         self.inner_logs = logs and not all(
-            fits(kernel.kernel.self_values(bags.members)) for bags in (rows, self.columns)
+            fits(kernel.kernel.self_values(bags.members, logs=True)) for bags in (rows, self.columns)
         )
         others = None if columns is None else columns.members
         self.inner = kernel.kernel.evaluator(rows.members, others, logs=self.inner_logs)
@@ -260,7 +260,7 @@ class Bag(Kernel):
             return True
         # factors of the members must fit a float64
         inner = self.kernel.kernel
-        return all(fits(inner.self_values(part.members)) for part in parts)
+        return all(fits(inner.self_values(part.members, logs=True)) for part in parts)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """The members' pairs; those that several members of a bag have are counted each time."""

@@ -6,10 +6,9 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise, Vector, overflow
@@ -155,32 +154,6 @@ class Kernel(Tunable, Tabled, Pairwise):
             raise overflow(self, int(large[0]), int(large[0]))
         return values.copy()
 
-    @overload
-    def __call__(
-        self,
-        X: Any,
-        Y: Any | None = None,
-        eval_gradient: Literal[False] = False,
-        *,
-        n_jobs: int | None = 1,
-        progress: bool = False,
-        out: None = None,
-        limit: Any = None,
-    ) -> Matrix: ...
-    @overload
-    def __call__(
-        self,
-        X: Any,
-        Y: Any | None = None,
-        eval_gradient: Literal[False] = False,
-        *,
-        n_jobs: int | None = 1,
-        progress: bool = False,
-        out: Any,
-        limit: Any = None,
-    ) -> NDArray[Any]: ...
-    @overload
-    def __call__(self, X: Any, Y: None = None, *, eval_gradient: Literal[True]) -> tuple[Matrix, Matrix]: ...
     def __call__(
         self,
         X: Any,
@@ -191,7 +164,7 @@ class Kernel(Tunable, Tabled, Pairwise):
         progress: bool = False,
         out: Any = None,
         limit: Any = None,
-    ) -> NDArray[Any] | tuple[Matrix, Matrix]:
+    ) -> Any:
         """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
 
         Parameters
@@ -217,7 +190,9 @@ class Kernel(Tunable, Tabled, Pairwise):
                     "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
                 )
             return self.gradient(X)
-        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
+        from treelet.gram.matrix import gram  # a kernel is called like a function, so this import goes to the right
+
+        return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 
     def distance(self) -> Distance:
         """sqrt(K(x, x) - 2 K(x, y) + K(y, y)): how far two examples are apart in the kernel's space; called like a kernel."""

@@ -108,7 +108,9 @@ class Distance(Pairwise):
         limit: Any = None,
     ) -> NDArray[Any]:
         """The matrix of distances, ``len(X)`` x ``len(Y)`` (Y: X if not given); parameters as for a kernel."""
-        return self._matrix(X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
+        from treelet.gram.matrix import gram  # a distance is called like a function, so this import goes to the right
+
+        return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Distance) and self.kernel == other.kernel

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from treelet.errors import KernelOverflowError
+from treelet.resources import Resources
 from treelet.vocabulary import current, keyword
 
 if TYPE_CHECKING:
@@ -189,14 +190,11 @@ class Pairwise(ABC):
         >>> SubsetTree().cost(["(A " * 1000 + "x" + ")" * 1000]).pairs
         1994007
         """
-        from treelet.gram.cost import cost_of  # this and `_matrix`: the one import to the right
+        from treelet.gram.cost import cost_of  # the one import to the right, with the call of a kernel
+        from treelet.gram.tiles import Job
 
-        return cost_of(self, X, Y, n_jobs=n_jobs, memory=memory)
-
-    def _matrix(self, X: Any, Y: Any | None, **options: Any) -> NDArray[Any]:
-        from treelet.gram import gram  # a kernel is called like a function
-
-        return gram(self, X, Y, **options)
+        job = Job(self, self.coerce(X), None if Y is None else self.coerce(Y))
+        return cost_of(job, Resources.of(n_jobs, memory))
 
 
 def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:

@@ -63,9 +63,15 @@ def log_of(value: float) -> float:
     return math.log(value) if value > 0 else -math.inf
 
 
-def fits(values: Vector) -> bool:
-    """Whether self-values can be used in plain arithmetic: they are neither too large nor too small; 0 fits."""
-    return bool(((values == 0) | ((values >= SMALLEST) & (values <= LARGEST))).all())
+def surely_fits(values: Vector) -> bool:
+    """Whether self-values can be used in plain arithmetic, known without logarithms; a 0 may be a value that is too small."""
+    return bool(((values >= SMALLEST) & (values <= LARGEST)).all())
+
+
+def fits(log_values: Vector) -> bool:
+    """Whether self-values with these logarithms can be used in plain arithmetic; 0 fits."""
+    positive = log_values[log_values > -np.inf]
+    return not len(positive) or bool(positive.max() <= LARGE and positive.min() >= -LARGE)
 
 
 def inverse_roots(values: Vector) -> Vector:

@@ -27,6 +27,7 @@ from treelet.kernels.values import (
     raise_to,
     runs,
     squared_distances,
+    surely_fits,
     to_logs,
 )
 
@@ -114,15 +115,16 @@ class Normalized(WrappedKernel):
         Y = None if Y is None else self.coerce(Y)
         rows = self.kernel.self_values(X)
         columns = rows if Y is None else self.kernel.self_values(Y)
-        if fits(rows) and fits(columns):
-            row_roots = inverse_roots(rows)
-            column_roots = row_roots if Y is None else inverse_roots(columns)
-            inner = self.kernel.evaluator(X, Y)
-            return NormalizedEvaluator(self, inner, row_roots, column_roots, same=Y is None, logs=logs)
-        rows = self.kernel.self_values(X, logs=True)
-        columns = rows if Y is None else self.kernel.self_values(Y, logs=True)
-        inner = self.kernel.evaluator(X, Y, logs=True)
-        return LogNormalizedEvaluator(self, inner, rows, columns, same=Y is None, logs=logs)
+        if not (surely_fits(rows) and surely_fits(columns)):
+            row_logs = self.kernel.self_values(X, logs=True)
+            column_logs = row_logs if Y is None else self.kernel.self_values(Y, logs=True)
+            if not (fits(row_logs) and fits(column_logs)):
+                inner = self.kernel.evaluator(X, Y, logs=True)
+                return LogNormalizedEvaluator(self, inner, row_logs, column_logs, same=Y is None, logs=logs)
+        row_roots = inverse_roots(rows)
+        column_roots = row_roots if Y is None else inverse_roots(columns)
+        inner = self.kernel.evaluator(X, Y)
+        return NormalizedEvaluator(self, inner, row_roots, column_roots, same=Y is None, logs=logs)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         return self._with_self_pairs(X, Y)
@@ -318,7 +320,7 @@ class PolynomialOf(WrappedKernel):
         self.validate()
         X = self.coerce(X)
         Y = None if Y is None else self.coerce(Y)
-        inner_logs = logs and not all(fits(self.kernel.self_values(part)) for part in (X, Y) if part is not None)
+        inner_logs = logs and not all(fits(self.kernel.self_values(part, logs=True)) for part in (X, Y) if part is not None)
         return PowerEvaluator(self, self.kernel.evaluator(X, Y, logs=inner_logs), logs, inner_logs)
 
     def needs(self, X: Any, enough: int = 0) -> Needs:

@@ -18,7 +18,7 @@ from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.memory import available
 from treelet.progress import progress_bar
-from treelet.resources import count_threads
+from treelet.resources import Resources
 from treelet.structures.forest import Forest, check_count
 from treelet.structures.forest_bank import ForestBank
 from treelet.structures.tree import Tree, trees_of
@@ -323,7 +323,7 @@ class Parser(ABC):
         """
         charts, items, pruning = self.charts(), list(sentences), Pruning(beam, coarse, margin)
         check_count(k)
-        results = _each(items, lambda tokens: charts.kbest(tokens, k, pruning), n_jobs, progress)
+        results = _each(items, lambda tokens: charts.kbest(tokens, k, pruning), Resources.of(n_jobs, progress=progress))
         trees = Treebank.concat([Treebank.from_columns(columns) for columns, _ in results])
         logp = np.concatenate([logps for _, logps in results]) if results else np.zeros(0)
         return Candidates(trees, logp, np.repeat(np.arange(len(results)), [len(logps) for _, logps in results]))
@@ -341,13 +341,11 @@ class Parser(ABC):
     ) -> ForestBank:
         """The forest of each of many sentences, in threads: see `forest`."""
         charts, items, pruning = self.charts(), list(sentences), Pruning(beam, coarse, margin)
-        threshold = checked_threshold(prune)
-        return ForestBank(_each(items, lambda tokens: charts.forest(tokens, threshold, pruning), n_jobs, progress))
+        threshold, resources = checked_threshold(prune), Resources.of(n_jobs, progress=progress)
+        return ForestBank(_each(items, lambda tokens: charts.forest(tokens, threshold, pruning), resources))
 
 
-def _each(
-    items: list[Sequence[str]], work: Callable[[Sequence[str]], Any], n_jobs: int | None, progress: bool
-) -> list[Any]:
+def _each(items: list[Sequence[str]], work: Callable[[Sequence[str]], Any], resources: Resources) -> list[Any]:
     results: list[Any] = [None] * len(items)
 
     def one(number: int) -> int:
@@ -357,8 +355,8 @@ def _each(
             raise type(error)(f"sentence {number}: {error}") from None
         return 1
 
-    with progress_bar(progress, "sentences", len(items)) as advance:
-        run(one, _longest_first(items), count_threads(n_jobs), advance)
+    with progress_bar(resources.progress, "sentences", len(items)) as advance:
+        run(one, _longest_first(items), resources.threads, advance)
     return results
 
 

@@ -9,14 +9,9 @@ from treelet.gram.executors.base import Executor, TileSearch
 from treelet.gram.executors.threads import ThreadExecutor
 from treelet.gram.tiles import Job
 from treelet.kernels.pairwise import Matrix, Pairwise
-from treelet.resources import PLAIN, Bytes, Resources
+from treelet.resources import PLAIN, Resources
 
-__all__ = ["Executor", "ThreadExecutor", "TileSearch", "check_device", "executor_for", "host_matrix"]
-
-
-def check_device(device: str, device_memory: Bytes = None) -> None:
-    """Raise an error if a device does not exist or cannot be used."""
-    executor_for(Resources.of(device=device, device_memory=device_memory))
+__all__ = ["Executor", "ThreadExecutor", "TileSearch", "executor_for", "host_matrix"]
 
 
 def host_matrix(kernel: Pairwise, X: Any, Y: Any | None = None, resources: Resources = PLAIN) -> Matrix:
