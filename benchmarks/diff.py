@@ -26,7 +26,7 @@ import treelet as tl
 from benchmarks.corpora import staged
 from experiments import report
 from treelet import Tree
-from treelet.corpora.fragment_differences import differing
+from treelet.corpora.fragment_differences import differing_fragments
 from treelet.corpora.two_samples import relabelled
 from treelet.errors import TreeletWarning
 from treelet.learn.fragment_selection import FragmentCounter
@@ -137,7 +137,9 @@ def trial(trees: list[Any], plant: Callable[[Tree], Tree | None], seed: int) -> 
             changed[at] = new
     mixed = tl.Treebank([changed.get(at, tree) for at, tree in enumerate(other)])
     X = tl.Treebank(plain) + mixed  # what `treelet.diff` does for its list of fragments
-    fragments, _ = differing(SST.normalized(), X, relabelled(len(plain), len(mixed), 0, rng, paired=False), 20)
+    fragments, _ = differing_fragments(
+        SST.normalized(), X, relabelled(len(plain), len(mixed), 0, rng, paired=False), 20
+    )
     new = {
         production
         for at, tree in changed.items()

@@ -43,8 +43,8 @@ def main() -> None:
     asked = given.parse_args()
     listening = serving.listen(0)
     port = listening.getsockname()[1]
-    desk = workspace_of(asked.model, asked.data, None, None, Reading(None, "utf-8", "raise", {}))
-    server = serving.server_of(desk, listening)
+    workspace = workspace_of(asked.model, asked.data, None, None, Reading(None, "utf-8", "raise", {}))
+    server = serving.server_of(workspace, listening)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:

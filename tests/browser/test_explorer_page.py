@@ -35,10 +35,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:1 of 1 examples share nothing") 
 
 
 @contextmanager
-def served(desk: Workspace) -> Iterator[str]:
+def served(workspace: Workspace) -> Iterator[str]:
     """The address of an explorer."""
     with serving.listen(0) as listening:
-        server = serving.server_of(desk, listening)
+        server = serving.server_of(workspace, listening)
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
@@ -183,7 +183,7 @@ def test_hostile_names_and_links_stay_text(page: Any) -> None:
     """Of models, classes, grammars, labels in files; and whatever a link says."""
     model = tl.KernelSVC(tl.SubsetTree().normalized()).fit(QUESTIONS, [HOSTILE] * 4 + ["</script>"] * 4)
     parsing = Parsing(HOSTILE, lambda: tl.PCFG.from_treebank(QUESTIONS))
-    desk = Workspace(parsing, ModelView(model, f"{HOSTILE}.treelet"), tl.Treebank(QUESTIONS), [HOSTILE] * 8)
+    workspace = Workspace(parsing, ModelView(model, f"{HOSTILE}.treelet"), tl.Treebank(QUESTIONS), [HOSTILE] * 8)
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     links: list[dict[str, str]] = [
@@ -194,7 +194,7 @@ def test_hostile_names_and_links_stay_text(page: Any) -> None:
         {"sentence.show": HOSTILE, "sentence.this": "1e9", "sentence.that": "-1", "sentence.k": "NaN"},
         {"sentence.words": "who saw it", "sentence.k": "9" * 400, "sentence.prune": "Infinity"},
     ]
-    with served(desk) as address:
+    with served(workspace) as address:
         for link in links:
             view = next(iter(link)).split(".")[0]
             page.goto("about:blank")

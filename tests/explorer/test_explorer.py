@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from messages import explorer as messages
 from treelet.cli.explore import embedded, workspace_of
 from treelet.cli.reading import Reading
 from treelet.draw.web.pictures import picture
+from treelet.learn import CompressedModel
 from treelet.parsing.chart import relative_logp
+from treelet.structures.bank import Bank
 from treelet.testing import strategies
 
 pytest.importorskip("starlette", reason="needs treelet[web]")
@@ -35,7 +38,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # which client it would rather have
     from starlette.testclient import TestClient
 
-from treelet.explorer import Parsing, Workspace, application, limits, serving
+from treelet.explorer import Parsing, Workspace, application, limits, model_requests, serving
 from treelet.explorer.handlers import HANDLERS
 from treelet.explorer.requests import Request, RequestError
 from treelet.explorer.workspace import ModelView
@@ -49,23 +52,25 @@ LABELS = ["s", "s", "s", "t", "t", "u"]
 
 
 @pytest.fixture(scope="module")
-def desk() -> Workspace:
+def workspace() -> Workspace:
     return Workspace(embedded())
 
 
 @pytest.fixture(scope="module")
-def client(desk: Workspace) -> TestClient:
-    return TestClient(application(desk, 8377), base_url="http://127.0.0.1:8377")
+def client(workspace: Workspace) -> TestClient:
+    return TestClient(application(workspace, 8377), base_url="http://127.0.0.1:8377")
 
 
-def answer(what: str, desk: Workspace | None = None, **fields: Any) -> dict[str, Any]:
-    found = HANDLERS[what](desk or Workspace(Parsing("none", lambda: tl.PCFG.from_treebank(TREES))), Request(fields))
+def answer(what: str, workspace: Workspace | None = None, **fields: Any) -> dict[str, Any]:
+    found = HANDLERS[what](
+        workspace or Workspace(Parsing("none", lambda: tl.PCFG.from_treebank(TREES))), Request(fields)
+    )
     return json.loads(json.dumps(found, allow_nan=False))
 
 
-def refused(what: str, desk: Workspace | None = None, **fields: Any) -> RequestError:
+def refused(what: str, workspace: Workspace | None = None, **fields: Any) -> RequestError:
     with pytest.raises(RequestError) as caught:
-        answer(what, desk, **fields)
+        answer(what, workspace, **fields)
     return caught.value
 
 
@@ -157,9 +162,9 @@ def test_large_trees_are_answered_or_refused_quickly() -> None:
 # --- a sentence -----------------------------------------------------------------------------------------------------
 
 
-def test_parses_are_the_grammars_in_the_rankers_order(desk: Workspace) -> None:
-    found = answer("sentence", desk, sentence=SENTENCE, k=8, prune=2.0)
-    expected = desk.parsing.grammar().parse(SENTENCE.split(), 8)
+def test_parses_are_the_grammars_in_the_rankers_order(workspace: Workspace) -> None:
+    found = answer("sentence", workspace, sentence=SENTENCE, k=8, prune=2.0)
+    expected = workspace.parsing.grammar().parse(SENTENCE.split(), 8)
     assert sorted(one["number"] for one in found["parses"]) == list(range(8))
     for one in found["parses"]:
         tree, logp = expected[one["number"]]
@@ -167,7 +172,7 @@ def test_parses_are_the_grammars_in_the_rankers_order(desk: Workspace) -> None:
     scores = [one["score"] for one in found["parses"]]
     assert scores == sorted(scores, reverse=True)
     assert [one["number"] for one in found["parses"]] != list(range(8))
-    forest = desk.parsing.grammar().forest(SENTENCE.split(), 2.0)
+    forest = workspace.parsing.grammar().forest(SENTENCE.split(), 2.0)
     assert found["forest"] == {
         "picture": picture(forest),
         "trees": str(forest.count_trees()),
@@ -175,9 +180,9 @@ def test_parses_are_the_grammars_in_the_rankers_order(desk: Workspace) -> None:
     }
 
 
-def test_why_is_the_difference_of_two_scores(desk: Workspace) -> None:
-    parses = {one["number"]: one for one in answer("sentence", desk, sentence=SENTENCE, k=5)["parses"]}
-    found = answer("why", desk, sentence=SENTENCE, k=5, this=4, that=0)
+def test_why_is_the_difference_of_two_scores(workspace: Workspace) -> None:
+    parses = {one["number"]: one for one in answer("sentence", workspace, sentence=SENTENCE, k=5)["parses"]}
+    found = answer("why", workspace, sentence=SENTENCE, k=5, this=4, that=0)
     assert found["score"] == pytest.approx(parses[4]["score"] - parses[0]["score"])
     others = math.fsum(one["share"] for one in found["others"])
     heat = math.fsum(share for tree in found["trees"] for share in tree["heat"])
@@ -186,7 +191,7 @@ def test_why_is_the_difference_of_two_scores(desk: Workspace) -> None:
     for number, tree in zip((4, 0), found["trees"], strict=True):
         assert tree["labels"] == parses[number]["picture"]["labels"]
     assert all(any(one["places"]) for one in found["fragments"])
-    assert answer("why", desk, sentence=SENTENCE, k=5, this=0, that=4)["score"] == pytest.approx(-found["score"])
+    assert answer("why", workspace, sentence=SENTENCE, k=5, this=0, that=4)["score"] == pytest.approx(-found["score"])
 
 
 def test_a_given_ranker_orders_the_parses() -> None:
@@ -209,12 +214,12 @@ def test_a_given_ranker_orders_the_parses() -> None:
         assert len(found["parses"]) == len(parses) > 1
 
 
-def test_sentences_that_cannot_be_parsed(desk: Workspace) -> None:
-    assert messages.WITHOUT_WORDS in str(refused("sentence", desk, sentence=" "))
-    assert "-LRB-" in str(refused("sentence", desk, sentence="a (b"))
-    assert messages.words(61) in str(refused("sentence", desk, sentence="a " * 61))
-    assert messages.number_range(1, "50") in str(refused("sentence", desk, sentence="a", k=51))
-    assert messages.number_range(0) in str(refused("why", desk, sentence=SENTENCE, k=3, this=3))
+def test_sentences_that_cannot_be_parsed(workspace: Workspace) -> None:
+    assert messages.WITHOUT_WORDS in str(refused("sentence", workspace, sentence=" "))
+    assert "-LRB-" in str(refused("sentence", workspace, sentence="a (b"))
+    assert messages.words(61) in str(refused("sentence", workspace, sentence="a " * 61))
+    assert messages.number_range(1, "50") in str(refused("sentence", workspace, sentence="a", k=51))
+    assert messages.number_range(0) in str(refused("why", workspace, sentence=SENTENCE, k=3, this=3))
     assert messages.NO_RANKER in str(refused("why", sentence="a b"))
     assert answer("sentence", sentence="a b")["ranker"] is None
     large = Workspace(Parsing("large", lambda: tl.PCFG.from_treebank(tl.datasets.flights(300), parent="tags")))
@@ -245,9 +250,9 @@ def models() -> list[Any]:
 
 def test_a_model_is_told_as_it_predicts(models: list[Any]) -> None:
     for model in models:
-        desk = Workspace(embedded(), ModelView(model, "m.treelet"))
+        workspace = Workspace(embedded(), ModelView(model, "m.treelet"))
         for tree in ("(S (A a) (B b))", "(T (A c) (B b))"):
-            found = answer("judge", desk, tree=tree)
+            found = answer("judge", workspace, tree=tree)
             X = [tree] if found["task"] != "rank" else tl.structures.Table({"tree": [tree]})
             assert math.fsum(one["share"] for one in found["fragments"]) + found["rest"] == pytest.approx(
                 found["score"]
@@ -260,10 +265,34 @@ def test_a_model_is_told_as_it_predicts(models: list[Any]) -> None:
                 expected = values if len(values) > 1 else [-values[0], values[0]]
                 assert told == pytest.approx(dict(zip(model.classes_.tolist(), expected, strict=True)))
                 other = str(model.classes_[0])
-                assert answer("judge", desk, tree=tree, output=other)["output"] == other
-                assert messages.NO_CLASS in str(refused("judge", desk, tree=tree, output="zzz"))
+                assert answer("judge", workspace, tree=tree, output=other)["output"] == other
+                assert messages.NO_CLASS in str(refused("judge", workspace, tree=tree, output="zzz"))
             else:
                 assert list(told.values()) == pytest.approx(model.predict(X).tolist())
+
+
+def test_a_request_scores_the_tree_once(models: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: Counter[str] = Counter()
+
+    def count(owner: Any, name: str) -> None:
+        function = getattr(owner, name)
+
+        def counted(*args: Any, **options: Any) -> Any:
+            calls[name] += 1
+            return function(*args, **options)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    for model in models:
+        workspace = Workspace(embedded(), ModelView(model, "m"))
+        expected = answer("judge", workspace, tree=TREES[0])  # the nearest trees are indexed now
+        count(CompressedModel, "score")
+        count(model_requests, "resolve_output")
+        count(Bank, "__init__")
+        assert answer("judge", workspace, tree=TREES[0]) == expected
+        assert calls == {"score": 1, "resolve_output": 1, "__init__": 1}
+        monkeypatch.undo()
+        calls.clear()
 
 
 def test_nearest_trees_are_those_of_the_model_or_of_the_file(models: list[Any]) -> None:
@@ -306,12 +335,12 @@ def test_models_that_the_explorer_cannot_show() -> None:
     )
 
 
-def test_the_desk_says_what_there_is(desk: Workspace, models: list[Any]) -> None:
-    assert answer("about", desk)["model"] is None
-    assert answer("about", desk)["ranks"] is True
-    told = answer("about", Workspace(desk.parsing, ModelView(models[0], "m.treelet"), tl.Treebank(TREES), LABELS))
+def test_the_desk_says_what_there_is(workspace: Workspace, models: list[Any]) -> None:
+    assert answer("about", workspace)["model"] is None
+    assert answer("about", workspace)["ranks"] is True
+    told = answer("about", Workspace(workspace.parsing, ModelView(models[0], "m.treelet"), tl.Treebank(TREES), LABELS))
     assert (told["model"]["name"], told["model"]["task"], told["data"]) == ("m.treelet", "classify", 6)
-    shown = answer("examples", desk)
+    shown = answer("examples", workspace)
     assert 1 < len(shown["trees"]) == len({" ".join(tl.Tree.parse(tree).words()) for tree in shown["trees"]})
 
 
@@ -427,7 +456,7 @@ def test_hostile_questions_get_one_line(client: TestClient) -> None:
 
 
 def test_an_error_of_our_own_is_one_line_too(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(desk: Workspace, question: Request) -> Any:
+    def broken(workspace: Workspace, question: Request) -> Any:
         raise KeyError("a\nb")
 
     monkeypatch.setitem(HANDLERS, "about", broken)

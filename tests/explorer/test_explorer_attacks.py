@@ -40,10 +40,10 @@ JSON = "Content-Type: application/json"
 class Server:
     """An explorer in a thread, and what is sent to it."""
 
-    def __init__(self, desk: Workspace) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self.listening = serving.listen(0)
         self.port = self.listening.getsockname()[1]
-        self.server = serving.server_of(desk, self.listening)
+        self.server = serving.server_of(workspace, self.listening)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]})
         self.thread.start()
 
@@ -351,7 +351,7 @@ def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: py
 def test_an_answer_that_nobody_takes_is_not_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Connection, "seconds", 0.3)
     asked = threading.Event()
-    monkeypatch.setitem(HANDLERS, "large", lambda desk, question: asked.set() or {"large": "x" * 20_000_000})
+    monkeypatch.setitem(HANDLERS, "large", lambda workspace, question: asked.set() or {"large": "x" * 20_000_000})
     with server.connect("POST /ask/large HTTP/1.1", JSON, "Content-Length: 2", body=b"{}") as pipe:
         assert asked.wait(20)
         end = time.monotonic() + 10
@@ -364,7 +364,7 @@ def test_an_answer_that_nobody_takes_is_not_kept(server: Server, monkeypatch: py
 def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = threading.Semaphore(0), list[str]()
 
-    def long(desk: Workspace, question: Request) -> dict[str, Any]:
+    def long(workspace: Workspace, question: Request) -> dict[str, Any]:
         wide = tl.Tree("A", [tl.Tree("B", [tl.Tree("x")])] * 30_000)
         begun.release()
         try:
@@ -454,10 +454,10 @@ def test_a_grammar_that_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_large_questions_are_not_remembered() -> None:
     """Where fragments are is kept while a slider moves; a thousand long words would stay for good."""
-    desk, kept = Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), highlights._covered.cache_info
+    workspace, kept = Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), highlights._covered.cache_info
     highlights._covered.cache_clear()
     for word, size in (("x" * 100_000, 0), ("x", 1)):
-        found = HANDLERS["compare"](desk, Request({"a": f"(S {word})", "b": f"(S {word})", "kernel": "st"}))
+        found = HANDLERS["compare"](workspace, Request({"a": f"(S {word})", "b": f"(S {word})", "kernel": "st"}))
         assert found["fragments"][0]["places"] == [[0, 1], [0, 1]]
         assert kept().currsize == size
 
@@ -469,16 +469,16 @@ def test_files_may_go_or_change_while_it_runs(tmp_path: Path) -> None:
     model, data = tmp_path / "m.treelet", tmp_path / "train.tsv"
     tl.save(tl.KernelSVC(tl.SubsetTree().normalized()).fit(TREES, LABELS), model)
     data.write_text("".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)))
-    desk = workspace_of(str(model), str(data), None, str(data), Reading(None, "utf-8", "raise", {}))
+    workspace = workspace_of(str(model), str(data), None, str(data), Reading(None, "utf-8", "raise", {}))
     with model.open("r+b") as file:
         file.truncate(100)
     data.unlink()
-    found = HANDLERS["judge"](desk, Request({"tree": TREES[0]}))
+    found = HANDLERS["judge"](workspace, Request({"tree": TREES[0]}))
     assert found["label"] == "s"
     assert found["near"]["trees"][0]["tree"] == TREES[0]
-    assert HANDLERS["sentence"](desk, Request({"sentence": "a b"}))["parses"]
+    assert HANDLERS["sentence"](workspace, Request({"sentence": "a b"}))["parses"]
     model.unlink()
-    assert HANDLERS["judge"](desk, Request({"tree": TREES[0]})) == found
+    assert HANDLERS["judge"](workspace, Request({"tree": TREES[0]})) == found
 
 
 def test_names_are_told_as_they_are(server: Server) -> None:

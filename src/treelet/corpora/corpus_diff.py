@@ -1,4 +1,4 @@
-"""Two corpora compared: whether they differ by more than chance, in what, and how varied each is."""
+"""Comparison of two corpora: whether they differ by more than chance, in which fragments, and the diversity of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from treelet.checks import check_boolean, check_integer
 from treelet.corpora.diversity import vendi_score
-from treelet.corpora.fragment_differences import FragmentDifference, differing
+from treelet.corpora.fragment_differences import FragmentDifference, differing_fragments
 from treelet.corpora.two_samples import discrepancy, relabelled
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.gram.matrix import ordered
@@ -256,7 +256,7 @@ def diff(
     looked_at = 0
     if n and listed_parts(kernel):
         dealt = relabelled(*sizes, searches, rngs["searches"], paired=paired)
-        fragments, looked_at = differing(kernel, X, dealt, n, paired=paired, progress=progress)
+        fragments, looked_at = differing_fragments(kernel, X, dealt, n, paired=paired, progress=progress)
     vendi, vendi_size = _variety(kernel, X, own, sizes, rngs["variety"], n_jobs)
     return CorpusDifference(
         sizes=_in_order(sizes, turned),
@@ -303,7 +303,7 @@ def _warn_of_empty(own: Any, sizes: tuple[int, int], turned: bool) -> None:
 
 
 def _drawn(sizes: tuple[int, int], most: int | None, rng: np.random.Generator, paired: bool) -> tuple[Any, Any]:
-    """Which rows of the first and of the second corpus are compared."""
+    """Return the rows of the first and of the second corpus that are compared."""
     rows = [
         np.arange(size) if most is None or size <= most else np.sort(rng.permutation(size)[:most]) for size in sizes
     ]
@@ -313,7 +313,7 @@ def _drawn(sizes: tuple[int, int], most: int | None, rng: np.random.Generator, p
 def _variety(
     kernel: Kernel, X: Any, own: Any, sizes: tuple[int, int], rng: np.random.Generator, n_jobs: int | None
 ) -> tuple[tuple[float, float], int]:
-    """The Vendi scores of equally many examples of each."""
+    """Return the Vendi scores of equally many examples of each corpus."""
     rows_seen = np.flatnonzero(own[: sizes[0]] > 0), sizes[0] + np.flatnonzero(own[sizes[0] :] > 0)
     size = min(VARIETY, *map(len, rows_seen))
     if not size:

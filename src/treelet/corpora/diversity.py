@@ -1,4 +1,4 @@
-"""How varied a corpus is."""
+"""The diversity of a corpus."""
 
 from __future__ import annotations
 

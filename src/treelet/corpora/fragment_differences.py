@@ -65,10 +65,10 @@ class FragmentDifference(NamedTuple):
     column: Any = None
 
 
-def differing(
+def differing_fragments(
     kernel: Kernel, X: Any, labels: Labels, n: int, *, paired: bool = False, progress: bool = False
 ) -> tuple[list[FragmentDifference], int]:
-    """The fragments by which the first sample differs from the second, and how many were looked at.
+    """Return the fragments by which the first sample differs from the second, and how many were examined.
 
     `labels` are those of `relabelled`: those of the first column, and for each further one the whole search is done again, for p-values.
     """
@@ -88,13 +88,13 @@ def differing(
 
 
 class _Witness:
-    """A model of witnesses, and the examples it is of."""
+    """A model of witness functions, and the examples it was made from."""
 
     def __init__(self, model: CompressedModel, X: Any, paired: bool) -> None:
         self.model, self.X, self.paired, self.roots = model, X, paired, Roots(X)
 
     def of(self, output: int, signs: Vector, n: int) -> tuple[list[FragmentDifference], int]:
-        """What one of them finds, and how many fragments were looked at."""
+        """Return the fragments of one witness function, and how many were examined."""
         linear = resolve_output(self.model, output)
         heaviest = top_fragments(self.model, LOOKED_AT, output)
         differences, columns = [], []
@@ -126,7 +126,7 @@ class _Witness:
         return _without_repeats(differences, columns, n, len(signs)), len(heaviest)
 
     def _standardised(self, values: sp.csr_array, signs: Vector) -> Vector:
-        """The witness's entries over their standard deviations, all labellings being equally likely."""
+        """Return the entries of the witness divided by their standard deviations under random labels."""
         if self.paired:
             half = len(signs) // 2
             apart = np.sign(signs[:half])[:, None] * (sp.csr_array(values)[:half] - sp.csr_array(values)[half:])
@@ -152,7 +152,7 @@ def _ratio(values: Any, spread: Any) -> Vector:
 def _without_repeats(
     differences: list[FragmentDifference], held: list[Any], n: int, size: int
 ) -> list[FragmentDifference]:
-    """Of the fragments that are in nearly the same trees one: the largest of those whose z is nearly the largest.
+    """Keep one of the fragments that occur in nearly the same trees: the largest of those whose z is nearly the largest.
 
     So long until there are n, and these by their z.
     """

@@ -1,4 +1,4 @@
-"""Whether two samples are of one kind: the maximum mean discrepancy, and what it would be if the labels were drawn by lot."""
+"""The two-sample test: the maximum mean discrepancy, and its distribution under random labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Labels = NDArray[np.int8]
 
 
 class Discrepancy(NamedTuple):
-    """What `discrepancy` finds."""
+    """The result of `discrepancy`."""
 
     mmd2: float
     biased: float
@@ -25,7 +25,7 @@ class Discrepancy(NamedTuple):
 
 
 def relabelled(first: int, second: int, times: int, rng: np.random.Generator, *, paired: bool) -> Labels:
-    """Labels of `first` + `second` examples, a labelling a column: 1 for those of the first sample.
+    """Return labels of `first` + `second` examples, one labeling per column: 1 for the first sample.
 
     Column 0 has them as they are; in the others they are dealt out again, or, paired, changed within some pairs.
     """
@@ -60,5 +60,5 @@ def discrepancy(kernel: Kernel, X: Any, labels: Labels, resources: Resources = P
 
 
 def p_value(value: float, drawn: Vector, close: float = 0.0) -> float:
-    """How likely so much is by chance: (1 + draws with as much) / (1 + draws)."""
+    """Return the p-value of a permutation test: (1 + draws with at least this value) / (1 + draws)."""
     return (1 + int(np.count_nonzero(drawn >= value - close))) / (1 + len(drawn))

@@ -32,7 +32,7 @@ class _End:
 
 @dataclass
 class _Arc:
-    """A link to draw: between two words, or down to a root, where both ends are one."""
+    """A link to draw: between two words, or down to a root, where both ends are the same object."""
 
     left: _End
     right: _End
@@ -134,7 +134,7 @@ def _label_middle(arc: _Arc) -> float:
 
 
 def _arcs(parse: Dependencies) -> list[_Arc]:
-    """The arcs, shorter ones first, each on the lowest level above all it spans or crosses."""
+    """Return the arcs, shorter ones first, each on the lowest level above all that it spans or crosses."""
     arcs: list[_Arc] = []
     top = [0] * len(parse)  # the highest level between a word and the next
     for left, right, kind in sorted(parse.links, key=lambda link: (link.right - link.left, link)):

@@ -1,4 +1,4 @@
-"""Pictures that notebooks show, and that are saved in the form that a file's name asks for."""
+"""Pictures that notebooks display and that can be saved as SVG, PNG, PDF or LaTeX."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Drawing(str):
             stream.write(content)
 
     def content(self, suffix: str, *, scale: float = SCALE, name: str = "") -> bytes:
-        """What a file with this ending holds."""
+        """Return the content of a file with this extension."""
         kind = check_kind(suffix, name)
         if kind == ".svg":
             return str(self).encode("utf-8", "replace")
@@ -93,7 +93,7 @@ class Drawing(str):
 
 
 def check_kind(suffix: str, name: str = "") -> str:
-    """The ending of a picture's name; TreeletError if there are no such pictures, or if what makes them is missing."""
+    """Return the extension of a file name. Raise TreeletError if it is not supported, or if a package for it is missing."""
     if (kind := suffix.lower()) not in KINDS:
         raise ParameterError(f"{name or suffix}: the name of a picture must end in {in_words(list(KINDS))}")
     if kind in (".png", ".pdf") and find_spec("matplotlib") is None:

@@ -1,4 +1,4 @@
-"""Parts of what is too large to be looked at whole, and words that say so."""
+"""Excerpts of structures that are too large to be shown whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MORE = "…"
 
 
 class Excerpt(NamedTuple):
-    """A tree of bearable size, and what was left out of the one it is taken from: nothing, or a few words."""
+    """A tree of limited size, and a note on what was left out; empty if nothing was."""
 
     tree: Tree
     note: str
@@ -25,7 +25,7 @@ class Excerpt(NamedTuple):
 
 @dataclass
 class _ExcerptNode:
-    """A node of the tree, and the children that are kept; `cut` if there are others."""
+    """A node of the tree with the children that are kept; `cut` if there are others."""
 
     tree: Tree
     kept: list[_ExcerptNode] = field(default_factory=list)
@@ -72,7 +72,7 @@ def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
 
 
 def shortened(text: str, letters: int = LETTERS) -> str:
-    """A text, or its beginning.
+    """Return a text, or its beginning if it is long.
 
     >>> shortened("telescope", 5)
     'tele…'
@@ -81,13 +81,13 @@ def shortened(text: str, letters: int = LETTERS) -> str:
 
 
 def nodes_text(tree: Tree) -> str:
-    """How many nodes a tree has, words among them; no more are counted than can be."""
+    """Return the number of nodes of a tree as text, words included; very large trees are not counted to the end."""
     count = sum(1 for _ in islice(tree.nodes(), COUNTED + 1))
     return f"{count:,} node{'s' * (count != 1)}" if count <= COUNTED else f"more than {COUNTED:,} nodes"
 
 
 def first_words(parse: Dependencies, words: int = WORDS) -> Dependencies:
-    """The beginning of a parse; what leads further leads to a last word ``…``."""
+    """Return the beginning of a parse. Links that lead further end at a last word ``…``."""
     if len(parse) <= words:
         return parse
     texts, tags = [*parse.words[:words], MORE], [*parse.tags[:words], "_"]

@@ -1,4 +1,4 @@
-"""Where the parts of a forest go in a picture.
+"""The layout of a forest: positions of nodes, alternatives and lines.
 
 Nodes are in layers, each above all it may expand to, and in a layer over the middle of their words. A line that passes a
 layer takes room there like a node, so that it runs behind none; lines that end at one node run together.
@@ -37,7 +37,7 @@ class DrawnEdge(NamedTuple):
 
 
 class ForestGraph:
-    """A forest's parts, with what the picture says of them."""
+    """The nodes and edges of a forest, with the probabilities that the picture shows."""
 
     def __init__(self, forest: Forest) -> None:
         content = json.loads(forest.to_json())
@@ -77,12 +77,12 @@ class ForestGraph:
             self.layer[edge.head] = max(self.layer[edge.head], 1 + max(self.layer[tail] for tail in edge.tails))
 
     def marked(self, edge: DrawnEdge) -> bool:
-        """Whether an edge has a dot: not where a node has one child and no choice, nor in a single tree."""
+        """Return whether an edge has a dot: not if a node has one child and no alternatives, nor in a single tree."""
         return len(self.own[edge.head]) > 1 or (len(edge.tails) > 1 and len(self.own) < len(self.edges))
 
 
 def width_of(text: str, size: float) -> float:
-    """About how wide a text is; rather too much than too little."""
+    """Estimate the width of a text; rather too large than too small."""
     wide = sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.85 if c in "MW@%mw" else 0.63 for c in text)
     return wide * size
 
@@ -93,7 +93,7 @@ def shown(label: str) -> str:
 
 @dataclass
 class _LayerItem:
-    """Something that takes room in a layer: a node with its dots, or a line on its way down to one."""
+    """An item that takes room in a layer: a node with its dots, or a line on its way down to one."""
 
     node: int
     width: float
@@ -104,7 +104,7 @@ class _LayerItem:
 
 
 def spread(items: list[_LayerItem], wanted: dict[int, float]) -> None:
-    """As near to the wanted places as can be without overlap, in the least squares' sense; the order is kept."""
+    """Place items without overlap, as near to the wanted positions as possible in the least squares sense; keep their order."""
     blocks: list[list[float]] = []  # sum of wanted places, how many; places are those of a block's first item
     offset, offsets = 0.0, []
     for before, item in zip([None, *items], items, strict=False):
@@ -122,7 +122,7 @@ def spread(items: list[_LayerItem], wanted: dict[int, float]) -> None:
 
 
 class ForestLayout:
-    """Places of nodes, dots and passing lines; some nodes may need so much room."""
+    """Positions of nodes, dots and passing lines. `least` is the minimum width of some nodes."""
 
     def __init__(self, graph: ForestGraph, least: Mapping[int, float] | None = None) -> None:
         self.graph = graph
@@ -180,7 +180,7 @@ class ForestLayout:
             spread(layer, wanted)
 
     def _slots(self) -> dict[int, float]:
-        """Where each place between two words lies, so that what stands over some words fits over them."""
+        """Return the position of each gap between words, so that the nodes over some words fit over them."""
         ends = sorted({position for node in self.graph.nodes for position in (node.begin, node.end)})
         slot = dict(zip(ends, range(len(ends)), strict=True))
         width = [0.0] * (len(ends) - 1)

@@ -1,4 +1,4 @@
-"""Our SVG as PNG and PDF, by matplotlib: the few shapes that the drawings are made of."""
+"""Drawings as PNG and PDF, by matplotlib. Only the shapes that occur in treelet's own SVG are supported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Style = dict[str, str]
 
 
 def rendered(svg: str, kind: str, scale: float) -> bytes:
-    """The picture as a PNG or a PDF file.
+    """Return the picture as a PNG or PDF file.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def rendered(svg: str, kind: str, scale: float) -> bytes:
 
 
 def content_of(figure: Any, kind: str, dots: float) -> bytes:
-    """A figure of matplotlib's as a file of this kind, the same each time: without dates and random names."""
+    """Return a matplotlib figure as a file. It is reproducible: it contains no dates and no random names."""
     from matplotlib import rc_context
 
     out = io.BytesIO()
@@ -59,7 +59,7 @@ def content_of(figure: Any, kind: str, dots: float) -> bytes:
 
 
 def _elements(root: Any) -> Iterator[tuple[Any, Style]]:
-    """What is drawn, in order, with the style that holds for it; names without the namespace."""
+    """Yield the elements in drawing order with their inherited styles; tags lose their namespace."""
     stack: list[tuple[Any, Style]] = [(root, {"fill": "#000000", "stroke": "none", "stroke-width": "1"})]
     while stack:
         element, outer = stack.pop()
@@ -132,7 +132,7 @@ _STEP = re.compile(r"([A-Za-z])([^A-Za-z]*)")
 
 
 def _outline(data: str) -> Any:
-    """The path that the data of an SVG path spell."""
+    """Return the matplotlib path of the data of an SVG path."""
     from matplotlib.path import Path
 
     points: list[tuple[float, float]] = []
@@ -162,7 +162,7 @@ def _outline(data: str) -> Any:
 
 
 def _fonts(text: str, kind: str) -> list[str]:
-    """Families that have all the letters, as few as need be; the usual ones first."""
+    """Return the fewest font families that have all the letters, the usual ones first."""
     from matplotlib import font_manager
 
     known = _families(font_manager.fontManager)
@@ -188,7 +188,7 @@ def _fonts(text: str, kind: str) -> list[str]:
 
 
 def _families(manager: Any) -> dict[str, str]:
-    """A file of each family, upright and neither bold nor thin. One font has a box for every letter there is: it is left out."""
+    """Return one regular font file per family. The Last Resort font, which has a box for every letter, is left out."""
     known: dict[str, str] = {}
     for entry in manager.ttflist:
         if entry.style == "normal" and entry.weight in (400, "normal", "regular") and "Last Resort" not in entry.name:
@@ -197,7 +197,7 @@ def _families(manager: Any) -> dict[str, str]:
 
 
 def _without(missing: set[int], names: list[str], known: dict[str, str]) -> tuple[set[int], list[str]]:
-    """What is still missing with these families, and those of them that are of use."""
+    """Return the letters that these families lack, and the families that were needed."""
     used = []
     for name in names:
         if not missing:
@@ -209,7 +209,7 @@ def _without(missing: set[int], names: list[str], known: dict[str, str]) -> tupl
 
 
 def _letters(file: str) -> set[int]:
-    """What a font has; nothing if it is of a kind that cannot be used."""
+    """Return the letters of a font; none if the font cannot be read."""
     from matplotlib.ft2font import FT2Font
 
     try:

@@ -1,4 +1,4 @@
-"""Pictures of trees whose nodes have colours of their own: by a mark, or by a number for each."""
+"""Pictures of trees with colored nodes: by a mark, or by a number per node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEEN = 0.02  # of the largest: what is less has no number
 
 
 class Shade(NamedTuple):
-    """How a node looks."""
+    """Colors, line width and text of a node."""
 
     fill: str
     line: str
@@ -28,7 +28,7 @@ class Shade(NamedTuple):
 
 
 class ShadedPicture(Picture):
-    """A tree, some of whose nodes have shades: one a node in pre-order, or None."""
+    """A tree with one shade per node in pre-order, or None."""
 
     def __init__(self, tree: Tree, shades: Iterable[Shade | None], caption: str = "") -> None:
         graph, index = ForestGraph(Forest.from_tree(tree)), TreeIndex(tree)
@@ -111,13 +111,13 @@ def _shade(value: float, most: float, *, leaf: bool) -> Shade | None:
 
 
 def tint(strength: float) -> str:
-    """From orange (-1) over white to blue (1)."""
+    """Return a color from orange (-1) over white to blue (1)."""
     full, share = PLUS if strength > 0 else MINUS, FAINT + STRONG * min(1.0, abs(strength))
     return "#" + "".join(f"{round(255 + (channel - 255) * share):02x}" for channel in full)
 
 
 def signed(value: float) -> str:
-    """A number in few digits, with its sign, as tree-view.js writes it.
+    """Return a number with few digits and its sign, as tree-view.js writes it.
 
     >>> [signed(value) for value in (0.104, -0.063, 12.34, -123.4, 0.0, 1e-9)]
     ['+0.10', '\u22120.063', '+12', '\u2212123', '0', '+1.0e-9']

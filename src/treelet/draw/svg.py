@@ -1,4 +1,4 @@
-"""Pictures of trees and packed forests, as SVG that needs nothing else."""
+"""Pictures of trees and packed forests as self-contained SVG."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
 
 
 def captioned_svg(tree: Tree, caption: str = "") -> Drawing:
-    """A picture of a tree of any size, with a line of text below it."""
+    """Draw a tree of any size, with a line of text below it."""
     return Drawing(Picture(ForestGraph(Forest.from_tree(tree)), caption).svg(), of=tree)
 
 
@@ -216,12 +216,12 @@ class Picture:
 
 
 def _shade(chance: float) -> str:
-    """From white to a light blue."""
+    """Return a color from white (0) to light blue (1)."""
     return "#" + "".join(f"{round(255 + (full - 255) * chance):02x}" for full in (0xC9, 0xDD, 0xF2))
 
 
 class Caption:
-    """A line of text at the bottom of a picture, or nothing. A wide picture is shown smaller: there the text is larger."""
+    """A line of text at the bottom of a picture, or nothing. Wide pictures are displayed smaller, so their text is larger."""
 
     def __init__(self, text: str, beside: float) -> None:
         self.text, self.size = text, CAPTION * max(1.0, beside / PAGE)
@@ -236,12 +236,12 @@ class Caption:
 
 
 def escaped(text: str) -> str:
-    """Fit for XML."""
+    """Escape a text for XML."""
     return escape(_UNPRINTABLE.sub("\ufffd", text))
 
 
 def _number(chance: float) -> str:
-    """A probability in few digits; nothing for 1."""
+    """Return a probability with few digits, or an empty text for 1."""
     if chance > 0.9995:
         return ""
     if chance >= 0.995:

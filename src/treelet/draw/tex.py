@@ -60,7 +60,7 @@ def latex(thing: object) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""A label so that LaTeX prints it as it is.
+    r"""Escape a label so that LaTeX prints it unchanged.
 
     >>> print(escaped("a_b{}"), escaped("--"), escaped("[x,y]"))
     a\_b\{\} {-{}-} {[x,y]}
@@ -80,7 +80,7 @@ def _tree(tree: Tree) -> str:
 
 
 def _bracketed(tree: Tree) -> list[str]:
-    """A subtree on a line of its own where it is short, else its label and then its children."""
+    """Return the lines of a subtree: one line if it is short, else its label and then its children."""
     lines: list[str] = []
     stack: list[tuple[Tree | None, int]] = [(tree, 1)]
     while stack:
@@ -97,7 +97,7 @@ def _bracketed(tree: Tree) -> list[str]:
 
 
 def _line(tree: Tree, most: int) -> str | None:
-    """A subtree on one line, if it is that short."""
+    """Return a subtree on one line, or None if it is too long."""
     texts: list[str] = []
     length = 0
     stack: list[Tree | None] = [tree]

@@ -1,4 +1,4 @@
-"""Trees, parses and models looked at in a browser: a small server for this machine alone, and its pages."""
+"""The explorer: a local web application that shows trees, parses and models in a browser."""
 
 from treelet.explorer.app import application
 from treelet.explorer.serving import serve

@@ -1,4 +1,4 @@
-"""What a request may be, and what it may take: who asks, how much is sent, how long, how many at once.
+"""Limits on requests: their origin, size, duration and number.
 
 The server listens to this machine alone, but every page that a browser shows on this machine can send requests to it. So the name that
 it was called by is checked (a page elsewhere may give itself our address under its own name), and so is the page that asks.
@@ -42,7 +42,7 @@ HEADERS = {
 
 
 class RefusedError(TreeletError):
-    """A request is not answered.
+    """A request is refused.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ def refusal(status: int, message: str) -> JSONResponse:
 
 
 class Guard:
-    """Lets through what this machine's own page asks, and puts the headers on every response that keep the page to itself."""
+    """Accepts requests of the explorer's own page only, and adds security headers to every response."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self.app = app
@@ -98,7 +98,7 @@ class Guard:
 
 
 async def body_of(request: Request) -> bytes:
-    """A request's body, if it is not too large and does not dawdle."""
+    """Return the body of a request. Raise RefusedError if it is too large or arrives too slowly."""
     kinds = {kind.partition(";")[0].strip().lower() for kind in request.headers.getlist("content-type")}
     if kinds != {"application/json"}:
         raise RefusedError(415, "a question is sent as application/json")
@@ -137,11 +137,11 @@ class WorkerPool:
         self._closed = False
 
     def close(self) -> None:
-        """Give up all that is worked on or waits."""
+        """Abandon all requests in progress or waiting."""
         self._closed = True
 
     async def do(self, work: Callable[[], Done], gone: Callable[[], Awaitable[bool]]) -> Done:
-        """The result of some work. When `gone` says that nobody waits for it any longer, it is given up, begun or not."""
+        """Return the result of some work. The work is abandoned when `gone` reports that the client has left."""
         if self._room <= 0:
             raise RefusedError(503, "too many questions at once: wait a moment and ask again")
         self._room -= 1
@@ -165,7 +165,7 @@ class WorkerPool:
         return done.result()
 
     async def _attended(self, future: asyncio.Future[Any], gone: Callable[[], Awaitable[bool]], late: str) -> None:
-        """Waits for something, as long as somebody waits for us."""
+        """Wait for a future as long as the client waits."""
         try:
             async with asyncio.timeout(self._seconds):
                 await self._look(gone)
@@ -187,6 +187,6 @@ class WorkerPool:
 
 
 def _watched(work: Callable[[], Done], stop: _core.Stop) -> Done:
-    """In a thread: its long loops end when they are told to."""
+    """Run some work in a thread; its native loops end when `stop` is set."""
     _core.watch(stop)
     return work()

@@ -1,4 +1,4 @@
-"""A sentence: its best parses and its forest by a grammar, in whose order, and why this one and not that one."""
+"""Requests about a sentence: its best parses, its forest, and why the ranker prefers one parse to another."""
 
 from __future__ import annotations
 

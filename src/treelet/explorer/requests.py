@@ -1,4 +1,4 @@
-"""What the page asks: fields of a JSON object, none of them trusted."""
+"""Requests of the page: fields of a JSON object, none of which is trusted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KERNELS: dict[str, type[TreeKernel]] = {"st": Subtree, "sst": SubsetTree, "pt": 
 
 
 class RequestError(TreeletError, ValueError):
-    """A field of a question is not what it should be.
+    """A field of a request is invalid.
 
     Attributes
     ----------
@@ -37,14 +37,14 @@ class RequestError(TreeletError, ValueError):
 
 
 class Request:
-    """A question's fields, each checked when it is asked for."""
+    """The fields of a request, each checked when it is read."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
         self.fields = fields
 
     @classmethod
     def parse(cls, text: bytes) -> Request:
-        """The question that a request's body spells."""
+        """Parse the body of a request."""
         try:
             fields = json.loads(text, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
@@ -62,7 +62,7 @@ class Request:
         return value
 
     def tree(self, field: str) -> Tree:
-        """A tree in brackets; what is wrong with them is said with the place."""
+        """Return the tree of a field in brackets; errors report the position."""
         text = self.text(field)
         if not text.strip():
             raise RequestError(field, "there is no tree yet: write one in brackets, (NP (D the) (N apple))", 1, 1)
@@ -94,20 +94,20 @@ class Request:
         return value
 
     def kernel(self) -> TreeKernel:
-        """The kernel of "kernel", "lam", "mu", "depth" and "leaves"; what it has no use for is passed over."""
+        """Return the kernel of the fields "kernel", "lam", "mu", "depth" and "leaves"; parameters that it does not have are ignored."""
         name = self.fields.get("kernel", "sst")
         if not isinstance(name, str) or name not in KERNELS:
             raise RequestError("kernel", f"the kernel must be {in_words(list(KERNELS))}, got {name!r:.40}")
         chosen = KERNELS[name]
         names = {"lam": "lam", "mu": "mu", "max_depth": "depth", "leaves": "leaves"}
         known = chosen().get_params()
-        given = {
+        parameters = {
             name: self.fields[field]
             for name, field in names.items()
             if name in known and self.fields.get(field) is not None
         }
         try:
-            return chosen(**given)
+            return chosen(**parameters)
         except ParameterError as error:
             raise RequestError("kernel", str(error)) from None
 

@@ -115,7 +115,7 @@ def serve(workspace: Workspace, port: int | None = None, ready: Callable[[str], 
 
 
 def server_of(workspace: Workspace, listening: socket.socket) -> Server:
-    """What answers at a socket, before it is run."""
+    """Return the server of a socket; it is not running yet."""
     config = uvicorn.Config(
         application(workspace, listening.getsockname()[1]),
         http=Connection,
@@ -131,7 +131,7 @@ def server_of(workspace: Workspace, listening: socket.socket) -> Server:
 
 
 def listen(port: int | None = None) -> socket.socket:
-    """A socket that listens at a port, or at the first free one of some."""
+    """Return a socket that listens at a port, by default at the first free one."""
     if port is not None and not 0 <= port <= 65535:
         raise ParameterError(f"--port must be from 0 to 65535, got {port}")
     ports = range(PORT, PORT + TRIED) if port is None else [port]

@@ -69,7 +69,7 @@ class ModelView:
 
     @cached_property
     def column(self) -> Any:
-        """The column that the trees are in; None where examples are trees."""
+        """The column that contains the trees; None if examples are trees."""
         kernel = self.kernel
         kernel_terms = linear_parts(kernel) if kernel is not None and not isinstance(kernel, str) else []
         trees = {
@@ -94,7 +94,7 @@ class ModelView:
         return Table({self.column: trees, LOGP: logp[:, None]})
 
     def example(self, tree: Tree, logp: float = 0.0) -> Any:
-        """One tree, in the form that `treelet.explain` takes."""
+        """Return one tree in the form that `treelet.explain` takes."""
         return tree if self.column is None else {self.column: tree, LOGP: np.array([logp])}
 
     def scores(self, trees: Treebank, logp: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Explanations: what a model's score of an example is made of, and what weighs most in a model."""
+"""Values that explanations consist of: the shares of a score, and the heaviest fragments of a model."""
 
 from __future__ import annotations
 

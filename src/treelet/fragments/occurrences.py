@@ -1,4 +1,4 @@
-"""Where in a tree a fragment occurs, node by node."""
+"""The occurrences of a fragment in a tree, node by node."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class _PreorderTree(NamedTuple):
 
 
 class _FragmentMatch:
-    """At which nodes of a tree the nodes of a fragment can be, with all that the fragment has below them."""
+    """The pairs of a fragment's node and a tree's node at which the part of the fragment below the node matches."""
 
     def __init__(self, pattern: _PreorderTree, tree: _PreorderTree, kernel: Kernel) -> None:
         self.pattern, self.tree = pattern, tree
@@ -128,7 +128,7 @@ class _FragmentMatch:
         return (node, at) in self._pairs
 
     def expands_word(self, node: int, at: int) -> bool:
-        """Whether what is below the fragment's node stands for the word itself."""
+        """Return whether the child of the fragment's node stands for the word itself."""
         below = self.pattern.children[node]
         return (
             self._words
@@ -149,7 +149,7 @@ class _FragmentMatch:
         return len(below) == len(children) and all(map(self.at, below, children))
 
     def latest(self, node: int, at: int) -> list[int]:
-        """The right-most children of a tree's node that can be those of the fragment's, the last one first."""
+        """Return the right-most children of a tree's node that match those of the fragment's node, the last one first."""
         children: list[int] = []
         left = iter(reversed(self.tree.children[at]))
         for child in reversed(self.pattern.children[node]):
@@ -166,7 +166,7 @@ def _listed(match: _FragmentMatch) -> Iterator[tuple[int, ...]]:
 
 
 def _only(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
-    """Whole productions: there is one way at most."""
+    """Yield the only occurrence at a root: whole productions match in one way at most."""
     covered: list[int] = []
     stack = [(0, root)]
     while stack:
@@ -179,7 +179,7 @@ def _only(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
 
 
 def _partial(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
-    """Every way to keep some children. No way that is begun is in vain, as each child leaves room for those to its right."""
+    """Yield every occurrence of a partial tree at a root. No search path fails, because each child leaves room for those to its right."""
     children = match.pattern.children
     above = {child: (parent, k) for parent, below in enumerate(children) for k, child in enumerate(below)}
     last = len(children) - 1

@@ -1,4 +1,4 @@
-"""The fragments that two examples share, and what each of them adds to a kernel's value."""
+"""The fragments that two examples share, and the contribution of each to the kernel's value."""
 
 from __future__ import annotations
 

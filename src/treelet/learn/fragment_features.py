@@ -1,4 +1,4 @@
-"""Fragments as features: a transformer whose columns have names that can be read."""
+"""Fragments as features: a transformer with readable column names."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from treelet.learn.fragment_selection import (
     HashedCounter,
     Rows,
     SelectedFragments,
-    checked,
+    check_finite,
     coefficients,
     counters,
+    linear_outputs,
     listed_parts,
-    of_model,
-    of_trees,
-    outputs,
     row_factors,
+    select_from_model,
+    select_from_trees,
 )
 from treelet.learn.model import CompressedModel
 from treelet.learn.terms import Roots
@@ -165,7 +165,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if not listed_parts(kernel):
             raise self._refuse("kernel", self._kernels)
         data = self._examples(kernel, X)
-        self._keep(kernel, of_trees(kernel, data, int(self.n), self.depth))
+        self._keep(kernel, select_from_trees(kernel, data, int(self.n), self.depth))
         return self
 
     def _check_parameters(self) -> None:
@@ -188,8 +188,8 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         return clone(self.model).fit(X, y, **fit_params)
 
     def _choose_from(self, model: Any) -> None:
-        functions = outputs(model)
-        self._keep(functions[0].model.kernel, of_model(functions, int(self.n), self.depth))
+        functions = linear_outputs(model)
+        self._keep(functions[0].model.kernel, select_from_model(functions, int(self.n), self.depth))
         counted = counters(self.kernel_, self.fragments_, self.part_)
         self.coef_: Matrix = coefficients(functions, counted, len(self.fragments_))
         self.intercept_: Vector = np.array([function.intercept for function in functions])
@@ -224,7 +224,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if len(blocks) > 1:
             rows = sp.csr_matrix(sp.hstack(blocks, format="csr")[:, np.argsort(np.concatenate(order))])
             rows = normalize(rows, copy=False) if unit else rows
-        return checked(rows)
+        return check_finite(rows)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_counters"}
@@ -328,7 +328,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     # --- hashed -------------------------------------------------------------------------------------------------
 
     def _hashed(self) -> tuple[HashedCounter, Kernel, bool]:
-        """What counts; the kernel without its normalisation; whether it has any."""
+        """Return the counter, the kernel without its normalization, and whether it was normalized."""
         kernel = self._own_kernel()
         inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
         try:
@@ -360,9 +360,9 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     def _to_state(self) -> dict[str, Any]:
         state = super()._to_state()
         if self.model is not None:  # what it was made by; its weights of the columns are there
-            given = None if isinstance(self.model, CompressedModel) else self.model.get_params(deep=False)
+            params = None if isinstance(self.model, CompressedModel) else self.model.get_params(deep=False)
             state["params"]["model"] = (
-                None if given is None else {"made_by": type(self.model).__name__, "params": given}
+                None if params is None else {"made_by": type(self.model).__name__, "params": params}
             )
         return state
 
@@ -370,10 +370,10 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     def _from_state(cls, state: dict[str, Any]) -> Self:
         recipe = state["params"].get("model")
         if isinstance(recipe, dict):
-            made = known_class(recipe["made_by"])
-            if not issubclass(made, KernelEstimator) or made is cls:
+            estimator_class = known_class(recipe["made_by"])
+            if not issubclass(estimator_class, KernelEstimator) or estimator_class is cls:
                 raise ValueError("a model is made by no estimator")
-            state = {**state, "params": {**state["params"], "model": made(**recipe["params"])}}
+            state = {**state, "params": {**state["params"], "model": estimator_class(**recipe["params"])}}
         return super()._from_state(state)
 
     def _check_fitted_state(self) -> None:

@@ -1,4 +1,4 @@
-"""The fragments that become columns, chosen from a model or from trees; their weights, and their counts in trees."""
+"""Selection of the fragments with the largest weights in a model or a collection of trees, and their coefficients."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 
 
 class NativeKernel(NamedTuple):
-    """A kernel as the native core takes it here."""
+    """The parameters of a kernel in the form that the native core takes."""
 
     name: str
     leaves: bool
@@ -53,7 +53,7 @@ class NativeKernel(NamedTuple):
 
 
 def decays(kernel: Kernel, fragments: Treebank) -> Vector:
-    r"""What one occurrence of each fragment counts: :math:`\lambda^{\mathrm{size}/2}`, PT :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`."""
+    r"""The weight of one occurrence of each fragment: :math:`\lambda^{\mathrm{size}/2}`, PT :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`."""
     store, roots = fragments.columns
     kind = NativeKernel.of(kernel)
     factors: Vector
@@ -69,7 +69,7 @@ def decays(kernel: Kernel, fragments: Treebank) -> Vector:
 
 
 class FragmentCounter:
-    """Counts given fragments, none of them twice; a column each."""
+    """Counts given distinct fragments, one column per fragment."""
 
     def __init__(self, kernel: Kernel, fragments: Treebank, scale: float = 1.0) -> None:
         fragments = fragments.compact()
@@ -78,13 +78,13 @@ class FragmentCounter:
         self._native = _core.FragmentMatcher(*fragments.columns, factor, kind.name, kind.leaves, kind.lam)
 
     def rows(self, bank: Treebank, factors: Vector | None, *, unit: bool = False, threads: int = 1) -> Rows:
-        """A row a tree, multiplied by its factor; of length 1, if they are to be."""
+        """Return one row per tree, multiplied by its factor, or scaled to length 1 if `unit` is true."""
         return self.of_weights(bank.columns.store, bank.weights(), factors, unit=unit, threads=threads)
 
     def of_weights(
         self, store: Any, weights: _core.NodeWeights, factors: Vector | None, *, unit: bool = False, threads: int = 1
     ) -> Rows:
-        """The same of weighted sums of trees."""
+        """Return one row per weighted sum of trees, as `rows` does."""
         scale = np.ones(len(weights)) if factors is None else np.ascontiguousarray(factors, np.float64)
 
         def rows_between(begin: int, end: int) -> Arrays:
@@ -95,7 +95,7 @@ class FragmentCounter:
 
 
 class HashedCounter:
-    """Counts all fragments of at most some size and depth, in columns that a hash gives them."""
+    """Counts all fragments up to a size and depth; a hash determines the column of each."""
 
     def __init__(self, kernel: Kernel, size: int, depth: int | None, columns: int) -> None:
         kind = NativeKernel.of(kernel)
@@ -107,7 +107,7 @@ class HashedCounter:
         )
 
     def rows(self, bank: Treebank, *, unit: bool, threads: int = 1) -> tuple[Rows, int]:
-        """A row a tree; and at how many distinct subtrees only smaller fragments count, as there would be too many."""
+        """Return one row per tree, and the number of distinct subtrees at which only smaller fragments were counted."""
         store, weights = bank.columns.store, bank.weights()
         crowded = []
 
@@ -121,13 +121,13 @@ class HashedCounter:
         return rows, sum(crowded)
 
     def columns(self, fragments: Treebank) -> NDArray[np.int32]:
-        """The column of each fragment."""
+        """Return the column of each fragment."""
         store, roots = fragments.columns
         columns: NDArray[np.int32] = self._native.columns(store, np.ascontiguousarray(roots))
         return columns
 
     def named(self, columns: int | Iterable[int], bank: Treebank) -> dict[int, list[Tree]]:
-        """The fragments of some columns, of those that weigh most in some trees."""
+        """Return the fragments of some columns, among those with the largest weights in some trees."""
         wanted: list[Any] = [columns] if np.isscalar(columns) else list(columns)  # type: ignore[arg-type]
         for column in wanted:
             if not is_integer(column, 0, self._columns - 1):
@@ -151,7 +151,7 @@ class HashedCounter:
 
 
 def in_rows(rows_between: Callable[[int, int], Arrays], n: int, columns: int, threads: int) -> Rows:
-    """A sparse matrix whose rows are made in parts, by threads."""
+    """Return a sparse matrix whose rows are computed in blocks, by threads."""
     size = max(1, min(ROWS, -(-n // threads)))
     block_at: dict[int, Arrays] = {}
 
@@ -175,8 +175,8 @@ def in_rows(rows_between: Callable[[int, int], Arrays], n: int, columns: int, th
     )
 
 
-def checked(rows: Rows) -> Rows:
-    """Rows whose numbers are numbers."""
+def check_finite(rows: Rows) -> Rows:
+    """Return rows unchanged, or raise an error if a number is not finite."""
     if not np.isfinite(rows.data).all():
         bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
         raise KernelOverflowError(
@@ -192,7 +192,7 @@ def _sparse(start: Any, column: Any, value: Any, shape: tuple[int, int]) -> Rows
 
 
 class SelectedFragments(NamedTuple):
-    """Fragments, each with the number of the kernel's part that sees it, in the order in which they were chosen."""
+    """Fragments in the order of selection, each with the number of the kernel's term that counts it."""
 
     trees: list[Tree]
     parts: list[int]
@@ -205,8 +205,8 @@ def listed_parts(kernel: Kernel) -> list[KernelTerm]:
     return [kernel_term for kernel_term in linear_parts(kernel) if has_fragments(kernel_term.inner.kernel)]
 
 
-def outputs(model: Any) -> list[LinearOutput]:
-    """The functions of a model: of two classes the second's, of more each one's; else of each output."""
+def linear_outputs(model: Any) -> list[LinearOutput]:
+    """Return the linear functions of a model: one per class, of two classes only the second's; else one per output."""
     classes = getattr(model, "classes_", None)
     if classes is not None:
         names = classes.tolist()
@@ -219,8 +219,8 @@ def _terms(function: LinearOutput) -> list[GraphTerm]:
     return [term for term in function.listed if has_fragments(term.kernel_term.inner.kernel)]
 
 
-def of_model(functions: list[LinearOutput], n: int, depth: int | None) -> SelectedFragments:
-    """The heaviest fragments of each function in turn, until there are `n` different ones."""
+def select_from_model(functions: list[LinearOutput], n: int, depth: int | None) -> SelectedFragments:
+    """Select the heaviest fragments of each function in turn, until there are `n` different ones."""
     kernel = functions[0].model.kernel
     kernel_terms = listed_parts(kernel)
     if not kernel_terms:
@@ -247,8 +247,8 @@ def of_model(functions: list[LinearOutput], n: int, depth: int | None) -> Select
         limit = min(n, 2 * limit)
 
 
-def of_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> SelectedFragments:
-    """The fragments that weigh most in some trees: those of the largest sum over the trees' vectors."""
+def select_from_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> SelectedFragments:
+    """Select the fragments with the largest sums over the trees' feature vectors."""
     kernel_terms, roots = listed_parts(kernel), Roots(X)
     heaviest: list[tuple[float, int, Tree]] = []
     exact = True
@@ -292,21 +292,21 @@ def term_number(kernel_terms: list[KernelTerm], wanted: KernelTerm) -> int:
 
 
 def row_factors(roots: Roots, kernel_term: KernelTerm) -> Vector | None:
-    """What a term's vector of each example is multiplied by; 0 where a self-value is. None: 1."""
+    """Return the factor of a term's vector for each example, 0 where a self-value is 0; None stands for 1."""
     logs = roots.logs(kernel_term.roots)
     return None if logs is None else np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
 
 
 def scale_of(kernel_term: KernelTerm) -> float:
-    """What a term's vectors are multiplied by, so that their inner products are the term's values."""
+    """Return the factor of a term's vectors that makes their inner products the term's values."""
     return math.sqrt(kernel_term.factor) if kernel_term.factor > 0 else 1.0
 
 
-def counters(kernel: Kernel, trees: Treebank, part_numbers: Any) -> list[tuple[KernelTerm, Any, FragmentCounter]]:
-    """For each part of a kernel that has columns, these and what counts them."""
+def counters(kernel: Kernel, trees: Treebank, term_numbers: Any) -> list[tuple[KernelTerm, Any, FragmentCounter]]:
+    """Return each term of a kernel that has columns, with its columns and its counter."""
     counted = []
     for number, kernel_term in enumerate(listed_parts(kernel)):
-        columns = np.flatnonzero(part_numbers == number)
+        columns = np.flatnonzero(term_numbers == number)
         if len(columns):
             counter = FragmentCounter(kernel_term.inner.kernel, trees[columns], scale_of(kernel_term))
             counted.append((kernel_term, columns, counter))
@@ -316,7 +316,7 @@ def counters(kernel: Kernel, trees: Treebank, part_numbers: Any) -> list[tuple[K
 def coefficients(
     functions: list[LinearOutput], counted: list[tuple[KernelTerm, Any, FragmentCounter]], n: int
 ) -> Matrix:
-    """What each column weighs in each function of a model."""
+    """Return the coefficient of each column in each function of a model."""
     out = np.zeros((len(functions), n))
     model: CompressedModel = functions[0].model
     mixes = np.array([function.mix for function in functions])

@@ -1,4 +1,4 @@
-"""Parses beside the right tree: what is wrong in them, and what was mended."""
+"""Parses compared with the gold tree: wrong constituents, and those that another parse lacks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Span = tuple[str, int, int]  # label, first word, word behind the last
 
 @dataclass(frozen=True)
 class ConstituentSpan:
-    """A node of a tree, and the words it stands over."""
+    """A node of a tree and the span of its words."""
 
     node: Tree
     start: int
@@ -34,7 +34,7 @@ class ConstituentSpan:
 
     @property
     def counts(self) -> bool:
-        """Whether it is a constituent: neither a word nor a pre-terminal."""
+        """True for a constituent: neither a word nor a pre-terminal."""
         return bool(self.node.children) and not self.node.is_preterminal
 
 
@@ -147,7 +147,7 @@ def wrong_constituents(tree: object, gold: object) -> list[Span]:
 
 
 def _compared(tree: object, gold: object, beside: object, new: bool) -> tuple[Tree, list[str], set[tuple[Tree, int]]]:
-    """The parse; a mark for each node, parents first; and the subtrees, with their places, of what it is compared with."""
+    """Return the parse, a mark per node in pre-order, and the subtrees of the other tree with their first words."""
     parse, right = _tree(tree, "tree"), _tree(gold, "gold")
     other = right if beside is None else _tree(beside, "other")
     for name, parsed in (("tree", parse), ("other", other)):
@@ -194,7 +194,7 @@ def _kids(parent: ConstituentSpan) -> Iterator[ConstituentSpan]:
 
 
 def _constituents(tree: Tree) -> Iterator[ConstituentSpan]:
-    """All nodes with their words, parents before children, left to right."""
+    """Yield all nodes with their spans in pre-order."""
     stack = [_root(tree)]
     while stack:
         constituent = stack.pop()
@@ -203,6 +203,6 @@ def _constituents(tree: Tree) -> Iterator[ConstituentSpan]:
 
 
 def _marks_below(tree: Tree, marks: list[str]) -> list[bool]:
-    """For each node, parents first, whether it or a node below it has a mark."""
+    """Return for each node in pre-order whether it or a node below it has a mark."""
     sizes = [sum(1 for _ in constituent.node.nodes()) for constituent in _constituents(tree)]
     return [any(marks[number : number + size]) for number, size in enumerate(sizes)]

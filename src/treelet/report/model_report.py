@@ -1,4 +1,4 @@
-"""What a model has learnt and where it errs, as values: `report_page` makes a page of it."""
+"""The content of a report: a model's heaviest fragments and its errors. `report_page` turns it into a page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHARES = 30  # fragments of an explanation
 
 
 class FragmentExample(NamedTuple):
-    """A tree that has a fragment: its number, its words, which of them are in the fragment, and which are below it."""
+    """A tree that contains a fragment: its index and words, the words in the fragment, and the span below its root."""
 
     number: int
     words: list[str]
@@ -40,14 +40,14 @@ class FragmentExample(NamedTuple):
 
 
 class FragmentExamples(NamedTuple):
-    """How many trees have a fragment, and some of them."""
+    """The number of trees that contain a fragment, and some of them."""
 
     trees: int
     examples: list[FragmentExample]
 
 
 class OutputFragments(NamedTuple):
-    """The heaviest fragments of an output, each with the trees that have it; None for what is no fragment of trees."""
+    """The heaviest fragments of an output, each with trees that contain it; None for fragments that are not trees."""
 
     name: str
     top: TopFragments
@@ -283,14 +283,14 @@ def _ranked(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[
 
 
 class _ExampleFinder:
-    """Trees that have fragments."""
+    """Finds trees that contain given fragments."""
 
     def __init__(self, X: Any, labels: list[Any] | None) -> None:
         self.X = X
         self.labels = None if labels is None else [label_text(str(label)) for label in labels]
 
     def learnt(self, name: str, top: TopFragments) -> OutputFragments:
-        """The fragments, each with how many trees have it, and some of them: those of its class first."""
+        """Return the fragments, each with the number of trees that contain it and some of them, those of its class first."""
         examples: list[FragmentExamples | None] = [None] * len(top)
         kinds: dict[tuple[Any, str], list[int]] = {}  # of one column and one kernel
         for number, fragment in enumerate(top):
@@ -330,7 +330,7 @@ class _ExampleFinder:
 
 
 def words_of(row: Any) -> list[str]:
-    """What an example says: the words of its first tree."""
+    """Return the words of the first tree of an example."""
     for value in row.values() if isinstance(row, dict) else [row]:
         if isinstance(value, str):
             continue

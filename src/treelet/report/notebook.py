@@ -1,4 +1,4 @@
-"""What notebooks show: pictures of single structures, tables of collections, kernels and models.
+"""The display of objects in notebooks: pictures of structures, tables of collections, kernels, models and results.
 
 Large things are shown in part, and say so. Labels are other people's text: all of it is escaped. Pictures have a white ground of
 their own, and tables take the page's colours, so that both can be read on dark pages too.
@@ -42,7 +42,7 @@ _GAP = ["", f'<span style="{FAINT}">{MORE}</span>']
 
 @singledispatch
 def picture(thing: object) -> Drawing | None:
-    """A drawing; None where there is nothing to draw."""
+    """Return a drawing, or None if there is nothing to draw."""
     return None
 
 
@@ -72,7 +72,7 @@ def _(parse: Dependencies) -> Drawing | None:
 
 
 def line(thing: object) -> str:
-    """The text beside a picture: what Python prints, unless that is very long."""
+    """Return the text beside a picture: the repr, unless it is very long."""
     if isinstance(thing, Tree) and sum(1 for _ in islice(thing.nodes(), TEXT + 1)) > TEXT:
         small, note = excerpt(thing)
         return f"<Tree: {small}, {note}>"
@@ -82,7 +82,7 @@ def line(thing: object) -> str:
 
 
 def image(drawing: Drawing | None, scale: float = 1.0) -> str:
-    """A picture inside a page. As an image it is safe, also where a page's inline SVG is taken out."""
+    """Return a picture as an HTML image, which also works where inline SVG is removed from pages."""
     if drawing is None:
         return ""
     untitled = _TITLE.sub(b"", drawing.content(".svg"))  # an image has no tips
@@ -96,7 +96,7 @@ def image(drawing: Drawing | None, scale: float = 1.0) -> str:
 
 @singledispatch
 def table(thing: object) -> str | None:
-    """The HTML table of an object, or None if its text is enough."""
+    """Return the HTML table of an object, or None if its text is enough."""
     make = _RESULTS.get(type(thing).__name__)
     return None if make is None else make(thing)
 
@@ -130,14 +130,14 @@ def _(several: Table) -> str:
 
 
 def _some(length: int) -> list[int | None]:
-    """The first numbers and the last, and None between them; all of them if there are few."""
+    """Return the first and the last indices with None between them, or all of them if there are few."""
     if length <= FIRST + LAST + 1:
         return list(range(length))
     return [*range(FIRST), None, *range(length - LAST, length)]
 
 
 def _row(item: object) -> list[str]:
-    """How an item of a bank looks in a table, and its size."""
+    """Return the table cell of an item of a bank, and its size."""
     if item is None or (isinstance(item, Forest) and not item):
         return [f'<span style="{FAINT}">missing</span>', ""]
     if isinstance(item, Tree):
@@ -154,13 +154,13 @@ def _row(item: object) -> list[str]:
 
 
 def _opening(text: str, drawing: Drawing | None) -> str:
-    """A line that opens to a picture."""
+    """Return a line that opens to a picture."""
     line = f"<code>{_text(text, LETTERS)}</code>"
     return f"<details><summary>{line}</summary>{image(drawing)}</details>" if drawing else line
 
 
 def fragment_table(fragments: Any) -> str:
-    """Shared fragments, each with its picture; the largest contributions."""
+    """Return the table of the shared fragments with the largest contributions."""
     rows = [
         [f"{fragment.contribution:.4g}", ", ".join(map(_count, fragment.counts)), *_drawn(fragment.tree)]
         for fragment in fragments[:FRAGMENTS]
@@ -173,7 +173,7 @@ def fragment_table(fragments: Any) -> str:
 
 
 def explanation_table(explanation: Any) -> str:
-    """Where a score comes from: the fragments with the largest shares, and what is left."""
+    """Return the table of the fragments with the largest shares of a score, and the rest."""
     few = explanation.fragments[:FRAGMENTS]
     rows = [[f"{fragment.share:+.4g}", *_drawn(fragment.tree)] for fragment in few]
     left = explanation.score - sum(fragment.share for fragment in few)
@@ -183,14 +183,14 @@ def explanation_table(explanation: Any) -> str:
 
 
 def weight_table(fragments: Any) -> str:
-    """The heaviest fragments of a model."""
+    """Return the table of the heaviest fragments of a model."""
     rows = [[f"{fragment.weight:+.4g}", *_drawn(fragment.tree)] for fragment in fragments[:FRAGMENTS]]
     said = f"the heaviest fragments of {fragments.output!r}" + ("" if fragments.exact else ", of those looked at")
     return _table(said, ["weight", "fragment", ""], rows)
 
 
 def difference_table(difference: Any) -> str:
-    """How two corpora differ: the figures, and the fragments that one has more of."""
+    """Return the table of the differences of two corpora: the figures and the fragments."""
     few = difference.fragments[:FRAGMENTS]
     tested = any(fragment.p_value is not None for fragment in few)
     rows = []
@@ -272,7 +272,7 @@ def _values(values: dict[str, object]) -> str:
 
 
 def model_table(estimator: Any) -> str:
-    """What an estimator has learnt; nothing if it has not been fitted."""
+    """Return the table of a fitted estimator; empty if it is not fitted."""
     model = getattr(estimator, "model_", None)
     if model is None:
         return ""
@@ -296,7 +296,7 @@ def model_table(estimator: Any) -> str:
 
 
 def _table(caption: str, head: list[str] | None, rows: Iterable[list[str]], *, html: bool = False) -> str:
-    """Cells are HTML already; the caption is text, unless `html` says otherwise."""
+    """Return a table. Cells are HTML; the caption is text unless `html` is true."""
     said = caption if html else _text(caption)
     lines = ["<div>", f'<div style="margin-bottom:.4em">{said}</div>', "<table>"]
     if head is not None:

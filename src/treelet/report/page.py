@@ -1,4 +1,4 @@
-"""Pages that are one file and ask nobody for anything: their style, and the parts that reports are put together of.
+"""Self-contained HTML pages: their style, and the elements that reports consist of.
 
 Whatever is said on a page is other people's text, and escaped here, unless it is `Html` already.
 """
@@ -50,25 +50,25 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 class Html(str):
-    """Markup that is ready: it is not escaped again."""
+    """HTML markup, which is not escaped again."""
 
     __slots__ = ()
 
 
 def said(text: object) -> Html:
-    """What stands on a page for a text; of a very long one its beginning."""
+    """Escape a text for a page; shorten it if it is very long."""
     return text if isinstance(text, Html) else Html(escaped(shortened(str(text))))
 
 
 def paragraphs(*texts: str) -> Html:
-    """One a text."""
+    """Return one paragraph per text."""
     return Html("\n".join(f"<p>{said(text)}</p>" for text in texts))
 
 
 def table(
     head: Sequence[str], rows: Iterable[Sequence[object]], *, chosen: Collection[int] = (), kind: str = ""
 ) -> Html:
-    """A table; chosen rows stand out."""
+    """Return a table; selected rows are emphasized."""
     names = "".join(f"<th>{said(name)}</th>" for name in head)
     top = f"<thead><tr>{names}</tr></thead>\n" if any(head) else ""
     body = "\n".join(
@@ -80,7 +80,7 @@ def table(
 
 
 def page(title: str, parts: Iterable[str], *, style: str = "", scripts: Iterable[str] = ()) -> str:
-    """The whole page. Parts, scripts and style are as they are to stand there."""
+    """Return the whole page. Parts, scripts and style are inserted unchanged."""
     out = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
@@ -94,7 +94,7 @@ def page(title: str, parts: Iterable[str], *, style: str = "", scripts: Iterable
 
 
 def data_block(name: str, value: Any) -> str:
-    r"""Values for a page's script. No text in them can end the block.
+    r"""Return a block of JSON for a page's script. No text in it can end the block.
 
     >>> data_block("told", ["</script>"])
     '<script type="application/json" id="told">["\\u003c/script\\u003e"]</script>'

@@ -1,4 +1,4 @@
-"""A report as one HTML page: read on a screen, without JavaScript, and on paper."""
+"""A report as one HTML page, readable on screen, without JavaScript, and on paper."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def report_page(report: ModelReport, *, title: str, source: str, card: Mapping[s
     parts = [f'<h1>{said(title)}</h1>\n<p class="source">{said(source)}</p>']
     parts.append(_contents(report))
     parts += _figures(report)
-    parts += [part for learnt in report.learnt for part in _learnt(learnt, report)]
+    parts += [section for learnt in report.learnt for section in _learnt(learnt, report)]
     parts += _cases(report, told)
     parts.append(_section("model", report))
     parts.append(table(("", ""), list(_flat(card)), kind="card"))
@@ -75,7 +75,7 @@ def report_page(report: ModelReport, *, title: str, source: str, card: Mapping[s
 
 
 def _contents(report: ModelReport) -> str:
-    """Links to the parts of the page."""
+    """Return links to the sections of the page."""
     names = ["scores"] if report.figures is not None else []
     names += ["confusions"] if "confusion" in (report.figures or {}) else []
     names += ["fragments"] if report.learnt else []
@@ -103,37 +103,37 @@ def _section(name: str, report: ModelReport) -> str:
 
 
 def _figures(report: ModelReport) -> Iterator[str]:
-    found = report.figures
-    if found is None:
+    figures = report.figures
+    if figures is None:
         yield paragraphs(f"{report.examples:,} examples without labels: nothing can be said of how good the model is.")
     elif report.task == "classify":
-        low, high = found["interval"]
+        low, high = figures["interval"]
         yield _section("scores", report)
         yield paragraphs(
             Html(
-                f"<b>{100 * found['accuracy']:.1f} %</b> of {found['examples']:,} examples are right "
-                f"({found['correct']:,}; 95 % interval {100 * low:.1f} to {100 * high:.1f}, Wilson's)."
+                f"<b>{100 * figures['accuracy']:.1f} %</b> of {figures['examples']:,} examples are right "
+                f"({figures['correct']:,}; 95 % interval {100 * low:.1f} to {100 * high:.1f}, Wilson's)."
             )
         )
-        yield _class_table(found)
+        yield _class_table(figures)
         yield _section("confusions", report)
-        yield _confusion(**found["confusion"])
+        yield _confusion(**figures["confusion"])
     else:
         yield _section("scores", report)
-        yield table(("", ""), list(_told(found)), kind="figures")
+        yield table(("", ""), list(_figure_rows(figures)), kind="figures")
 
 
-def _class_table(found: dict[str, Any]) -> Html:
+def _class_table(figures: dict[str, Any]) -> Html:
     rows: list[tuple[object, ...]] = [
         (name, *(f"{100 * row[field]:.1f}" for field in ("precision", "recall", "f1")), f"{row['support']:,}")
-        for name, row in found["classes"].items()
+        for name, row in figures["classes"].items()
     ]
-    mean = found["macro"]
+    mean = figures["macro"]
     rows.append(("mean of the classes", *(f"{100 * mean[field]:.1f}" for field in ("precision", "recall", "f1")), ""))
     return table(("class", "precision", "recall", "F1", "examples"), rows, chosen=[len(rows) - 1])
 
 
-def _told(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _figure_rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     names = {
         "tau": "Kendall's tau, mean over queries",
         "best_first": "queries whose best is first",
@@ -145,7 +145,7 @@ def _told(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         "examples": "examples",
     }
     for key, name in names.items():
-        value = found.get(key)
+        value = figures.get(key)
         if value is not None:
             shown = (
                 f"{100 * value:.1f} %"
@@ -256,7 +256,7 @@ def _fragment(tree: Any) -> Html:
 
 
 def _sentence(example: FragmentExample) -> Html:
-    """The words around a fragment, those in it bold."""
+    """Return the words around a fragment, with those in it in bold."""
     begin, end = example.span
     first, last = max(0, begin - WORDS // 2), min(len(example.words), max(end, begin + 1) + WORDS // 2)
     if end - begin > 2 * WORDS:
@@ -332,7 +332,7 @@ def _case(case: ExplainedCase, task: str, told: list[Any]) -> str:
 
 
 def _figure(structure: AttributedStructure, name: str, scale: float) -> str:
-    """The picture for paper: a tree with its colours, or words with theirs."""
+    """Return the static picture: a tree or words in colors."""
     caption = name or ("" if structure.column is None else str(structure.column))
     if isinstance(structure.thing, Tree):
         return f"<figure>{heat_svg(structure.thing, structure.heat, caption=caption, scale=scale)}</figure>"

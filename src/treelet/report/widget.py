@@ -1,4 +1,4 @@
-"""Trees in a notebook that can be walked through, and that tell Python which node was clicked."""
+"""An interactive view of trees for notebooks, which reports the selected node to Python."""
 
 from __future__ import annotations
 

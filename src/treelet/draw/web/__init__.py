@@ -1,4 +1,4 @@
-"""Pictures for browsers: what is drawn, as JSON (`pictures`), and what draws it, in plain ES modules without dependencies.
+"""Pictures for browsers: their content as JSON (`pictures`), and the ES modules, without dependencies, that draw it.
 
 A page that is served takes the files as they are (``import {treeView} from "./tree-view.js"``); a page that is one file takes them as one
 text (`script`). Colours are in ``tree-view.css``.
@@ -18,12 +18,12 @@ _EXPORT = re.compile(r"^export (?=(?:const|function|class) )", re.MULTILINE)
 
 
 def text(name: str) -> str:
-    """A file of this folder."""
+    """Return the content of a file of this folder."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def script(module: str = "tree-view.js") -> str:
-    """A module and all it imports, as one that imports nothing and exports the same.
+    """Return a module and all its imports as one module that imports nothing and exports the same.
 
     >>> script().count("export "), script("widget.js").count("export ")
     (1, 1)
@@ -42,5 +42,5 @@ def script(module: str = "tree-view.js") -> str:
 
 
 def style() -> str:
-    """The style sheet."""
+    """Return the style sheet."""
     return text(STYLE)

@@ -1,4 +1,4 @@
-"""What tree-view.js draws, as values that JSON can hold."""
+"""The input of tree-view.js: structures and explanations as JSON values."""
 
 from __future__ import annotations
 

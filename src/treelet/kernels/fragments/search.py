@@ -81,7 +81,7 @@ def _search(kernel: Kernel) -> tuple[Search, Build]:
 def _complete_subtrees(kernel: Subtree, store: Any, weightings: tuple[NodeWeighting, ...], limit: int) -> SearchResult:
     """Return the complete subtrees of the largest values. They are nodes of the store, so that no search is needed."""
     production, sizes, half = store.production, store.productions_below, len(weightings) / 2
-    numbers = [dict(zip(one.node.tolist(), one.number.tolist(), strict=True)) for one in weightings]
+    numbers = [dict(zip(weighting.node.tolist(), weighting.number.tolist(), strict=True)) for weighting in weightings]
     subtrees = []
     for node in sorted(set(numbers[0]).intersection(*numbers[1:])):
         sums = tuple(number[node] for number in numbers)

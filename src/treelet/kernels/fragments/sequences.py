@@ -1,4 +1,4 @@
-"""Fragments of sequences, and the places of examples that are no trees: small values that print as a reader would write them."""
+"""Fragments of sequences, and the words and features of examples that are not trees: small values with a readable text."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Window(NamedTuple):
 
 
 class TaggedWord(NamedTuple):
-    """A word of a sentence, with its place and its tag."""
+    """A word of a sentence, with its position and its tag."""
 
     position: int
     word: str
@@ -94,7 +94,7 @@ class TaggedWord(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature of an example that is sequences of features, with its sequence's type and its place there."""
+    """A feature of an example that consists of sequences, with the type of its sequence and its position there."""
 
     type: str
     position: int
@@ -105,7 +105,7 @@ class Feature(NamedTuple):
 
 
 def written(feature: Hashable) -> str:
-    """A feature as text: the parts of a tuple with slashes between them, as a word and its tag.
+    """Return a feature as text: the items of a tuple are separated by slashes, as a word and its tag.
 
     >>> written(("dogs", "n"))
     'dogs/n'

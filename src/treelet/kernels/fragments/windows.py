@@ -24,7 +24,10 @@ from treelet.structures.sequence_bank import feature_of
 
 CELLS = 1 << 22  # pairs of features that are compared at once
 MAX_CELLS = 1 << 27  # of a model's windows with each other: about a second
-OUTSIDE, UNEQUAL = -1, -2  # positions beyond the ends of a sequence, on the two sides: never equal
+OUTSIDE = -1  # position beyond the end of a sequence
+UNEQUAL = (
+    -2
+)  # position without an equal one; also stands for OUTSIDE in one of two windows, so that OUTSIDE never matches
 
 Ids = NDArray[np.int64]
 
