@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.recursions import nodes_of
 from treelet.errors import ParameterError
 from treelet.kernels import PartialTree, SubsetTree, Subtree
 from treelet.structures import Tree
-from treelet.testing.recursions import nodes_of
 
 Kernel = Subtree | SubsetTree | PartialTree
 Floats = NDArray[np.float64]

@@ -14,9 +14,10 @@ from differ_structures import Structures
 
 import treelet as tl
 from definitions.rounding import size
+from experiments import recursions
 from treelet.kernels import Constant, Kernel, Product, Sum
 from treelet.structures import WordVectors
-from treelet.testing import definition, recursions, reference
+from treelet.testing import definition, reference
 
 # --- kernels by chance ----------------------------------------------------------------------------------------------
 
@@ -283,7 +284,7 @@ of_wrap("Distance", lambda random, kind, depth: made(random, kind, depth).distan
 # --- larger trees ---------------------------------------------------------------------------------------------------
 
 
-@check("larger trees", "pairs", "kernels", "`treelet.testing.recursions`", least=20_000)
+@check("larger trees", "pairs", "kernels", "`experiments.recursions`", least=20_000)
 def larger_trees(batch: Batch) -> None:
     """Trees of up to 40 nodes, beside the papers' recursions over all pairs of nodes."""
     random = batch.random

@@ -14,8 +14,8 @@ from differ import Batch, Row, check
 from differ_structures import Structures
 
 import treelet as tl
+from definitions.derivations import derivations, doubled, expected_nodes, tag_score, transitions
 from treelet.parsing import HMM, PCFG, GrammarWarning
-from treelet.testing.derivations import derivations, doubled, expected_nodes, tag_score, transitions
 
 EVERYTHING = 10**6
 SIGMAS = 6.5
@@ -64,7 +64,7 @@ def compare_trees(batch: Batch, what: str, found: list[tuple[str, float]], liste
     batch.equal(what, falling == sorted(falling, reverse=True), True, cases=0, tell=f"out of order; {tell}")
 
 
-@check("PCFG", "sentences under a grammar", "parsers", "all derivations, `treelet.testing.derivations`")
+@check("PCFG", "sentences under a grammar", "parsers", "all derivations, `tests.definitions.derivations`")
 def charts(batch: Batch) -> None:
     random = batch.random
     rules = grammar(random)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 import treelet as tl
 from conftest import first_lines, run_experiment
 from experiments import moschitti_time, moschitti_time_page, pair_kernels
+from experiments.recursions import nodes_of, value
 from messages import experiments as messages
 from treelet.datasets.loaders import wsj_sample
-from treelet.testing.recursions import nodes_of, value
 from treelet.testing.strategies import trees
 
 pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus

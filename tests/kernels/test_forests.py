@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.derivations import expected_nodes
 from messages import kernels as messages
 from treelet.cuts import ForestIndex, span_forest, sub_forest
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
-from treelet.testing.derivations import expected_nodes
 from treelet.testing.strategies import forests, trees
 
 TWO = [("(S (A x) (B y))", 0.6), ("(S (A x) (C y))", 0.4)]

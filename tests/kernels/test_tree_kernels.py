@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import binary
+from experiments import recursions
 from messages import kernels as messages
 from messages.common import SMALLER_LAM, number_in, wrong_parameter
-from treelet.testing import definition, recursions, reference
+from treelet.testing import definition, reference
 from treelet.testing.cases import PLAIN, Case, random_tree
 from treelet.testing.strategies import banks, trees
 

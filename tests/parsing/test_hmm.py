@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import ROOT, first_lines
+from definitions.derivations import tag_score
 from messages import parsing as messages
 from messages.common import SPLIT_IT, wrong_parameter
 from treelet.parsing import HMM
-from treelet.testing.derivations import tag_score
 from treelet.testing.strategies import tagged
 
 TEXTS = ["the/D dog/N barks/V", "the/D cat/N sleeps/V", "dogs/N bark/V", "a/D dog/N sleeps/V", "she/P barks/V"]

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.derivations import derivations, doubled, expected_nodes
 from messages import parsing as messages
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG
-from treelet.testing.derivations import derivations, doubled, expected_nodes
 from treelet.testing.strategies import grammars
 
 pytestmark = pytest.mark.filterwarnings("ignore::treelet.parsing.GrammarWarning")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import singledispatch
-from math import exp, prod, sqrt
+from math import exp, fsum, prod, sqrt
 from typing import Any
 
 from treelet import kernels
 from treelet.errors import InputTypeError
 from treelet.structures import Forest, Tree
 from treelet.structures.word_vectors import as_word_vectors
-from treelet.testing import derivations, reference
+from treelet.testing import reference
 
 Slow = Callable[[Any, Any], float]
 
@@ -56,8 +56,12 @@ def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -
 
 
 def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> float:
-    first, second = (item if isinstance(item, Forest) else Forest.from_tree(item) for item in (a, b))
-    return derivations.forest_kernel(first, second, lam, leaves)
+    """The sum over all pairs of trees of P(t1 | f1) P(t2 | f2) SST(t1, t2)."""
+    first, second = (item.trees() if isinstance(item, Forest) else [(item, 1.0)] for item in (a, b))
+    if not first or not second:
+        return 0.0
+    whole = fsum(p for _, p in first) * fsum(p for _, p in second)
+    return fsum(p * q * reference.subset_tree(t, u, lam, leaves=leaves) for t, p in first for u, q in second) / whole
 
 
 def by_type(example: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The slow definitions for grammars, forests and taggers: by listing every tree, and factor by factor."""
+"""The slow definitions for grammars and taggers: by listing every tree, and factor by factor."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from itertools import combinations, product
 from math import fsum, inf, prod
 
 from treelet.parsing import HMM
-from treelet.structures import Forest, Tagged, Tree
-from treelet.testing.reference import subset_tree
+from treelet.structures import Tagged, Tree
 
 Rules = Sequence[tuple[str, Sequence[str], float]]
 
@@ -76,15 +75,6 @@ def spans(tree: Tree, begin: int = 0) -> list[tuple[str, int, int]]:
             out += spans(child, end)
         end += len(child.words())
     return [(tree.label, begin, end), *out]
-
-
-def forest_kernel(first: Forest, second: Forest, lam: float = 0.4, leaves: bool = False) -> float:
-    """The forest kernel: the sum over all pairs of trees of P(t1 | f1) P(t2 | f2) SST(t1, t2)."""
-    a, b = first.trees(), second.trees()
-    if not a or not b:
-        return 0.0
-    whole = fsum(p for _, p in a) * fsum(p for _, p in b)
-    return fsum(p * q * subset_tree(t, u, lam, leaves=leaves) for t, p in a for u, q in b) / whole
 
 
 def transitions(sequences: Sequence[Tagged], order: int) -> Callable[[Sequence[str], str], float]:
