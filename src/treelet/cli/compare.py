@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import (
-    JsonOption,
-    KernelOption,
-    LamOption,
-    LeavesOption,
-    MaxDepthOption,
-    MuOption,
-    kernel_from_options,
-)
+from treelet.cli.options import JsonOption
 from treelet.cli.overwriting import READ
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import FileError, FormatError, ParameterError, TreeError
 
 if TYPE_CHECKING:
@@ -28,18 +20,14 @@ if TYPE_CHECKING:
 LARGEST_DRAWN = 300  # nodes
 
 
-@reads
+@with_option_groups
 def command(
     first: Annotated[
         str, typer.Argument(metavar="TREE1", help="A tree in brackets, or a file with one tree in it."), READ
     ],
     second: Annotated[str, typer.Argument(metavar="TREE2", help="The other. @NAME is always a file."), READ],
     *,
-    kernel: KernelOption = "sst",
-    lam: LamOption = None,
-    mu: MuOption = None,
-    max_depth: MaxDepthOption = None,
-    leaves: LeavesOption = None,
+    tree_kernel: Any,
     top: Annotated[int, typer.Option(metavar="N", help="How many shared fragments to show.")] = 20,
     reading: Reading,
     json: JsonOption = False,
@@ -50,17 +38,16 @@ def command(
     """
     if top < 0:
         raise ParameterError(f"--top must be at least 0, got {top}")
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
     trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
 
     from treelet.fragments import shared_fragments
 
-    value = float(chosen([trees[0]], [trees[1]])[0, 0])
-    cosine = float(chosen.normalized()([trees[0]], [trees[1]])[0, 0])
-    shared = shared_fragments(*trees, chosen)
+    value = float(tree_kernel([trees[0]], [trees[1]])[0, 0])
+    cosine = float(tree_kernel.normalized()([trees[0]], [trees[1]])[0, 0])
+    shared = shared_fragments(*trees, tree_kernel)
     if json:
         result: dict[str, Any] = {
-            "kernel": repr(chosen),
+            "kernel": repr(tree_kernel),
             "trees": [str(tree) for tree in trees],
             "value": value,
             "normalized": cosine,
@@ -76,7 +63,7 @@ def command(
         return
     for number, tree in enumerate(trees, 1):
         print(f"tree {number}\n{_drawing(tree)}\n")
-    print(f"kernel      {chosen!r}\nvalue       {value!r}\nnormalised  {cosine:.12g}\n")
+    print(f"kernel      {tree_kernel!r}\nvalue       {value!r}\nnormalised  {cosine:.12g}\n")
     print(_table(shared, top))
 
 

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
 
 
-@reads
+@with_option_groups
 def command(
     source: Annotated[str, typer.Argument(metavar="IN", help="File to read; - is the standard input."), READ],
     target: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is the standard output."), WRITTEN],

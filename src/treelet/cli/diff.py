@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import json as json_format
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from treelet.cli.options import (
-    JobsOption,
-    JsonOption,
-    KernelOption,
-    LamOption,
-    LeavesOption,
-    MaxDepthOption,
-    MuOption,
-    ProgressOption,
-    SeedOption,
-    kernel_from_options,
-)
+from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption
 from treelet.cli.overwriting import READ
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
 
 
-@reads
+@with_option_groups
 def command(
     first: Annotated[str, typer.Argument(metavar="A", help="A file of trees; - is the standard input."), READ],
     second: Annotated[str, typer.Argument(metavar="B", help="The other."), READ],
     *,
-    kernel: KernelOption = "sst",
-    lam: LamOption = None,
-    mu: MuOption = None,
-    max_depth: MaxDepthOption = None,
-    leaves: LeavesOption = None,
+    tree_kernel: Any,
     normalize: Annotated[
         bool, typer.Option("--normalize/--no-normalize", help="Whether all trees count alike, long and short ones.")
     ] = True,
@@ -68,8 +53,6 @@ def command(
         raise ParameterError("only one of A and B can be the standard input")
     if top < 0:
         raise ParameterError(f"--top must be at least 0, got {top}")
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves, normalize=normalize)
-
     from treelet.corpora import diff
     from treelet.printable import printable
     from treelet.structures import read_trees
@@ -78,7 +61,7 @@ def command(
     difference = diff(
         banks[0],
         banks[1],
-        chosen,
+        tree_kernel.normalized() if normalize else tree_kernel,
         permutations=permutations,
         n=top,
         searches=searches,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples, learning
-from treelet.cli.options import DeviceMemoryOption, DeviceOption, JobsOption, JsonOption, ProgressOption
+from treelet.cli.options import JsonOption, ProgressOption, check_device
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names, scored
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, UnseenLabelWarning
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ PICTURES = (".png", ".pdf", ".svg")
 CONFUSIONS = 20  # listed where the table is too wide
 
 
-@reads
+@with_option_groups
 def command(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
@@ -42,9 +42,7 @@ def command(
     qid: Annotated[
         str, typer.Option("--query", metavar="NAME", help="Of a model that ranks: the column of queries.")
     ] = "qid",
-    n_jobs: JobsOption = 1,
-    device: DeviceOption = "cpu",
-    device_memory: DeviceMemoryOption = None,
+    computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -59,15 +57,12 @@ def command(
     if picture is not None:
         _check_picture(picture)
     from treelet.formats.files import whole_file
-    from treelet.gram.executors import executor_for
     from treelet.learn.persist import load_predictor
-    from treelet.resources import Resources
 
-    means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
+    check_device(computing)
     begin = time.perf_counter()
     with whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
-        predictor = load_predictor(model, progress=progress, **means)
+        predictor = load_predictor(model, progress=progress, **computing)
         if temporary is not None and predictor.task != "classify":
             raise ParameterError(f"{model}: --picture draws a classifier's confusions; this model has no classes")
         contents = examples.read(file, reading)

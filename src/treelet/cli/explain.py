@@ -14,10 +14,10 @@ import typer
 from treelet.cli import examples, learning
 from treelet.cli.compare import read_argument
 from treelet.cli.evaluate import checked_labels
-from treelet.cli.options import DeviceMemoryOption, DeviceOption, JobsOption, JsonOption, ProgressOption
+from treelet.cli.options import JsonOption, ProgressOption, check_device
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names
-from treelet.cli.reading import Reading, reads, warn_if_empty
+from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import ParameterError
 from treelet.printable import printable
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 WIDTH = 100  # letters of a tree's words that are shown
 
 
-@reads
+@with_option_groups
 def command(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
@@ -55,9 +55,7 @@ def command(
     qid: Annotated[
         str, typer.Option("--query", metavar="NAME", help="Of a model that ranks: the column of queries.")
     ] = "qid",
-    n_jobs: JobsOption = 1,
-    device: DeviceOption = "cpu",
-    device_memory: DeviceMemoryOption = None,
+    computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -72,25 +70,22 @@ def command(
             raise ParameterError(f"{name} must be at least 0, got {value}")
     if output is not None:
         _check_report(output, data, class_name)
-    from treelet.gram.executors import executor_for
     from treelet.learn.persist import load_predictor
-    from treelet.resources import Resources
 
-    means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
+    check_device(computing)
     begin = time.perf_counter()
     if output is not None:
         from treelet.formats.files import open_target
 
         with open_target(output) as stream:
-            predictor = load_predictor(model, progress=progress, **means)
+            predictor = load_predictor(model, progress=progress, **computing)
             model_report, page = _report(predictor, model, data, reading, qid, top, errors, progress)
             stream.write(page)
         result = _summary(model_report) | {"model": model, "file": data, "output": output}
         result["seconds"] = time.perf_counter() - begin
         print(json_format.dumps(result) if json else _said(result))
         return
-    predictor = load_predictor(model, progress=progress, **means)
+    predictor = load_predictor(model, progress=progress, **computing)
     told = _explained(predictor, _read(data, reading), class_name, top, progress)
     if json:
         print(json_format.dumps({"model": model, "task": predictor.task, "examples": told}))

@@ -13,7 +13,7 @@ import typer
 from treelet.cli import examples
 from treelet.cli.overwriting import READ
 from treelet.cli.parse import load_grammar
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeletError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ UTF8 = "utf-8"
 CANDIDATES = 20  # parses of each
 
 
-@reads
+@with_option_groups
 def command(
     model: Annotated[
         str | None,

@@ -12,21 +12,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import (
-    DeviceMemoryOption,
-    DeviceOption,
-    JobsOption,
-    JsonOption,
-    KernelOption,
-    LamOption,
-    LeavesOption,
-    MaxDepthOption,
-    MuOption,
-    ProgressOption,
-    kernel_from_options,
-)
+from treelet.cli.options import JsonOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN, InputFile
-from treelet.cli.reading import Reading, reads, warn_if_empty
+from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
@@ -37,7 +25,7 @@ BINARY = (".npy", ".zarr")
 """Suffixes of the files that `treelet.gram` writes itself."""
 
 
-@reads
+@with_option_groups
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input."), READ],
     *,
@@ -48,20 +36,14 @@ def command(
         ),
         WRITTEN,
     ],
-    kernel: KernelOption = "sst",
-    lam: LamOption = None,
-    mu: MuOption = None,
-    max_depth: MaxDepthOption = None,
-    leaves: LeavesOption = None,
+    tree_kernel: Any,
     normalize: Annotated[
         bool, typer.Option("--normalize", help="K(x,y) / sqrt(K(x,x) K(y,y)); never overflows.")
     ] = False,
     columns: Annotated[
         str | None, typer.Option(metavar="FILE2", help="Trees of the columns. By default those of FILE."), READ
     ] = None,
-    n_jobs: JobsOption = 1,
-    device: DeviceOption = "cpu",
-    device_memory: DeviceMemoryOption = None,
+    computing: dict[str, Any],
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB; the matrix is in the file."),
@@ -89,7 +71,7 @@ def command(
 
     Example: treelet gram trees.mrg -o K.npy --kernel sst --lam 0.4 --normalize --jobs 2
     """
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves, normalize=normalize)
+    chosen = tree_kernel.normalized() if normalize else tree_kernel
     _check_output(out)
     if json and out == "-":
         raise ParameterError("--json and -o - both want the standard output: name a file for one of them")
@@ -108,7 +90,7 @@ def command(
     from treelet.resources import Resources
     from treelet.structures import read_trees
 
-    executor = executor_for(Resources.of(n_jobs, memory, device, device_memory, progress=progress))
+    executor = executor_for(Resources.of(memory=memory, progress=progress, **computing))
     begin = time.perf_counter()
     text = out != "-" and not _is_binary(out)
     with whole_file(Path(out)) if text else nullcontext() as temporary:
@@ -118,8 +100,7 @@ def command(
             if name is not None and bank is not None:
                 warn_if_empty(name, len(bank))
         read = time.perf_counter()
-        options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "dtype": dtype, "progress": progress}
-        options |= {"device": device, "device_memory": device_memory}
+        options: dict[str, Any] = {"memory": memory, "dtype": dtype, "progress": progress, **computing}
         if _is_binary(out):
             with suppress(NotOpenedError):  # which nobody asks for here
                 gram(chosen, rows, others, out=out, resume=resume, extend=extend, **options)

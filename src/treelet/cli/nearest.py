@@ -12,9 +12,6 @@ import typer
 from treelet.cli.compare import read_argument
 from treelet.cli.options import (
     KERNELS,
-    DeviceMemoryOption,
-    DeviceOption,
-    JobsOption,
     JsonOption,
     LamOption,
     LeavesOption,
@@ -22,10 +19,11 @@ from treelet.cli.options import (
     MuOption,
     ProgressOption,
     among,
+    check_device,
     kernel_from_options,
 )
 from treelet.cli.overwriting import READ
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ DEFAULT_K = 5
 LISTED = 200  # shared fragments, of which the widest are shown
 
 
-@reads
+@with_option_groups
 def command(
     bank: Annotated[str, typer.Argument(metavar="BANK", help="Trees to look in; - is the standard input."), READ],
     query: Annotated[
@@ -69,9 +67,7 @@ def command(
     top: Annotated[
         int, typer.Option(metavar="N", help="How many shared fragments of each pair to show, widest first.")
     ] = 1,
-    n_jobs: JobsOption = 1,
-    device: DeviceOption = "cpu",
-    device_memory: DeviceMemoryOption = None,
+    computing: dict[str, Any],
     memory: Annotated[str | None, typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB.")] = None,
     reading: Reading,
     progress: ProgressOption = True,
@@ -88,11 +84,9 @@ def command(
     chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
 
     from treelet.gram import nearest
-    from treelet.gram.executors import executor_for
-    from treelet.resources import Resources
     from treelet.structures import Treebank
 
-    executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
+    check_device(computing)
     trees, places = _read(bank, reading)
     if len(trees) <= (query is None):
         raise ParameterError(f"{bank}: there is nothing to look in: {'no tree' if not len(trees) else 'one tree only'}")
@@ -110,11 +104,9 @@ def command(
         k,
         threshold=threshold,
         graph=True,
-        n_jobs=n_jobs,
         memory=memory,
-        device=device,
-        device_memory=device_memory,
         progress=progress,
+        **computing,
     )
     neighbours = _listed(near, but_itself=query is None)
     if threshold is None:

@@ -85,6 +85,28 @@ SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For whatev
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on the standard output.")]
 
 
+KERNEL_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "kernel": (KernelOption, "sst"),
+    "lam": (LamOption, None),
+    "mu": (MuOption, None),
+    "max_depth": (MaxDepthOption, None),
+    "leaves": (LeavesOption, None),
+}
+COMPUTING_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "n_jobs": (JobsOption, 1),
+    "device": (DeviceOption, "cpu"),
+    "device_memory": (DeviceMemoryOption, None),
+}
+
+
+def check_device(computing: dict[str, Any]) -> None:
+    """Raise an error if the device of the options cannot be used. Commands call this before they read anything."""
+    from treelet.gram.executors import executor_for
+    from treelet.resources import Resources
+
+    executor_for(Resources.of(device=computing["device"], device_memory=computing["device_memory"]))
+
+
 def one_of(option: str, value: str, choices: Sequence[str]) -> str:
     """The choice that was meant, in whatever case it was written.
 
@@ -123,7 +145,7 @@ def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
 
 
 def kernel_from_options(
-    name: str,
+    kernel: str,
     *,
     lam: float | None = None,
     mu: float | None = None,
@@ -138,15 +160,15 @@ def kernel_from_options(
     ParameterError
         There is no such kernel, it has no such parameter, or the value makes no sense.
     """
-    name = one_of("--kernel", name, tuple(KERNELS))
+    name = one_of("--kernel", kernel, tuple(KERNELS))
     class_name, known = KERNELS[name]
     parameters: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}
     parameters = {key: value for key, value in parameters.items() if value is not None}
     for key in parameters:
         if key not in known:
-            homes = " or ".join(kernel for kernel, (_, theirs) in KERNELS.items() if key in theirs)
+            homes = " or ".join(known_name for known_name, (_, theirs) in KERNELS.items() if key in theirs)
             raise ParameterError(f"{OPTION_NAMES[key]} is for the kernel {homes}, not for {name}")
     from treelet import kernels
 
-    kernel: Kernel = getattr(kernels, class_name)(**parameters)
-    return kernel.normalized() if normalize else kernel
+    tree_kernel: Kernel = getattr(kernels, class_name)(**parameters)
+    return tree_kernel.normalized() if normalize else tree_kernel

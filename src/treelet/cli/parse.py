@@ -17,7 +17,7 @@ import typer
 
 from treelet.cli.options import JobsOption, ProgressOption, among, one_of
 from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class InputSentence:
     words: list[str]
 
 
-@reads
+@with_option_groups
 def command(
     sentences: Annotated[
         str | None,

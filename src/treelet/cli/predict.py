@@ -10,16 +10,16 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples
-from treelet.cli.options import DeviceMemoryOption, DeviceOption, JobsOption, JsonOption, ProgressOption
+from treelet.cli.options import JsonOption, ProgressOption, check_device
 from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, reads, warn_if_empty
+from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.learn.deciding import SavedClassifier, SavedPredictor
 
 
-@reads
+@with_option_groups
 def command(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
@@ -37,9 +37,7 @@ def command(
     probability: Annotated[
         bool, typer.Option("--probability", help="Also each class's probability, if trained with --probability.")
     ] = False,
-    n_jobs: JobsOption = 1,
-    device: DeviceOption = "cpu",
-    device_memory: DeviceMemoryOption = None,
+    computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -51,15 +49,12 @@ def command(
     if scores and probability:
         raise ParameterError("give --scores or --probability, not both")
     from treelet.formats.files import open_target
-    from treelet.gram.executors import executor_for
     from treelet.learn.persist import load_predictor
-    from treelet.resources import Resources
 
-    means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-    executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
+    check_device(computing)
     begin = time.perf_counter()
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
-        predictor = load_predictor(model, progress=progress, **means)
+        predictor = load_predictor(model, progress=progress, **computing)
         if predictor.task != "classify" and (scores or probability):
             raise ParameterError(
                 f"{model}: --{'scores' if scores else 'probability'} is for classifiers; this model says a number anyway"

@@ -1,7 +1,11 @@
-"""How files are read: the options that all commands have which read trees, as one parameter of theirs.
+"""Groups of options that many commands share, each as one parameter of a command; and the options for reading files.
 
-``@reads`` puts ``--format``, ``--encoding``, ``--skip-bad``, ``--label-column``, ``--tree-column`` and ``--option`` in the place of the
-parameter ``reading`` of a command, which is given a `Reading`.
+``@with_option_groups`` replaces these parameters of a command:
+
+- ``reading`` by ``--format``, ``--encoding``, ``--skip-bad``, ``--label-column``, ``--tree-column`` and ``--option``; the
+  command receives a `Reading`.
+- ``tree_kernel`` by ``--kernel``, ``--lam``, ``--mu``, ``--max-depth`` and ``--leaves``; the command receives a kernel.
+- ``computing`` by ``--jobs``, ``--device`` and ``--device-memory``; the command receives a dict of the three.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from treelet.cli.options import COMPUTING_OPTIONS, KERNEL_OPTIONS, kernel_from_options
 from treelet.errors import ParameterError, TreeletWarning
 
 
@@ -92,25 +97,29 @@ def warn_if_empty(file: str, n: int) -> None:
         warnings.warn(f"{shown}: there are no trees in it", TreeletWarning, stacklevel=3)
 
 
-def reads(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of reading, in the place of its parameter ``reading``."""
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter of a command that is in `GROUPS` by the options of that group."""
     hints = get_type_hints(command, include_extras=True)
     signature = inspect.signature(command)
     parameters, annotations = [], {}
     for parameter in signature.parameters.values():
         new = {parameter.name: (hints[parameter.name], parameter.default)}
-        for name, (annotation, default) in (OPTIONS if parameter.name == "reading" else new).items():
+        options = GROUPS[parameter.name][0] if parameter.name in GROUPS else new
+        for name, (annotation, default) in options.items():
             parameters.append(parameter.replace(name=name, annotation=annotation, default=default))
             annotations[name] = annotation
+    groups = {name: group for name, group in GROUPS.items() if name in signature.parameters}
 
     @functools.wraps(command)
-    def with_reading(**values: Any) -> None:
-        taken = {name: values.pop(name) for name in OPTIONS}
-        command(**values, reading=_reading(**taken))
+    def with_groups(**values: Any) -> None:
+        made = {
+            group: make(**{name: values.pop(name) for name in options}) for group, (options, make) in groups.items()
+        }
+        command(**values, **made)
 
-    with_reading.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    with_reading.__annotations__ = {**annotations, "return": None}
-    return with_reading
+    with_groups.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_groups.__annotations__ = {**annotations, "return": None}
+    return with_groups
 
 
 def _reading(
@@ -141,3 +150,10 @@ def _own(text: str) -> tuple[str, Any]:
             f"--option must be NAME=VALUE, with an option of the format, such as root=TOP. Got {text!r} instead."
         )
     return name, OptionText(value)
+
+
+GROUPS: dict[str, tuple[dict[str, tuple[Any, Any]], Callable[..., Any]]] = {
+    "reading": (OPTIONS, _reading),
+    "tree_kernel": (KERNEL_OPTIONS, kernel_from_options),
+    "computing": (COMPUTING_OPTIONS, dict),
+}

@@ -16,7 +16,7 @@ import typer
 from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, among, items, numbers, one_of
 from treelet.cli.overwriting import READ, WRITTEN, OutputFile
 from treelet.cli.parse import PARENTS
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import FileError, FormatError, ParameterError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ GENERATED = (
 )
 
 
-@reads
+@with_option_groups
 def command(
     treebank: Annotated[
         str | None, typer.Argument(metavar="TREEBANK", help="Trees. By default 1,336 generated travel questions."), READ

@@ -16,9 +16,6 @@ from treelet.cli import examples, learning
 from treelet.cli.learning import METRICS, TASKS
 from treelet.cli.options import (
     KERNELS,
-    DeviceMemoryOption,
-    DeviceOption,
-    JobsOption,
     JsonOption,
     KernelOption,
     LamsOption,
@@ -28,12 +25,13 @@ from treelet.cli.options import (
     ProgressOption,
     SeedOption,
     among,
+    check_device,
     kernel_from_options,
     numbers,
     one_of,
 )
 from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, reads
+from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ SHOWN = 20  # classes
 PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
 
 
-@reads
+@with_option_groups
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input."), READ],
     *,
@@ -122,9 +120,7 @@ def command(
         str | None, typer.Option(metavar="SIZE", help="What the matrix of kernel values may take, such as 4GiB.")
     ] = None,
     random_state: SeedOption = 0,
-    n_jobs: JobsOption = 1,
-    device: DeviceOption = "cpu",
-    device_memory: DeviceMemoryOption = None,
+    computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -150,11 +146,9 @@ def command(
     from treelet.formats.files import whole_file
 
     with whole_file(Path(output)) as temporary:
-        from treelet.gram.executors import executor_for
         from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
-        from treelet.resources import Resources
 
-        executor_for(Resources.of(device=device, device_memory=device_memory))  # fails before anything is read
+        check_device(computing)
         opened = time.perf_counter()
         contents = examples.read(file, reading)
         targets: Any = learning.classes_of(contents) if task == "classify" else learning.values_of(contents)
@@ -168,8 +162,7 @@ def command(
             return _combined(trees_kernel, [] if bare else trees, contents, vectors, normalize_vectors)
 
         estimators: dict[str, type[Any]] = {"classify": KernelSVC, "regress": KernelSVR, "rank": RankSVM}
-        means: dict[str, Any] = {"n_jobs": n_jobs, "device": device, "device_memory": device_memory}
-        machine = estimators[task](C=tried["C"][0], memory=memory, progress=progress, **means, **machine_options)
+        machine = estimators[task](C=tried["C"][0], memory=memory, progress=progress, **computing, **machine_options)
         chosen, search = {name: values[0] for name, values in tried.items()}, None
         if searching:
             search = _searched(
