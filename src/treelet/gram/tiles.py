@@ -58,19 +58,8 @@ class Sink(Protocol):
         """Return an array of the tile's shape to fill. At the end of the context the sink takes the values."""
 
 
-def plan_matrix(
-    job: Job,
-    *,
-    threads: int,
-    memory: int,
-    buffers: int = 0,
-    needs: Needs | None = None,
-    begin: int = 0,
-    at_once: int = 1,
-    grid: int = 1,
-    strips: int | None = None,
-) -> Plan:
-    """Divide a matrix into tiles; see `planned`.
+def plan_matrix(job: Job, *, memory: int, buffers: int = 0, needs: Needs | None = None, **options: Any) -> Plan:
+    """Divide a matrix into tiles. All parameters that are not described here are those of `planned`.
 
     Parameters
     ----------
@@ -89,12 +78,8 @@ def plan_matrix(
         index=needs.index,
         thread=needs.thread,
         cell=own + 8 * buffers,
-        threads=threads,
         memory=memory,
-        begin=begin,
-        at_once=at_once,
-        grid=grid,
-        strips=strips,
+        **options,
     )
 
 

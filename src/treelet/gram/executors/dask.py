@@ -89,27 +89,9 @@ class DaskExecutor(Executor):
         self.threads, self.threads_per_worker = max(1, sum(threads)), max(threads, default=1)
         self.counted = time.monotonic()
 
-    def plan(
-        self,
-        job: Job,
-        *,
-        buffers: int = 0,
-        needs: Needs | None = None,
-        begin: int = 0,
-        at_once: int = 1,
-        grid: int = 1,
-    ) -> Plan:
-        return plan_matrix(
-            job,
-            threads=self.threads_per_worker,
-            memory=self.resources.memory,
-            buffers=buffers + AHEAD - 1,
-            needs=needs,
-            begin=begin,
-            at_once=at_once,
-            grid=grid,
-            strips=STRIPS * self.threads,
-        )
+    def plan(self, job: Job, *, buffers: int = 0, **options: Any) -> Plan:
+        threads, memory, strips = self.threads_per_worker, self.resources.memory, STRIPS * self.threads
+        return plan_matrix(job, threads=threads, memory=memory, buffers=buffers + AHEAD - 1, strips=strips, **options)
 
     def compute(self, job: Job, blocks: Iterable[Block], sink: Sink, advance: Advance) -> None:
         with closing(self._results(job, blocks)) as results:

@@ -39,22 +39,12 @@ class DeviceExecutor(Executor):
         free, limit = self.device.free_bytes(), self.resources.device_memory
         return max(1, free if limit is None else min(limit, free))
 
-    def plan(
-        self,
-        job: Job,
-        *,
-        buffers: int = 0,
-        needs: Needs | None = None,
-        begin: int = 0,
-        at_once: int = 1,
-        grid: int = 1,
-    ) -> Plan:
-        memory = min(self.resources.memory, self.budget)
-        return self._plan(job, memory, buffers=buffers, begin=begin, grid=grid)
+    def plan(self, job: Job, *, needs: Needs | None = None, at_once: int = 1, **options: Any) -> Plan:
+        return self._plan(job, min(self.resources.memory, self.budget), **options)
 
-    def _plan(self, job: Job, memory: int, *, buffers: int = 0, begin: int = 0, grid: int = 1) -> Plan:
+    def _plan(self, job: Job, memory: int, **options: Any) -> Plan:
         """Divide a matrix into tiles: a quarter of the memory for one tile, half of it for the index."""
-        return plan_matrix(job, threads=1, memory=memory, buffers=buffers, begin=begin, at_once=2, grid=grid, strips=1)
+        return plan_matrix(job, threads=1, memory=memory, at_once=2, strips=1, **options)
 
     @contextmanager
     def limited(self) -> Iterator[None]:

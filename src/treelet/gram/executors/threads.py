@@ -17,20 +17,8 @@ from treelet.work import run
 class ThreadExecutor(Executor):
     """Computes tiles in threads. Blocks of columns come one after the other; the tiles of a block share its index."""
 
-    def plan(
-        self,
-        job: Job,
-        *,
-        buffers: int = 0,
-        needs: Needs | None = None,
-        begin: int = 0,
-        at_once: int = 1,
-        grid: int = 1,
-    ) -> Plan:
-        threads, memory = self.resources.threads, self.resources.memory
-        return plan_matrix(
-            job, threads=threads, memory=memory, buffers=buffers, needs=needs, begin=begin, at_once=at_once, grid=grid
-        )
+    def plan(self, job: Job, **options: Any) -> Plan:
+        return plan_matrix(job, threads=self.resources.threads, memory=self.resources.memory, **options)
 
     def compute(self, job: Job, blocks: Iterable[Block], sink: Sink, advance: Advance) -> None:
         threads = self.resources.threads
