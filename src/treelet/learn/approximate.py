@@ -324,8 +324,7 @@ class Nystroem(FeatureMap):
         return out
 
     def _check_fitted_state(self) -> None:
-        if not isinstance(getattr(self, "kernel_", None), Kernel):
-            raise ValueError("the kernel is missing")
+        super()._check_fitted_state()
         self.components_ = self._examples(self.kernel_, self.components_)
         n = len(self.components_)
         if whole_numbers(self.component_indices_, 1).shape != (n,) or not are_floats(self.normalization_, 2):
@@ -413,8 +412,3 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
     def _n_features_out(self) -> int:
         """How many columns there are, for scikit-learn to name them."""
         return len(self.X_fit_)
-
-    def _check_fitted_state(self) -> None:
-        if not isinstance(getattr(self, "kernel_", None), Kernel):
-            raise ValueError("the kernel is missing")
-        self.X_fit_ = self._examples(self.kernel_, self.X_fit_)

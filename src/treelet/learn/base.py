@@ -80,6 +80,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     device: str = "cpu"
     device_memory: int | float | str | None = None
     progress: bool
+    X_fit_: Any
     _kernels = "a kernel or None"
     """What `kernel` may be."""
 
@@ -212,7 +213,11 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self._check_resources()
 
     def _check_fitted_state(self) -> None:
-        """Raise ValueError if what was loaded does not fit together."""
+        """Raise ValueError if what was loaded does not fit together. Here: the kernel and the examples that are kept."""
+        if not isinstance(getattr(self, "kernel_", None), Kernel):
+            raise ValueError("the kernel is missing")
+        if "X_fit_" in self._fitted:
+            self.X_fit_ = self._examples(self.kernel_, self.X_fit_)
 
 
 def _plain(value: Any) -> Any:

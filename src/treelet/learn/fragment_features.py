@@ -381,8 +381,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if self.n_features is not None:
             self._hashed()
             return
-        if not isinstance(getattr(self, "kernel_", None), Kernel):
-            raise ValueError("the kernel is missing")
+        super()._check_fitted_state()
         kernel_terms = listed_parts(self.kernel_)
         trees = getattr(self, "fragments_", None)
         if not isinstance(trees, Treebank) or bool((trees.columns.roots < 0).any()):

@@ -225,8 +225,3 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     def __getstate__(self) -> Any:
         return {name: value for name, value in super().__getstate__().items() if name != "_indexes"}
-
-    def _check_fitted_state(self) -> None:
-        if not isinstance(getattr(self, "kernel_", None), Kernel):
-            raise ValueError("the kernel is missing")
-        self.X_fit_ = self._examples(self.kernel_, self.X_fit_)
