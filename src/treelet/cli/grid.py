@@ -184,33 +184,10 @@ def search_grid(
     memory: str | None,
     progress: bool,
 ) -> Search:
-    """Try all settings of a kernel's parameters and of C.
+    """Try all settings of a kernel's parameters and of C by cross-validation.
 
-    Parameters
-    ----------
-    values : dict
-        The values of lam, mu and C to try.
-    task, metric : str
-        What is learnt, and the name of what is to be large.
-    kernel_of : callable
-        Returns the kernel of a setting.
-    machine : estimator
-        Says the kind of machine and its other parameters.
-    data, targets, queries
-        The training examples.
-    folds : int, optional
-        How many; by default 5, or fewer where there are not as many examples.
-    seed : int
-        How they are drawn.
-    memory : str, optional
-        As for `gram`.
-    progress : bool
-        Say how far it is.
-
-    Raises
-    ------
-    Stopped
-        It was interrupted after some kernels were done.
+    `kernel_of` returns the kernel of a setting, and `machine` is an estimator with all other parameters. By default there
+    are 5 folds, or fewer if there are fewer examples. Raises `Stopped` if it is interrupted after some kernels were done.
     """
     from sklearn.base import clone
 

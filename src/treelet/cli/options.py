@@ -108,13 +108,7 @@ def check_device(computing: dict[str, Any]) -> None:
 
 
 def one_of(option: str, value: str, choices: Sequence[str]) -> str:
-    """The choice that was meant, in whatever case it was written.
-
-    Raises
-    ------
-    ParameterError
-        It is none of them; the message lists them and names the nearest.
-    """
+    """Return the choice that was meant, in any case; otherwise raise an error that lists the choices and names the nearest."""
     known = {choice.lower(): choice for choice in choices}
     if value.lower() in known:
         return known[value.lower()]
@@ -153,13 +147,7 @@ def kernel_from_options(
     leaves: bool | None = None,
     normalize: bool = False,
 ) -> Kernel:
-    """The kernel that the options of a command describe; what is not given has the kernel's own default.
-
-    Raises
-    ------
-    ParameterError
-        There is no such kernel, it has no such parameter, or the value makes no sense.
-    """
+    """Return the kernel that the options of a command describe. Options that are not given have the kernel's defaults."""
     name = one_of("--kernel", kernel, tuple(KERNELS))
     class_name, known = KERNELS[name]
     parameters: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}

@@ -70,13 +70,7 @@ class NamedFile:
 
 
 def check_files(ctx: Any) -> None:
-    """Refuse outputs that are inputs, or each other, whatever the names and links that lead to them.
-
-    Raises
-    ------
-    ParameterError
-        It names both.
-    """
+    """Refuse outputs that are inputs, or each other, whatever the names and links that lead to them."""
     read, written = _files(ctx)
     for number, output in enumerate(written):
         for source in read:

@@ -39,13 +39,7 @@ _ARTICLE = re.compile(r"\(DT a\)(?=[ (A-Z]+ (?:[aei]|o(?!ne)))")
 
 
 class FlightsSplit(NamedTuple):
-    """A bank of `flights` in three parts.
-
-    Attributes
-    ----------
-    train, development, test : Treebank
-        800, 200 and 336 trees.
-    """
+    """A bank of `flights` in three parts, of 800, 200 and 336 trees."""
 
     train: Treebank
     development: Treebank

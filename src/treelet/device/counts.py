@@ -66,16 +66,7 @@ class RowCounts(NamedTuple):
 
 
 class CountProduct:
-    """Counts of columns, to be multiplied with those of rows.
-
-    Parameters
-    ----------
-    device : Device
-    counts : Counts
-        Of the columns.
-    keys : int
-        Those of the columns are below it.
-    """
+    """Counts of columns, to be multiplied with those of rows. All keys of the columns are below `keys`."""
 
     def __init__(self, device: Device, counts: Counts, keys: int) -> None:
         self.device, xp = device, device.xp

@@ -127,14 +127,7 @@ class HyperedgeColumns(DeviceColumns):
     """The subset-tree kernel and the forest kernel.
 
     K is the sum of two products of counts, of productions and of `ChildKeys`, and of what the comparison of edges with
-    deep productions adds to them.
-
-    Parameters
-    ----------
-    lam : float
-    max_depth : int
-        0 for no limit.
-    leaves : bool
+    deep productions adds to them. A `max_depth` of 0 is no limit.
     """
 
     def __init__(

@@ -207,15 +207,7 @@ class LocalityRows:
 
 
 class LocalityColumns(DeviceColumns):
-    """The locality-convolution kernel.
-
-    Parameters
-    ----------
-    types : list of (label, reach, factor)
-    match : int
-        0, 1, 2: by position, exact, count.
-    theta : float
-    """
+    """The locality-convolution kernel. `types` are (label, reach, factor); `match` 0, 1, 2: by position, exact, count."""
 
     def __init__(self, device: Device, store: Any, weights: Any, types: Types, match: int, theta: float) -> None:
         super().__init__(device, store, weights)

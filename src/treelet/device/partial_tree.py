@@ -71,17 +71,7 @@ class PartialTreeRows:
 
 
 class PartialTreeColumns(DeviceColumns):
-    """The partial-tree kernel.
-
-    Parameters
-    ----------
-    lam, mu : float
-    leaves : bool
-    terminal : float
-        The terminal factor.
-    similar
-        Words that are alike, of which device code knows nothing: None.
-    """
+    """The partial-tree kernel. `similar` is None: device code does not support similar words."""
 
     def __init__(
         self,

@@ -153,11 +153,7 @@ class Strip:
 class DeviceColumns(ABC):
     """The columns of a kernel matrix on a device. Subclasses define the parts and launch the code that compares them.
 
-    Parameters
-    ----------
-    device : Device
-    store, weights
-        Of the columns, as for the native core.
+    `store` and `weights` are those of the columns, as for the native core.
     """
 
     def __init__(self, device: Device, store: Any, weights: Any) -> None:

@@ -47,13 +47,7 @@ class SubsequenceRows:
 
 
 class SubsequenceColumns(DeviceColumns):
-    """The gap-weighted subsequence kernel.
-
-    Parameters
-    ----------
-    lam : float
-    length : int
-    """
+    """The gap-weighted subsequence kernel."""
 
     def __init__(self, device: Device, store: Any, weights: Any, lam: float, length: int) -> None:
         super().__init__(device, store, weights)

@@ -33,17 +33,8 @@ class _ExcerptNode:
 
 
 def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
-    """The upper part of a tree; where something is left out stands ``…``.
+    """Return the upper part of a tree, at most so wide and so deep, and a note; ``…`` stands where something is left out.
 
-    Parameters
-    ----------
-    tree : Tree
-        Of any size.
-    leaves, levels : int
-        How wide and how deep the result may be.
-
-    Examples
-    --------
     >>> from treelet import Tree
     >>> small, note = excerpt(Tree.parse("(S (A a b c d) (B (C (D d))))"), leaves=4, levels=3)
     >>> print(small, "|", note)

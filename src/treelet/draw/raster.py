@@ -23,13 +23,7 @@ Style = dict[str, str]
 
 
 def rendered(svg: str, kind: str, scale: float) -> bytes:
-    """Return the picture as a PNG or PDF file.
-
-    Raises
-    ------
-    TreeletError
-        There is no font for some letters.
-    """
+    """Return the picture as a PNG or PDF file. Raises `TreeletError` if there is no font for some letters."""
     if not is_number(scale) or scale <= 0:
         raise wrong("scale", "a positive number", scale, of="save")
     from matplotlib.figure import Figure

@@ -42,13 +42,7 @@ HEADERS = {
 
 
 class RefusedError(TreeletError):
-    """A request is refused.
-
-    Attributes
-    ----------
-    status : int
-        The HTTP status that says so.
-    """
+    """A request is refused, with this HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

@@ -18,15 +18,7 @@ KERNELS: dict[str, type[TreeKernel]] = {"st": Subtree, "sst": SubsetTree, "pt": 
 
 
 class RequestError(TreeletError, ValueError):
-    """A field of a request is invalid.
-
-    Attributes
-    ----------
-    field : str
-        Which.
-    line, column : int or None
-        Where in its text, counted from 1.
-    """
+    """A field of a request is invalid, perhaps at a line and column of its text, counted from 1."""
 
     def __init__(self, field: str, message: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import wraps
 from typing import IO, Any
 
 import numpy as np
@@ -234,8 +235,6 @@ def read_brackets(
 
     Parameters
     ----------
-    source : Source
-        The bytes.
     drop_empty : bool
         Leave out ``-NONE-`` elements and the nodes they leave childless.
     drop_function_tags : bool
@@ -251,11 +250,10 @@ def _bracket_blocks(source: Source, size: int | None, **options: Any) -> Iterato
         yield Document(trees={"tree": columns})
 
 
-def read_lines(
-    source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
-) -> Document:
+@wraps(read_brackets, assigned=())
+def read_lines(source: Source, **options: Any) -> Document:
     """One tree a line; blank lines are passed over."""
-    return next(_line_blocks(source, None, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root))
+    return next(_line_blocks(source, None, **options))
 
 
 def _line_blocks(source: Source, size: int | None, **options: Any) -> Iterator[Document]:

@@ -56,15 +56,9 @@ def check_tag(tag: object) -> None:
 
 
 def read_sentences(source: Source) -> Iterator[ConlluSentence]:
-    """The sentences of a file, one after the other.
+    """Yield the sentences of a file; errors name the line.
 
-    Multiword tokens (``3-4``) and empty nodes (``3.1``) are no syntactic words: they stay in `lines` only.
-
-    Raises
-    ------
-    FormatError
-        With the line: other than ten columns, words not numbered 1, 2, 3, ..., a head that is no number or outside the
-        sentence, an empty field, comments without a sentence.
+    Multiword tokens (``3-4``) and empty nodes (``3.1``) are not syntactic words: they stay in `lines` only.
     """
     for group in source.groups():
         with source.item():

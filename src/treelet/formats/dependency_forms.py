@@ -144,8 +144,6 @@ def read_conllu_trees(
 
     Parameters
     ----------
-    source : Source
-        The bytes.
     form, lemmas, lowercase, letters, prefixes
         As in `treelet.cuts.dependency_tree`.
     tag : {"upos", "xpos"}

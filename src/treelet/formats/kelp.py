@@ -136,8 +136,6 @@ def read_kelp(
 
     Parameters
     ----------
-    source : Source
-        The bytes.
     drop_empty, drop_function_tags, root
         As for brackets.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection
+from functools import wraps
 from typing import IO, Any
 
 from treelet.checks import wrong
@@ -121,16 +122,10 @@ def read_xml(
     return _document(_xml, source, each, attributes=attributes, text=text, drop=drop)
 
 
-def read_html(
-    source: Source,
-    *,
-    each: str | None = None,
-    attributes: bool | Collection[str] = True,
-    text: str = "words",
-    drop: Collection[str] = (),
-) -> Document:
+@wraps(read_xml, assigned=())
+def read_html(source: Source, **options: Any) -> Document:
     """HTML; the options are those of `xml_trees`."""
-    return _document(_html, source, each, attributes=attributes, text=text, drop=drop)
+    return _document(_html, source, **options)
 
 
 def _located(parse: Parse, source: Any, each: str | None, encoding: str, **options: Any) -> list[Located]:
@@ -145,7 +140,7 @@ def _located(parse: Parse, source: Any, each: str | None, encoding: str, **optio
         return [located(element, adapter) for element in _chosen(root, each, stream.error)]
 
 
-def _document(parse: Parse, source: Source, each: str | None, **options: Any) -> Document:
+def _document(parse: Parse, source: Source, each: str | None = None, **options: Any) -> Document:
     _check(each, options)
     each, options = _as_written(parse, each, options)
     root, places = parse(source)
@@ -167,8 +162,10 @@ def _as_written(parse: Parse, each: str | None, options: dict[str, Any]) -> tupl
     """The names as the parser gives them: in HTML ``DIV`` is ``div``, whoever wrote it."""
     if parse is not _html:
         return each, options
-    named = ((name, options[name]) for name in ("attributes", "drop"))
-    small = {name: [word.lower() for word in names] for name, names in named if not isinstance(names, bool)}
+    named = ((name, options[name]) for name in ("attributes", "drop") if name in options)
+    small: dict[str, Any] = {
+        name: [word.lower() for word in names] for name, names in named if not isinstance(names, bool)
+    }
     return None if each is None else each.lower(), {**options, **small}
 
 

@@ -272,8 +272,6 @@ def read_svmlight_tk(
 
     Parameters
     ----------
-    source : Source
-        The bytes.
     drop_empty, drop_function_tags, root
         As for brackets.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from enum import Enum
+from functools import wraps
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
@@ -200,8 +201,6 @@ def read_tsv(
 
     Parameters
     ----------
-    source : Source
-        The bytes.
     label_column, tree_column : int or str
         Which columns, counted from 0, from the right if negative; or their names in the first line, which then is a
         header. ``label_column=None``: there are no labels. By default the tree is in the column that begins with a
@@ -226,29 +225,10 @@ def read_tsv(
     )
 
 
-def read_csv(
-    source: Source,
-    *,
-    label_column: int | str | Find | None = FIND,
-    tree_column: int | str | Find = FIND,
-    query_column: int | str | None = None,
-    drop_empty: bool = False,
-    drop_function_tags: bool = False,
-    root: str | None = None,
-) -> Document:
+@wraps(read_tsv, assigned=())
+def read_csv(source: Source, **options: Any) -> Document:
     """As `read_tsv`, with commas between the columns; what has commas in it stands in double quotes."""
-    return next(
-        _comma_blocks(
-            source,
-            None,
-            label_column=label_column,
-            tree_column=tree_column,
-            query_column=query_column,
-            drop_empty=drop_empty,
-            drop_function_tags=drop_function_tags,
-            root=root,
-        )
-    )
+    return next(_comma_blocks(source, None, **options))
 
 
 def _tab_blocks(source: Source, size: int | None, **options: Any) -> Iterator[Document]:

@@ -218,10 +218,7 @@ KEPT = ("model_", "intercept_", "classes_", "multi_class_", "platt_")
 class SavedPredictor:
     """A fitted estimator as a file has it, without scikit-learn: it predicts the same, and no more.
 
-    Attributes
-    ----------
-    task : str
-        ``"classify"``, ``"regress"`` or ``"rank"``.
+    Its `task` is ``"classify"``, ``"regress"`` or ``"rank"``.
     """
 
     def __init__(self, kind: str, fitted: dict[str, Any], **means: Any) -> None:

@@ -241,14 +241,7 @@ def held_out(spectrum: Spectrum, z: Matrix, alphas: Vector, groups: list[Rows] |
 
 
 class Problem:
-    """Examples with values, decomposed: what does not depend on the strength of regularisation.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    y : ndarray of shape (examples, outputs)
-    groups : list of rows, optional
-    """
+    """Examples with values, decomposed: what does not depend on the strength of regularisation."""
 
     def __init__(self, spectrum: Spectrum, y: Matrix, groups: list[Rows] | None) -> None:
         self.spectrum, self.y, self.groups = spectrum, y, groups

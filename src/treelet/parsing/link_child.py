@@ -14,13 +14,7 @@ TAIL = 2000  # bytes of its last words
 
 
 class ChildEnded(Exception):  # noqa: N818  # no error of treelet's: it never leaves this package
-    """The process ended before it had answered.
-
-    Attributes
-    ----------
-    timed_out : bool
-        Whether we ended it.
-    """
+    """The process ended before it had answered. `timed_out`: because we ended it."""
 
     def __init__(self, message: str, timed_out: bool) -> None:
         super().__init__(message)
@@ -33,11 +27,6 @@ class Child:
     It starts with a UTF-8 locale, whatever ours is, and in the root folder: Link Grammar looks for its dictionaries in
     the current folder first, and a folder ``data/en`` of the user's must not become one. It gets no signals of our
     terminal.
-
-    Parameters
-    ----------
-    command : list of str
-        What to run.
     """
 
     def __init__(self, command: Sequence[str]) -> None:

@@ -89,15 +89,7 @@ class _Message(ctypes.Structure):
 
 
 class Library:
-    """The library with one dictionary.
-
-    Parameters
-    ----------
-    path : str
-        Of the library.
-    settings : dict
-        The fields of `link_result.Settings`.
-    """
+    """The library at a path, with one dictionary. `settings` are the fields of `link_result.Settings`."""
 
     def __init__(self, path: str, settings: dict[str, Any]) -> None:
         self._lib = ctypes.CDLL(path)

@@ -76,25 +76,9 @@ def is_end(line: str) -> bool:
 
 
 def read_answer(text: str, lines: Sequence[str], said: str, panic: bool, settings: Settings) -> Answer:
-    """What was printed for a sentence, read.
+    """Read what the program printed for a sentence. Raises ValueError if version 5 does not print such lines.
 
-    Parameters
-    ----------
-    text : str
-        The sentence.
-    lines : list of str
-        All lines since the last answer, with the rest of that.
-    said : str
-        What came on the standard error.
-    panic : bool
-        Whether it was to panic.
-    settings : Settings
-        What the program was started with.
-
-    Raises
-    ------
-    ValueError
-        If it is not what version 5 prints.
+    `lines` are all lines since the last answer, with the rest of that answer; `said` came on the standard error.
     """
     if f" {text}" not in lines:
         raise ValueError("the sentence is not repeated")
