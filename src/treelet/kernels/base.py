@@ -287,13 +287,15 @@ PLAIN = (int, float, bool, str, type(None))
 
 def _frozen(value: Any) -> Hashable:
     """A parameter as part of a key."""
-    if type(value) in PLAIN:
+    if type(value) in PLAIN:  # checks for abstract classes cost more than the rest of a small call
         return value  # type: ignore[no-any-return]
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
     if isinstance(value, Kernel):
         return value._identity()
     if isinstance(value, Mapping):
         return frozenset((key, _frozen(item)) for key, item in value.items())
-    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+    return value  # type: ignore[no-any-return]
 
 
 class Itself:

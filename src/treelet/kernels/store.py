@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
+from functools import partial
 from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -211,10 +212,7 @@ class StoreKernel(Kernel):
 
     def _self_values(self, bank: Bank[Any], logs: bool, threads: int = 1) -> Vector:
         """Return self-values, cached by the bank if the kernel's parameters can be a key."""
-
-        def compute() -> Vector:
-            return (self._log_self_values if logs else self._plain_self_values)(bank, threads)
-
+        compute = partial(self._log_self_values if logs else self._plain_self_values, bank, threads)
         key = self._key(logs)
         values: Vector = compute() if key is None else bank.values(key, compute)
         return values
