@@ -320,7 +320,9 @@ class PolynomialOf(WrappedKernel):
         self.validate()
         X = self.coerce(X)
         Y = None if Y is None else self.coerce(Y)
-        inner_logs = logs and not all(fits(self.kernel.self_values(part, logs=True)) for part in (X, Y) if part is not None)
+        inner_logs = logs and not all(
+            fits(self.kernel.self_values(part, logs=True)) for part in (X, Y) if part is not None
+        )
         return PowerEvaluator(self, self.kernel.evaluator(X, Y, logs=inner_logs), logs, inner_logs)
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
