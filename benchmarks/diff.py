@@ -29,7 +29,7 @@ from treelet import Tree
 from treelet.corpora.fragment_differences import differing_fragments
 from treelet.corpora.two_samples import relabelled
 from treelet.errors import TreeletWarning
-from treelet.learn.fragment_counts import FragmentCounter
+from treelet.learn.fragment_selection import FragmentCounter
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 TRIALS = 10  # of each planting in each corpus

@@ -12,6 +12,7 @@ import pytest
 
 import treelet as tl
 from conftest import run_python
+from messages import project as messages
 
 
 def test_import_is_light() -> None:
@@ -129,10 +130,10 @@ def test_a_users_lines_have_types(tmp_path: Path) -> None:
 
 def test_a_name_that_is_elsewhere_is_said() -> None:
     with pytest.raises(
-        AttributeError, match=r"no attribute 'DependencyBank': it is treelet\.structures\.DependencyBank$"
+        AttributeError, match=messages.is_elsewhere("DependencyBank", r"treelet\.structures\.DependencyBank")
     ):
         tl.DependencyBank
-    with pytest.raises(AttributeError, match=r"no attribute 'python_trees': it is treelet\.formats\.python_trees$"):
+    with pytest.raises(AttributeError, match=messages.is_elsewhere("python_trees", r"treelet\.formats\.python_trees")):
         tl.python_trees
-    with pytest.raises(AttributeError, match=r"no attribute 'nowhere'$"):
+    with pytest.raises(AttributeError, match=messages.no_attribute("nowhere") + "$"):
         tl.nowhere

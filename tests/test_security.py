@@ -12,6 +12,7 @@ import pytest
 
 import treelet as tl
 from conftest import fail, succeed
+from messages import project as messages
 from treelet.errors import FileError, FormatError
 from treelet.formats import files
 
@@ -67,10 +68,10 @@ def test_packed_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name in (f"bomb.mrg{suffix}", "bomb.mrg"):  # a name need not say that it is packed
         bomb = tmp_path / name
         bomb.write_bytes(pack(b"(A a)\n" * (1 << 19)))  # type: ignore[operator]
-        with pytest.raises(FileError, match=r"bytes unpack to more than .* set TREELET_UNPACKED"):
+        with pytest.raises(FileError, match=messages.SET_TREELET_UNPACKED):
             tl.read_trees(bomb)
         monkeypatch.setenv("TREELET_UNPACKED", "100")
-        with pytest.raises(FileError, match="bytes unpack to more than"):
+        with pytest.raises(FileError, match=messages.UNPACKS_TO_MORE):
             tl.read_trees(bomb)
         monkeypatch.setenv("TREELET_UNPACKED", str(1 << 22))
         assert len(tl.read_trees(bomb)) == 1 << 19
@@ -80,7 +81,7 @@ def test_packed_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_bomb_through_a_pipe_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MOST_UNPACKED", 1 << 20)
     bomb = gzip.compress(b"(A a)\n" * (1 << 19))
-    assert "bytes unpack to more than" in fail("gram", "-", "-o", "-", input=bomb)
+    assert messages.UNPACKS_TO_MORE in fail("gram", "-", "-o", "-", input=bomb)
     trees = gzip.compress("".join(f"(A (B w{n * n}))\n" for n in range(70_000)).encode())  # no bomb: 4 times as many
     assert succeed("convert", "-", "-", "--to", "brackets", input=trees).output.count("(B w") == 70_000
 
@@ -88,9 +89,9 @@ def test_a_bomb_through_a_pipe_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without an end here")
 def test_no_text_is_refused_before_it_has_filled_the_memory() -> None:
     for read in (tl.read_trees, tl.read_examples, tl.read_tagged, tl.read_forests):
-        with pytest.raises(FormatError, match="a NUL byte: this is no text file"):
+        with pytest.raises(FormatError, match=messages.NUL_BYTE):
             read("/dev/zero")
-    with pytest.raises(FileError, match="this is no treelet model"):
+    with pytest.raises(FileError, match=messages.NOT_A_MODEL):
         tl.load("/dev/zero")
 
 

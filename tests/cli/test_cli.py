@@ -16,6 +16,8 @@ import pytest
 
 import treelet as tl
 from conftest import fail, process, run, succeed
+from messages import cli as messages
+from messages.common import cannot_be
 from treelet.cli.options import kernel_from_options
 
 TREES = [
@@ -103,9 +105,7 @@ def test_gram_format_and_progress(bank: Path) -> None:
 def test_gram_of_nothing(bank: Path) -> None:
     bank.write_text("")
     output = bank.with_name("K.npy")
-    assert succeed("gram", bank, "-o", output).stderr.startswith(
-        f"treelet: warning: {bank}: there are no trees in it\n"
-    )
+    assert succeed("gram", bank, "-o", output).stderr.startswith(messages.no_trees_in(bank))
     assert np.load(output).shape == (0, 0)
 
 
@@ -122,7 +122,7 @@ def test_gram_replaces_a_file_only_when_it_is_done(bank: Path) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    assert "nothing.mrg: cannot be opened" in fail("gram", tmp_path / "nothing.mrg", "-o", tmp_path / "K.npy")
+    assert cannot_be("opened", "nothing.mrg") in fail("gram", tmp_path / "nothing.mrg", "-o", tmp_path / "K.npy")
     assert os.listdir(tmp_path) == []
 
 
@@ -152,12 +152,12 @@ def test_bad_options(bank: Path, options: list[str], message: str) -> None:
 
 
 def test_output_that_cannot_be_written(bank: Path) -> None:
-    assert "cannot be written" in fail("gram", bank, "-o", bank.parent / "no" / "folder" / "K.npy")
-    assert "must end in .npy" in fail("gram", bank, "-o", bank.parent / "K.mat")
+    assert cannot_be("written") in fail("gram", bank, "-o", bank.parent / "no" / "folder" / "K.npy")
+    assert messages.must_end_in(".npy") in fail("gram", bank, "-o", bank.parent / "K.mat")
     (bank.parent / "folder.npy").mkdir()
-    assert "is a folder" in fail("gram", bank, "-o", bank.parent / "folder.npy")
-    assert "standard output" in fail("gram", bank, "-o", "-", "--json")
-    assert "standard input" in fail("gram", "-", "--columns", "-", "-o", "-")
+    assert messages.IS_A_FOLDER in fail("gram", bank, "-o", bank.parent / "folder.npy")
+    assert messages.STANDARD_OUTPUT in fail("gram", bank, "-o", "-", "--json")
+    assert messages.STANDARD_INPUT in fail("gram", "-", "--columns", "-", "-o", "-")
     assert sorted(os.listdir(bank.parent)) == ["bank.mrg", "folder.npy"]
 
 
@@ -166,7 +166,7 @@ def test_a_full_disk_is_an_error(bank: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
-    assert "no room for 200 bytes (No space left on device)" in fail("gram", bank, "-o", bank.with_name("K.npy"))
+    assert messages.no_room(200) in fail("gram", bank, "-o", bank.with_name("K.npy"))
     assert os.listdir(bank.parent) == ["bank.mrg"]
 
 
@@ -177,7 +177,7 @@ def test_overflow_needs_normalising(bank: Path) -> None:
     bank.write_text(f"{tree}\n(N n)\n")
     output = bank.with_name("K.npy")
     line = fail("gram", bank, "-o", output, "--lam", "1")
-    assert "does not fit a float64" in line
+    assert messages.DOES_NOT_FIT_FLOAT64 in line
     assert not output.exists()
     succeed("gram", bank, "-o", output, "--lam", "1", "--normalize")
     K = np.load(output)
@@ -195,9 +195,7 @@ def test_an_unexpected_error_is_one_line_too(bank: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("treelet.cli.gram._write_text", lambda *_: 1 / 0)
     result = run("gram", bank, "-o", "-")
     assert result.exit_code == 3
-    assert result.stderr == (
-        "treelet: internal error: ZeroDivisionError: division by zero (treelet --traceback shows where)\n"
-    )
+    assert result.stderr == (messages.internal_error("ZeroDivisionError: division by zero"))
     assert "Traceback" in run("--traceback", "gram", bank, "-o", "-").stderr
 
 
@@ -258,9 +256,9 @@ def test_compare_reads_files(tmp_path: Path) -> None:
         assert json.loads(succeed("compare", name, PEAR, "--lam", "1", "--json").stdout)["value"] == 3
     assert json.loads(succeed("compare", "-", PEAR, "--lam", "1", "--json", input=APPLE).stdout)["value"] == 3
     file.write_text(APPLE + PEAR)
-    assert "exactly one tree is needed, there are 2" in fail("compare", file, PEAR)
-    assert "a tree is written in brackets" in fail("compare", "NP", PEAR)
-    assert "written in brackets" not in fail("compare", "@NP", PEAR)
+    assert messages.one_tree_needed(2) in fail("compare", file, PEAR)
+    assert messages.A_TREE_IS_IN_BRACKETS in fail("compare", "NP", PEAR)
+    assert messages.WRITTEN_IN_BRACKETS not in fail("compare", "@NP", PEAR)
 
 
 def test_compare_errors() -> None:
@@ -316,17 +314,17 @@ def test_convert_leaves_nothing_out_unasked(tmp_path: Path) -> None:
     succeed("convert", source, tmp_path / "out.mrg", *drops)
     assert (tmp_path / "out.mrg").read_text() == "(A a)\n"
     succeed("convert", source, tmp_path / "out.klp")
-    assert "--drop must be 'labels'" in fail("convert", source, "-", "--drop", "everything")
-    with pytest.raises(tl.errors.ParameterError, match=r"x\.json: no format's name ends in \.json"):
+    assert messages.option_must_be("--drop", "'labels'") in fail("convert", source, "-", "--drop", "everything")
+    with pytest.raises(tl.errors.ParameterError, match=messages.no_format_for(r"x\.json", r"\.json")):
         tl.Treebank(["(S x)"]).write(tmp_path / "x.json")
     (tmp_path / "v.dat").write_text("1 1:2\n")
-    assert "no place for the feature vectors" in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv")
-    assert "no trees to write" in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv", "--drop", "vectors")
+    assert messages.no_place_for("feature vectors") in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv")
+    assert messages.NO_TREES_TO_WRITE in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv", "--drop", "vectors")
 
 
 def test_convert_errors(bank: Path) -> None:
     assert "yaml" in fail("convert", bank, bank.with_name("out.tsv"), "--to", "yaml")
-    assert "cannot be opened" in fail("convert", bank.with_name("nothing"), "-")
+    assert cannot_be("opened") in fail("convert", bank.with_name("nothing"), "-")
     assert "encoding" in fail("convert", bank, "-", "--encoding", "klingon")
     bank.write_text("(S (A a)")
     assert f"{bank}:1:" in fail("convert", bank, bank.with_name("out.tsv"))
@@ -400,9 +398,7 @@ def test_the_real_command(bank: Path) -> None:
     np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree()(TREES))
     result = process("gram", bank.with_name("nothing"), "-o", "-")
     assert result.returncode == 2
-    assert (
-        result.stderr == f"treelet: error: {bank.with_name('nothing')}: cannot be opened (No such file or directory)\n"
-    )
+    assert result.stderr == messages.not_found(bank.with_name("nothing"))
 
 
 def test_utf8_whatever_the_terminal_says(bank: Path) -> None:
@@ -513,17 +509,17 @@ def shell(command: str, *args: object) -> subprocess.CompletedProcess[str]:
 def test_an_output_that_is_full_is_one_line(bank: Path, options: list[str]) -> None:
     done = shell('"$@" > /dev/full', *(bank if option == "BANK" else option for option in options))
     assert done.returncode == 2
-    assert done.stderr == "treelet: error: the standard output cannot be written (No space left on device)\n"
+    assert done.stderr == messages.error("the standard output cannot be written (No space left on device)\n")
 
 
 @SHELL
 def test_streams_that_are_closed(bank: Path) -> None:
     done = shell('"$@" >&-', "gram", bank, "-o", "-")
     assert done.returncode == 2
-    assert done.stderr.startswith("treelet: error: the standard output is closed: ")
+    assert done.stderr.startswith(messages.error("the standard output is closed: "))
     done = shell('"$@" <&-', "gram", "-", "-o", "-")
     assert done.returncode == 2
-    assert done.stderr == "treelet: error: <stdin>: cannot be read (the standard input is closed)\n"
+    assert done.stderr == messages.error("<stdin>: cannot be read (the standard input is closed)\n")
     done = shell('"$@" 2>&-', "gram", bank.with_name("missing.mrg"), "-o", "-")
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -531,7 +527,7 @@ def test_streams_that_are_closed(bank: Path) -> None:
 @SHELL
 def test_the_shells_process_substitution_is_written_to(bank: Path) -> None:
     done = shell('"$@" >(sed s/^/got:/) --to lines | cat', "convert", bank)
-    assert "cannot be written" not in done.stderr
+    assert cannot_be("written") not in done.stderr
     assert "got:(" in done.stdout
 
 
@@ -541,7 +537,7 @@ def test_names_of_files_that_are_no_text(bank: Path) -> None:
         line = f'cd "{bank.parent}"; PYTHONIOENCODING={encoding} "$@" $\'no\\xff.mrg\' -o -'
         done = shell(line, "gram")
         assert done.returncode == 2
-        assert done.stderr == "treelet: error: no\\udcff.mrg: cannot be opened (No such file or directory)\n"
+        assert done.stderr == messages.not_found("no\\udcff.mrg")
     done = shell(f'cd "{bank.parent}"; echo "x = 1" > $\'a\\xff.py\'; echo "y = 1" >> $\'a\\xff.py\'; '
                  'PYTHONIOENCODING=utf-8:strict "$@" --format python:each=statement $\'a\\xff.py\' | cat -v', "nearest")  # fmt: skip
     assert done.stdout.startswith("1. aM-^?.py:1: x 1"), done.stderr

@@ -9,6 +9,8 @@ import pytest
 
 import treelet as tl
 from conftest import fail, run
+from messages import cli as messages
+from messages.common import at_most
 from treelet.datasets import flights
 
 
@@ -69,11 +71,11 @@ def test_from_the_standard_input(bank: Path) -> None:
 
 
 def test_mistakes_are_said(bank: Path) -> None:
-    assert "at most 39" in fail("nearest", bank, "-k", 40)
+    assert at_most(39) in fail("nearest", bank, "-k", 40)
     assert "QUERY:1:1" in fail("nearest", bank, "(S (A a)")
-    assert "--top must be at least 0" in fail("nearest", bank, "--top", -1)
-    assert "only one of BANK and QUERY" in fail("nearest", "-", "-")
-    assert "--kernel must be st, sst or pt" in fail("nearest", bank, "--kernel", "rbf")
+    assert messages.option_must_be("--top", "at least 0") in fail("nearest", bank, "--top", -1)
+    assert messages.ONE_STANDARD_INPUT in fail("nearest", "-", "-")
+    assert messages.option_must_be("--kernel", "st, sst or pt") in fail("nearest", bank, "--kernel", "rbf")
 
 
 def test_as_many_neighbours_as_there_are(tmp_path: Path) -> None:
@@ -82,15 +84,15 @@ def test_as_many_neighbours_as_there_are(tmp_path: Path) -> None:
     assert len(json.loads(run("nearest", few, "--json").stdout)["queries"][0]["nearest"]) == 2
     assert len(json.loads(run("nearest", few, "(S (A c))", "--json").stdout)["queries"][0]["nearest"]) == 3
     few.write_text("(S (A a))\n")
-    assert "nothing to look in: one tree only" in fail("nearest", few)
+    assert messages.ONLY_ONE_TREE in fail("nearest", few)
     few.write_text("")
-    assert "nothing to look in: no tree" in fail("nearest", few, "(S (A a))")
+    assert messages.NO_TREE_TO_SEARCH in fail("nearest", few, "(S (A a))")
 
 
 def test_trees_of_another_kind_are_said(bank: Path) -> None:
     result = run("nearest", bank, "(Module (body (Pass x)))", "-k", 1)
     assert result.exit_code == 0
-    assert result.stderr.startswith("treelet: warning: 1 of 1 trees share nothing with any tree of BANK")
+    assert result.stderr.startswith(messages.UNLIKE_THE_BANK)
     assert run("nearest", bank, "-k", 1).stderr == ""
 
 

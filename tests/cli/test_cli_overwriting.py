@@ -13,6 +13,7 @@ import pytest
 from typer.main import get_command
 
 from conftest import fail, run
+from messages import cli as messages
 from treelet.cli.main import app
 from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, marks
 from treelet.cli.wording import shown_name
@@ -114,7 +115,7 @@ def test_no_output_is_an_input_or_another_output(
     shown = {parameter.name: shown_name(parameter) for parameter in command.params}
     assert shown[first] in line
     assert shown[second] in line
-    assert "choose another name" in line
+    assert messages.CHOOSE_ANOTHER_NAME in line
     assert file.read_text() == "precious"
 
 
@@ -135,7 +136,7 @@ def test_a_matrix_that_is_extended_may_be_replaced(tmp_path: Path, monkeypatch: 
         assert matrix.read_bytes() == before
         assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code == 0
         assert matrix.read_bytes() == whole.read_bytes()
-    assert "--output would overwrite FILE" in fail("gram", matrix, "--extend", matrix, "-o", matrix)
+    assert messages.would_overwrite("FILE") in fail("gram", matrix, "--extend", matrix, "-o", matrix)
 
 
 def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:
     model = tmp_path / "m.treelet"
     assert run("train", data, "-o", model).exit_code == 0
     before = model.read_bytes()
-    assert "--output would overwrite MODEL, which is read" in fail("predict", model, data, "-o", model)
+    assert messages.would_overwrite("MODEL, which is read") in fail("predict", model, data, "-o", model)
     assert model.read_bytes() == before
 
     def process(*args: object, **streams: Any) -> subprocess.CompletedProcess[str]:
@@ -153,10 +154,10 @@ def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:
 
     with data.open() as stream:
         done = process("convert", "-", data, stdin=stream, stdout=subprocess.PIPE)
-    assert (done.returncode, "OUT is the standard input" in done.stderr) == (2, True)
+    assert (done.returncode, messages.OUTPUT_IS_STANDARD_INPUT in done.stderr) == (2, True)
     with data.open("a") as stream:
         done = process("convert", data, "-", stdin=subprocess.DEVNULL, stdout=stream)
-    assert (done.returncode, "IN is the standard output" in done.stderr) == (2, True)
+    assert (done.returncode, messages.INPUT_IS_STANDARD_OUTPUT in done.stderr) == (2, True)
     assert data.read_text() == "x\t(A a)\ny\t(B b)\n"
 
 
@@ -169,4 +170,4 @@ def test_devices_and_trees_are_no_files_that_could_be_lost(tmp_path: Path) -> No
     folder = tmp_path / "report"
     folder.mkdir()
     (folder / "trees.mrg").write_text("(A a)")  # beside the report, and none of its files
-    assert "would overwrite" not in run("rerank", folder / "trees.mrg", "-o", folder).stderr
+    assert messages.WOULD_OVERWRITE not in run("rerank", folder / "trees.mrg", "-o", folder).stderr

@@ -11,6 +11,7 @@ import pytest
 
 import treelet as tl
 from conftest import nbest_lines, run, succeed
+from messages import cli as messages
 from treelet.datasets import flights
 from treelet.tasks import CandidateParses
 from treelet.tasks.rerank_job import Outcome, grid, parts_of_treebank, rerank
@@ -189,16 +190,16 @@ def test_errors(options: list[object], said: str) -> None:
 def test_errors_of_files(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    assert "none of the 0 trees" in fail(file)
-    assert "0 sentences cannot be split" in fail("--nbest", file)
-    assert "cannot be made a folder" in fail("-o", file)
+    assert messages.none_of_the_trees(0) in fail(file)
+    assert messages.cannot_be_split(0) in fail("--nbest", file)
+    assert messages.CANNOT_BE_MADE_A_FOLDER in fail("-o", file)
     file.write_text('{"gold": 1')
-    assert f"{file}:1: a line is" in fail("--nbest", file)
-    assert f"{file}:1:1: text outside brackets" in fail(file)
+    assert f"{file}:1: {messages.A_LINE_IS}" in fail("--nbest", file)
+    assert f"{file}:1:1: {messages.OUTSIDE_BRACKETS}" in fail(file)
     file.write_text('{"gold": "(S a)", "nbest": [[-1, "(S a)"]]}\n')
-    assert f"{file}: these are lists of parses, not trees: --nbest {file} takes them" in fail(file)
+    assert messages.lists_of_parses(file) in fail(file)
     model = tmp_path / "m.treelet"
     fail("--save", model, "--sizes", "1000,200,336")
     assert not model.exists()
     file.write_text("\n".join(["(S (A a) (B b))"] * 20))
-    assert "nothing is left" in fail(file)
+    assert messages.NOTHING_IS_LEFT in fail(file)

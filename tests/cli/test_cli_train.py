@@ -14,6 +14,8 @@ import pytest
 
 import treelet as tl
 from conftest import fail, run
+from messages import cli as messages
+from messages.common import cannot_be, more_than_memory, wrong_parameter
 from treelet.cli.grid import ScoredSetting, Search
 from treelet.cli.learning import METRICS
 from treelet.learn import matrices
@@ -138,12 +140,12 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
     finally:
         signal.signal(signal.SIGINT, before)
     assert result.exit_code == told.exit_code == early.exit_code == 130
-    assert early.stderr == "treelet: interrupted: before the first setting was done; no model was written\n"
+    assert early.stderr == messages.INTERRUPTED_EARLY
     assert early.stdout == ""
     assert os.listdir(classes.parent) == ["classes.tsv"]
     line = "treelet: interrupted: 4 of 8 settings were tried, the best of them --lam 0."
     assert result.stderr.startswith(line)
-    assert result.stderr.endswith("; no model was written\n")
+    assert result.stderr.endswith(messages.NO_MODEL_WRITTEN)
     assert result.stdout.startswith("accuracy in 5-fold cross-validation")
     assert "chosen: lam=0." in result.stdout
     grid = json.loads(told.stdout)["grid"]
@@ -199,8 +201,8 @@ def test_values(values: Path) -> None:
     assert "rmse, correlation or r2" in fail(
         "train", values, "-o", model, "--task", "regress", "--cv", 3, "--metric", "f1"
     )
-    assert "--picture draws a classifier's confusions" in fail("evaluate", model, values, "--picture", "x.svg")
-    assert "--probability is for classifiers" in fail("predict", model, values, "--probability")
+    assert messages.PICTURE_IS_FOR_CLASSIFIERS in fail("evaluate", model, values, "--picture", "x.svg")
+    assert messages.PROBABILITY_IS_FOR_CLASSIFIERS in fail("predict", model, values, "--probability")
 
 
 def test_ranks(ranks: Path) -> None:
@@ -219,7 +221,7 @@ def test_ranks(ranks: Path) -> None:
     assert measured["tau"] > 0.3
     assert "tau" in run("evaluate", model, ranks).stdout
     line = fail("train", ranks, "-o", model, "--task", "rank", "--query", "sentence")
-    assert "a column of texts called 'sentence'" in line
+    assert messages.query_column("sentence") in line
     assert "the file has the texts qid" in line
 
 
@@ -254,20 +256,20 @@ def test_probabilities(tmp_path: Path, options: list[str]) -> None:
     np.testing.assert_allclose(expected.sum(axis=1), 1)
     told = json.loads(run("predict", model, file, "--probability", "--json").stdout)
     np.testing.assert_array_equal(told["probabilities"], expected)
-    assert "not both" in fail("predict", model, file, "--probability", "--scores")
+    assert messages.NOT_BOTH in fail("predict", model, file, "--probability", "--scores")
     run("train", file, "-o", model)
-    assert "this model has no probabilities: train it with --probability" in fail(
-        "predict", model, file, "--probability"
-    )
+    assert messages.MODEL_WITHOUT_PROBABILITIES in fail("predict", model, file, "--probability")
 
 
 def test_memory_in_python() -> None:
     bank = tl.Treebank([tree for _, tree in trees(60)])
-    with pytest.raises(tl.errors.ParameterError, match="28,800 bytes, more than the 1,000 of memory="):
+    with pytest.raises(
+        tl.errors.ParameterError, match=messages.result_takes("28,800") + ", " + more_than_memory("1,000")
+    ):
         tl.KernelSVC(memory=1000).fit(bank, [0, 1] * 30)
-    with pytest.raises(tl.errors.ParameterError, match="28,800 bytes"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.result_takes("28,800")):
         tl.KernelSVR(memory="1kB").fit(bank, [0, 1] * 30)
-    with pytest.raises(tl.errors.ParameterError, match="'memory' parameter"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("memory")):
         tl.KernelSVC(memory="much").fit(bank, [0, 1] * 30)
     assert tl.KernelSVC(memory="1MB").fit(bank, [0, 1] * 30).score(bank, [0, 1] * 30) > 0.5
 
@@ -289,8 +291,8 @@ def test_doctor_prints_the_card(classes: Path) -> None:
         "accuracy 0.",
     ):
         assert part in text
-    assert "this is no treelet model" in fail("doctor", classes)
-    assert "cannot be read" in fail("doctor", classes.with_name("nothing"))
+    assert messages.NOT_A_MODEL in fail("doctor", classes)
+    assert cannot_be("read") in fail("doctor", classes.with_name("nothing"))
 
 
 def test_queries_of_svm_light(tmp_path: Path, ranks: Path) -> None:
@@ -307,9 +309,9 @@ def test_queries_of_svm_light(tmp_path: Path, ranks: Path) -> None:
         == tl.load(model).support_.size
     )
     file.write_text("".join(lines[:5]) + "1 |BT| (A a) |ET|\n")
-    assert f"{file}:6:1: this line has no qid:N, others do" in fail("train", file, "-o", model, "--task", "rank")
+    assert f"{file}:6:1: {messages.LINE_WITHOUT_QID}" in fail("train", file, "-o", model, "--task", "rank")
     file.write_text("1 |BT| (A a) |ET|\n2 qid:1 |BT| (A a) |ET|\n")
-    assert f"{file}:2:1: only this line has a qid:N" in fail("train", file, "-o", model, "--task", "rank")
+    assert f"{file}:2:1: {messages.ONLY_LINE_WITH_QID}" in fail("train", file, "-o", model, "--task", "rank")
 
 
 def test_queries_of_tables(tmp_path: Path, ranks: Path) -> None:
@@ -334,7 +336,7 @@ def test_queries_are_kept_or_refused(tmp_path: Path) -> None:
     file.write_text("2 qid:7 |BT| (A a) |ET|\n1 qid:7 |BT| (A b) |ET|\n")
     run("convert", file, other)
     assert tl.formats.read_document(other).strings == {"qid": ["7", "7"]}
-    assert "no place for the texts qid" in fail("convert", file, tmp_path / "ranks.tsv")
+    assert messages.no_place_for("texts qid") in fail("convert", file, tmp_path / "ranks.tsv")
     (tmp_path / "named.tsv").write_text("a\t1\t(A a)\nb\t2\t(A b)\n")
     line = fail("convert", tmp_path / "named.tsv", other, "--option", "query_column=0")
-    assert "the query 'a' is no number" in line
+    assert messages.query_is_no_number("a") in line

@@ -15,6 +15,7 @@ import typer
 from typer.main import get_command
 
 from conftest import fail, run, succeed
+from messages import cli as messages
 from treelet.checks import wrong
 from treelet.cli.main import Command, app
 from treelet.cli.options import kernel_from_options, one_of
@@ -124,13 +125,16 @@ def test_no_wrong_value_is_told_of_in_python(
 def test_any_case_and_the_nearest() -> None:
     assert kernel_from_options("SST", lam=0.3) == kernel_from_options("sst", lam=0.3)
     assert one_of("--parent", "Phrases", ("off", "phrases")) == "phrases"
-    with pytest.raises(ParameterError, match=r"--parent must be off or phrases\. Got 'phrase' instead \(did you mean"):
+    with pytest.raises(
+        ParameterError,
+        match=messages.option_must_be("--parent", r"off or phrases\. Got 'phrase' instead \(did you mean"),
+    ):
         one_of("--parent", "phrase", ("off", "phrases"))
     assert succeed("compare", "(A a)", "(A a)", "--kernel", "PT", "--json").stdout.startswith('{"kernel": "PartialTree')
 
 
 def test_mistyped_commands_and_options() -> None:
-    assert "Did you mean 'train'?" in run("trian").stderr
+    assert messages.did_you_mean("train") in run("trian").stderr
     assert "--lam" in run("gram", "x", "--lamm", "1").stderr
 
 
@@ -140,10 +144,10 @@ def test_overflow_names_the_option(tmp_path: Path) -> None:
         tree = f"(A {tree} {tree})"
     file = tmp_path / "a.tsv"
     file.write_text(f"x\t{tree}\ny\t(N n)\n")
-    assert "a smaller --lam, or --normalize, which" in fail("gram", file, "-o", "-", "--lam", "1")
-    assert "a file needs none of it: --output K.npy" in fail("gram", file, "-o", "-", "--memory", "1")
+    assert messages.SMALLER_LAM_OR_NORMALIZE in fail("gram", file, "-o", "-", "--lam", "1")
+    assert messages.USE_A_FILE in fail("gram", file, "-o", "-", "--memory", "1")
     line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
-    assert "a smaller --lam, or the normalised kernel (no --no-normalize)" in line
+    assert messages.SMALLER_LAM_OR_NO_NO_NORMALIZE in line
 
 
 def test_warnings_are_one_line_each() -> None:

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from messages import cuts as messages
 from treelet.cuts import (
     Candidate,
     ForestIndex,
@@ -412,7 +413,7 @@ def test_over_spans_and_below_nodes(case, data):
             )
         else:
             for function in (sub_forest, containing_forest, constituent_forest):
-                with pytest.raises(TreeError, match="no tree"):
+                with pytest.raises(TreeError, match=messages.NO_TREE):
                     function(index, key)
 
 
@@ -464,7 +465,7 @@ def test_paths_and_arguments_are_those_of_the_trees(case, data):
             if pairs:
                 same(of_forest(index, predicate, span, mark=mark), pairs)
             else:
-                with pytest.raises(TreeError, match="no tree"):
+                with pytest.raises(TreeError, match=messages.NO_TREE):
                     of_forest(index, predicate, span, mark=mark)
 
 
@@ -728,15 +729,15 @@ def test_errors_say_what_is_wrong(bank):
     ):
         with pytest.raises(InputTypeError):
             call()
-    with pytest.raises(TreeError, match=r"no tree of the forest has a node over the words 0-3 \('John saw a'\)"):
+    with pytest.raises(TreeError, match=messages.no_tree_over("0-3", "John saw a")):
         span_forest(bank, (0, 3))
-    with pytest.raises(TreeError, match="'PP' over the words 2-4"):
+    with pytest.raises(TreeError, match=messages.label_over("PP", "2-4")):
         containing_forest(bank, ("PP", 2, 4))
-    with pytest.raises(TreeError, match="no tree"):
+    with pytest.raises(TreeError, match=messages.NO_TREE):
         ForestIndex(tl.Forest([], []))
-    with pytest.raises(TreeError, match="label"):
+    with pytest.raises(TreeError, match=messages.A_LABEL):
         enclosed_forest(bank, (0, 1), (6, 7), labels=("a b", "c"))
-    with pytest.raises(TreeError, match="at least one"):
+    with pytest.raises(TreeError, match=messages.AT_LEAST_ONE):
         tl.Forest.from_nbest([])
     with pytest.raises(TreeError, match="tree 1"):
         tl.Forest.from_nbest([("(S x)", 0.0), ("(T x)", -math.inf)])
@@ -750,6 +751,6 @@ def test_a_lone_word_has_no_parts():
         lambda: path_forest(word, 0, (0, 1)),
         lambda: sub_forest(word, (0, 1)),
     ):
-        with pytest.raises(TreeError, match="no tree"):
+        with pytest.raises(TreeError, match=messages.NO_TREE):
             call()
     assert forest_candidates(word, 0) == []

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction import DictVectorizer
 
 import treelet as tl
+from messages import cuts as messages
+from messages.common import item_is, wrong_parameter
 from treelet.cuts import (
     SpanNode,
     TreeIndex,
@@ -139,7 +141,9 @@ def test_nodes_by_span(tree: tl.Tree, data: st.DataObject) -> None:
         assert index.node_of(span, lowest=True) == exact[-1]
     else:
         assert index.find(span) is None
-        with pytest.raises(TreeError, match=rf"the words {span[0]}-{span[1]} .* no constituent .*covering_span"):
+        with pytest.raises(
+            TreeError, match=rf"the words {span[0]}-{span[1]} .* {messages.NO_CONSTITUENT} .*covering_span"
+        ):
             index.node_of(span)
 
 
@@ -165,7 +169,7 @@ def test_children_get_a_node_above_them() -> None:
     assert str(index.rebuilt(wrap={0: [(0, 2, "E"), (2, 3, "F")]})) == "(A (E (B x) (C y)) (F (D z)))"
     assert siblings(index, [1, 3, 5]) == [[1, 3, 5]]
     assert siblings(index, [1, 5]) == [[1], [5]]
-    with pytest.raises(TreeError, match="a label"):
+    with pytest.raises(TreeError, match=messages.A_LABEL):
         index.rebuilt(rename={0: "no label"})
 
 
@@ -213,13 +217,13 @@ def test_categories() -> None:
 @pytest.mark.parametrize(
     ("span", "error", "text"),
     [
-        ((0, 5), ParameterError, "ends behind the last of the tree's 4 words"),
-        ((2, 2), ParameterError, "got 2-2"),
-        ((-1, 2), ParameterError, "got -1-2"),
-        ((0, 1.5), InputTypeError, "a span is two numbers"),
-        ((0, True), InputTypeError, "a span is two numbers"),
-        ((0, 1, 2), InputTypeError, "a span is two numbers"),
-        (3, InputTypeError, "a span is two numbers"),
+        ((0, 5), ParameterError, messages.behind_the_last_word(4)),
+        ((2, 2), ParameterError, messages.got_span("2-2")),
+        ((-1, 2), ParameterError, messages.got_span("-1-2")),
+        ((0, 1.5), InputTypeError, messages.SPAN_IS_TWO_NUMBERS),
+        ((0, True), InputTypeError, messages.SPAN_IS_TWO_NUMBERS),
+        ((0, 1, 2), InputTypeError, messages.SPAN_IS_TWO_NUMBERS),
+        (3, InputTypeError, messages.SPAN_IS_TWO_NUMBERS),
     ],
 )
 def test_spans_that_are_none(span: object, error: type[TreeletError], text: str) -> None:
@@ -231,13 +235,13 @@ def test_spans_that_are_none(span: object, error: type[TreeletError], text: str)
 def test_predicates_that_are_none() -> None:
     for wrong, error in ((4, ParameterError), (-1, ParameterError), ("1", InputTypeError), (True, InputTypeError)):
         for function in (candidates, all_candidates, voice):
-            with pytest.raises(error, match="the predicate "):
+            with pytest.raises(error, match=messages.THE_PREDICATE):
                 function(MARY, wrong)  # type: ignore[operator]
-        with pytest.raises(error, match="the predicate "):
+        with pytest.raises(error, match=messages.THE_PREDICATE):
             argument_tree(MARY, wrong, (0, 1))  # type: ignore[arg-type]
-    with pytest.raises(TreeError, match="single word 'Mary'"):
+    with pytest.raises(TreeError, match=messages.single_word("Mary")):
         candidates(tl.Tree("Mary"), 0)
-    with pytest.raises(InputTypeError, match="a tree is needed, got NoneType"):
+    with pytest.raises(InputTypeError, match=messages.tree_needed("NoneType")):
         candidates(None, 0)  # type: ignore[arg-type]
     with pytest.raises(FormatError):
         candidates("(S (N Mary)", 0)
@@ -265,7 +269,7 @@ def test_the_two_parses_of_the_forest_paper() -> None:
     assert str(path_tree(T1, 1, (4, 7), mark=False)) == "(VP (VP (VV saw)) PP)"
     assert str(constituent_tree(T1, 1, (4, 7))) == "(PP (IN in) (DT the) (NN bank))"
     assert str(constituent_tree(T2, 1, (2, 7))) == "(NP (NP (DT a) (NN man)) (PP (IN in) (DT the) (NN bank)))"
-    with pytest.raises(TreeError, match=r"'a man in the bank'\) are no constituent .* is VP over 1-7"):
+    with pytest.raises(TreeError, match=r"'a man in the bank'\) are " + messages.NO_CONSTITUENT + " .* is VP over 1-7"):
         constituent_tree(T1, 1, (2, 7))
     assert covering_span(T1, (2, 7)) == (1, 7)
 
@@ -492,7 +496,7 @@ def test_features_go_into_vectors() -> None:
     shared = len(set(one.items()) & set(other.items()))
     assert tl.Linear()(ours)[0, 1] == shared > 0
     assert indicators({"a": None, "b": True, "c": 2}) == {"b": 1.0, "c": 2.0}
-    with pytest.raises(InputTypeError, match="the feature 'a' is a object"):
+    with pytest.raises(InputTypeError, match=messages.feature_is("a", "object")):
         indicators({"a": object()})
 
 
@@ -546,9 +550,9 @@ def test_role_scores_at_the_ends() -> None:
     assert role_scores([], []).f1 == 100
     assert role_scores([[("A", 0, 1)]], [[]]).precision == 0
     assert role_scores([[]], [[("A", 0, 1)]]).recall == 0
-    with pytest.raises(ParameterError, match="1 predicates and found ones of 0"):
+    with pytest.raises(ParameterError, match=messages.predicate_counts(1, 0)):
         role_scores([[]], [])
-    with pytest.raises(InputTypeError, match="an argument is"):
+    with pytest.raises(InputTypeError, match=messages.ARGUMENT_FORM):
         role_scores([("A", 0, 1)], [[]])  # type: ignore[list-item]
 
 
@@ -596,33 +600,33 @@ def test_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("[1]", "one JSON object, this is a list"),
-        ('{"tree": "(S (N a))"}', "'predicate' missing"),
-        (line(predicate=4), "'predicate' must be a word from 0 to 3, got 4"),
-        (line(predicate="1"), "'predicate' must be a word"),
-        (line(predicate=True), "'predicate' must be a word"),
-        (line(tree="(S (N Mary)"), "'tree': "),
-        (line(tree=["S"]), "'tree' must be a tree in brackets"),
-        (line(tree=None), "there is no sentence"),
-        (line(words=["Mary"]), "'tree' is over other words"),
-        (line(words=["Mary", "brought", "a", "dog"]), "'tree' is over other words .* 'Mary brought a dog'"),
-        (line(words="Mary"), "'words' must be a list"),
-        (line(words=["Mary", 3]), "'words' must be a list of words"),
-        (line(arguments={"ARG0": 1}), "'arguments' must be a list"),
+        ("{", messages.NOT_JSON),
+        ("[" * 100_000, messages.NOT_JSON),
+        ("[1]", messages.ONE_OBJECT_PER_LINE),
+        ('{"tree": "(S (N a))"}', messages.missing_field("predicate")),
+        (line(predicate=4), messages.field_must_be("predicate", "a word from 0 to 3, got 4")),
+        (line(predicate="1"), messages.field_must_be("predicate", "a word")),
+        (line(predicate=True), messages.field_must_be("predicate", "a word")),
+        (line(tree="(S (N Mary)"), messages.bad_field("tree", "")),
+        (line(tree=["S"]), messages.field_must_be("tree", "a tree in brackets")),
+        (line(tree=None), messages.NO_SENTENCE),
+        (line(words=["Mary"]), messages.other_words("tree")),
+        (line(words=["Mary", "brought", "a", "dog"]), messages.other_words("tree") + " .* 'Mary brought a dog'"),
+        (line(words="Mary"), messages.field_must_be("words", "a list")),
+        (line(words=["Mary", 3]), messages.field_must_be("words", "a list of words")),
+        (line(arguments={"ARG0": 1}), messages.field_must_be("arguments", "a list")),
         (line(arguments=[["ARG0", 0, 1], ["ARG1", 2]]), "item 1 is"),
         (line(arguments=[["", 0, 1]]), "item 0 is"),
-        (line(arguments=[["ARG0", 0, 5]]), r"'arguments\[0\]' is 0-5, and the sentence has 4 words"),
-        (line(arguments=[["ARG0", 1, 1]]), r"'arguments\[0\]': a span"),
-        (line(arguments=[["ARG0", 1, 1.5]]), r"'arguments\[0\]': a span"),
-        (line(nbest=[["x", MARY]]), "'nbest' must be a list of .* item 0"),
-        (line(nbest=[[float("nan"), MARY]]), "'nbest' .* item 0 has nan"),
-        (line(nbest=[[-1, "(S (N Mary))"]]), r"'nbest\[0\]' is over other words"),
-        (line(roleset=1), "'roleset' must be a text"),
-        (line(sent="1"), "'sent' must be a whole number"),
-        (line(doc=3), "'doc' must be a text"),
-        (line(e1=[0, 1]), "'e1' is no field of roles"),
+        (line(arguments=[["ARG0", 0, 5]]), messages.outside_the_sentence(r"arguments\[0\]", "0-5", 4)),
+        (line(arguments=[["ARG0", 1, 1]]), messages.bad_field(r"arguments\[0\]", "a span")),
+        (line(arguments=[["ARG0", 1, 1.5]]), messages.bad_field(r"arguments\[0\]", "a span")),
+        (line(nbest=[["x", MARY]]), messages.field_must_be("nbest", "a list of .* item 0")),
+        (line(nbest=[[float("nan"), MARY]]), messages.field_must_be("nbest", ".* item 0 has nan")),
+        (line(nbest=[[-1, "(S (N Mary))"]]), messages.other_words(r"nbest\[0\]")),
+        (line(roleset=1), messages.field_must_be("roleset", messages.TEXT)),
+        (line(sent="1"), messages.field_must_be("sent", "a whole number")),
+        (line(doc=3), messages.field_must_be("doc", messages.TEXT)),
+        (line(e1=[0, 1]), messages.unknown_field("e1", "roles")),
     ],
 )
 def test_lines_that_are_wrong(text: str, message: str, tmp_path: Path) -> None:
@@ -635,14 +639,14 @@ def test_lines_that_are_wrong(text: str, message: str, tmp_path: Path) -> None:
 
 def test_instances_of_two_kinds(tmp_path: Path) -> None:
     roles, relations = RoleInstance(words=("a",), predicate=0), RelationInstance(words=("a",), e1=(0, 1), e2=(0, 1))
-    with pytest.raises(InputTypeError, match="item 1 is a RelationInstance, the first is a RoleInstance"):
+    with pytest.raises(InputTypeError, match=item_is(1, "RelationInstance", ", the first is a RoleInstance")):
         write_instances([roles, relations], tmp_path / "both.jsonl")
-    with pytest.raises(InputTypeError, match="item 0 is a str"):
+    with pytest.raises(InputTypeError, match=item_is(0, "str")):
         write_instances(["a"], tmp_path / "both.jsonl")  # type: ignore[list-item]
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ParameterError, match="'kind' parameter"):
+    with pytest.raises(ParameterError, match=wrong_parameter("kind")):
         read_instances(io.StringIO(""), "role")  # type: ignore[call-overload]
-    with pytest.raises(FormatError, match="'e1' and 'e2' missing"):
+    with pytest.raises(FormatError, match=messages.missing_field("e1' and 'e2")):
         read_instances(io.StringIO(line()), "relations")
 
 
@@ -651,11 +655,11 @@ def test_instances_of_two_kinds(tmp_path: Path) -> None:
 
 def test_propbank_without_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    with pytest.raises(FileError, match="propbank_wsj_sample: not there"):
+    with pytest.raises(FileError, match="propbank_wsj_sample: " + messages.NOT_THERE):
         propbank()
-    with pytest.raises(ParameterError, match="'name' parameter"):
+    with pytest.raises(ParameterError, match=wrong_parameter("name")):
         propbank("brown")
-    with pytest.raises(ParameterError, match="no lists of parses for 'masc'"):
+    with pytest.raises(ParameterError, match=messages.no_candidates("masc")):
         propbank("masc", nbest=3)
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from messages import device as messages
+from messages.common import one_of, wrong_parameter
 from treelet.device import strips
 from treelet.device.launching import Emulated
 from treelet.device.subtree import SubtreeColumns
@@ -97,7 +99,7 @@ def test_where_memory_is_short_strips_become_smaller(monkeypatch):
     trees = examples("trees", 20, 7)
     agree(tl.gram(tl.Subtree(), trees, device="emulated"), tl.gram(tl.Subtree(), trees))
     monkeypatch.setattr(_Small, "rows_at_once", 0)
-    with pytest.raises(NotEnoughMemoryError, match="device='emulated' is full"):
+    with pytest.raises(NotEnoughMemoryError, match=messages.is_full("emulated")):
         tl.gram(tl.Subtree(), trees, device="emulated")
 
 
@@ -133,14 +135,14 @@ def test_the_largest_of_a_tile_elsewhere(equals, monkeypatch):
 def test_what_cannot_be_is_said(monkeypatch):
     trees = examples("trees", 4, 1)
     for device in ("gpu", None, 3):
-        with pytest.raises(ParameterError, match="'device' parameter must be 'cpu' or 'cuda'"):
+        with pytest.raises(ParameterError, match=wrong_parameter("device", one_of("cpu", "cuda"))):
             tl.gram(SST, trees, device=device)
-    with pytest.raises(ParameterError, match="device_memory"):
+    with pytest.raises(ParameterError, match=messages.MEMORY_IS_FOR_CUDA):
         tl.gram(SST, trees, device_memory="1GiB")
-    with pytest.raises(ParameterError, match="either client= or device="):
+    with pytest.raises(ParameterError, match=messages.CLIENT_OR_DEVICE):
         tl.gram(SST, trees, device="emulated", client=object())
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(TreeletError, match=r"pip install 'treelet\[cuda\]'"):
+    with pytest.raises(TreeletError, match=messages.INSTALL_CUPY):
         tl.gram(SST, trees, device="cuda")
 
 
@@ -152,7 +154,7 @@ def test_large_values():
     trees = [doubled[-1], "(B b)"]
     with pytest.raises(KernelOverflowError, match="example"):
         tl.gram(tl.SubsetTree(lam=1), trees, device="emulated")
-    with pytest.raises(KernelOverflowError, match="use device='cpu'"):
+    with pytest.raises(KernelOverflowError, match="use " + messages.USE_THE_CPU):
         tl.gram(tl.SubsetTree(lam=1).normalized(), trees, device="emulated")
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from messages import device as messages
+from messages.common import value_of
 from treelet import _core
 from treelet.device import tagging
 from treelet.device.launching import Emulated
@@ -135,7 +137,7 @@ def test_odd_trees(device: Emulated) -> None:
     for kernel in (cases.ST, tl.Subtree()):
         np.testing.assert_allclose(matrix(device, kernel, X), kernel(X), rtol=1e-14)
         np.testing.assert_allclose(matrix(device, kernel, X, [doubled] * 9), kernel(X, [doubled] * 9), rtol=1e-14)
-        with pytest.raises(tl.errors.KernelOverflowError, match="example 0 with itself"):
+        with pytest.raises(tl.errors.KernelOverflowError, match=value_of(0)):
             tl.gram(kernel, [doubled] * 9, device="emulated")
 
 
@@ -178,5 +180,5 @@ def test_too_large(device: Emulated) -> None:
 
 def test_too_little_memory() -> None:
     X = tl.Subsequence().coerce([list("ab") * 500])
-    with pytest.raises(NotEnoughMemoryError, match=r"take 0.00763 GiB .* use device='cpu'"):
+    with pytest.raises(NotEnoughMemoryError, match=messages.takes("0.00763 GiB")):
         bound(Emulated(1 << 20), tl.Subsequence(length=9), StoreRows.of(X))

@@ -20,7 +20,7 @@ from definitions import learning
 from definitions.rounding import size
 from treelet.kernels import Kernel
 from treelet.learn import CompressedModel
-from treelet.learn.ranker import TIE
+from treelet.learn.ranking import TIE
 from treelet.testing import definition
 
 KINDS = ["trees", "trees", "trees", "tagged", "sequences", "vectors", "rows", "bags of trees"]

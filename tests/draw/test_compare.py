@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from messages import draw as messages
+from messages.common import wrong_parameter
 from treelet.draw import tree_svg
 from treelet.errors import InputTypeError, TreeError
 from treelet.metrics import bracket_counts
@@ -76,14 +78,14 @@ def test_pictures() -> None:
 
 
 def test_what_cannot_be_compared() -> None:
-    with pytest.raises(TreeError, match=r"'tree' and 'gold' must be over the same words, got 'a' and 'b'"):
+    with pytest.raises(TreeError, match=messages.other_words("tree", "gold", got="'a' and 'b'")):
         marked("(S (A a))", "(S (A b))")
-    with pytest.raises(TreeError, match=r"'other' and 'gold'"):
+    with pytest.raises(TreeError, match=messages.both("other", "gold")):
         marked("(S (A a))", "(S (A a))", other="(S (A b))")
-    with pytest.raises(InputTypeError, match="'gold' parameter must be a Tree or its brackets"):
+    with pytest.raises(InputTypeError, match=wrong_parameter("gold", messages.A_TREE)):
         marked("(S (A a))", 3)
     deep = "(A " * 600 + "x" + ")" * 600
-    with pytest.raises(TreeError, match="levels deep"):
+    with pytest.raises(TreeError, match=messages.too_deep()):
         marked(deep, deep)
 
 

@@ -17,6 +17,7 @@ from conftest import ROOT, run_experiment
 from experiments import EXPERIMENTS, collins_duffy_data
 from experiments.report import write
 from experiments.running import run
+from messages import experiments as messages
 from treelet.datasets import loaders
 
 
@@ -82,7 +83,9 @@ def test_an_installed_package_looks_in_the_home_folder(monkeypatch: pytest.Monke
 def test_files_of_corpora_may_be_packed_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     (tmp_path / "qc_trees").mkdir()
-    with pytest.raises(tl.errors.FileError, match=r"qc_trees/test\.tsv: not there.*TREC.*docs/data\.md"):
+    with pytest.raises(
+        tl.errors.FileError, match=r"qc_trees/test\.tsv: " + messages.NOT_THERE + r".*TREC.*docs/data\.md"
+    ):
         loaders.questions("test")
     (tmp_path / "qc_trees" / "test.tsv").write_text("NUM:date\t(S (A a))\n")
     with gzip.open(tmp_path / "qc_trees" / "train.tsv.gz", "wt") as out:
@@ -165,7 +168,7 @@ def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
     assert f"({stem}.png)" in (tmp_path / f"{stem}.md").read_text()
     result = run_experiment("questions", "--splits", "3")
     assert result.exit_code != 0
-    assert "has no option --splits" in result.stderr
+    assert messages.has_no_option("--splits") in result.stderr
 
 
 def test_collins_duffy_on_lists(tmp_path: Path) -> None:
@@ -179,7 +182,7 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
     results, _ = run("collins-duffy", quick=True, nbest=str(tmp_path / "lists.jsonl"))
     assert results["kind"] == "lists"
     assert results["oracle"] >= results["pcfg"]
-    with pytest.raises(tl.errors.ParameterError, match="not both"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.NOT_BOTH):
         run("collins-duffy", quick=True, nbest="a", treebank="b")
 
 

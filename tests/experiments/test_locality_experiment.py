@@ -31,6 +31,7 @@ from experiments.locality_grid import (
     wraps,
 )
 from experiments.running import run
+from messages import experiments as messages
 from treelet.datasets import ParsedSentence, link_parses
 from treelet.metrics import link_f1
 from treelet.tasks import ParseLists
@@ -105,7 +106,7 @@ def test_measures(data_dir: Path, tmp_path: Path) -> None:
         assert ours == pytest.approx(link_f1(sentence.parses[0], sentence.gold))
         assert linked.pairs() >= linked.pairs(without=["S"])
     assert f_score(set(), set()) == 0
-    with pytest.raises(ValueError, match="no right parse"):
+    with pytest.raises(ValueError, match=messages.NO_RIGHT_PARSE):
         measured([ParsedSentence("x", None, (), (), ())], [])
 
 
@@ -145,7 +146,7 @@ def test_coefficients_are_those_of_the_learners(corpus: Corpus) -> None:
         np.testing.assert_allclose(scores, model.predict(K), atol=1e-9)
     np.testing.assert_array_equal(K, before)
     worse = K - 0.3 * np.eye(len(K))  # not positive definite: what RLS makes of it
-    with pytest.warns(UserWarning, match="negative"):
+    with pytest.warns(UserWarning, match=messages.NEGATIVE_COEFFICIENTS):
         assert np.isfinite(coefficients(worse, lists.goodness, 0.01)).all()
 
 

@@ -13,6 +13,7 @@ import treelet as tl
 from conftest import run_experiment
 from experiments import moschitti, moschitti_choice, moschitti_data, moschitti_page, report
 from experiments.differences import figure
+from messages import experiments as messages
 from treelet.cuts import TreeIndex
 
 pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus
@@ -192,4 +193,4 @@ def test_a_row_at_the_edge_is_named() -> None:
 def test_no_option_of_others() -> None:
     result = run_experiment("moschitti", "--splits", "2")
     assert result.exit_code != 0
-    assert "has no option --splits" in result.stderr
+    assert messages.has_no_option("--splits") in result.stderr

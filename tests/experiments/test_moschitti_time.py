@@ -12,6 +12,7 @@ from hypothesis import given, settings
 import treelet as tl
 from conftest import first_lines, run_experiment
 from experiments import moschitti_time, moschitti_time_page, pair_kernels
+from messages import experiments as messages
 from treelet.datasets.loaders import wsj_sample
 from treelet.testing.recursions import nodes_of, value
 from treelet.testing.strategies import trees
@@ -73,7 +74,7 @@ def test_pairs_of_nodes_that_are_worked_on(program: Path) -> None:
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(pair_kernels, "COMPILER", "no-such-compiler")
-    with pytest.raises(tl.errors.ParameterError, match="no no-such-compiler here"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.no_compiler("no-such-compiler")):
         pair_kernels.compiled(tmp_path)
 
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import binary, fail
+from messages import explorer as messages
 from treelet.cli.explore import embedded, workspace_of
 from treelet.cli.reading import Reading
 from treelet.draw.web.pictures import picture
@@ -126,7 +127,7 @@ def test_what_is_wrong_has_its_place() -> None:
     error = refused("compare", a=A, b="(S\n (é x)) )")
     assert (error.field, error.line) == ("b", 2)
     assert refused("compare", a=A, b="").field == "b"
-    assert "no tree yet" in str(refused("compare", a=A, b="  "))
+    assert messages.NO_TREE_YET in str(refused("compare", a=A, b="  "))
     assert refused("compare", a=3, b=B).field == "a"
     for field, value in [
         ("lam", 0),
@@ -149,7 +150,7 @@ def test_large_trees_are_answered_or_refused_quickly() -> None:
     begin = time.perf_counter()
     assert answer("compare", a=deep, b=deep, kernel="st", lam=1)["value"] == 2000
     assert answer("compare", a=wide, b=A)["value"] == 0
-    assert "pairs of nodes" in str(refused("compare", a=wide, b=wide, kernel="pt"))
+    assert messages.PAIRS_OF_NODES in str(refused("compare", a=wide, b=wide, kernel="pt"))
     assert "5,000" in str(refused("compare", a=f"(A {'x ' * 5001})", b=A))
     assert "10,001" in str(refused("compare", a="(A " * 10_000 + "x" + ")" * 10_000, b=A))
     found = answer("compare", a=str(binary(10)), b=str(binary(10)), kernel="sst", lam=1)
@@ -214,12 +215,12 @@ def test_a_given_ranker_orders_the_parses() -> None:
 
 
 def test_sentences_that_cannot_be_parsed(workspace: Workspace) -> None:
-    assert "without words" in str(refused("sentence", workspace, sentence=" "))
+    assert messages.WITHOUT_WORDS in str(refused("sentence", workspace, sentence=" "))
     assert "-LRB-" in str(refused("sentence", workspace, sentence="a (b"))
-    assert "61 words" in str(refused("sentence", workspace, sentence="a " * 61))
-    assert "from 1 to 50" in str(refused("sentence", workspace, sentence="a", k=51))
-    assert "from 0 to" in str(refused("why", workspace, sentence=SENTENCE, k=3, this=3))
-    assert "there is no ranker" in str(refused("why", sentence="a b"))
+    assert messages.words(61) in str(refused("sentence", workspace, sentence="a " * 61))
+    assert messages.number_range(1, "50") in str(refused("sentence", workspace, sentence="a", k=51))
+    assert messages.number_range(0) in str(refused("why", workspace, sentence=SENTENCE, k=3, this=3))
+    assert messages.NO_RANKER in str(refused("why", sentence="a b"))
     assert answer("sentence", sentence="a b")["ranker"] is None
     large = Workspace(Parsing("large", lambda: tl.PCFG.from_treebank(tl.datasets.flights(300), parent="tags")))
     rules = len(large.parsing.grammar().rules)
@@ -227,7 +228,7 @@ def test_sentences_that_cannot_be_parsed(workspace: Workspace) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parses, "STEPS", 10**3 / 6 * rules + 1)
-        assert "up to 10 words" in str(refused("sentence", large, sentence="a " * 11))
+        assert messages.up_to_words(10) in str(refused("sentence", large, sentence="a " * 11))
 
 
 # --- a model --------------------------------------------------------------------------------------------------------
@@ -265,7 +266,7 @@ def test_a_model_is_told_as_it_predicts(models: list[Any]) -> None:
                 assert told == pytest.approx(dict(zip(model.classes_.tolist(), expected, strict=True)))
                 other = str(model.classes_[0])
                 assert answer("judge", workspace, tree=tree, output=other)["output"] == other
-                assert "no class" in str(refused("judge", workspace, tree=tree, output="zzz"))
+                assert messages.NO_CLASS in str(refused("judge", workspace, tree=tree, output="zzz"))
             else:
                 assert list(told.values()) == pytest.approx(model.predict(X).tolist())
 
@@ -318,9 +319,9 @@ def test_nearest_trees_are_those_of_the_model_or_of_the_file(models: list[Any]) 
 def test_models_that_the_explorer_cannot_show() -> None:
     several = tl.KernelSVC(tl.On("a", tl.SubsetTree()) + tl.On("b", tl.SubsetTree()))
     several.fit([{"a": tree, "b": tree} for tree in TREES], LABELS)
-    with pytest.raises(tl.TreeletError, match="one tree an example"):
+    with pytest.raises(tl.TreeletError, match=messages.ONE_TREE_PER_EXAMPLE):
         ModelView(several, "m.treelet")
-    with pytest.raises(tl.TreeletError, match="says nothing of trees"):
+    with pytest.raises(tl.TreeletError, match=messages.SAYS_NOTHING_OF_TREES):
         ModelView(tl.KernelMatrix(tl.SubsetTree()).fit(TREES), "m.treelet")
     voted = tl.VotedPerceptron(tl.SubsetTree(), prediction="voted").fit(
         TREES, [3, 2, 1, 3, 2, 1], qid=[0, 0, 0, 1, 1, 1]
@@ -329,7 +330,7 @@ def test_models_that_the_explorer_cannot_show() -> None:
     assert "cannot be explained" in found["unexplained"]
     assert found["scores"]
     assert "treelet explore m.treelet" in str(refused("judge", tree=A))
-    assert "too large" in str(
+    assert messages.TOO_LARGE in str(
         refused("judge", Workspace(embedded(), ModelView(voted, "m")), tree="(A " * 2000 + "x" + ")" * 2000)
     )
 
@@ -429,13 +430,13 @@ def test_hostile_questions_get_one_line(client: TestClient) -> None:
         assert "\n" not in message
         return message
 
-    assert "no JSON" in said(b"{")
-    assert "no JSON" in said(b"\xff\xfe")
-    assert "no JSON" in said(b"[" * 100_000)
-    assert "JSON object" in said(b"[1]")
+    assert messages.NOT_JSON in said(b"{")
+    assert messages.NOT_JSON in said(b"\xff\xfe")
+    assert messages.NOT_JSON in said(b"[" * 100_000)
+    assert messages.JSON_OBJECT in said(b"[1]")
     body = json.dumps({"a": A, "b": B, "lam": 0.4})
-    assert "NaN is no number" in said(body.replace("0.4", "NaN").encode())
-    assert "Infinity is no number" in said(body.replace("0.4", "Infinity").encode())
+    assert messages.not_a_number("NaN") in said(body.replace("0.4", "NaN").encode())
+    assert messages.not_a_number("Infinity") in said(body.replace("0.4", "Infinity").encode())
     assert "lam" in said(body.replace("0.4", "1e999").encode())
     assert "lam" in said(body.replace("0.4", '"<b>"').encode())
     surrogate = json.dumps({"a": "(S \ud800)", "b": B}).encode()
@@ -495,27 +496,27 @@ def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> Non
         await asyncio.sleep(0.05)
         dropped = asyncio.create_task(workers.do(lambda: done.append("dropped"), leaves))
         await asyncio.sleep(0.05)
-        with pytest.raises(limits.RefusedError, match="too many") as caught:
+        with pytest.raises(limits.RefusedError, match=messages.TOO_MANY) as caught:
             await workers.do(lambda: done.append("crowd"), stays)
         assert caught.value.status == 503
         has_left.set()
-        with pytest.raises(limits.RefusedError, match="nobody waits"):
+        with pytest.raises(limits.RefusedError, match=messages.NOBODY_WAITS):
             await dropped
         assert not first.done()  # its place was free before its turn came
         waiting = asyncio.create_task(workers.do(lambda: done.append("late"), stays))
-        with pytest.raises(limits.RefusedError, match=r"more than 0\.5 seconds"):
+        with pytest.raises(limits.RefusedError, match=messages.takes_longer(r"0\.5")):
             await first
-        with pytest.raises(limits.RefusedError, match="earlier questions"):
+        with pytest.raises(limits.RefusedError, match=messages.EARLIER_REQUESTS):
             await waiting
         hold.set()
         assert await workers.do(lambda: 7, stays) == 7  # the thread is free again
         with pytest.raises(ZeroDivisionError):
             await workers.do(lambda: 1 // 0, stays)
-        with pytest.raises(limits.RefusedError, match="nobody waits"):
+        with pytest.raises(limits.RefusedError, match=messages.NOBODY_WAITS):
             await workers.do(lambda: done.append("dropped"), left)
         assert done == []
         workers.close()
-        with pytest.raises(limits.RefusedError, match="the server stops"):
+        with pytest.raises(limits.RefusedError, match=messages.SERVER_STOPS):
             await workers.do(lambda: 7, stays)
 
     in_its_own_loop(scenario())
@@ -530,7 +531,7 @@ def test_a_body_that_dawdles_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None
         await asyncio.sleep(60)
 
     scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json")]}
-    with pytest.raises(limits.RefusedError, match="did not arrive") as caught:
+    with pytest.raises(limits.RefusedError, match=messages.DID_NOT_ARRIVE) as caught:
         in_its_own_loop(limits.body_of(Request(scope, never)))
     assert caught.value.status == 408
 
@@ -543,19 +544,19 @@ def test_ports(monkeypatch: pytest.MonkeyPatch) -> None:
         assert taken.proto == socket.IPPROTO_TCP  # as asyncio wants it, to send small answers at once
         port = taken.getsockname()[1]
         assert taken.getsockname()[0] == "127.0.0.1"
-        with pytest.raises(tl.TreeletError, match=rf"port {port} cannot be listened at \(it is in use\)"):
+        with pytest.raises(tl.TreeletError, match=messages.port_in_use(port)):
             serving.listen(port)
         monkeypatch.setattr(serving, "PORT", port)
         with serving.listen() as other:
             assert port < other.getsockname()[1] < port + serving.TRIED
         monkeypatch.setattr(serving, "TRIED", 1)
-        with pytest.raises(tl.TreeletError, match="are in use"):
+        with pytest.raises(tl.TreeletError, match=messages.PORTS_IN_USE):
             serving.listen()
 
 
 def test_wrong_usage(tmp_path: Path) -> None:
-    assert "--port must be from 0 to 65535" in fail("explore", "--port", "70000", "--no-browser")
-    assert "not both" in fail("explore", "--grammar", "a", "--treebank", "b")
-    assert "--data are the training trees" in fail("explore", "--data", "a.tsv")
-    assert "--format is for --data and --treebank" in fail("explore", "--format", "tsv")
-    assert "no such file" in fail("explore", tmp_path / "none.treelet").lower()
+    assert messages.PORT_RANGE in fail("explore", "--port", "70000", "--no-browser")
+    assert messages.NOT_BOTH in fail("explore", "--grammar", "a", "--treebank", "b")
+    assert messages.DATA_ARE_TRAINING_TREES in fail("explore", "--data", "a.tsv")
+    assert messages.FORMAT_IS_FOR_DATA_AND_TREEBANK in fail("explore", "--format", "tsv")
+    assert messages.NO_SUCH_FILE in fail("explore", tmp_path / "none.treelet").lower()

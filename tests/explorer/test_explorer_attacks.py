@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import treelet as tl
+from messages import explorer as messages
 from treelet.cli.explore import workspace_of
 from treelet.cli.reading import Reading
 
@@ -484,5 +485,5 @@ def test_names_are_told_as_they_are(server: Server) -> None:
     """Text, which the page shows as text."""
     told = server.asked("about", {})[1]
     assert (told["model"]["name"], told["grammar"]) == ("</script>.treelet", "<img src=x>")
-    with pytest.raises(RequestError, match="no class '<b>'"):
+    with pytest.raises(RequestError, match=messages.no_class("<b>")):
         HANDLERS["judge"](Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES)), ModelView(tl.KernelSVC(tl.SubsetTree()).fit(TREES, LABELS), "m")), Request({"tree": TREES[0], "output": "<b>"}))  # fmt: skip

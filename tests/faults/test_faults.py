@@ -14,6 +14,9 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 
+from messages import formats, gram
+from messages.common import cannot_be
+
 if os.name == "nt":
     pytest.skip("needs POSIX", allow_module_level=True)
 
@@ -108,11 +111,9 @@ def test_a_bit_anywhere_in_a_complete_matrix(tmp_path: Path) -> None:
         path.stat().st_size - 5000,
     ):  # neither is in the sample; one has a mirror image on the other side
         harmed(path, place)
-        with pytest.raises(
-            FileError, match=r"not as it was written; compute it again, or, if it is right, remove K\.npy\.json"
-        ):
+        with pytest.raises(FileError, match=gram.COMPUTE_IT_AGAIN):
             tl.gram(KERNEL, trees, extend=path, dtype="float32")
-        with pytest.warns(TreeletWarning, match="is not as it was written; the matrix is computed from its beginning"):
+        with pytest.warns(TreeletWarning, match=gram.NOT_AS_WRITTEN):
             again = tl.gram(KERNEL, trees, out=path, resume=True, dtype="float32")
         np.testing.assert_array_equal(again, right)
 
@@ -123,7 +124,7 @@ def test_complete_is_what_is_complete(tmp_path: Path) -> None:
     right = np.array(tl.gram(KERNEL, bank(), out=path, resume=True))
     Path(f"{path}.json").rename(f"{part}.json")
     np.save(path, right + 1)
-    with pytest.warns(TreeletWarning, match=r"K\.npy\.part.*computed from its beginning"):
+    with pytest.warns(TreeletWarning, match=r"K\.npy\.part.*" + gram.COMPUTED_AGAIN):
         np.testing.assert_array_equal(tl.gram(KERNEL, bank(), out=path, resume=True), right)
     path.rename(part)
     Path(f"{path}.json").rename(f"{part}.json")
@@ -147,9 +148,9 @@ def test_a_shard_that_is_lost_is_seen(tmp_path: Path) -> None:
     (out / "c" / "0" / "0").unlink()
     assert np.isnan(found[0, 0])
     harmed(out / "c" / "1" / "1", 100)
-    with pytest.raises(ValueError, match="checksum"):
+    with pytest.raises(ValueError, match=gram.CHECKSUM):
         found[-1, -1]
-    with pytest.raises(FileError, match="is not the matrix"):
+    with pytest.raises(FileError, match=gram.NOT_THE_SAME_MATRIX):
         tl.gram(KERNEL, bank(), extend=out)
 
 
@@ -158,7 +159,7 @@ def test_a_manifest_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Manifest, "write", full)
-    with pytest.raises(FileError, match=r"K\.npy: cannot be written \(No space left on device\)"):
+    with pytest.raises(FileError, match=cannot_be("written", r"K\.npy", r"No space left on device\)")):
         tl.gram(KERNEL, bank(), out=tmp_path / "K.npy", resume=True)
     assert os.listdir(tmp_path) == []
 
@@ -166,7 +167,7 @@ def test_a_manifest_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkey
 def test_an_empty_packed_file_is_none(tmp_path: Path) -> None:
     path = tmp_path / "a.mrg.gz"
     path.write_bytes(b"")
-    with pytest.raises(FileError, match="is empty, and so no packed file"):
+    with pytest.raises(FileError, match=formats.EMPTY_PACKED_FILE):
         tl.read_trees(path)
     path.write_bytes(gzip.compress(b""))
     assert len(tl.read_trees(path, "brackets")) == 0
@@ -183,7 +184,7 @@ def test_packed_files_are_the_same_each_time(tmp_path: Path, monkeypatch: pytest
 
 def test_no_thread_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "available", lambda: 20 << 20)
-    with pytest.raises(NotEnoughMemoryError, match=r"no memory for 2 threads: 20\.0 MiB are free"):
+    with pytest.raises(NotEnoughMemoryError, match=gram.no_memory_for_threads(2, r"20\.0 MiB")):
         tl.gram(KERNEL, bank(), n_jobs=2)
     assert len(KERNEL(bank())) == len(bank())
 
@@ -197,7 +198,7 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
     trees = tmp_path / "a.mrg"
     bank().write(trees)
     monkeypatch.setattr("numpy.memmap", refused)
-    with pytest.raises(NotOpenedError, match=r"is complete, but cannot be mapped"):
+    with pytest.raises(NotOpenedError, match=gram.CANNOT_BE_MAPPED):
         tl.gram(KERNEL, bank(), out=tmp_path / "K.npy")
     succeed("gram", trees, "-o", tmp_path / "L.npy")
     assert (tmp_path / "L.npy").read_bytes() == (tmp_path / "K.npy").read_bytes()
@@ -206,7 +207,7 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
 @pytest.mark.skipif(sys.platform != "linux", reason="needs zarr's threads as they are there")
 def test_what_zarr_has_begun_is_ended_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("zarr")
-    from treelet.gram.stored.resuming import zarr_file
+    from treelet.gram.stored import zarr_file
 
     done: list[str] = []
 
@@ -243,6 +244,6 @@ def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
     pytest.importorskip("zarr")
     path = tmp_path / "K.zarr"
     path.write_text("precious")
-    with pytest.raises(FileError, match="is no folder"):
+    with pytest.raises(FileError, match=gram.NOT_A_FOLDER):
         tl.gram(KERNEL, bank(), out=path, resume=True)
     assert path.read_text() == "precious"

@@ -15,6 +15,8 @@ import pytest
 
 import treelet as tl
 from conftest import succeed
+from messages import formats as messages
+from messages.common import cannot_be
 from treelet.errors import FileError, FormatError, InputTypeError
 from treelet.formats.files import open_source, open_target, open_whole, unpacked_name, whole_file
 
@@ -66,13 +68,13 @@ def test_what_fails_leaves_the_old_file(error, tmp_path: Path) -> None:
 
 
 def test_errors_name_the_right_file(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"no/a\.txt: cannot be written \(No such file"), open_target(tmp_path / "no" / "a.txt"):  # fmt: skip
+    with pytest.raises(FileError, match=cannot_be("written", r"no/a\.txt", "No such file")), open_target(tmp_path / "no" / "a.txt"):  # fmt: skip
         pass
-    with pytest.raises(FileError, match="is a folder"), open_target(tmp_path):
+    with pytest.raises(FileError, match=messages.IS_A_FOLDER), open_target(tmp_path):
         pass
     with pytest.raises(FileNotFoundError, match="other"), open_target(tmp_path / "a.txt"):
         (tmp_path / "other").read_bytes()
-    with pytest.raises(FileError, match=r"missing\.gz: cannot be opened"), open_source(tmp_path / "missing.gz"):
+    with pytest.raises(FileError, match=cannot_be("opened", r"missing\.gz")), open_source(tmp_path / "missing.gz"):
         pass
 
 
@@ -121,9 +123,9 @@ def test_what_is_packed_is_unpacked_whatever_its_name(tmp_path: Path, pack: Call
 
 
 def test_what_is_no_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputTypeError, match="a path or an open file is needed, got list: read files one at a time"):
+    with pytest.raises(InputTypeError, match=messages.LIST_INSTEAD_OF_A_FILE):
         tl.read_trees([tmp_path / "a.mrg"])  # type: ignore[arg-type]
-    with pytest.raises(FileError, match=r"Is a directory\); read its files one at a time"):
+    with pytest.raises(FileError, match=messages.DIRECTORY_INSTEAD_OF_A_FILE):
         tl.read_trees(tmp_path)
     (tmp_path / "wide.tsv").write_text("a\t(S x)\n", encoding="utf-16")
     with pytest.raises(FormatError, match="encoding='utf-16'"):

@@ -9,6 +9,8 @@ import pytest
 
 import treelet as tl
 from conftest import fail
+from messages import formats as messages
+from messages.common import TRUE_OR_FALSE, wrong_parameter
 from treelet.errors import ParameterError
 
 
@@ -31,12 +33,12 @@ def test_options_after_a_name(format: str, text: str, expected: list[str]) -> No
 @pytest.mark.parametrize(
     ("format", "message"),
     [
-        ("xml:", "xml:option=value"),
-        ("xml:each", "xml:option=value"),
-        ("xml:each=a,,", "xml:option=value"),
-        ("xml:eech=a", "does not know this option: 'eech'"),
-        ("brackets:drop_empty=perhaps", "'drop_empty' parameter must be True or False"),
-        ("nothing:each=a", "'format' parameter must be "),
+        ("xml:", messages.OPTION_SYNTAX),
+        ("xml:each", messages.OPTION_SYNTAX),
+        ("xml:each=a,,", messages.OPTION_SYNTAX),
+        ("xml:eech=a", messages.unknown_option("eech")),
+        ("brackets:drop_empty=perhaps", wrong_parameter("drop_empty", TRUE_OR_FALSE)),
+        ("nothing:each=a", wrong_parameter("format")),
     ],
 )
 def test_options_that_are_none(format: str, message: str) -> None:
@@ -53,7 +55,7 @@ def test_a_format_in_any_case_and_by_its_suffix() -> None:
         tl.read_trees(io.StringIO("x = 1"), "Python").strings()
         == tl.read_trees(io.StringIO("x = 1"), "python").strings()
     )
-    with pytest.raises(ParameterError, match=r"Got 'py' instead\. Files of that suffix are 'python'"):
+    with pytest.raises(ParameterError, match=messages.format_of_suffix("py", "python")):
         tl.read_trees(io.StringIO("x = 1"), "py")
 
 
@@ -61,7 +63,7 @@ def test_options_of_a_format_in_the_commands_words(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1")
     message = fail("gram", tmp_path / "a.py", "-o", "-", "--format", "python:each=functions")
     assert message.startswith(
-        "treelet: error: each in --format must be 'module', 'function', 'class' or 'statement'. Got"
+        messages.wrong_option_in("format", "each", "'module', 'function', 'class' or 'statement'")
     )
     message = fail("gram", tmp_path / "a.py", "-o", "-", "--option", "docstrings=no")
-    assert message == "treelet: error: docstrings in --option must be true or false. Got 'no' instead.\n"
+    assert message == messages.wrong_option_in("option", "docstrings", "true or false") + " Got 'no' instead.\n"

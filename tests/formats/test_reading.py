@@ -14,6 +14,8 @@ import pytest
 
 import treelet as tl
 from conftest import fail, succeed
+from messages import formats as messages
+from messages.common import NOT_UTF8, at, left_out, one_of, wrong_parameter
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats import FORMATS, Document, Format, Source, read_document, register
 from treelet.formats.files import CHUNK
@@ -116,7 +118,7 @@ def test_a_name_counts_where_the_content_does_not_contradict(tmp_path: Path) -> 
     assert format_of("x.dat", "(S (A a))\n") == "brackets"
     # A tree that is not closed is still found on its own line.
     (tmp_path / "x.txt").write_text("(S (A a)\n(S (B b)))\n")
-    with pytest.raises(FormatError, match=r"x\.txt:1:1: .*never closed"):
+    with pytest.raises(FormatError, match=at(r"x\.txt", 1, ".*" + messages.NEVER_CLOSED, column=1)):
         tl.read_trees(tmp_path / "x.txt")
 
 
@@ -144,9 +146,7 @@ def test_a_tree_that_swallows_the_next_line_is_doubted(tmp_path: Path) -> None:
 
 
 def test_a_text_where_a_name_belongs(tmp_path: Path) -> None:
-    with pytest.raises(
-        FileError, match=r"^'\(A \(B x\)\).{1,80}: cannot be opened .*a file's name is needed here: .*StringIO"
-    ):
+    with pytest.raises(FileError, match=messages.A_TEXT_INSTEAD_OF_A_NAME):
         tl.read_trees("(A (B x))\n" * 1000)
 
 
@@ -156,7 +156,7 @@ def test_a_tsv_without_tabs_has_no_labels(tmp_path: Path) -> None:
     assert tl.read_examples(path)[1] is None
     assert tl.read_examples(path, "tsv")[1] is None
     assert tl.read_examples(path, label_column=None)[1] is None
-    assert "have no labels" in fail("train", path, "-o", tmp_path / "m.treelet")
+    assert messages.NO_LABELS in fail("train", path, "-o", tmp_path / "m.treelet")
 
 
 # --- where it does not ------------------------------------------------------------------------------------------
@@ -165,11 +165,11 @@ def test_a_tsv_without_tabs_has_no_labels(tmp_path: Path) -> None:
 def test_an_error_says_what_was_guessed() -> None:
     with pytest.raises(FormatError) as caught:
         tl.read_trees(io.StringIO("hello world\n"))
-    assert "text outside brackets: 'hello'" in str(caught.value)
-    assert "(read as brackets, since it looks like no other format; format= names another: " in str(caught.value)
+    assert messages.OUTSIDE_BRACKETS + ": 'hello'" in str(caught.value)
+    assert messages.LOOKS_LIKE_NO_OTHER_FORMAT in str(caught.value)
     assert all(name in str(caught.value) for name in FORMATS)
     assert (caught.value.line, caught.value.column) == (1, 1)
-    with pytest.raises(FormatError, match=r"read as brackets, since it begins with '\('"):
+    with pytest.raises(FormatError, match=messages.read_as("brackets", r"it begins with '\('")):
         tl.read_trees(io.StringIO("(S (A a)\n"))
     with pytest.raises(FormatError) as caught:
         tl.read_trees(io.StringIO("(S (A a)\n"), "brackets")  # no guess
@@ -181,13 +181,17 @@ def test_an_error_says_what_would_fit_better(tmp_path: Path) -> None:
     try:
         path = tmp_path / "x.odd"
         path.write_text("nothing that is known\n")
-        with pytest.raises(FormatError, match=r"not odd \(read as odd, since its name ends in \.odd; format= names"):
+        with pytest.raises(
+            FormatError, match=r"not odd \(" + messages.read_as("odd", r"its name ends in \.odd; format= names")
+        ):
             tl.read_trees(path)
     finally:
         del FORMATS["odd"]
     register(Format("greedy", "a test", _refuse, None, (), lambda head: "it is a test"))
     try:
-        message = r"not odd \(read as greedy, since it is a test; format='tsv' may fit, since its first line has a tab"
+        message = r"not odd \(" + messages.read_as(
+            "greedy", "it is a test; format='tsv' may fit, since its first line has a tab"
+        )
         with pytest.raises(FormatError, match=message):
             tl.read_trees(io.StringIO(CONTENTS["tsv"]))
     finally:
@@ -204,7 +208,7 @@ def test_options_narrow_the_guess(tmp_path: Path) -> None:
     assert read_document(path, label_column=0).labels == ["yes"]
     path.write_text("(S (A a))\n")
     with pytest.raises(
-        ParameterError, match=r"'brackets' does not know this option: 'label_column'; it has drop_empty"
+        ParameterError, match=messages.unknown_option("label_column", format="brackets") + messages.it_has("drop_empty")
     ):
         tl.read_trees(path, label_column=0)
 
@@ -259,9 +263,7 @@ HEADER = "id\tgold\ttree\n"
 def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text(THREE)
-    with pytest.raises(
-        FormatError, match=r"x\.tsv:1: which column has the labels\? Say it with label_column="
-    ) as caught:
+    with pytest.raises(FormatError, match=at(r"x\.tsv", 1, messages.SAY_LABEL_COLUMN)) as caught:
         tl.read_examples(path)
     assert "(0: q1, q2, q3, ...; 1: yes, no, yes, ...; 2: (S (A a)), (S (B b))" in str(caught.value)
     assert tl.read_examples(path, label_column=1)[1] == ["yes", "no", "yes", "no"]
@@ -274,15 +276,15 @@ def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
         assert y == ["yes", "no", "yes", "no"]
         assert len(X) == 4
     assert tl.read_examples(path, label_column="gold", tree_column="tree")[1] == ["yes", "no", "yes", "no"]
-    with pytest.raises(FormatError, match=r"which column has the labels.*0 'id': q1, q2; 1 'gold': yes, no;"):
+    with pytest.raises(FormatError, match=messages.WHICH_LABELS + ".*0 'id': q1, q2; 1 'gold': yes, no;"):
         tl.read_examples(path)
     path.write_text(HEADER.replace("gold", "Label") + THREE)
     assert tl.read_examples(path)[1] == ["yes", "no", "yes", "no"]
     for name in ("label", "nope"):
-        with pytest.raises(ParameterError, match=rf"label_column= must be .*'{name}' is not there: 0 'id'.*1 'Label'"):
+        with pytest.raises(ParameterError, match=messages.no_such_column("label", name, "0 'id'.*1 'Label'")):
             tl.read_examples(path, label_column=name)
     path.write_text("a\ta\ttree\n" + THREE)
-    with pytest.raises(ParameterError, match="'a' occurs twice"):
+    with pytest.raises(ParameterError, match=messages.column_twice("a")):
         tl.read_examples(path, label_column="a")
 
 
@@ -294,10 +296,10 @@ def test_the_tree_is_found_wherever_it_stands(tmp_path: Path) -> None:
     ):
         X, y = tl.read_examples(io.StringIO(text), "tsv")
         assert (Treebank(X).strings(), y) == (["(S (A a))", "(S (B b))"], ["yes", "no"])
-    with pytest.raises(FormatError, match="several columns have trees: say which with tree_column="):
+    with pytest.raises(FormatError, match=messages.SEVERAL_COLUMNS_OF_TREES):
         tl.read_trees(io.StringIO("yes\t(A a)\t(B b)\n"), "tsv")
     assert tl.read_trees(io.StringIO("yes\t(A a)\t(B b)\n"), "tsv", tree_column=1).strings() == ["(A a)"]
-    with pytest.raises(FormatError, match=r"no column has trees, which begin with '\('"):
+    with pytest.raises(FormatError, match=messages.NO_COLUMN_OF_TREES):
         tl.read_trees(io.StringIO("yes\ta\tb\nno\tc\td\n"), "tsv")
 
 
@@ -311,9 +313,12 @@ def test_an_example_is_not_taken_for_a_header() -> None:
 
 def test_rows_that_do_not_fit(tmp_path: Path) -> None:
     for text, message in (
-        (THREE + "q5\t(S (A a))\n", r":5: 2 tab-separated column\(s\), the line needs 3 of them, as before"),
-        ("yes\t(S (A a))\nno (S (B b))\n", r":2: 1 tab-separated .*; a tab must stand between label and tree"),
-        ("yes\tx\t(S (A a))\nno\t(S (B b))\n", r":2: 2 tab"),
+        (THREE + "q5\t(S (A a))\n", at("", 5, messages.columns_found(2, "tab") + messages.columns_needed(3))),
+        (
+            "yes\t(S (A a))\nno (S (B b))\n",
+            at("", 2, messages.columns_found(1, "tab") + ".*; " + messages.A_TAB_IS_NEEDED),
+        ),
+        ("yes\tx\t(S (A a))\nno\t(S (B b))\n", at("", 2, messages.columns_found(2, "tab"))),
     ):
         with pytest.raises(FormatError, match=message):
             tl.read_examples(io.StringIO(text), "tsv", **({"label_column": 1} if "q1" in text or "x" in text else {}))
@@ -325,10 +330,12 @@ def test_csv(tmp_path: Path) -> None:
     X, y = tl.read_examples(path)
     assert (Treebank(X).strings(), y) == (["(S (A a) (, ,))", "(S (B b))"], ['a, "b"', "c"])
     path.write_text("yes,(S (A a))\nno,(S (A a) (, ,))\n")
-    with pytest.raises(FormatError, match=r"x\.csv:2: 4 comma-separated .* a tree with commas must stand in quotes"):
+    with pytest.raises(
+        FormatError, match=at(r"x\.csv", 2, messages.columns_found(4, "comma") + " .* " + messages.QUOTE_COMMAS)
+    ):
         tl.read_examples(path)
     path.write_text('yes,(S (A a))\nno,"(S (B b))\n')
-    with pytest.raises(FormatError, match=r"x\.csv:2: this is no CSV: unexpected end of data"):
+    with pytest.raises(FormatError, match=at(r"x\.csv", 2, messages.NOT_CSV + ": unexpected end of data")):
         tl.read_examples(path)
     path.write_text('yes,"(S ' + "(A a) " * 50_000 + ')"\n')
     assert tl.read_examples(path)[1] == ["yes"]
@@ -356,9 +363,7 @@ BAD = {
 def test_a_bad_tree_is_left_out_with_all_that_belongs_to_it(format: str) -> None:
     with pytest.raises(FormatError):
         read_document(io.StringIO(BAD[format]), format)
-    with pytest.warns(
-        TreeletWarning, match=r"^[123] of [4567] (trees|examples) (was|were) left out: <stream>:2:"
-    ) as told:
+    with pytest.warns(TreeletWarning, match=left_out("^[123]", "[4567] (trees|examples)", "<stream>:2:")) as told:
         document = read_document(io.StringIO(BAD[format]), format, on_error="skip")
     assert len(told) == 1
     assert list(document.trees) == ["tree"]
@@ -377,7 +382,9 @@ def test_nothing_is_said_where_nothing_is_wrong() -> None:
         warnings.simplefilter("error")
         for text in CONTENTS.values():
             read_document(io.StringIO(text), on_error="skip")
-    with pytest.raises(ParameterError, match=r"'on_error' parameter must be 'raise' or 'skip'\. Got 'ignore' instead"):
+    with pytest.raises(
+        ParameterError, match=wrong_parameter("on_error", one_of("raise", "skip"), got="'ignore' instead")
+    ):
         tl.read_trees(io.StringIO("(S x)"), on_error="ignore")
 
 
@@ -406,52 +413,54 @@ def test_where_brackets_go_on(text: str, kept: list[str], places: list[str]) -> 
 
 def test_many_errors_take_no_longer_than_they_should() -> None:
     text = "(S (A a)\n" * 20_000 + "(S (B b))\n" + "(S ( ))\n" * 20_000  # each of them once, or this would not end
-    with pytest.warns(TreeletWarning, match="40,000 of 40,001 trees were left out: .*; ..."):
+    with pytest.warns(TreeletWarning, match=left_out("40,000", "40,001 trees", ".*; ...")):
         assert tl.read_trees(io.StringIO(text), on_error="skip").strings() == ["(S (B b))"]
 
 
 def test_bytes_that_are_no_text_are_left_out() -> None:
-    with pytest.warns(TreeletWarning, match=r"1 of 3 examples was left out: <stream>:2:6: these bytes are not UTF-8"):
+    with pytest.warns(
+        TreeletWarning, match=left_out("1", "3 examples", "<stream>:2:6: " + messages.THESE_BYTES + NOT_UTF8)
+    ):
         _, labels = tl.read_examples(io.BytesIO(b"a\t(A a)\nb\t(B \xff)\nc\t(C c)\n"), on_error="skip")
     assert labels == ["a", "c"]
     conllu = b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\t\xff\t_\tX\t_\t_\t1\tx\t_\t_\n\n1\tb\t_\tX\t_\t_\t0\troot\t_\t_\n"
-    with pytest.warns(TreeletWarning, match=r"1 of 2 sentences was left out: <stream>:2:3: these bytes"):
+    with pytest.warns(TreeletWarning, match=left_out("1", "2 sentences", "<stream>:2:3: these bytes")):
         bank = tl.structures.read_conllu(io.BytesIO(conllu), on_error="skip")
     assert [parse.words for parse in bank if parse] == [("b",)]  # no sentence of half its words
 
 
 def test_what_is_no_tree_is_left_out_too(tmp_path: Path) -> None:
-    with pytest.warns(TreeletWarning, match=r"1 of 3 sentences was left out: <stream>:3: there are 1 columns"):
+    with pytest.warns(TreeletWarning, match=left_out("1", "3 sentences", "<stream>:3: there are 1 columns")):
         tagged = tl.read_tagged(io.StringIO("a X\n\nb\nc Y\n\nd Z\n"), on_error="skip")
     assert list(map(str, tagged)) == ["a/X", "d/Z"]
-    with pytest.warns(TreeletWarning, match=r"1 of 2 sentences was left out: <stream>:2:5: 'c' is not word/tag"):
+    with pytest.warns(TreeletWarning, match=left_out("1", "2 sentences", "<stream>:2:5: 'c' is not word/tag")):
         tagged = tl.read_tagged(io.StringIO("a/X\nb/Y c\n"), "slashes", on_error="skip")
     assert list(map(str, tagged)) == ["a/X"]
     forest = tl.Forest.from_tree(tl.Tree.parse("(S (A a))")).to_json()
-    with pytest.warns(TreeletWarning, match=r"1 of 2 forests was left out: <stream>:1: a forest in JSON"):
+    with pytest.warns(TreeletWarning, match=left_out("1", "2 forests", "<stream>:1: a forest in JSON")):
         assert len(tl.structures.read_forests(io.StringIO("{}\n" + forest), on_error="skip")) == 1
     good = '{"tree": "(S (NP (N Mary)) (VP (V slept)))", "predicate": 1, "arguments": [["ARG0", 0, 1]]}\n'
     text = '{"tree": "(S (A a))"}\n' + good + good.replace('"predicate": 1', '"predicate": 9')
-    with pytest.warns(TreeletWarning, match=r"2 of 3 lines were left out: <stream>:1: 'predicate' missing.*:3: "):
+    with pytest.warns(TreeletWarning, match=left_out("2", "3 lines", "<stream>:1: 'predicate' missing.*:3: ")):
         assert len(tl.structures.read_instances(io.StringIO(text), "roles", on_error="skip")) == 1
     lists = tmp_path / "lists.jsonl"
     lists.write_text(
         '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a)"]]}\n'
         '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a))"]]}\n{}\n'
     )
-    with pytest.warns(TreeletWarning, match=r"2 of 3 sentences were left out: .*candidate 1: this '\('"):
+    with pytest.warns(TreeletWarning, match=left_out("2", "3 sentences", r".*candidate 1: this '\('")):
         parses, documents = tl.tasks.CandidateParses.read(lists, on_error="skip")
     assert (len(parses), documents) == (1, ["2"])
 
 
 def test_the_public_question_bank(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = data_dir / "questionbank" / "4000qs.mrg.xz"
-    with pytest.raises(FormatError, match=r"4000qs\.mrg\.xz:496:27: empty brackets"):
+    with pytest.raises(FormatError, match=at(r"4000qs\.mrg\.xz", 496, messages.EMPTY_BRACKETS, column=27)):
         tl.read_trees(path)
-    with pytest.warns(TreeletWarning, match=r"^6 of 4,000 trees were left out: .*:496:27: .*:571:104: .*:777:38: "):
+    with pytest.warns(TreeletWarning, match=left_out("^6", "4,000 trees", ".*:496:27: .*:571:104: .*:777:38: ")):
         assert len(tl.read_trees(path, on_error="skip")) == 3994
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
-    with pytest.warns(TreeletWarning, match="6 of 4,000 trees"):
+    with pytest.warns(TreeletWarning, match=left_out("6", "4,000 trees")):
         assert len(tl.datasets.question_bank()) == 3994
 
 
@@ -462,15 +471,13 @@ def test_columns_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
     path.write_text(HEADER + THREE * 3)
     message = fail("train", path, "-o", model)
-    assert "which column has the labels? Say it with --label-column (0 'id': q1, q2; 1 'gold': yes, no; " in message
+    assert messages.SAY_LABEL_COLUMN_OPTION + " (0 'id': q1, q2; 1 'gold': yes, no; " in message
     for label in ("gold", 1, -2):
         assert "classes   2: no 6, yes 6" in succeed("train", path, "-o", model, "--label-column", label).stdout
     assert "accuracy" in succeed("evaluate", model, path, "--label-column", "gold", "--tree-column", "tree").stdout
     assert len(succeed("predict", model, path).stdout.splitlines()) == 12  # needs no labels
     assert "12 x 12 values" in succeed("gram", path, "-o", "-").stderr
-    assert "--label-column must be the number of a column or its name" in fail(
-        "train", path, "-o", model, "--label-column", "nope"
-    )
+    assert "--label-column must be " + messages.A_COLUMN in fail("train", path, "-o", model, "--label-column", "nope")
 
 
 def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
@@ -492,22 +499,25 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     path.write_text("(S ( ))\n(S (A a))\n")
     bank = path.with_suffix(".mrg")
     bank.write_text("(S (A a))\n(S ( ))\n")
-    assert f"{bank}:2:4: empty brackets '()': a tree needs a label (--skip-bad leaves it out)" in fail("rerank", bank)
+    assert (
+        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()': a tree needs a label {messages.SKIP_BAD_LEAVES_IT_OUT}"
+        in fail("rerank", bank)
+    )
     bank.write_text("(S (A a))\n(S (B b)\n")
-    assert "1 ')' missing at the end of the input (--skip-bad leaves it out)" in fail("rerank", bank)
-    assert "leaves it out" not in fail("compare", "(S ( ))", "(S (A a))")  # it is all there is
-    assert "leaves it out" not in fail("gram", tmp_path / "m.treelet", "-o", "-")
-    assert "1 of 2 trees was left out" in succeed("compare", path, "(S (A a))", "--skip-bad").stderr
-    assert "1 of 2 trees was left out" in succeed("parse", "--treebank", path, "--text", "a", "--skip-bad").stderr
-    assert "--skip-bad is for --treebank" in fail("parse", "--grammar", path, "--text", "a", "--skip-bad")
+    assert f"1 ')' missing at the end of the input {messages.SKIP_BAD_LEAVES_IT_OUT}" in fail("rerank", bank)
+    assert messages.LEAVES_IT_OUT not in fail("compare", "(S ( ))", "(S (A a))")  # it is all there is
+    assert messages.LEAVES_IT_OUT not in fail("gram", tmp_path / "m.treelet", "-o", "-")
+    assert messages.ONE_OF_TWO_TREES_LEFT_OUT in succeed("compare", path, "(S (A a))", "--skip-bad").stderr
+    assert (
+        messages.ONE_OF_TWO_TREES_LEFT_OUT in succeed("parse", "--treebank", path, "--text", "a", "--skip-bad").stderr
+    )
+    assert messages.SKIPPING_IS_FOR_TREEBANKS in fail("parse", "--grammar", path, "--text", "a", "--skip-bad")
 
 
 def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "x.mrg"
     path.write_bytes("( (S (A-1 thé) (-NONE- *)) )\n".encode("latin-1"))
-    assert "not UTF-8 text; if the file has another encoding, name it (--encoding latin-1)" in fail(
-        "gram", path, "-o", "-"
-    )
+    assert messages.OTHER_ENCODING_ON_THE_COMMAND_LINE in fail("gram", path, "-o", "-")
     for command in (
         ("gram", path, "-o", "-"),
         ("nearest", path, "(S (A a))", "-k", 1),
@@ -518,12 +528,12 @@ def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
     done = succeed("convert", path, "-", "--encoding", "latin-1", "--option", "drop_empty=true", "--option", "root=TOP")
     assert done.stdout == "(TOP (S (A-1 thé)))\n"
     latin = ("--encoding", "latin-1")
-    assert "'brackets' does not know this option: 'nope'; it has drop_empty, drop_function_tags, root" in fail(
-        "gram", path, "-o", "-", *latin, "--option", "nope=1"
-    )
+    assert messages.unknown_option("nope", format="brackets") + messages.it_has(
+        "drop_empty, drop_function_tags, root"
+    ) in fail("gram", path, "-o", "-", *latin, "--option", "nope=1")
     assert "drop_empty" in fail("gram", path, "-o", "-", *latin, "--option", "drop_empty=3")
-    assert "--option must be NAME=VALUE" in fail("gram", path, "-o", "-", "--option", "drop_empty")
-    assert "--option root says again what --root says" in fail(
+    assert messages.OPTIONS_ARE_NAME_AND_VALUE in fail("gram", path, "-o", "-", "--option", "drop_empty")
+    assert messages.option_twice("--option root", "--root") in fail(
         "convert", path, "-", *latin, "--root", "A", "--option", "root=B"
     )
 
@@ -532,9 +542,7 @@ def test_a_class_for_every_example_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("".join(f"q{k}\t(S (A a{k}))\n" for k in range(12)))
     result = succeed("train", path, "-o", tmp_path / "m.treelet")
-    assert (
-        "treelet: warning: there are 12 classes among 12 examples: nearly every class has one example" in result.stderr
-    )
+    assert messages.classes_warning(12, 12) in result.stderr
     X, y = tl.read_examples(path)
-    with pytest.warns(TreeletWarning, match="12 classes among 12 examples"):
+    with pytest.warns(TreeletWarning, match=messages.classes_among(12, 12)):
         tl.KernelSVC(tl.SubsetTree()).fit(X, y)

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import treelet as tl
 from definitions.fragments import at_node, norm, vector
 from definitions.fragments import weights as slow_weights
+from messages import fragments as messages
+from messages.common import SMALLER_LAM, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.fragments import search
@@ -172,7 +174,7 @@ def test_classes(multi_class: str) -> None:
     assert tl.explain(classifier, X[0]).output == "human"
     with pytest.raises(ParameterError, match="'human', 'place', 'time'"):
         tl.explain(classifier, X[0], "animal")
-    with pytest.raises(ParameterError, match="3 classes: say of which"):
+    with pytest.raises(ParameterError, match=messages.which_of_classes(3)):
         tl.top_fragments(classifier, 5)
 
 
@@ -232,7 +234,7 @@ def test_a_score_that_does_not_fit_is_an_error() -> None:
     tree = tl.Tree("w")
     for number in range(12):
         tree = tl.Tree(f"A{number}", [tree, tree])
-    with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
+    with pytest.raises(tl.errors.KernelOverflowError, match=SMALLER_LAM):
         tl.explain(CompressedModel.of(tl.SubsetTree(lam=1), [tree], [[1.0]]), tree)
 
 
@@ -292,27 +294,27 @@ def test_kernels_without_fragments(kernel: Any) -> None:
     X = [[1.0], [2.0]] if isinstance(kernel, tl.Linear) else ["(A a)", "(A b)"]
     model = tl.RLS(kernel).fit(X, [0, 1])
     for ask in (lambda: tl.explain(model, X[0]), lambda: tl.top_fragments(model, 3)):
-        with pytest.raises(InputTypeError, match="models of Subtree, SubsetTree, PartialTree, ForestKernel"):
+        with pytest.raises(InputTypeError, match=messages.ONLY_MODELS_OF):
             ask()
 
 
 def test_what_cannot_be_asked() -> None:
     X = ["(A a)", "(A b)"]
-    with pytest.raises(InputTypeError, match="got RLS, which is neither: call its fit first"):
+    with pytest.raises(InputTypeError, match=messages.NOT_FITTED):
         tl.explain(tl.RLS(), X[0])
-    with pytest.raises(InputTypeError, match="fitted to a matrix"):
+    with pytest.raises(InputTypeError, match=messages.FITTED_TO_A_MATRIX):
         tl.explain(tl.RLS("precomputed").fit(np.eye(2), [0, 1]), X[0])
     voting = tl.VotedPerceptron(prediction="voted").fit(X, [0, 1], qid=[0, 0])
-    with pytest.raises(InputTypeError, match="vote"):
+    with pytest.raises(InputTypeError, match=messages.VOTES):
         tl.top_fragments(voting, 3)
     two = tl.RLS(tl.SubsetTree()).fit(X, [[0, 1], [1, 0]])
     assert tl.explain(two, X[0], 1).score == pytest.approx(two.predict(X[:1])[0, 1])
     for output in (None, 2, "a", True):
-        with pytest.raises(ParameterError, match="from 0 to 1"):
+        with pytest.raises(ParameterError, match=messages.SHARE_FROM_0_TO_1):
             tl.explain(two, X[0], output)
-    with pytest.raises(ParameterError, match="'limit'"):
+    with pytest.raises(ParameterError, match=wrong_parameter("limit")):
         tl.explain(two, X[0], 1, limit=0)
-    with pytest.raises(ParameterError, match="'n'"):
+    with pytest.raises(ParameterError, match=wrong_parameter("n")):
         tl.top_fragments(two, 0, 1)
 
 

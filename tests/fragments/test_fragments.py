@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from definitions.fragments import as_tree
+from messages import fragments as messages
+from messages.common import SMALLER_LAM, wrong_parameter
 from treelet.datasets import flights
 from treelet.fragments import shared_fragments
 from treelet.kernels.fragments import search
@@ -167,14 +169,16 @@ def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     huge = SearchResult([Fragment(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
     monkeypatch.setattr(import_module("treelet.fragments.shared"), "search_fragments", lambda *given: huge)
-    with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
+    with pytest.raises(tl.errors.KernelOverflowError, match=SMALLER_LAM):
         shared_fragments("(S (A a) (A a))", "(S (A a) (A a))", tl.SubsetTree(lam=1))
 
 
 def test_refuses_what_has_no_fragments() -> None:
-    with pytest.raises(tl.errors.InputTypeError, match="Subtree, SubsetTree, PartialTree, ForestKernel"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.KERNELS_WITH_FRAGMENTS):
         shared_fragments("(A a)", "(A a)", tl.SubsetTree() + 1)
-    with pytest.raises(tl.errors.InputTypeError, match="not for Smoothed"):  # words that are alike are no fragments
+    with pytest.raises(
+        tl.errors.InputTypeError, match=messages.not_for("Smoothed")
+    ):  # words that are alike are no fragments
         shared_fragments("(N cat)", "(N dog)", tl.Smoothed({"cat": [1, 0], "dog": [0.9, 0.1]}))
-    with pytest.raises(tl.errors.ParameterError, match="'limit'"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("limit")):
         shared_fragments("(A a)", "(A a)", tl.SubsetTree(), limit=0)

@@ -25,10 +25,10 @@ from treelet.errors import FileError, KernelOverflowError, ParameterError, Treel
 from treelet.formats.temporary import locked
 from treelet.gram.executors import ThreadExecutor
 from treelet.gram.plan import Plan, Span, Tile, planned
+from treelet.gram.stored import resuming
 from treelet.gram.stored.fingerprint import fingerprint
 from treelet.gram.stored.journal import Journal, checksum
 from treelet.gram.stored.matrix_file import NpyFile, RowsInFile
-from treelet.gram.stored.resuming import resuming
 
 KERNEL = tl.SubsetTree(lam=0.4)
 
@@ -101,7 +101,7 @@ CHILD = """
 import os, signal, sys
 import treelet as tl
 from treelet.datasets import flights
-from treelet.gram.stored.resuming import journal
+from treelet.gram.stored import journal
 from treelet.gram.stored.matrix_file import RowsInFile
 journal.PATIENCE = 0.001
 left, write, mirror = int(sys.argv[2]), RowsInFile.write, RowsInFile.mirror

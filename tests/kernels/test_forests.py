@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from messages import kernels as messages
 from treelet.cuts import ForestIndex, span_forest, sub_forest
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.testing.derivations import expected_nodes
@@ -111,9 +112,9 @@ def test_over_a_span():
     )
     assert ForestIndex(forest).probability((0, 2)) == pytest.approx(0.7)
     assert span_forest(forest, (0, 3)).count_trees() == forest.count_trees()
-    with pytest.raises(ParameterError, match="not within"):
+    with pytest.raises(ParameterError, match=messages.SPAN_NOT_WITHIN):
         span_forest(span_forest(forest, (0, 1)), (0, 3))
-    with pytest.raises(ParameterError, match="not within"):
+    with pytest.raises(ParameterError, match=messages.SPAN_NOT_WITHIN):
         span_forest(forest, (5, 6))
 
 
@@ -178,13 +179,13 @@ def test_bad_parts_and_parameters():
     ):
         with pytest.raises(ParameterError):
             call()
-    with pytest.raises(TreeError, match="cycle"):
+    with pytest.raises(TreeError, match=messages.CYCLE):
         tl.Forest([("A", 0, 1), ("B", 0, 1)], [(0, [1], 0.5), (1, [0], 0.5)], root=0)
-    with pytest.raises(TreeError, match="root"):
+    with pytest.raises(TreeError, match=messages.NO_ROOT):
         tl.Forest([("A", 0, 1), ("B", 0, 1)], [])
     with pytest.raises(InputTypeError):
         tl.ForestBank(forest)
-    with pytest.raises(TreeError, match="no tree"):
+    with pytest.raises(TreeError, match=messages.NO_TREE):
         tl.Forest([], []).best()
 
 
@@ -274,9 +275,9 @@ def test_what_is_no_forest(nodes, edges, root):
 
 def test_extremes():
     forest = tl.Forest.from_trees(TWO)
-    with pytest.raises(ParameterError, match="temperature"):
+    with pytest.raises(ParameterError, match=messages.TEMPERATURE_TOO_SMALL):
         forest.temperature(1e-320)
-    with pytest.raises(TreeError, match="improbable"):
+    with pytest.raises(TreeError, match=messages.IMPROBABLE_TREE):
         tl.Forest.from_trees([("(S x)", 1e-300), ("(T x)", 1e300)])
     huge = tl.Forest([("S", 0, 1), ("A", 0, 1), ("x", 0, 1)], [(0, [1], 1e308), (1, [2], 1e308)])
     assert huge.probability() == math.inf
@@ -301,7 +302,7 @@ def test_with_scikit_learn(tmp_path):
     tl.save(search.best_estimator_, tmp_path / "m.treelet")
     loaded = tl.load(tmp_path / "m.treelet")
     np.testing.assert_array_equal(loaded.decision_function(bank), search.best_estimator_.decision_function(bank))
-    with pytest.raises(InputTypeError, match="Forest"):
+    with pytest.raises(InputTypeError, match=messages.A_FOREST_IS_NO_TREE):
         tl.SubsetTree()(bank)
 
 

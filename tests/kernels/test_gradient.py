@@ -10,6 +10,8 @@ from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 import treelet as tl
 from conftest import run_python
+from messages import kernels as messages
+from messages.common import wrong_parameter
 
 
 def test_theta_names_the_parameters_in_order() -> None:
@@ -20,11 +22,11 @@ def test_theta_names_the_parameters_in_order() -> None:
     np.testing.assert_allclose(np.exp(copy.theta), [0.7, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(np.exp(kernel.theta), [0.5, 0.25, 0.1, 0.2])
     assert kernel.clone_with_theta(kernel.bounds[:, 1]).k2.lam == 1
-    with pytest.raises(tl.errors.ParameterError, match="4 parameters"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.theta_length(4)):
         kernel.theta = [0.0]
-    with pytest.raises(tl.errors.ParameterError, match="leave Y out"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.NO_GRADIENT_WITH_Y):
         kernel(["(A x)"], ["(A x)"], eval_gradient=True)
-    with pytest.raises(tl.errors.ParameterError, match="by their names"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.OPTIONS_ARE_NAMED):
         kernel(["(A x)"], ["(A x)"], 2)
     assert kernel.gradient([])[1].shape == (0, 0, 4)
 
@@ -84,7 +86,7 @@ def test_kernels_of_scikit_learn_beside_ours() -> None:
         assert GaussianProcessRegressor(both, optimizer=None).fit(texts[:30], y[:30]).score(texts[30:], y[30:]) > 0.5
     for both in (own * ConstantKernel(2.0), ConstantKernel(2.0) * own):
         np.testing.assert_allclose(both(texts[:9]), 2 * expected)
-    with pytest.raises(tl.errors.InputTypeError, match="a kernel or a number"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.A_KERNEL_OR_A_NUMBER):
         own + "noise"  # type: ignore[operator]
 
 
@@ -127,7 +129,7 @@ def test_all_parameters_fixed() -> None:
 )
 def test_bounds_that_make_no_sense(bounds: object) -> None:
     with pytest.raises(
-        tl.errors.ParameterError, match=r"'lam_bounds' parameter of SubsetTree must be 'fixed' or two numbers"
+        tl.errors.ParameterError, match=wrong_parameter("lam_bounds", messages.FIXED_OR_TWO_NUMBERS, of="SubsetTree")
     ):
         tl.SubsetTree(lam_bounds=bounds)
 
@@ -141,7 +143,7 @@ def test_theta_of_the_locality_kernel_is_what_is_tuned() -> None:
     assert repr(kernel) == "Locality(window=5, theta=0.25)"
     assert kernel.set_params(theta=0.75).reach == 0.75
     assert kernel == tl.Locality(5, 0.75) == clone(kernel) != tl.Locality(5)
-    with pytest.raises(tl.errors.ParameterError, match="'theta' parameter of Locality must be a number"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("theta", "a number", of="Locality")):
         kernel.set_params(theta=-1)
     assert kernel.reach == 0.75
     mixed = 2.0 * kernel

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 import treelet as tl
+from messages import kernels as messages
+from messages.common import wrong_parameter
 from treelet.kernels.smoothed import Smoothed
 from treelet.structures.word_vectors import WordVectors
 from treelet.testing import reference
@@ -83,7 +85,7 @@ def test_reading_vectors(tmp_path: Path) -> None:
 
 def test_bad_vectors(tmp_path: Path) -> None:
     (tmp_path / "ragged.txt").write_text("a 1 2\nb 1\n")
-    with pytest.raises(tl.errors.FormatError, match=r"ragged\.txt:2.*2 numbers, as on"):
+    with pytest.raises(tl.errors.FormatError, match=messages.ragged(r"ragged\.txt:2", 2)):
         WordVectors.read(tmp_path / "ragged.txt")
     (tmp_path / "words.txt").write_text("a b c\n")
     with pytest.raises(tl.errors.FormatError, match=r"words\.txt:1"):
@@ -92,15 +94,15 @@ def test_bad_vectors(tmp_path: Path) -> None:
     with pytest.raises(tl.errors.FileError, match=r"alone\.txt"):
         WordVectors.read(tmp_path / "alone.npy")
     (tmp_path / "torn.npy").write_bytes(b"\x93NUMPY")
-    with pytest.raises(tl.errors.FileError, match="NumPy"):
+    with pytest.raises(tl.errors.FileError, match=messages.NOT_A_NUMPY_FILE):
         WordVectors.read(tmp_path / "torn.npy")
-    with pytest.raises(tl.errors.ParameterError, match="'b' has a value"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.bad_vector("'b'")):
         WordVectors(["a", "b"], [[1, 2], [3, np.nan]])
-    with pytest.raises(tl.errors.ParameterError, match="twice"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.WORD_TWICE):
         WordVectors(["a", "a"], [[1], [2]])
-    with pytest.raises(tl.errors.InputTypeError, match="one vector a word"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.ONE_VECTOR_PER_WORD):
         WordVectors(["a"], [[1], [2]])
-    with pytest.raises(tl.errors.InputTypeError, match="word vectors"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_WORD_VECTORS):
         Smoothed(5)(["(A x)"])
-    with pytest.raises(tl.errors.ParameterError, match="threshold"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("threshold")):
         Smoothed(VECTORS, threshold=2)

@@ -16,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treelet as tl
+from messages import kernels as messages
+from messages.common import PUT_IT_IN_A_LIST, SPLIT_IT, at, cannot_be, wrong_parameter
 from treelet.testing import check_estimator, check_kernel, reference
 from treelet.testing.strategies import tagged
 
@@ -31,7 +33,7 @@ def test_a_wrong_definition_would_be_noticed() -> None:
         return reference.tagging(a, b, 0.4) + 0.4 * sum(x == y and s != t for x, s in a for y, t in b)
 
     examples = [tl.Tagged.parse(text) for text in ("the/D dog/N", "dog/V the/D")]
-    with pytest.raises(AssertionError, match="slow definition"):
+    with pytest.raises(AssertionError, match=messages.UNLIKE_THE_SLOW_DEFINITION):
         check_kernel(tl.Tagging(0.4), examples, reference=careless)
 
 
@@ -61,7 +63,7 @@ def test_long_equal_sequences_overflow_clearly_and_normalise_right() -> None:
     words = [f"w{k}" for k in range(1500)]
     a, b = tl.Tagged(words, ["N"] * 1500), tl.Tagged(words[:-1] + ["other"], ["N"] * 1500)
     kernel = tl.Tagging(lam=1)
-    with pytest.raises(tl.errors.KernelOverflowError, match=r"lam=1.*normalized"):
+    with pytest.raises(tl.errors.KernelOverflowError, match="lam=1.*" + messages.USE_NORMALIZED):
         kernel([a, b])
     with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag([a])
@@ -109,9 +111,9 @@ def test_missing_parameters_and_refusals() -> None:
     assert kernel([]).shape == (0, 0)
     assert kernel([None], [None]).tolist() == [[0]]
     for lam in (0, -1, 1.5, "x", True, math.nan):
-        with pytest.raises(tl.errors.ParameterError, match="'lam' parameter of Tagging"):
+        with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("lam", of="Tagging")):
             tl.Tagging(lam)
-    with pytest.raises(tl.errors.InputTypeError, match="put it in a list"):
+    with pytest.raises(tl.errors.InputTypeError, match=PUT_IT_IN_A_LIST):
         kernel("a/X")
     with pytest.raises(tl.errors.InputTypeError, match="Treebank"):
         kernel(tl.Treebank(["(A x)"]))
@@ -133,7 +135,7 @@ def test_columns_sums_and_wraps() -> None:
     assert tl.Tagging().gaussian(2.0)(SHORT).shape == (5, 5)
     assert tl.Tagging().polynomial(2)(SHORT)[0, 1] == pytest.approx(tl.Tagging()(SHORT)[0, 1] ** 2)
     bags = tl.Bag(tl.Tagging(0.3))([SHORT[:2], SHORT[2:]])
-    with pytest.raises(tl.errors.InputTypeError, match="named columns"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.NAMED_COLUMNS):
         kernel(tl.structures.TaggedBank(SHORT))
     assert np.array([LOU, LOU]).shape == (2,)  # one value each
     assert bags[0, 1] == pytest.approx(tl.Tagging(0.3)(SHORT)[:2, 2:].sum())
@@ -193,13 +195,13 @@ def test_tagged() -> None:
     with pytest.raises(AttributeError):
         LOU.words = ()
     for words, tags, problem in [
-        (["a"], [], "one tag a word"),
-        ([], [], "at least one"),
-        (["a b"], ["X"], "word 0.*white space"),
-        (["a", ""], ["X", "Y"], "word 1.*empty"),
-        (["a"], ["X/Y"], "tag 0.*slash"),
-        (["a"], [None], "string"),
-        ("a", ["X"], "split it"),
+        (["a"], [], messages.ONE_TAG_PER_WORD),
+        ([], [], messages.AT_LEAST_ONE_WORD),
+        (["a b"], ["X"], messages.bad_token("word 0", "white space")),
+        (["a", ""], ["X", "Y"], messages.bad_token("word 1", "empty")),
+        (["a"], ["X/Y"], messages.bad_token("tag 0", "slash")),
+        (["a"], [None], messages.NOT_A_STRING),
+        ("a", ["X"], SPLIT_IT),
     ]:
         with pytest.raises(tl.errors.TreeError, match=problem):
             tl.Tagged(words, tags)
@@ -234,9 +236,9 @@ def test_banks_take_many_forms_and_refuse_others() -> None:
     assert bank[0] == bank[1] == bank[2]
     assert bank.stats() == {"sequences": 3, "positions": 6, "distinct_suffixes": 2, "words": 2, "tags": 2}
     assert tl.structures.TaggedBank.of(bank) is bank
-    with pytest.raises(tl.errors.FormatError, match="item 1:5: 'b' is not word/tag"):
+    with pytest.raises(tl.errors.FormatError, match=messages.not_word_and_tag("item 1:5", "b")):
         tl.structures.TaggedBank(["a/X", "a/X b"])
-    with pytest.raises(tl.errors.TreeError, match="item 0: tag 0"):
+    with pytest.raises(tl.errors.TreeError, match=messages.in_item(0, "tag 0")):
         tl.structures.TaggedBank([[("a", "X/Y")]])
     for wrong in ([3], [["abc"]], 3, b"x"):
         with pytest.raises(tl.errors.InputTypeError):
@@ -244,7 +246,7 @@ def test_banks_take_many_forms_and_refuse_others() -> None:
     with pytest.raises(IndexError):
         bank[3]
     for tree in ("(A (B x))", "(A x y)", "(A x (B y) (C z))", tl.Tree("x"), "(A/B x)"):
-        with pytest.raises(tl.errors.TreeError, match="TaggedBank"):
+        with pytest.raises(tl.errors.TreeError, match=messages.NOT_TREES_OF_A_TAGGED_BANK):
             tl.structures.TaggedBank.from_trees(tl.Treebank([tree]))
 
 
@@ -267,33 +269,36 @@ def test_reading_columns() -> None:
     bank = tl.read_tagged(io.StringIO(text), tag=-1)
     assert bank.strings() == ["He/B-NP sleeps/B-VP", "Go/B-VP"]
     assert tl.read_tagged(io.StringIO(text), word=1, tag=2)[1] == tl.Tagged(["VB"], ["B-VP"])
-    with pytest.raises(tl.errors.FormatError, match=r"<stream>:3: there are 3 columns here, and no column 3 for tag="):
+    with pytest.raises(tl.errors.FormatError, match=at("<stream>", 3, messages.no_such_column(3, 3, "tag"))):
         tl.read_tagged(io.StringIO(text), tag=3)
-    with pytest.raises(tl.errors.FormatError, match=r"<stream>:2: a tag is without slashes"):
+    with pytest.raises(tl.errors.FormatError, match=at("<stream>", 2, messages.TAG_WITH_A_SLASH)):
         tl.read_tagged(io.StringIO("a X\nb X/Y\n"))
-    with pytest.raises(tl.errors.FormatError, match=r"<stream>:2:5: 'b'"):
+    with pytest.raises(tl.errors.FormatError, match=at("<stream>", 2, "'b'", column=5)):
         tl.read_tagged(io.StringIO("a/X\na/X b\n"), "slashes")
     assert list(tl.read_tagged(io.StringIO("a/X\n\n"), "slashes")) == [tl.Tagged.parse("a/X"), None]
-    with pytest.raises(tl.errors.ParameterError, match="'format'"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("format")):
         tl.read_tagged(io.StringIO(""), "brackets")
-    with pytest.raises(tl.errors.ParameterError, match="'tag' parameter"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("tag")):
         tl.read_tagged(io.StringIO(""), tag="pos")
-    with pytest.raises(tl.errors.TreeError, match="sequence 1 is missing"):
+    with pytest.raises(tl.errors.TreeError, match=messages.sequence_is_missing(1)):
         tl.structures.TaggedBank(["a/X", None]).write(io.StringIO(), "columns")
-    with pytest.raises(tl.errors.FileError, match="cannot be opened"):
+    with pytest.raises(tl.errors.FileError, match=cannot_be("opened")):
         tl.read_tagged("nowhere.txt")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("# text = go\n1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n", "<stream>:1: this looks like CoNLL-U: .*read_conllu"),
-        ("1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n", "<stream>:1: this looks like CoNLL-U: .*read_conllu"),
+        (
+            "# text = go\n1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n",
+            at("<stream>", 1, messages.looks_like("CoNLL-U", "read_conllu")),
+        ),
+        ("1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n", at("<stream>", 1, messages.looks_like("CoNLL-U", "read_conllu"))),
         (
             '{"text": "go home", "tags": ["V", "N"]}\n',
-            r"<stream>:1: this looks like JSON Lines: .*Tagged\(words, tags\)",
+            at("<stream>", 1, messages.looks_like("JSON Lines", r"Tagged\(words, tags\)")),
         ),
-        ("go/V home/N\n", "<stream>:1: this looks like word/tag, .*format='slashes'"),
+        ("go/V home/N\n", at("<stream>", 1, messages.LOOKS_LIKE_SLASHES)),
     ],
 )
 def test_files_that_are_no_columns_of_words_and_tags(text: str, message: str) -> None:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import binary
+from messages import kernels as messages
+from messages.common import SMALLER_LAM, number_in, wrong_parameter
 from treelet.testing import definition, recursions, reference
 from treelet.testing.cases import PLAIN, Case, random_tree
 from treelet.testing.strategies import banks, trees
@@ -109,9 +111,11 @@ def test_the_terminal_factor_is_kelps() -> None:
     nothing = tl.PartialTree(lam=lam, mu=mu, terminal_factor=0)
     assert nothing(["(A x)"], ["(A x)"])[0, 0] == node
     assert tl.PartialTree(lam=lam, mu=mu, terminal_factor=1) == tl.PartialTree(lam=lam, mu=mu)
-    with pytest.raises(tl.errors.ParameterError, match=r"'terminal_factor' parameter of PartialTree .* in \[0, inf\)"):
+    with pytest.raises(
+        tl.errors.ParameterError, match=wrong_parameter("terminal_factor", number_in("[0, inf)"), of="PartialTree")
+    ):
         tl.PartialTree(terminal_factor=-1)
-    with pytest.raises(tl.errors.ParameterError, match="fragments are listed for a terminal_factor of 1"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.NO_FRAGMENTS_WITH_A_TERMINAL_FACTOR):
         tl.shared_fragments("(A x)", "(A x)", kernel)
 
 
@@ -225,7 +229,7 @@ def test_normalised_values_far_beyond_float64_are_exact() -> None:
 def test_overflow_is_an_error_and_normalised_values_stay_right(kernel: tl.kernels.Kernel) -> None:
     large = binary(11)
     examples = [large, tl.Tree("A", [large, tl.Tree("B", ["x"])]), tl.Tree.parse("(B x)")]
-    with pytest.raises(tl.errors.KernelOverflowError, match=r"example.* smaller lam"):
+    with pytest.raises(tl.errors.KernelOverflowError, match="example.* " + SMALLER_LAM):
         kernel(examples)
     with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag(examples)

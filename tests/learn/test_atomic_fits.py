@@ -217,7 +217,7 @@ CASES = {
     "VotedPerceptron voted": Case(VotedPerceptron(SST, prediction="voted"), *RANK),
     "VotedPerceptron partial_fit": Case(
         VotedPerceptron(SST),
-        lambda m: streamed(m if m._past is None else clone(m)),
+        lambda m: streamed(m if m._stream is None else clone(m)),
         continue_stream,
         ranked,
     ),

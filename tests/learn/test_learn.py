@@ -34,7 +34,7 @@ from messages import learn as messages
 from messages.common import one_of, wrong_parameter
 from treelet.kernels.store import StoreKernel
 from treelet.learn import base as base_module
-from treelet.learn.platt import coupled, sigmoid, sigmoid_parameters
+from treelet.learn.deciding import coupled, sigmoid, sigmoid_parameters
 from treelet.learn.selection import select
 from treelet.testing import check_estimator
 

@@ -16,7 +16,7 @@ import treelet as tl
 from conftest import round_trip
 from messages import learn as messages
 from messages.common import at_least, one_of, wrong_parameter
-from treelet.learn.landmarks import SAMPLINGS, Values, by_leverage, pivots
+from treelet.learn.approximate import SAMPLINGS, Values, by_leverage, pivots
 from treelet.testing import check_estimator
 
 KERNEL = tl.SubsetTree(0.4).normalized()

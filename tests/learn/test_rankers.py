@@ -24,7 +24,7 @@ from definitions.learning import perceptron as slow_perceptron
 from messages import learn as messages
 from messages.common import at_least, more_than_memory, one_of, wrong_parameter
 from treelet import _core
-from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron, voting
+from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, contests, perceptron
 from treelet.learn.growing import (
     GrowingBlocks,
     GrowingGraph,
@@ -33,7 +33,7 @@ from treelet.learn.growing import (
     GrowingSum,
     growing,
 )
-from treelet.learn.ranker import TIE
+from treelet.learn.ranking import TIE
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
 from treelet.testing.reference import complete_subtree, depth, size, subset_trees
@@ -441,7 +441,7 @@ def test_threads_and_progress_change_nothing(capsys: pytest.CaptureFixture[str])
 def test_voting_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ranker = VotedPerceptron(prediction="voted", epochs=3).fit(TREES, Y, QID)
     expected = ranker.predict(NEW, NEW_QID)
-    monkeypatch.setattr(voting, "VOTES", 7)
+    monkeypatch.setattr(contests, "VOTES", 7)
     np.testing.assert_allclose(ranker.predict(NEW, NEW_QID), expected, atol=1e-12)
 
 

@@ -102,7 +102,7 @@ def test_matrices_that_make_no_sense(name: str) -> None:
         (K[:, :50], messages.NOT_SQUARE + r". Got the shape \(60, 50\) instead"),
         (K[0], messages.NOT_SQUARE),
         (nan, messages.NOT_FINITE),
-        (bent, messages.NOT_SYMMETRIC + ", row 2 is not column 2"),
+        (bent, messages.NOT_SYMMETRIC + messages.row_is_not_column(2)),
         (BANK, messages.NOT_NUMBERS),
         (K[:50, :50], messages.lengths_differ(50, r"\w+", 60)),
         (np.empty((0, 0)), messages.EMPTY_X),

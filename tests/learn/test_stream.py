@@ -80,10 +80,10 @@ def test_of_earlier_parts_only_the_weights_are_kept() -> None:
     for block, y, qid in parts(3, TREES, Y, QID):
         ranker.partial_fit(block, y, qid)
         used = np.unique(ranker.updates_)
-        past = ranker._past
-        assert past is not None
-        np.testing.assert_array_equal(past.rows, used)
-        assert len(past.examples.columns.store) == len(tl.Treebank([TREES[row] for row in used]).columns.store)
+        stream = ranker._stream
+        assert stream is not None
+        np.testing.assert_array_equal(stream.rows, used)
+        assert len(stream.examples.columns.store) == len(tl.Treebank([TREES[row] for row in used]).columns.store)
         most = max(most, len(used))
     assert most < len(TREES) / 2
 
@@ -123,15 +123,15 @@ def test_a_part_that_teaches_nothing() -> None:
     before = ranker.predict(NEW)
     ranker.partial_fit(["(A a)", "(C b)"], [1, 1], [0, 0])
     np.testing.assert_array_equal(ranker.predict(NEW), before)
-    assert ranker._past is not None
-    assert ranker._past.seen == 4
+    assert ranker._stream is not None
+    assert ranker._stream.seen == 4
 
 
 def test_what_cannot_go_on() -> None:
     first = parts(30, TREES, Y, QID)[0]
     with pytest.raises(
         tl.errors.ParameterError,
-        match=wrong_parameter("kernel", messages.A_KERNEL_OR_NONE + " for partial_fit", of="VotedPerceptron"),
+        match=wrong_parameter("kernel", messages.A_KERNEL_FOR_PARTIAL_FIT, of="VotedPerceptron"),
     ):
         VotedPerceptron("precomputed").partial_fit(np.eye(2), [1, 0], [0, 0])
     with pytest.raises(tl.errors.ParameterError, match=messages.PARTIAL_FIT_AFTER_FIT):

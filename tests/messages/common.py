@@ -18,6 +18,11 @@ def wrong_parameter(name: str, must_be: str = "", *, of: str = "", got: str = ""
     return f"'{name}' parameter{owner} must be {must_be}" + (f".*Got {got}" if got else "")
 
 
+def wrong_parameter_text(name: str, must_be: str, got: str, *, of: str) -> str:
+    """The whole message about a wrong parameter, as plain text."""
+    return f"The '{name}' parameter of {of} must be {must_be}. Got {got} instead."
+
+
 def at_least(number: int) -> str:
     return f"an int of at least {number}"
 
@@ -81,3 +86,23 @@ def nothing_to_search(function: str, got: int) -> str:
     """There are too few examples to look for neighbors."""
     needed = "two examples or more, or Q" if got else "examples in X"
     return f"nothing to look in: {function} needs {needed}, got {got}"
+
+
+PUT_IT_IN_A_LIST = "put it in a list"
+SPLIT_IT = "split it"
+SMALLER_LAM = "smaller lam"
+
+
+def at(source: str, line: int, problem: str, *, column: object = None) -> str:
+    """A problem in a text, with its place."""
+    return f"{source}:{line}:" + (f"{column}:" if column else "") + f" {problem}"
+
+
+def left_out(count: str, of: str, first: str = "") -> str:
+    """Malformed examples were skipped; `of` says of how many what, `first` begins the list of their problems."""
+    return f"{count} of {of} (was|were) left out" + (f": {first}" if first else "")
+
+
+def item_is(number: int, kind: str, problem: str = "") -> str:
+    """An item of a collection has a type that cannot be used."""
+    return f"item {number} is a {kind}{problem}"

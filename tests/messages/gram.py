@@ -110,3 +110,16 @@ CLUSTER_LOST = "the Dask cluster is lost"
 WORKERS_DIED = "Dask workers.* memory= says how much the work of one may take"
 NOT_PICKLABLE = "must be such that can be pickled: cannot pickle"
 DAMAGED_STORE = r"do not fit together|does not come before it|outside 0\.\."
+
+# --- damaged and unreadable matrices ------------------------------------------------------------------------------
+
+NOT_A_FOLDER = "is no folder"
+COMPUTED_AGAIN = "computed from its beginning"
+NOT_AS_WRITTEN = f"is not as it was written; the matrix is {COMPUTED_AGAIN}"
+COMPUTE_IT_AGAIN = r"not as it was written; compute it again, or, if it is right, remove K\.npy\.json"
+CHECKSUM = "checksum"
+CANNOT_BE_MAPPED = "is complete, but cannot be mapped"
+
+
+def no_memory_for_threads(threads: int, free: str) -> str:
+    return f"no memory for {threads} threads: {free} are free"

@@ -5,6 +5,7 @@ from __future__ import annotations
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 A_KERNEL_OR_NONE = "a kernel or None"
+A_KERNEL_FOR_PARTIAL_FIT = f"{A_KERNEL_OR_NONE} for partial_fit"
 A_KERNEL_OR_PRECOMPUTED = "a kernel, 'precomputed' or None"
 A_KERNEL_WITH_BRACKETS = rf"{A_KERNEL_OR_PRECOMPUTED}, such as SubsetTree\(\), with brackets"
 POSITIVE_NUMBERS = "a sequence of positive numbers"
@@ -149,6 +150,10 @@ DISTANCES_INSTEAD_OF_VALUES = r"as distances have it.*: give kernel\(X\), not ke
 
 def not_a_matrix_to(training_examples: int) -> str:
     return f"must be a matrix of examples x {training_examples} training examples"
+
+
+def row_is_not_column(number: int) -> str:
+    return f", row {number} is not column {number}"
 
 
 def other_column(number: int, name: str, fitted: str) -> str:

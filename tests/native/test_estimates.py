@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from messages import native as messages
 from treelet import _core
 from treelet.structures import SequenceBank, TaggedBank
 
@@ -61,7 +62,7 @@ def test_estimates(name: str, bank: tl.Treebank, columns: type, parameters: tupl
         made = columns(store, weights, False, *parameters)
         assert made.bytes <= index <= 2 * made.bytes + 4000
         assert working >= 8 * len(part)
-    with pytest.raises(ValueError, match="do not belong"):
+    with pytest.raises(ValueError, match=messages.DO_NOT_BELONG_TOGETHER):
         columns.estimate(type(store)(), weights, *parameters)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from messages import native as messages
 from treelet import _core
 from treelet.testing.cases import PLAIN, examples
 
@@ -238,7 +239,7 @@ def test_columns_do_not_grow_while_rows_are_asked_for() -> None:
             said = str(error)
     stop.set()
     thread.join()
-    assert said == "these columns are in use by another thread: they cannot grow now"
+    assert said == messages.COLUMNS_IN_USE
 
 
 def test_threads_share_a_chart() -> None:

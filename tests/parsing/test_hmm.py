@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import ROOT, first_lines
+from messages import parsing as messages
+from messages.common import SPLIT_IT, wrong_parameter
 from treelet.parsing import HMM
 from treelet.testing.derivations import tag_score
 from treelet.testing.strategies import tagged
@@ -64,7 +66,7 @@ def test_new_words_by_their_looks() -> None:
     hmm = HMM.from_tagged(bank, order=1)
     assert hmm.tag(["jumping", "now"])[0][0].tags == ("VBG", "RB")
     assert hmm.tag(["Lima", "now"])[0][0].tags == ("NNP", "RB")
-    with pytest.raises(tl.errors.TreeError, match=r"'jumping' was never seen.*signature"):
+    with pytest.raises(tl.errors.TreeError, match=messages.never_seen("jumping")):
         HMM.from_tagged(bank, unknown=None).tag(["jumping"])
 
 
@@ -72,15 +74,15 @@ def test_refusals() -> None:
     hmm = HMM.from_tagged([*TEXTS, None])
     assert repr(hmm) == "<HMM of order 2: 4 tags, 9 words>"
     for wrong in ({"order": 3}, {"order": True}, {"unknown": "x"}, {"min_count": 0}):
-        with pytest.raises(tl.errors.ParameterError, match="parameter of HMM must be"):
+        with pytest.raises(tl.errors.ParameterError, match=wrong_parameter(".*", of="HMM")):
             HMM.from_tagged(TEXTS, **wrong)
-    with pytest.raises(tl.errors.TreeError, match="no tagged sequences"):
+    with pytest.raises(tl.errors.TreeError, match=messages.NO_TAGGED_SEQUENCES):
         HMM.from_tagged([None])
-    with pytest.raises(tl.errors.ParameterError, match="'k' parameter"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("k")):
         hmm.tag(["a"], k=0)
-    with pytest.raises(tl.errors.TreeError, match="split it"):
+    with pytest.raises(tl.errors.TreeError, match=SPLIT_IT):
         hmm.tag("the dog")
-    with pytest.raises(tl.errors.TreeError, match="no words"):
+    with pytest.raises(tl.errors.TreeError, match=messages.NO_WORDS):
         hmm.tag([])
     with pytest.raises(tl.errors.TreeError, match="word 1"):
         hmm.tag(["a", "b c"])

@@ -11,6 +11,8 @@ from hypothesis import given
 
 import treelet as tl
 from conftest import run_python
+from messages import report as messages
+from messages.common import wrong_parameter
 from treelet.draw import web
 from treelet.draw.web.pictures import attributed_structures, explained, picture
 from treelet.structures import Table
@@ -52,15 +54,15 @@ def test_other_kinds() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"heat": [1.0]}, "a number for each of 3 nodes. Got 1"),
-        ({"heat": [1.0, math.nan, 0.0]}, "finite"),
-        ({"marks": [[7]]}, "0 to 2. Got 7"),
+        ({"heat": [1.0]}, messages.number_for_each_node(3, got=1)),
+        ({"heat": [1.0, math.nan, 0.0]}, messages.FINITE),
+        ({"marks": [[7]]}, messages.node_range(2, got=7)),
     ],
 )
 def test_what_does_not_fit_is_said(given: dict[str, Any], said: str) -> None:
     with pytest.raises(tl.TreeletError, match=said):
         picture("(A b c)", **given)
-    with pytest.raises(tl.TreeletError, match="not a int"):
+    with pytest.raises(tl.TreeletError, match=messages.not_a("int")):
         picture(3)
 
 
@@ -83,7 +85,7 @@ def test_an_explanation_is_told_with_its_places() -> None:
 def test_large_trees_are_refused_in_words() -> None:
     explanation = tl.explain(MODEL, "(S (A a) (B b))")
     empty = type(explanation)(**{**vars(explanation), "heat": []})
-    with pytest.raises(tl.TreeletError, match="no picture of this explanation"):
+    with pytest.raises(tl.TreeletError, match=messages.NO_PICTURE):
         explained(empty)
 
 
@@ -100,9 +102,9 @@ def test_the_widget() -> None:
     assert view.content["trees"][0]["picture"]["marks"] == [{"nodes": [0, 1], "tone": 0}]
     assert view.options == {"words": "hang", "limit": 300}
     for wrong in ({"words": "top"}, {"limit": 0}):
-        with pytest.raises(tl.TreeletError, match="parameter of TreeView must be"):
+        with pytest.raises(tl.TreeletError, match=wrong_parameter(".*", of="TreeView")):
             TreeView(TREES[0], **wrong)
-    with pytest.raises(tl.TreeletError, match="where heat or marks are given"):
+    with pytest.raises(tl.TreeletError, match=messages.HEAT_OR_MARKS):
         TreeView(tl.explain(MODEL, TREES[0]), heat=[1.0])
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from messages import structures as messages
 from treelet import _core
 from treelet.structures import DependencyBank, SequenceBank, TaggedBank
 from treelet.structures.bank import Bank
@@ -59,9 +60,9 @@ def test_it_is_a_collection(bank: Bank[Any]) -> None:
         with pytest.raises(IndexError):
             bank[wrong]
     for bad in ("x", 1.5, [0.5], [[0]]):
-        with pytest.raises(tl.errors.InputTypeError, match="is indexed by"):
+        with pytest.raises(tl.errors.InputTypeError, match=messages.IS_INDEXED_BY):
             bank[bad]
-    with pytest.raises(IndexError, match="by rows only"):
+    with pytest.raises(IndexError, match=messages.ROWS_ONLY):
         bank[0, 1]
 
 

@@ -20,6 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions.dependency_forms import dependency_tree as definition
+from messages import structures as messages
+from messages.common import NOT_UTF8, PUT_IT_IN_A_LIST, SPLIT_IT, at, cannot_be, item_is, wrong_parameter
 from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.draw import dependency_svg
@@ -89,9 +91,9 @@ def test_is_a_value(parse: Dependencies) -> None:
     assert hash(again) == hash(parse)
     assert len({parse, again}) == 1
     assert parse != parse.words
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError, match=messages.CANNOT_BE_CHANGED):
         parse.words = ()  # type: ignore[misc]
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError, match=messages.CANNOT_BE_CHANGED):
         del parse.words
 
 
@@ -105,19 +107,22 @@ def test_kinds_and_lemmas_make_a_difference() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([], []), "at least one word"),
-        ((["a", ""], None), "word 2: a word is not empty"),
-        ((["a\tb"], None), "no tabs or line ends"),
-        (("ab", None), "split it"),
-        ((["a"], ["X", "Y"]), "one tag a word, got 1 words and 2 tags"),
-        ((["a"], [None]), "tag 1: a tag is a string, not a NoneType"),
-        ((["a", "b"], None, [(0, 2, "t")]), "link 0: 2 is no position of a word: there are 2, counted from 0"),
-        ((["a", "b"], None, [(-1, 0, "t")]), "-1 is no position"),
-        ((["a", "b"], None, [(0, True, "t")]), "True is no position"),
-        ((["a", "b"], None, [(1, 1, "t")]), "links word 1 to itself"),
-        ((["a", "b"], None, [(0, 1, "t"), (1, 0, "t")]), "link 1 is there twice"),
-        ((["a", "b"], None, [(0, 1, "")]), "a type is not empty"),
-        ((["a", "b"], None, [(0, 1)]), r"a link is \(position, position, type\)"),
+        (([], []), messages.AT_LEAST_ONE_WORD),
+        ((["a", ""], None), messages.at_word(2, messages.EMPTY_WORD)),
+        ((["a\tb"], None), messages.NO_TABS_OR_LINE_ENDS),
+        (("ab", None), SPLIT_IT),
+        ((["a"], ["X", "Y"]), messages.one_per_word("tag", 1, "2 tags")),
+        ((["a"], [None]), messages.TAG_IS_NOT_A_STRING),
+        (
+            (["a", "b"], None, [(0, 2, "t")]),
+            messages.link_out_of_range(0, 2, words=2),
+        ),
+        ((["a", "b"], None, [(-1, 0, "t")]), messages.no_position(-1)),
+        ((["a", "b"], None, [(0, True, "t")]), messages.no_position(True)),
+        ((["a", "b"], None, [(1, 1, "t")]), messages.links_itself(1)),
+        ((["a", "b"], None, [(0, 1, "t"), (1, 0, "t")]), messages.link_twice(1)),
+        ((["a", "b"], None, [(0, 1, "")]), messages.EMPTY_TYPE),
+        ((["a", "b"], None, [(0, 1)]), messages.LINK_FORM),
     ],
 )
 def test_bad_links_are_refused(arguments: tuple[object, ...], message: str) -> None:
@@ -128,12 +133,12 @@ def test_bad_links_are_refused(arguments: tuple[object, ...], message: str) -> N
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        ([0, 3], "word 2: the head 3 is no word: there are 2"),
-        ([0, -1], "word 2: the head -1 is no word"),
-        ([0, 2], "word 2: it is its own head"),
-        ([2, 1], "word 1: following the heads from here leads back here"),
-        ([0], "one head a word, got 2 words and 1 heads"),
-        ([0, "1"], "a head is a number, not '1'"),
+        ([0, 3], messages.at_word(2, messages.no_head(3, words=2))),
+        ([0, -1], messages.at_word(2, messages.no_head(-1))),
+        ([0, 2], messages.at_word(2, messages.ITS_OWN_HEAD)),
+        ([2, 1], messages.at_word(1, messages.CYCLE)),
+        ([0], messages.one_per_word("head", 2, "1 heads")),
+        ([0, "1"], messages.HEAD_IS_NOT_A_NUMBER),
     ],
 )
 def test_bad_heads_are_refused(heads: list[int], message: str) -> None:
@@ -142,7 +147,7 @@ def test_bad_heads_are_refused(heads: list[int], message: str) -> None:
 
 
 def test_a_cycle_behind_a_path_is_found() -> None:
-    with pytest.raises(TreeError, match=r"word [345]: following the heads"):
+    with pytest.raises(TreeError, match=messages.at_word("[345]", messages.FOLLOWING_THE_HEADS)):
         Dependencies.from_heads(list("abcde"), None, [0, 3, 4, 5, 3])
 
 
@@ -166,7 +171,7 @@ def test_rooted_goes_away_from_the_root() -> None:
     assert found.heads == (0, 3, 1, 1, 0)  # the link S would close a circle; d is linked to nothing
     assert found.relations == ("root", "D", "Wd", "WV", "root")
     assert parse.rooted(3).heads == (4, 3, 4, 0, 0)
-    with pytest.raises(ParameterError, match="from 0 to 4"):
+    with pytest.raises(ParameterError, match=messages.position_range(4)):
         parse.rooted(5)
 
 
@@ -219,7 +224,7 @@ def test_files(tmp_path: Path, name: str) -> None:
     out = io.StringIO()
     bank.write(out)
     assert out.getvalue() == TEXT
-    with pytest.raises(FileError, match="cannot be opened"):
+    with pytest.raises(FileError, match=cannot_be("opened")):
         read_conllu(tmp_path / "none.conllu")
 
 
@@ -242,20 +247,24 @@ def row(**changed: str) -> str:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        (row() + "2\tb\n", 2, "has 10 columns with tabs between them, this one has 2"),
-        (row().replace("\t", " "), 1, "they look separated by blanks"),
-        (row() + row(id="3", head="1"), 2, "2 is next, not '3'"),
-        (row(id="0"), 1, "1 is next, not '0'"),
-        (row(id="a"), 1, "1 is next, not 'a'"),
-        (row() + "\n\n" + row() + row(id="2", head="_"), 5, "0 for a root, not '_'"),
-        (row(head="-1"), 1, "not '-1'"),
-        (row() + row(id="2", head="3"), 2, "the head 3 is no word of this sentence, which has 2"),
-        (row() + row(id="2", head="2"), 2, "word 2 is its own head"),
-        ("# c\n" + row() + row(id="2", head="3") + row(id="3", head="2"), 3, "word 2: following the heads"),
-        (row(form=""), 1, "the column FORM is empty: write _"),
-        (row() + "\n# a comment\n\n" + row(), 4, "no words here"),
-        (row() + "\n# a comment\n", 4, "no words here"),
-        (row(id="1-2", head="_"), 2, "no words here"),
+        (row() + "2\tb\n", 2, messages.column_count(10, 2)),
+        (row().replace("\t", " "), 1, messages.SEPARATED_BY_BLANKS),
+        (row() + row(id="3", head="1"), 2, messages.next_id(2, "3")),
+        (row(id="0"), 1, messages.next_id(1, "0")),
+        (row(id="a"), 1, messages.next_id(1, "a")),
+        (row() + "\n\n" + row() + row(id="2", head="_"), 5, messages.bad_head("_")),
+        (row(head="-1"), 1, messages.bad_head("-1")),
+        (row() + row(id="2", head="3"), 2, messages.no_head_in_sentence(3, words=2)),
+        (row() + row(id="2", head="2"), 2, messages.own_head(2)),
+        (
+            "# c\n" + row() + row(id="2", head="3") + row(id="3", head="2"),
+            3,
+            messages.at_word(2, messages.FOLLOWING_THE_HEADS),
+        ),
+        (row(form=""), 1, messages.empty_column("FORM")),
+        (row() + "\n# a comment\n\n" + row(), 4, messages.NO_WORDS),
+        (row() + "\n# a comment\n", 4, messages.NO_WORDS),
+        (row(id="1-2", head="_"), 2, messages.NO_WORDS),
     ],
 )
 def test_bad_files_name_the_line(text: str, line: int, message: str) -> None:
@@ -265,19 +274,19 @@ def test_bad_files_name_the_line(text: str, line: int, message: str) -> None:
 
 
 def test_bytes_that_are_no_text_and_bad_options() -> None:
-    with pytest.raises(FormatError, match="not UTF-8") as caught:
+    with pytest.raises(FormatError, match=NOT_UTF8) as caught:
         read_conllu(io.BytesIO(b"# x\n" + row(form="?").encode().replace(b"?", b"\xff")))
     assert caught.value.line == 2
-    with pytest.raises(ParameterError, match="'tag'"):
+    with pytest.raises(ParameterError, match=wrong_parameter("tag")):
         read_conllu(io.StringIO(TEXT), tag="pos")
-    with pytest.raises(ParameterError, match="'keep'"):
+    with pytest.raises(ParameterError, match=wrong_parameter("keep")):
         read_conllu(io.StringIO(TEXT), keep="all")
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match=r"parse 1: CoNLL-U needs a head a word.*rooted"):
+    with pytest.raises(TreeError, match=messages.in_parse(1, messages.needs_heads("CoNLL-U"))):
         DependencyBank([CAT, DOGS]).write(tmp_path / "x.conllu")
-    with pytest.raises(TreeError, match="parse 0 is missing"):
+    with pytest.raises(TreeError, match=messages.in_parse(0, messages.IS_MISSING)):
         DependencyBank([None]).write(tmp_path / "x.conllu")
     assert not list(tmp_path.iterdir())
 
@@ -352,13 +361,13 @@ def test_spacy() -> None:
     assert Dependencies.from_spacy(span) == Dependencies.from_heads(
         ["loud", "dogs"], ["ADJ", "NOUN"], [2, 0], ["amod", "obj"]
     )
-    with pytest.raises(InputTypeError, match="spaCy Doc or Span is needed, got str"):
+    with pytest.raises(InputTypeError, match=messages.SPACY_NEEDED):
         Dependencies.from_spacy("dogs")
 
 
 def test_spacy_without_a_parse() -> None:
     blank = [("Dogs", "", "", "", "", 0, False), ("bark", "", "", "", "", 1, False)]
-    with pytest.raises(TreeError, match="has not been parsed: its words have no heads; use a pipeline with a parser"):
+    with pytest.raises(TreeError, match=messages.USE_A_PARSER):
         Dependencies.from_spacy(spacy_like(*blank))
     parsed = spacy_like(("Go", "VERB", "VB", "go", "ROOT", 0, False))
     assert Dependencies.from_spacy(parsed).heads == (0,)
@@ -370,17 +379,17 @@ def test_real_spacy() -> None:
     nlp = spacy.blank("en")
     doc = nlp("Dogs bark.")
     for blank in (doc, doc[:2]):
-        with pytest.raises(TreeError, match="has not been parsed"):
+        with pytest.raises(TreeError, match=messages.NOT_PARSED):
             Dependencies.from_spacy(blank)
-        with pytest.raises(TreeError, match=r"item 1: .* has not been parsed"):
+        with pytest.raises(TreeError, match="item 1: .* " + messages.NOT_PARSED):
             DependencyBank([None, blank])
     parsed = tokens.Doc(nlp.vocab, words=["Dogs", "bark"], pos=["NOUN", "VERB"], heads=[1, 1], deps=["nsubj", "ROOT"])
     expected = Dependencies.from_heads(["Dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "ROOT"])
     assert list(DependencyBank([parsed, parsed[:2]])) == [expected, expected]
     assert dependency_trees([parsed]).strings() == ["(ROOT (nsubj (NOUN Dogs)) (VERB bark))"]
-    with pytest.raises(InputTypeError, match="put it in a list"):
+    with pytest.raises(InputTypeError, match=PUT_IT_IN_A_LIST):
         DependencyBank(parsed)
-    with pytest.raises(InputTypeError, match=r"item 0 is a Doc, not a tree: .*dependency_trees"):
+    with pytest.raises(InputTypeError, match=item_is(0, "Doc", messages.NOT_A_TREE + messages.DEPENDENCY_TREES)):
         Treebank([parsed])
 
 
@@ -398,7 +407,7 @@ def test_stanza() -> None:
         Dependencies.from_stanza("dogs bark")
     for word in sentence.words:
         word.head = word.deprel = None
-    with pytest.raises(TreeError, match=r"has not been parsed: .* the processor depparse"):
+    with pytest.raises(TreeError, match=messages.USE_DEPPARSE):
         Dependencies.from_stanza(sentence)
 
 
@@ -416,10 +425,10 @@ def test_token_lists() -> None:
         *("2", "nno", "_", "VERB", "_", "_", "0", "root", "_", "_"),
     ]
     tokens[1]["head"] = None
-    with pytest.raises(TreeError, match="word 1 has no head"):
+    with pytest.raises(TreeError, match=messages.has_no_head(1)):
         Dependencies.from_conllu(tokens)
     tokens[2]["head"] = None
-    with pytest.raises(TreeError, match="has not been parsed"):
+    with pytest.raises(TreeError, match=messages.NOT_PARSED):
         Dependencies.from_conllu(tokens)
     with pytest.raises(InputTypeError, match="TokenList"):
         Dependencies.from_conllu(["dogs"])  # type: ignore[list-item]
@@ -449,20 +458,20 @@ def test_banks_take_other_libraries_parses() -> None:
     bank = DependencyBank([Doc(doc), sentence, tokens, expected, None])
     assert list(bank) == [expected, expected, expected, expected, None]
     tokens[0]["head"] = None
-    with pytest.raises(TreeError, match="item 2: word 1 has no head"):
+    with pytest.raises(TreeError, match="item 2: " + messages.has_no_head(1)):
         DependencyBank([Doc(doc), sentence, tokens])
-    with pytest.raises(InputTypeError, match="one Doc: put it in a list"):
+    with pytest.raises(InputTypeError, match="one Doc: " + PUT_IT_IN_A_LIST):
         DependencyBank(Doc(doc))
-    with pytest.raises(InputTypeError, match=r"item 0 is a SimpleNamespace, .* as of each of its sentences"):
+    with pytest.raises(InputTypeError, match=item_is(0, "SimpleNamespace", messages.GIVE_ITS_SENTENCES)):
         DependencyBank([SimpleNamespace(sentences=[sentence])])
 
 
 def test_parses_are_no_trees() -> None:
-    with pytest.raises(
-        InputTypeError, match=r"got a DependencyBank: make trees of it with treelet.cuts.dependency_trees"
-    ):
+    with pytest.raises(InputTypeError, match=messages.MAKE_TREES_OF_A_BANK):
         SubsetTree()(DependencyBank([CAT]))
-    with pytest.raises(InputTypeError, match=r"item 1 is a Dependencies, not a tree: .*treelet.cuts.dependency_trees"):
+    with pytest.raises(
+        InputTypeError, match=item_is(1, "Dependencies", messages.NOT_A_TREE + messages.DEPENDENCY_TREES)
+    ):
         SubsetTree()(["(S x)", CAT])
 
 
@@ -481,9 +490,9 @@ def test_banks() -> None:
     assert np.asarray(bank).shape == (3,)
     assert "3 parses, 10 words, 8 links" in repr(bank)
     for wrong in (CAT, "x.conllu", 3):
-        with pytest.raises(InputTypeError, match="collection of parses"):
+        with pytest.raises(InputTypeError, match=messages.COLLECTION_OF_PARSES):
             DependencyBank(wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputTypeError, match="item 1 is a str"):
+    with pytest.raises(InputTypeError, match=item_is(1, "str")):
         DependencyBank([CAT, "x"])  # type: ignore[list-item]
 
 
@@ -565,7 +574,7 @@ def test_conllu_is_a_file_of_trees(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match=next(iter(options))):
             read_trees(path, **options)
     cycle = row(id="1", head="2") + row(id="2", head="1")
-    with pytest.raises(FormatError, match=r"<stream>:1: word 1: .* cycle"):
+    with pytest.raises(FormatError, match=at("<stream>", 1, messages.at_word(1, ".* cycle"))):
         read_trees(io.StringIO(cycle), "conllu")
     assert len(read_trees(io.StringIO(""), "conllu")) == 0
 
@@ -580,11 +589,11 @@ def test_conllu_is_known_by_its_content(text: str, tmp_path: Path) -> None:
 
 
 def test_trees_that_cannot_be() -> None:
-    with pytest.raises(TreeError, match=r"parse 1: a tree needs a head a word.*rooted"):
+    with pytest.raises(TreeError, match=messages.in_parse(1, messages.needs_heads("a tree"))):
         dependency_trees([CAT, DOGS])
-    with pytest.raises(ParameterError, match="'form'"):
+    with pytest.raises(ParameterError, match=wrong_parameter("form")):
         dependency_tree(CAT, "cct")
-    with pytest.raises(InputTypeError, match="Dependencies are needed"):
+    with pytest.raises(InputTypeError, match=messages.DEPENDENCIES_NEEDED):
         dependency_tree("dogs bark")  # type: ignore[arg-type]
 
 
@@ -674,7 +683,7 @@ def test_three_links_at_a_word_are_three_pairs() -> None:
 def test_sequences_of_heads_have_no_direction() -> None:
     assert feature_sequences(CAT) == feature_sequences(Dependencies(CAT.words, CAT.tags, CAT.links))
     assert ("root" in feature_sequences(CAT)["link_type"]) is False
-    with pytest.raises(InputTypeError, match="Dependencies are needed"):
+    with pytest.raises(InputTypeError, match=messages.DEPENDENCIES_NEEDED):
         feature_sequences([CAT])  # type: ignore[arg-type]
 
 
@@ -741,11 +750,11 @@ def test_shorter_links_are_lower() -> None:
 
 
 def test_what_cannot_be_drawn() -> None:
-    with pytest.raises(InputTypeError, match="Dependencies are needed"):
+    with pytest.raises(InputTypeError, match=messages.DEPENDENCIES_NEEDED):
         dependency_svg("dogs bark")  # type: ignore[arg-type]
-    with pytest.raises(TreeError, match="3 words, more than can be drawn"):
+    with pytest.raises(TreeError, match=messages.too_many_to_draw(3)):
         dependency_svg(DOGS, limit=2)
-    with pytest.raises(ParameterError, match="'limit'"):
+    with pytest.raises(ParameterError, match=wrong_parameter("limit")):
         dependency_svg(DOGS, limit=0)
 
 
@@ -758,7 +767,7 @@ def test_a_file_without_tags_says_so(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text("1\tcats\tcat\t_\tNNS\t_\t2\tnsubj\t_\t_\n2\trun\trun\t_\tVB\t_\t0\troot\t_\t_\n\n")
     for read in (read_conllu, read_trees):
-        with pytest.warns(TreeletWarning, match='no word has a tag in the column upos.* give tag="xpos"'):
+        with pytest.warns(TreeletWarning, match=messages.no_tags("upos", "xpos")):
             read(path)
         with warnings.catch_warnings():
             warnings.simplefilter("error")

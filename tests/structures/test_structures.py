@@ -15,6 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treelet as tl
+from messages import structures as messages
+from messages.common import item_is, needs_package
 from treelet.testing.strategies import banks, trees
 
 DOG = "(NP (D the) (N dog))"
@@ -42,7 +44,7 @@ def test_any_label_without_brackets_and_space(label: str) -> None:
 
 @pytest.mark.parametrize("label", ["", "a b", "a(", ")", "a\n", "\0", 5, None, "\ud800"])
 def test_labels_that_could_not_be_read_back(label: object) -> None:
-    with pytest.raises(tl.errors.TreeError, match="label"):
+    with pytest.raises(tl.errors.TreeError, match=messages.BAD_LABEL):
         tl.Tree(label)  # type: ignore[arg-type]
 
 
@@ -53,13 +55,13 @@ def test_a_tree_is_a_value() -> None:
     assert tree != DOG
     assert {tree, tl.Tree.parse(DOG)} == {tree}
     assert not isinstance(tree, list)
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError, match=messages.CANNOT_BE_CHANGED):
         tree.label = "VP"  # type: ignore[misc]
     with pytest.raises(AttributeError):
         del tree.children
-    with pytest.raises(tl.errors.TreeError, match="list"):
+    with pytest.raises(tl.errors.TreeError, match=messages.A_LIST):
         tl.Tree("D", "the")
-    with pytest.raises(tl.errors.TreeError, match="child"):
+    with pytest.raises(tl.errors.TreeError, match=messages.BAD_CHILD):
         tl.Tree("D", [5])  # type: ignore[list-item]
     assert (tree.height(), tree.words(), [child.label for child in tree]) == (2, ["the", "dog"], ["D", "N"])
     assert tree.productions() == [("NP", ("D", "N")), ("D", ("the",)), ("N", ("dog",))]
@@ -69,7 +71,7 @@ def test_a_tree_is_a_value() -> None:
 
 
 def test_brackets_are_no_label() -> None:
-    with pytest.raises(tl.TreeletError, match=r"'\(S \(A a\)\)' is no label: write Tree.parse"):
+    with pytest.raises(tl.TreeletError, match=messages.BRACKETS_AS_A_LABEL):
         tl.Tree("(S (A a))")
 
 
@@ -93,7 +95,7 @@ def test_deep_nltk_trees_and_back() -> None:
 
 def test_to_nltk_without_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nltk.tree", None)
-    with pytest.raises(tl.TreeletError, match=r"to_nltk needs the package nltk: pip install 'treelet\[nlp\]'"):
+    with pytest.raises(tl.TreeletError, match=needs_package("the package nltk", what="to_nltk", extra="nlp")):
         tl.Tree("A").to_nltk()
 
 
@@ -130,7 +132,7 @@ def test_deep_and_wide_trees_are_no_danger() -> None:
 
 def test_a_tree_too_deep_to_draw() -> None:
     deep = tl.Tree.parse("(A " * 3000 + "x" + ")" * 3000)
-    with pytest.raises(tl.errors.TreeError, match="3,000 levels"):
+    with pytest.raises(tl.errors.TreeError, match=messages.too_deep("3,000")):
         deep.pretty()
 
 
@@ -191,7 +193,7 @@ def test_indexing_errors() -> None:
     with pytest.raises(IndexError):
         bank[[5]]
     for bad in ("a", 1.5, [0.5], [[0]], True):
-        with pytest.raises(tl.errors.InputTypeError, match="indexed"):
+        with pytest.raises(tl.errors.InputTypeError, match=messages.IS_INDEXED_BY):
             bank[bad]  # type: ignore[index]
     assert len(bank[[]]) == 0
 
@@ -223,26 +225,32 @@ def test_everything_that_holds_trees_is_taken() -> None:
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        (DOG, "list"),
-        (tl.Tree.parse(DOG), "list"),
-        (5, "collection"),
-        ({DOG, CAT}, "in an order is needed, got a set, which has none: give a list"),
-        (frozenset([DOG]), "got a frozenset"),
+        (DOG, messages.A_LIST),
+        (tl.Tree.parse(DOG), messages.A_LIST),
+        (5, messages.NOT_A_COLLECTION),
+        ({DOG, CAT}, messages.needs_an_order("set") + messages.GIVE_A_LIST),
+        (frozenset([DOG]), messages.needs_an_order("frozenset")),
         ([DOG, 5], "item 1"),
         ([DOG, "(NP"], "item 1"),
-        ([DOG, CAT + DOG], "2 trees"),
-        ([DOG, ""], "no tree; a missing tree is None"),
-        (np.array([DOG, np.nan]), "item 1:.*'nan'.*; a missing tree is None, or NaN as a number, and no text"),
-        ([DOG, "None"], "a missing tree is None"),
-        ([DOG, "dog"], "outside brackets"),
-        ([DOG, "wsj.mrg"], "item 1:.*'wsj.mrg' looks like the name of a file: read it with treelet.read_trees"),
-        ([DOG, __file__], "looks like the name of a file"),
-        ([DOG, Path("wsj.mrg")], "item 1 is a .*Path, not a tree: read a file with treelet.read_trees"),
-        (Path("wsj.mrg"), "read a file with treelet.read_trees"),
+        ([DOG, CAT + DOG], messages.TWO_TREES),
+        ([DOG, ""], messages.EMPTY_TEXT),
+        (
+            np.array([DOG, np.nan]),
+            "item 1:.*'nan'.*; " + messages.NAN_IS_NO_TEXT,
+        ),
+        ([DOG, "None"], messages.MISSING_TREE_IS_NONE),
+        ([DOG, "dog"], messages.OUTSIDE_BRACKETS),
+        (
+            [DOG, "wsj.mrg"],
+            "item 1:.*'wsj.mrg' " + messages.READ_THE_FILE,
+        ),
+        ([DOG, __file__], messages.LOOKS_LIKE_A_FILE_NAME),
+        ([DOG, Path("wsj.mrg")], item_is(1, ".*Path", ".*" + messages.USE_READ_TREES)),
+        (Path("wsj.mrg"), messages.USE_READ_TREES),
         ([1.5], "item 0"),
-        (np.zeros((2, 2)), "dimension"),
-        ({"(A x)": ["(B y)"]}, "columns"),
-        (pd.DataFrame({"(A x)": ["(B y)"], "more": [1]}), r'On\("column"'),
+        (np.zeros((2, 2)), messages.ONE_DIMENSION),
+        ({"(A x)": ["(B y)"]}, messages.COLUMNS),
+        (pd.DataFrame({"(A x)": ["(B y)"], "more": [1]}), messages.USE_ON),
     ],
 )
 def test_what_is_no_collection_of_trees(bad: object, match: str) -> None:
@@ -269,11 +277,11 @@ def test_a_tree_that_shares_its_parts_is_not_spelled_out(tmp_path: Path) -> None
     for _ in range(100):  # 2^100 words
         tree = tl.Tree("S", [tree, tree])
     for spelled in (str, repr, tl.Tree.words, tl.Tree.productions, tl.Tree.pretty, pickle.dumps):
-        with pytest.raises(tl.errors.TreeError, match="more than 50,000,000 nodes"):
+        with pytest.raises(tl.errors.TreeError, match=messages.too_many_nodes("50,000,000")):
             spelled(tree)
     bank = tl.Treebank([tree])
     assert (hash(tree) == hash(bank[0]), tree == bank[0]) == (True, True)
-    with pytest.raises(tl.errors.TreeError, match="tree 0 has more than 50,000,000 nodes"):
+    with pytest.raises(tl.errors.TreeError, match="tree 0 has " + messages.too_many_nodes("50,000,000")):
         bank.write(tmp_path / "bank.mrg")
     assert list(tmp_path.iterdir()) == []
     tl.save(bank, tmp_path / "bank.treelet")

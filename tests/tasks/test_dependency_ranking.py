@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import treelet as tl
+from messages import tasks as messages
+from messages.common import at, wrong_parameter
 from treelet.cuts.link_features import FEATURES
 from treelet.datasets import ParsedSentence, link_parses
 from treelet.learn.matrices import SharedMatrices
@@ -55,11 +57,11 @@ def test_link_f1_by_hand() -> None:
     assert link_f1(tl.Dependencies(own, None, []), gold) == 0
     one = tl.Dependencies.from_heads(["Go"], None, [0])
     assert link_f1(tl.Dependencies(["go"]), one) == 0
-    with pytest.raises(tl.errors.TreeError, match="must have heads"):
+    with pytest.raises(tl.errors.TreeError, match=messages.MUST_HAVE_HEADS):
         link_f1(right, right)
-    with pytest.raises(tl.errors.TreeError, match="no word in common"):
+    with pytest.raises(tl.errors.TreeError, match=messages.NO_WORD_IN_COMMON):
         link_f1(tl.Dependencies(["xyz"]), one)
-    with pytest.raises(tl.errors.InputTypeError, match="gold must be Dependencies, got list"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.gold_must_be_dependencies("list")):
         link_f1(right, words)
 
 
@@ -89,17 +91,17 @@ def test_files_of_parses(tmp_path: Path) -> None:
     assert sentence.gold is not None
     assert link_f1(sentence.parses[0], sentence.gold) == 1
     for wrong, says in [
-        ({"head": [2]}, "one head a word"),
-        ({"parses": [{"rank": 0}]}, "has no 'words'"),
-        ({"pos": 3}, "not as it"),
+        ({"head": [2]}, messages.ONE_HEAD_PER_WORD),
+        ({"parses": [{"rank": 0}]}, messages.lacks("words")),
+        ({"pos": 3}, messages.NOT_AS_IT_WAS),
     ]:
         path.write_text(json.dumps(record) + "\n" + json.dumps(record | wrong), encoding="utf-8")
-        with pytest.raises(tl.errors.FormatError, match=rf"parses\.jsonl:2: .*{says}"):
+        with pytest.raises(tl.errors.FormatError, match=at(r"parses\.jsonl", 2, f".*{says}")):
             link_parses(path)
     path.write_text("{", encoding="utf-8")
     with pytest.raises(tl.errors.FormatError, match=r"parses\.jsonl:1"):
         link_parses(path)
-    with pytest.raises(ValueError, match="a goodness and a rank"):
+    with pytest.raises(ValueError, match=messages.GOODNESS_AND_RANK):
         ParsedSentence("x", None, (sentence.parses[0],), (), ())
 
 
@@ -208,15 +210,15 @@ def test_lists() -> None:
     ]
     for kernel, K in zip(kernels, SharedMatrices(kernels, table), strict=True):
         np.testing.assert_allclose(K, kernel(table), atol=1e-12)
-    with pytest.raises(tl.errors.InputTypeError, match="sentence 0 is a str"):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.sentence_is(0, "str")):
         ParseLists(["a"])
-    with pytest.raises(tl.errors.ParameterError, match="'learner'"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("learner")):
         ParseRanker(learner="svm")
-    with pytest.raises(tl.errors.ParameterError, match="'kernels'"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.NO_KERNELS):
         ParseRanker([])
-    with pytest.raises(tl.errors.ParameterError, match="'folds'"):
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("folds")):
         ParseRanker(folds=7).fit(lists)
-    with pytest.raises(tl.errors.ParameterError, match="not fitted"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.NOT_FITTED):
         ParseRanker().scores(lists)
 
 
@@ -239,5 +241,5 @@ def test_from_text_with_the_real_parser() -> None:
     assert 2 <= len(lists.sentences[1].parses) <= 5
     assert max(lists.sentences[0].goodness) == 1
     assert lists.sentences[1].ranks[0] == 0
-    with pytest.raises(tl.errors.ParameterError, match="2 sentences and 3"):
+    with pytest.raises(tl.errors.ParameterError, match=messages.sentence_counts(2, 3)):
         ParseLists.from_text(gold, ["a", "b"])

@@ -11,6 +11,8 @@ import pytest
 
 import treelet as tl
 from conftest import nbest_lines
+from messages import tasks as messages
+from messages.common import at_least, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.learn import RankSVM, VotedPerceptron
@@ -136,28 +138,28 @@ def test_log_probabilities_are_relative_to_the_best(small: CandidateParses) -> N
 
 def test_candidates_that_do_not_fit_together() -> None:
     gold, trees = tl.Treebank(GOLD), tl.Treebank(TREES)
-    with pytest.raises(ParameterError, match="of one length, got 5, 5 and 4"):
+    with pytest.raises(ParameterError, match=messages.lengths("5, 5 and 4")):
         CandidateParses(gold, trees, np.array(LOGP), np.array(QID[:4]))
     for qid in ([0, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 0, 1, 2], [0, 1, 0, 1, 1]):
-        with pytest.raises(ParameterError, match="ascending, and every sentence"):
+        with pytest.raises(ParameterError, match=messages.ASCENDING):
             CandidateParses(gold, trees, np.array(LOGP), np.array(qid))
-    with pytest.raises(TreeError, match="same words"):
+    with pytest.raises(TreeError, match=messages.SAME_WORDS):
         CandidateParses(gold, trees[[3, 4, 4, 0, 1]], np.array(LOGP), np.array(QID))
-    with pytest.raises(TreeError, match="sentence 1 has no parse under this grammar"):
+    with pytest.raises(TreeError, match=messages.no_parse(1)):
         CandidateParses.parsed(tl.PCFG.from_rules([("S", ["a"], 1.0)], "S"), ["(S a)", "(S b)"])
-    with pytest.raises(TreeError, match="tree 1 is missing or a lone word"):
+    with pytest.raises(TreeError, match=messages.missing_or_lone_word(1)):
         CandidateParses.parsed(tl.PCFG.from_treebank(GOLD), [GOLD[0], None])
 
 
 @pytest.mark.parametrize("folds", [1, 3, True, 2.0])
 def test_bad_folds(folds: object) -> None:
-    with pytest.raises(ParameterError, match="'folds' parameter must be an int from 2 to the 2 trees"):
+    with pytest.raises(ParameterError, match=wrong_parameter("folds", messages.folds(2))):
         CandidateParses.jackknifed(GOLD, folds=folds)
 
 
 @pytest.mark.parametrize("n", [0, -1, True, 2.5])
 def test_bad_samples(small: CandidateParses, n: object) -> None:
-    with pytest.raises(ParameterError, match="'n' parameter must be an int of at least 1"):
+    with pytest.raises(ParameterError, match=wrong_parameter("n", at_least(1))):
         small.sample(n)
 
 
@@ -177,13 +179,13 @@ def test_lists_are_read(small: CandidateParses, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "a line is"),
-        ("[1]", "a line is"),
+        ("{", messages.A_LINE_IS),
+        ("[1]", messages.A_LINE_IS),
         ('{"gold": "(S x)"}', "'nbest'"),
         ('{"nbest": [[-1, "(S x)"]]}', "'gold'"),
-        ('{"gold": "(S x)", "nbest": [["much", "(S x)"]]}', "much"),
-        ('{"gold": "(S x)", "nbest": [[]]}', "a line is"),
-        ('{"gold": "(S x)", "nbest": []}', "no candidates"),
+        ('{"gold": "(S x)", "nbest": [["much", "(S x)"]]}', messages.A_NUMBER_IS_NEEDED),
+        ('{"gold": "(S x)", "nbest": [[]]}', messages.A_LINE_IS),
+        ('{"gold": "(S x)", "nbest": []}', messages.NO_CANDIDATES),
     ],
 )
 def test_errors_name_the_line(small: CandidateParses, tmp_path: Path, line: str, said: str) -> None:
@@ -235,12 +237,10 @@ def test_reranking_kernels() -> None:
 
 
 def test_what_is_no_ranker(small: CandidateParses) -> None:
-    with pytest.raises(
-        InputTypeError, match=r"a ranker is needed \(VotedPerceptron, RankSVM or RankRLS\), got KernelSVC"
-    ):
+    with pytest.raises(InputTypeError, match=messages.ranker_needed("KernelSVC")):
         Reranker(tl.KernelSVC())
     same_trees = small.sentences([0]).sample(1)
-    with pytest.raises(ParameterError, match="nothing to learn"):
+    with pytest.raises(ParameterError, match=messages.NOTHING_TO_LEARN):
         Reranker().fit(same_trees)
 
 
@@ -249,9 +249,9 @@ def test_random_split() -> None:
     assert sorted(np.concatenate(parts).tolist()) == list(range(10))
     assert all((np.diff(part) > 0).all() for part in parts)
     assert [part.tolist() for part in parts] != [part.tolist() for part in random_split(10, [5, 2, 3], random_state=4)]
-    with pytest.raises(ParameterError, match="cannot be made of 10"):
+    with pytest.raises(ParameterError, match=messages.cannot_split(10)):
         random_split(10, [9, 2], random_state=0)
-    with pytest.raises(ParameterError, match="cannot be made of 10"):
+    with pytest.raises(ParameterError, match=messages.cannot_split(10)):
         random_split(10, [9, 0], random_state=0)
 
 
@@ -281,7 +281,7 @@ def test_long_sentences_are_left_out(bank: tl.Treebank) -> None:
     parts = parts_of_treebank(bank[:100], k=2, folds=2, max_words=10)
     assert max(len(words) for part in (parts.train, parts.test) for words in sentences(part)) <= 10
     assert parts.notes["long"] == sum(len(tree.words()) > 10 for tree in bank[:100])
-    with pytest.raises(ParameterError, match="none of the 100 trees is of use"):
+    with pytest.raises(ParameterError, match=messages.no_tree_of_use(100)):
         parts_of_treebank(bank[:100], max_words=1)
 
 
@@ -302,9 +302,9 @@ def test_twins_go_from_earlier_parts_and_of_other_corpora() -> None:
     assert ([part.tolist() for part in parts], gone) == ([[2], [3], [4, 5]], 2)
     (rows,), gone = without_twins([np.arange(6)], words, [("a",), ("z",)])
     assert (rows.tolist(), gone) == ([1, 2, 4, 5], 2)
-    with pytest.raises(ParameterError, match="training part has the same words"):
+    with pytest.raises(ParameterError, match=messages.TWINS_IN_TRAINING):
         without_twins([np.array([0, 1]), np.array([2, 3]), np.array([4, 5])], words)
-    with pytest.raises(ParameterError, match="nothing is left"):
+    with pytest.raises(ParameterError, match=messages.NOTHING_IS_LEFT):
         without_twins([np.arange(6)], words, words)
 
 
@@ -317,7 +317,7 @@ def test_treebanks_are_split_by_whole_documents(bank: tl.Treebank) -> None:
     assert parts.notes["documents"] == len(set(documents))
     for rows, part in zip(parts.rows, (parts.train, parts.development, parts.test), strict=True):
         assert list(bank[rows]) == list(part.gold)
-    with pytest.raises(ParameterError, match="each needs one"):
+    with pytest.raises(ParameterError, match=messages.EACH_NEEDS_ONE):
         parts_of_treebank(bank, documents=["a"])
 
 
@@ -338,9 +338,9 @@ def test_documents_stay_whole(found: CandidateParses) -> None:
     assert not (docs[0] & docs[1] | docs[0] & docs[2] | docs[1] & docs[2])
     assert len(parts.test) == 35 or len(parts.test) == 40
     assert parts.notes["documents"] == 24
-    with pytest.raises(ParameterError, match="no sentence is left for the development part"):
+    with pytest.raises(ParameterError, match=messages.EMPTY_DEVELOPMENT_PART):
         parts_of_lists(found, ["one"] * len(found))
-    with pytest.raises(ParameterError, match="each needs one"):
+    with pytest.raises(ParameterError, match=messages.EACH_NEEDS_ONE):
         parts_of_lists(found, ["one"])
 
 
@@ -381,7 +381,7 @@ def test_bad_settings(learnt: CandidateParses) -> None:
     for wrong in (Setting(lam=0), Setting(max_depth=0), Setting(logp=-1), Setting(logp=math.nan)):
         with pytest.raises(ParameterError):
             wrong.kernel()
-    with pytest.raises(ParameterError, match="no setting to choose"):
+    with pytest.raises(ParameterError, match=messages.NO_SETTING):
         grid(lam=[])
 
 

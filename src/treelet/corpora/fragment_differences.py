@@ -17,10 +17,10 @@ from treelet.fragments.model_fragments import top_fragments
 from treelet.kernels import Kernel
 from treelet.kernels.fragments.weighting import has_fragments
 from treelet.kernels.pairwise import Vector
-from treelet.learn.fragment_counts import FragmentCounter
+from treelet.learn.fragment_selection import FragmentCounter
 from treelet.learn.linear_output import resolve_output
 from treelet.learn.model import CompressedModel
-from treelet.learn.summands import Roots
+from treelet.learn.terms import Roots
 from treelet.progress import progress_bar
 from treelet.structures import Tree, Treebank
 

@@ -15,9 +15,8 @@ from treelet.errors import InputTypeError
 from treelet.kernels.tree import TreeKernel
 from treelet.learn import Nearest
 from treelet.learn.deciding import TASKS
-from treelet.learn.model_card import fitted_kernel
-from treelet.learn.summands import linear_parts
-from treelet.learn.terms import GraphTerm
+from treelet.learn.persist import fitted_kernel
+from treelet.learn.terms import GraphTerm, linear_parts
 from treelet.parsing import PCFG
 from treelet.structures import Table, Tree, Treebank
 

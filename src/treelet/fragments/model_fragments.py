@@ -28,8 +28,7 @@ from treelet.kernels.fragments.weighting import NodeWeighting
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.linear_output import LinearOutput, compressed_model, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
-from treelet.learn.summands import Roots
-from treelet.learn.terms import GraphTerm, Term
+from treelet.learn.terms import GraphTerm, Roots, Term
 
 
 def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> Explanation:

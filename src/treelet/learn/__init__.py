@@ -1,6 +1,7 @@
 """Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in.
 
-Names are listed in ``__init__.pyi`` and loaded when they are first used: a program that only predicts loads no scikit-learn.
+Names are listed in ``__init__.pyi`` and imported when they are first used. Estimators need scikit-learn, and so does
+`treelet.load`, which returns one. The commands ``predict``, ``evaluate`` and ``explain`` read models without it.
 """
 
 from typing import Any

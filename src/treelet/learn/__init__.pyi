@@ -1,5 +1,6 @@
 """Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in."""
 
+from treelet.learn.approximate import KernelMatrix as KernelMatrix
 from treelet.learn.approximate import Nystroem as Nystroem
 from treelet.learn.contests import whole_groups as whole_groups
 from treelet.learn.fragment_features import FragmentFeatures as FragmentFeatures
@@ -11,11 +12,10 @@ from treelet.learn.persist import card as card
 from treelet.learn.persist import load as load
 from treelet.learn.persist import save as save
 from treelet.learn.rank_rls import RankRLS as RankRLS
-from treelet.learn.rank_svm import RankSVM as RankSVM
+from treelet.learn.ranking import RankSVM as RankSVM
 from treelet.learn.rls import RLS as RLS
 from treelet.learn.rls_path import RLSPath as RLSPath
-from treelet.learn.summands import linear_parts as linear_parts
 from treelet.learn.svm import KernelSVC as KernelSVC
 from treelet.learn.svm import KernelSVR as KernelSVR
-from treelet.learn.transform import KernelMatrix as KernelMatrix
+from treelet.learn.terms import linear_parts as linear_parts
 from treelet.learn.tree_sketch import TreeSketch as TreeSketch

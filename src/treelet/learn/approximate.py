@@ -1,11 +1,12 @@
-"""Vectors in place of kernels: what all ways to them share, and that by landmarks."""
+"""Vectors in place of kernels: by landmarks (`Nystroem`), or kernel values with all training examples (`KernelMatrix`)."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +16,125 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_integer, check_one_of
 from treelet.errors import TreeletWarning
 from treelet.kernels.base import Kernel
-from treelet.kernels.pairwise import Matrix
+from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelEstimator, atomic_fit
-from treelet.learn.encoding import register
-from treelet.learn.landmarks import SAMPLINGS, Values, inverse_root, landmarks
-from treelet.learn.state import are_floats, whole_numbers
-from treelet.learn.summands import compact_examples
+from treelet.learn.encoding import are_floats, register, whole_numbers
+from treelet.learn.terms import compact_examples
 from treelet.progress import progress_bar
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.work import generator
+
+Rows = NDArray[np.intp]
+SAMPLINGS = ("uniform", "kmeans++", "leverage")
+TINY = 1e-300  # in place of 0, by which nothing can be divided
+
+
+class Values(NamedTuple):
+    """Kernel values of the examples among which landmarks are chosen."""
+
+    diagonal: Vector
+    between: Callable[[Rows, Rows], Matrix]
+    """Rows x columns."""
+
+
+def landmarks(values: Values, wanted: int, sampling: str, rng: np.random.Generator) -> Rows:
+    """The rows of so many landmarks, ascending; fewer where the others add nothing."""
+    n = len(values.diagonal)
+    if wanted >= n:
+        return np.arange(n)
+    if sampling == "uniform":
+        chosen = rng.choice(n, wanted, replace=False)
+    else:
+        chosen = (pivots if sampling == "kmeans++" else by_leverage)(values, wanted, rng)
+    return np.sort(chosen).astype(np.intp)
+
+
+def pivots(values: Values, wanted: int, rng: np.random.Generator, at_once: int | None = None) -> Rows:
+    """Each next one with a probability that grows with its squared distance from all that those before it span.
+
+    Randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2025). Candidates are drawn some at a time and each is taken with the
+    probability by which its distance has shrunk meanwhile, which gives the same distribution (Epperly, Tropp & Webber 2024).
+    """
+    n = len(values.diagonal)
+    everyone = np.arange(n)
+    left = values.diagonal.astype(np.float64).copy()
+    nothing = left.max(initial=0) * n * np.finfo(float).eps
+    factor = np.empty((n, wanted))
+    found: list[int] = []
+    while len(found) < wanted and left.sum() > nothing:
+        size = min(at_once or max(1, wanted // 10), wanted - len(found))
+        drawn = rng.choice(n, size, p=left / left.sum())
+        done = factor[:, : len(found)]
+        residual = values.between(drawn, drawn) - done[drawn] @ done[drawn].T
+        taken: list[int] = []
+        for place, candidate in enumerate(drawn):
+            if rng.random() * left[candidate] < residual[place, place] and residual[place, place] > nothing:
+                column = residual[:, place].copy() / math.sqrt(residual[place, place])
+                residual -= np.outer(column, column)
+                taken.append(int(candidate))
+        if not taken:
+            left[drawn] = np.minimum(left[drawn], np.maximum(residual.diagonal(), 0))
+            continue
+        begin = len(found)
+        columns = values.between(everyone, np.array(taken)) - done @ done[taken].T
+        factor[:, begin : begin + len(taken)] = columns @ inverse_root(columns[taken], keep=True)
+        found += taken
+        left = np.maximum(left - np.square(factor[:, begin : len(found)]).sum(axis=1), 0)
+        left[taken] = 0
+    return np.array(found, dtype=np.intp)
+
+
+def inverse_root(K: Matrix, *, keep: bool = False) -> Matrix:
+    """A matrix W with W W' the inverse of K, on all directions but those in which K is nothing but rounding.
+
+    These have no column; or, to `keep` the number of columns, one of zeros.
+    """
+    values, vectors = np.linalg.eigh((K + K.T) / 2)
+    there = values > values.max(initial=0) * len(K) * np.finfo(float).eps * 10
+    root: Matrix = np.where(there, vectors / np.sqrt(np.where(there, values, 1)), 0)
+    return np.ascontiguousarray((root if keep else root[:, there])[:, ::-1])
+
+
+def by_leverage(values: Values, wanted: int, rng: np.random.Generator) -> Rows:
+    """Each with a probability that grows with its ridge leverage score: how badly the others would do without it.
+
+    Scores are estimated from a sample of half the examples, theirs from half of these, and so on (recursive sampling, Musco &
+    Musco 2017).
+    """
+    n = len(values.diagonal)
+    more = math.log(max(wanted, 3))
+    rank = max(1, math.ceil(wanted / (4 * more)))
+    order = rng.permutation(n)
+    sizes = [n]
+    while sizes[-1] > 2 * wanted:
+        sizes.append(math.ceil(sizes[-1] / 2))
+    sample, weight = order[: min(wanted, sizes[-1])], np.ones(min(wanted, sizes[-1]))
+    for size in reversed(sizes):
+        rows = order[:size]
+        between = values.between(rows, sample)
+        inner = values.between(sample, sample)
+        ridge = _ridge(inner * np.outer(weight, weight), rank)
+        solved = np.linalg.solve(inner + np.diag(np.maximum(ridge / weight**2, TINY)), between.T)
+        scores = np.maximum(values.diagonal[rows] - (between * solved.T).sum(axis=1), 0) / ridge
+        if size == n:
+            break
+        chance = np.minimum(1.0, more * scores)
+        taken = np.flatnonzero(rng.random(size) < chance)
+        if len(taken) == 0:
+            taken = rng.choice(size, min(wanted, size), replace=False)
+        sample, weight = rows[taken], 1 / np.sqrt(np.maximum(chance[taken], 1e-12))
+    scores = np.minimum(scores, 1.0) + 1e-12  # none is impossible
+    chosen = rng.choice(n, wanted, replace=False, p=scores / scores.sum())
+    return np.asarray(order[chosen], dtype=np.intp)
+
+
+def _ridge(inner: Matrix, rank: int) -> float:
+    """What is left of a matrix by its best approximation of some rank, shared out to that rank."""
+    eigenvalues = np.linalg.eigvalsh(inner)
+    total = float(np.abs(eigenvalues).sum())
+    return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, total * 1e-10, TINY)
+
 
 BLOCK = 1 << 22  # kernel values that are held at once
 POOL = 1 << 27  # numbers of a factor over the examples among which landmarks are chosen
@@ -222,3 +332,89 @@ class Nystroem(FeatureMap):
             raise ValueError("the landmarks are not all there")
         if self.normalization_.shape != (n, self.n_components_):
             raise ValueError("landmarks and components do not fit")
+
+
+@register
+class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Turns examples into their kernel values with the training examples.
+
+    As the first step of a pipeline it feeds whatever takes ``kernel="precomputed"`` or ``affinity="precomputed"``.
+    Cross-validation then splits the examples themselves, not the matrix, so nothing about test rows leaks. Columns are
+    called ``kernelmatrix0``, ``kernelmatrix1``, ... after the training examples (``get_feature_names_out``), also in a
+    DataFrame (``set_output(transform="pandas")``).
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        By default ``SubsetTree().normalized()``.
+    n_jobs : int
+        Threads; -1 for one a core. The result does not depend on it.
+    device : "cpu" or "cuda"
+        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+    device_memory : int or str, optional
+        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
+    progress : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    X_fit_ : collection
+        The training examples, as the kernel coerces them.
+    kernel_ : Kernel
+        A copy of the kernel as it was when fitted.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> from treelet import KernelMatrix, SubsetTree
+    >>> model = make_pipeline(KernelMatrix(SubsetTree()), SVC(kernel="precomputed"))
+    >>> model.fit(["(NP (D a) (N dog))", "(VP (V sleep))"], ["thing", "deed"]).predict(["(NP (D a) (N cat))"]).tolist()
+    ['thing']
+    """
+
+    _fitted: ClassVar[tuple[str, ...]] = ("X_fit_", "kernel_")
+    _smaller = "take fewer examples; treelet.gram(..., out='K.npy') makes such a matrix in a file"
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        n_jobs: int | None = 1,
+        device: str = "cpu",
+        device_memory: int | float | str | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.n_jobs = n_jobs
+        self.device = device
+        self.device_memory = device_memory
+        self.progress = progress
+
+    @atomic_fit()
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Remember the training examples."""
+        self._check_resources()
+        kernel = self._own_kernel()
+        self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Matrix:
+        """The matrix of the training examples, of which only half is computed."""
+        self.fit(X, y)
+        return self._gram(self.kernel_, self.X_fit_)
+
+    def transform(self, X: Any) -> Matrix:
+        """The matrix of examples x training examples."""
+        check_is_fitted(self)
+        return self._gram(self.kernel_, self.kernel_.coerce(X), self.X_fit_)
+
+    @property
+    def _n_features_out(self) -> int:
+        """How many columns there are, for scikit-learn to name them."""
+        return len(self.X_fit_)
+
+    def _check_fitted_state(self) -> None:
+        if not isinstance(getattr(self, "kernel_", None), Kernel):
+            raise ValueError("the kernel is missing")
+        self.X_fit_ = self._examples(self.kernel_, self.X_fit_)

@@ -21,11 +21,11 @@ from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix
 from treelet.kernels.tuning import unchanged_on_error
+from treelet.learn.encoding import are_floats, whole_numbers
+from treelet.learn.matrices import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
 from treelet.learn.model import CompressedModel
-from treelet.learn.model_card import fitted_kernel, fitted_parameters, training
-from treelet.learn.precomputed import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
-from treelet.learn.state import are_floats, whole_numbers
-from treelet.learn.summands import compact_examples
+from treelet.learn.persist import fitted_kernel, fitted_parameters, training
+from treelet.learn.terms import compact_examples
 from treelet.resources import Resources
 from treelet.shown import learnt
 from treelet.vocabulary import keyword

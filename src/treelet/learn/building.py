@@ -16,8 +16,21 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE
-from treelet.learn.summands import ColumnKernel, KernelTerm, Path, Roots, collapses, compact_examples, linear_parts
-from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term, node_weights
+from treelet.learn.terms import (
+    ColumnKernel,
+    ConstantTerm,
+    Graph,
+    GraphTerm,
+    KernelTerm,
+    Path,
+    Roots,
+    SupportSum,
+    Term,
+    collapses,
+    compact_examples,
+    linear_parts,
+    node_weights,
+)
 from treelet.structures.vectors import Vectors
 
 SPREAD = 600.0  # logarithms that fit a float64 on either side of 1, with room for coefficients and counts

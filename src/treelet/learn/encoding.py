@@ -1,4 +1,4 @@
-"""Values as JSON and raw arrays, and back, trusting nothing: what a model file is made of."""
+"""Values as JSON and raw arrays, and back, and checks of arrays: a model file is made of these, and none is trusted."""
 
 from __future__ import annotations
 
@@ -387,3 +387,25 @@ def unpacked_weights(state: Any, columns: int) -> _core.NodeWeights:
 def array_bytes(arrays: dict[str, Array]) -> int:
     """Bytes that some arrays take in a file."""
     return sum(array.nbytes for array in arrays.values())
+
+
+def whole_numbers(values: Any, dimensions: int) -> NDArray[np.int64]:
+    """The values, if they are whole numbers of at least 0; else ValueError."""
+    if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != dimensions:
+        raise ValueError("whole numbers are missing")
+    if values.size and values.min() < 0:
+        raise ValueError("a number is negative")
+    return values
+
+
+def are_floats(values: Any, dimensions: int) -> bool:
+    """Whether the values are finite numbers in so many dimensions."""
+    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != dimensions:
+        return False
+    return bool(np.isfinite(values).all())
+
+
+def check_intercepts(values: Any, outputs: int) -> None:
+    """ValueError unless there is one number an output."""
+    if not are_floats(values, 1) or values.shape != (outputs,):
+        raise ValueError("intercepts and outputs do not fit")

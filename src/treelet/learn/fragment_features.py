@@ -20,10 +20,12 @@ from treelet.kernels.fragments.weighting import FRAGMENTS, check_has_fragments
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.wrapped import Normalized
 from treelet.learn.base import KernelEstimator, atomic_fit
-from treelet.learn.encoding import known_class, register
-from treelet.learn.fragment_counts import HashedCounter, Rows, check_finite
+from treelet.learn.encoding import are_floats, check_intercepts, known_class, register, whole_numbers
 from treelet.learn.fragment_selection import (
+    HashedCounter,
+    Rows,
     SelectedFragments,
+    check_finite,
     coefficients,
     counters,
     linear_outputs,
@@ -33,8 +35,7 @@ from treelet.learn.fragment_selection import (
     select_from_trees,
 )
 from treelet.learn.model import CompressedModel
-from treelet.learn.state import are_floats, check_intercepts, whole_numbers
-from treelet.learn.summands import Roots
+from treelet.learn.terms import Roots
 from treelet.resources import count_threads
 from treelet.structures import Tree, Treebank
 

@@ -24,7 +24,7 @@ from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE, CompressedModel
-from treelet.learn.summands import Roots, collapses, linear_parts
+from treelet.learn.terms import Roots, collapses, linear_parts
 from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table

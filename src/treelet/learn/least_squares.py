@@ -18,8 +18,8 @@ from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelLearner
+from treelet.learn.encoding import are_floats
 from treelet.learn.rls_path import Problem, RLSPath, check_strength, checked_alphas, found_path, left_out
-from treelet.learn.state import are_floats
 from treelet.learn.targets import Rows, checked_groups
 
 NOT_BY_PRODUCTS = "which solver='cg' does not make: fit with solver='eigen', if 32 n^2 bytes for n examples can be had"

@@ -1,4 +1,4 @@
-"""One linear function of a model's outputs, such as the score of a class."""
+"""What is asked of a model: one linear function, whatever the estimator makes of its outputs."""
 
 from __future__ import annotations
 

@@ -1,13 +1,16 @@
-"""Matrices of many kernels on one collection: what they have in common is computed once."""
+"""Kernel matrices: those that a user gives, those of many kernels on one collection, and their parts per fold."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treelet.errors import KernelOverflowError
+from treelet.checks import is_integer, wrong
+from treelet.errors import KernelOverflowError, ParameterError
 from treelet.gram.executors import host_matrix
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
 from treelet.kernels.base import Kernel
@@ -15,7 +18,153 @@ from treelet.kernels.on import On
 from treelet.kernels.pairwise import Evaluator, Matrix, Vector
 from treelet.kernels.values import to_logs
 from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
+from treelet.learn.encoding import are_floats, register, whole_numbers
+from treelet.learn.targets import Rows
 from treelet.resources import PLAIN, Resources
+from treelet.vocabulary import keyword
+
+BLOCK = 256  # rows that are compared with columns at once
+
+
+def given_values(X: Any, columns: int) -> Matrix:
+    """Kernel values of examples x training examples."""
+    return _checked(X, columns, f"a matrix of examples x {columns} training examples")
+
+
+def given_square(X: Any) -> Matrix:
+    """Kernel values of training examples with themselves."""
+    K = _checked(X, None, "a square matrix")
+    size = max(K.max(initial=0), -K.min(initial=0))
+    for begin in range(0, len(K), BLOCK):  # what is right of the diagonal with what is below it
+        rows = slice(begin, begin + BLOCK)
+        apart = np.abs(K[rows, begin:] - K[begin:, rows].T) > 1e-8 * size
+        if apart.any():
+            row = begin + int(apart.any(axis=1).argmax())
+            raise ParameterError(f"with kernel='precomputed' X must be symmetric, row {row} is not column {row}")
+    if size > 0 and not K.diagonal().any():
+        raise ParameterError(
+            "with kernel='precomputed' X must hold kernel values. Got 0 for each example with itself, as distances have it, "
+            "instead: give kernel(X), not kernel.distance()(X)."
+        )
+    return K
+
+
+def named_columns(X: Any) -> NDArray[Any] | None:
+    """The names of the columns of a DataFrame, texts or numbers; None where there are none."""
+    if not hasattr(X, "columns") or not hasattr(X, "iloc"):
+        return None
+    names = np.empty(len(X.columns), object)
+    names[:] = list(X.columns)
+    return names if is_names(names, len(names)) else None
+
+
+def is_names(names: Any, n: int) -> bool:
+    """Whether these are names of so many columns."""
+    if not isinstance(names, np.ndarray) or names.ndim != 1 or len(names) != n:
+        return False
+    return all(isinstance(name, str) or is_integer(name) for name in names.tolist())
+
+
+def check_columns(X: Any, fitted: NDArray[Any] | None) -> None:
+    """ParameterError if a DataFrame has the training examples in another order than the one of the fit had."""
+    given = named_columns(X)
+    if given is None or fitted is None or len(given) != len(fitted) or given.tolist() == fitted.tolist():
+        return
+    place = next(place for place, (one, other) in enumerate(zip(given, fitted, strict=True)) if one != other)
+    if set(given) == set(fitted) or all(isinstance(name, str) for name in (*given, *fitted)):
+        raise ParameterError(
+            "with kernel='precomputed' the columns of X must be those of the fit, in the same order: column "
+            f"{place} is {given[place]!r}, and was {fitted[place]!r}. Reorder them: X[model.feature_names_in_]"
+        )
+
+
+def _checked(X: Any, columns: int | None, wanted: str) -> Matrix:
+    try:
+        values = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("with kernel='precomputed' X must be a matrix of numbers") from None
+    if values.ndim != 2 or values.shape[1] != (len(values) if columns is None else columns):
+        raise ParameterError(f"with kernel='precomputed' X must be {wanted}. Got the shape {values.shape} instead.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(np.isfinite(values.sum()))  # needs no memory; only where it is not, a look at each
+    if not finite and not np.isfinite(values).all():
+        raise ParameterError("with kernel='precomputed' X must hold finite numbers")
+    return values
+
+
+@register
+class MatrixColumns:
+    """Where support examples are among the training examples.
+
+    Parameters
+    ----------
+    total : int
+        How many training examples there were.
+    columns : ndarray of int
+        Which of them are support examples.
+    """
+
+    def __init__(self, total: int, columns: NDArray[np.int64]) -> None:
+        self.total, self.columns = total, columns
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def _to_state(self) -> dict[str, Any]:
+        return {"total": self.total, "columns": self.columns}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> MatrixColumns:
+        total, columns = state["total"], whole_numbers(state["columns"], 1)
+        if type(total) is not int or (len(columns) and columns.max() >= total):
+            raise ValueError("a support example is none of the training examples")
+        return cls(total, columns)
+
+
+@register
+class MatrixModel:
+    """A linear function of kernel values that are given: the `CompressedModel` of ``kernel="precomputed"``.
+
+    Parameters
+    ----------
+    support : MatrixColumns
+    coefficients : ndarray of shape (outputs, support examples)
+    """
+
+    def __init__(self, support: MatrixColumns, coefficients: Matrix) -> None:
+        self.support, self.coefficients = support, coefficients
+
+    @property
+    def outputs(self) -> int:
+        """How many functions there are."""
+        return len(self.coefficients)
+
+    def score_with(self, X: Any, resources: Resources) -> Matrix:
+        """Return the values of all functions. The matrix is given, so that the resources are not used."""
+        return self.score(X)
+
+    def score(self, X: Any, **options: Any) -> Matrix:
+        """Return the values of all functions, ``len(X)`` x outputs. Execution options of other models are ignored."""
+        given = given_values(X, self.support.total)[:, self.support.columns]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: Matrix = given @ self.coefficients.T
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if len(bad):
+            raise KernelOverflowError(f"the score of example {bad[0]} does not fit a float64: scale the matrix down")
+        return values
+
+    def _to_state(self) -> dict[str, Any]:
+        return {"support": self.support, "coefficients": self.coefficients}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> MatrixModel:
+        support, coefficients = state["support"], state["coefficients"]
+        if not isinstance(support, MatrixColumns) or not are_floats(coefficients, 2):
+            raise ValueError("a model of given values needs support examples and coefficients")
+        if coefficients.shape[1] != len(support):
+            raise ValueError(f"{len(support)} support examples, {coefficients.shape[1]} coefficients")
+        return cls(support, coefficients)
+
 
 CELLWISE = (Sum, Product, Scale, Normalized, Gaussian, PolynomialOf)
 """Kernels whose values follow from those of inner kernels, for the same examples."""
@@ -174,3 +323,97 @@ def _same(one: Kernel, other: Kernel) -> bool:
         return one == other
     except ValueError:  # arrays among the parameters
         return one is other
+
+
+Fold = tuple[Rows, Rows]
+
+
+def folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool) -> list[Fold]:
+    """The rows to fit to and the rows to test on, fold by fold.
+
+    Parameters
+    ----------
+    cv : int, splitter of scikit-learn, or iterable of (rows to fit to, rows to test on)
+        A number asks for so many folds: stratified for classes, and with `groups` such that none is in two folds.
+    y : ndarray
+    groups : ndarray of int, optional
+        The number of each example's group.
+    classifier : bool
+        Whether `y` holds classes.
+    """
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+
+    if isinstance(cv, int | np.integer) and groups is not None:
+        cv = (StratifiedGroupKFold if classifier else GroupKFold)(_number(cv))
+    elif isinstance(cv, bool | int | np.integer):
+        _number(cv)
+    try:
+        splitter = check_cv(cv, y, classifier=classifier)
+        if isinstance(splitter, StratifiedKFold):
+            _check_classes(y)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The least populated class")  # fewer examples than folds is no harm
+            folds = [
+                (np.arange(len(y))[train], np.arange(len(y))[test])
+                for train, test in splitter.split(np.zeros(len(y)), y, groups)
+            ]
+    except ParameterError:
+        raise
+    except (ValueError, TypeError, IndexError) as error:
+        raise ParameterError(f"{keyword('cv')} does not split {len(y)} examples: {error}") from error
+    for number, (train, test) in enumerate(folds):
+        if not len(train) or not len(test):
+            raise ParameterError(
+                f"fold {number} of {keyword('cv')} has nothing to {'test on' if len(train) else 'fit to'}"
+            )
+        if len(np.intersect1d(train, test)):
+            raise ParameterError(f"fold {number} of {keyword('cv')} tests on examples that it was fitted to")
+    if not folds:
+        raise ParameterError(f"{keyword('cv')} gives no folds")
+    return folds
+
+
+def check_whole(folds: Sequence[Fold], queries: Rows) -> None:
+    """No query may be in both parts of a fold."""
+    for number, (train, test) in enumerate(folds):
+        if len(np.intersect1d(queries[train], queries[test])):
+            raise ParameterError(
+                f"fold {number} of {keyword('cv')} takes a query apart: candidates of one query must be in one fold. "
+                f"Give {keyword('cv')} as a number, or a splitter that keeps groups"
+            )
+
+
+def _number(folds: Any) -> int:
+    if isinstance(folds, bool) or folds < 2:
+        raise wrong("cv", "at least 2 folds, a splitter or splits", folds)
+    return int(folds)
+
+
+def _check_classes(y: NDArray[Any]) -> None:
+    classes, counts = np.unique(y, return_counts=True)
+    if len(counts) and counts.min() < 2:
+        raise ParameterError(
+            "cross-validation needs two or more examples of each class, to learn from one and test on another; "
+            f"{str(classes[counts.argmin()])!r} has one"
+        )
+
+
+def matrix_parts(K: Matrix, folds: Sequence[Fold]) -> Iterator[tuple[Rows, Rows, Matrix, Matrix]]:
+    """For each fold: rows to fit to and to test on, kernel values of the first, and of the second with them."""
+    for train, test in folds:
+        yield train, test, K[np.ix_(train, train)], K[np.ix_(test, train)]
+
+
+def rounds_of(folds: Sequence[Fold], n: int) -> list[list[int]] | None:
+    """Numbers of folds, in runs that test each of n examples once; None where folds do not come in such runs."""
+    found: list[list[int]] = [[]]
+    seen = np.zeros(n, bool)
+    for number, (_, test) in enumerate(folds):
+        if seen[test].any():
+            return None
+        seen[test] = True
+        found[-1].append(number)
+        if seen.all():
+            found.append([])
+            seen[:] = False
+    return None if seen.any() or not found[0] else found[:-1]

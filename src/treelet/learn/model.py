@@ -24,8 +24,18 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.values import LARGE
 from treelet.learn.encoding import array_bytes, packed_weights, register
-from treelet.learn.summands import ColumnKernel, KernelTerm, Path, Roots, linear_parts
-from treelet.learn.terms import ConstantTerm, Graph, GraphTerm, SupportSum, Term
+from treelet.learn.terms import (
+    ColumnKernel,
+    ConstantTerm,
+    Graph,
+    GraphTerm,
+    KernelTerm,
+    Path,
+    Roots,
+    SupportSum,
+    Term,
+    linear_parts,
+)
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 from treelet.vocabulary import current

@@ -15,14 +15,12 @@ from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Vector
 from treelet.learn.base import KernelLearner, atomic_fit
-from treelet.learn.contests import History, StreamState, contest, one_pass
-from treelet.learn.encoding import register
+from treelet.learn.contests import History, StreamState, VotingModel, contest, one_pass
+from treelet.learn.encoding import register, whole_numbers
 from treelet.learn.growing import Growing, growing
-from treelet.learn.ranker import Ranker, nothing_to_learn, signed_sums
-from treelet.learn.state import whole_numbers
-from treelet.learn.summands import compact_examples
+from treelet.learn.ranking import Ranker, nothing_to_learn, signed_sums
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
-from treelet.learn.voting import VotingModel
+from treelet.learn.terms import compact_examples
 from treelet.progress import progress_bar
 from treelet.structures.table import stacked
 
@@ -126,9 +124,9 @@ class VotedPerceptron(Ranker, KernelLearner):
         "prediction_",
     )
 
-    _fitted_private: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted_private, "_past")
+    _fitted_private: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted_private, "_stream")
     _models: ClassVar[tuple[type, ...]] = (*KernelLearner._models, VotingModel)
-    _past: StreamState | None = None  # of a stream
+    _stream: StreamState | None = None  # set by partial_fit
 
     def __init__(
         self,
@@ -174,9 +172,9 @@ class VotedPerceptron(Ranker, KernelLearner):
         if not contests:
             raise nothing_to_learn(len(groups))
         started = time.perf_counter()
-        trace = self._trained(growing(kernel, data, self._resources), contests)
+        history = self._trained(growing(kernel, data, self._resources), contests)
         self.fit_seconds_ = {"train": time.perf_counter() - started}
-        self._conclude(kernel, data, np.arange(n), trace, n)
+        self._conclude(kernel, data, np.arange(n), history, n)
         self._remember(kernel, data, goodness, group_numbers(groups, n))
         return self
 
@@ -205,68 +203,70 @@ class VotedPerceptron(Ranker, KernelLearner):
         [0]
         """
         self._check_parameters()
-        past = self._go_on()
-        kernel = past.kernel
+        stream = self._go_on()
+        kernel = stream.kernel
         data = self._examples(kernel, X)
-        n, first = len(data), past.seen
+        n, first = len(data), stream.seen
         goodness, groups = checked_goodness(y, n), checked_groups(qid, n)
-        old = len(past.rows)
-        everything = stacked(past.examples, compact_examples(kernel, data)) if old else compact_examples(kernel, data)
+        old = len(stream.rows)
+        everything = stacked(stream.examples, compact_examples(kernel, data)) if old else compact_examples(kernel, data)
         contests = [old + rows for rows in (contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         started = time.perf_counter()
         function = growing(kernel, everything, self._resources)
-        past.tell(function)
+        stream.tell(function)
         with progress_bar(self.progress, "groups", len(contests)) as advance:
-            more = one_pass(function, contests, range(len(contests)), past.trace.comparisons, advance)
-        numbers = np.concatenate([past.rows, first + np.arange(n)])
-        trace = past.trace.then(more._replace(updates=numbers[more.updates]), same_epoch=True)
-        if not trace.comparisons:
+            more = one_pass(function, contests, range(len(contests)), stream.history.comparisons, advance)
+        numbers = np.concatenate([stream.rows, first + np.arange(n)])
+        history = stream.history.then(more._replace(updates=numbers[more.updates]), same_epoch=True)
+        if not history.comparisons:
             raise nothing_to_learn(len(groups))
         here = np.union1d(np.arange(old), more.updates.ravel())
-        self._past = StreamState(kernel, compact_examples(kernel, everything[here]), numbers[here], trace, first + n)
+        self._stream = StreamState(
+            kernel, compact_examples(kernel, everything[here]), numbers[here], history, first + n
+        )
         self.fit_seconds_ = {"train": time.perf_counter() - started}
         self.__dict__.pop("training_", None)
-        self._conclude(kernel, self._past.examples, self._past.rows, trace, first + n)
+        self._conclude(kernel, self._stream.examples, self._stream.rows, history, first + n)
         return self
 
     def _go_on(self) -> StreamState:
         """What was learnt from earlier parts."""
         if isinstance(self.kernel, str):
             raise self._refuse("kernel", "a kernel or None for partial_fit, which keeps no matrix")
-        past = self._past
-        if past is None and hasattr(self, "model_"):
+        stream = self._stream
+        if stream is None and hasattr(self, "model_"):
             raise ParameterError(
                 "partial_fit goes on from partial_fit alone: fit, and a model from a file, have no examples left to go on with. "
                 "Give the first part to partial_fit, too"
             )
         kernel = self._own_kernel()
-        if past is None:
+        if stream is None:
             return StreamState(kernel, None, np.empty(0, np.int64), History.nothing(), 0)
-        if kernel != past.kernel:
-            raise ParameterError(f"partial_fit cannot go on with another kernel: it began with {past.kernel!r}")
-        return past
+        if kernel != stream.kernel:
+            raise ParameterError(f"partial_fit cannot go on with another kernel: it began with {stream.kernel!r}")
+        return stream
 
-    def _conclude(self, kernel: Kernel | None, data: Any, numbers: NDArray[np.intp], trace: History, n: int) -> None:
-        """The model of a trace over n rows, of which `numbers` are in `data`."""
+    def _conclude(self, kernel: Kernel | None, data: Any, numbers: NDArray[np.intp], history: History, n: int) -> None:
+        """The model of a history over n rows, of which `numbers` are in `data`."""
         started = time.perf_counter()
-        weights = np.ones(len(trace.steps))
+        weights = np.ones(len(history.steps))
         if self.prediction == "averaged":
-            weights = (trace.comparisons + 1 - trace.steps) / trace.comparisons
-        added, taken = trace.updates.T
+            weights = (history.comparisons + 1 - history.steps) / history.comparisons
+        added, taken = history.updates.T
         coefficients = signed_sums(added, taken, weights, n)
         support = np.flatnonzero(coefficients)
         here = np.searchsorted(numbers, support)
         if self.prediction == "voted":
             self.dual_coef_ = coefficients[None, support]
-            updates = np.searchsorted(numbers, trace.updates)
-            self.model_ = VotingModel.of(kernel, data, here.astype(np.int64), updates, trace.survived)
+            updates = np.searchsorted(numbers, history.updates)
+            self.model_ = VotingModel.of(kernel, data, here.astype(np.int64), updates, history.survived)
         else:
             self._keep(kernel, data, here, coefficients[None, support])
         self.support_ = support.astype(np.int64)
         self.update_counts_ = np.bincount(taken, minlength=n).astype(np.int64)
-        self.updates_, self.survived_ = trace.updates, trace.survived
-        self.n_updates_, self.n_comparisons_ = len(trace.steps), trace.comparisons
-        self.errors_ = np.array(trace.errors, dtype=np.int64)
+        self.updates_, self.survived_ = history.updates, history.survived
+        self.n_updates_, self.n_comparisons_ = len(history.steps), history.comparisons
+        self.errors_ = np.array(history.errors, dtype=np.int64)
         self.prediction_ = self.prediction
         self.fit_seconds_["compress"] = time.perf_counter() - started
 
@@ -278,12 +278,12 @@ class VotedPerceptron(Ranker, KernelLearner):
 
     def _trained(self, function: Growing, contests: list[Rows]) -> History:
         random = check_random_state(self.random_state) if self.shuffle else None
-        trace = History.nothing()
+        history = History.nothing()
         with progress_bar(self.progress, "groups", self.epochs * len(contests)) as advance:
             for _ in range(self.epochs):
                 order = range(len(contests)) if random is None else random.permutation(len(contests))
-                trace = trace.then(one_pass(function, contests, order, trace.comparisons, advance))
-        return trace
+                history = history.then(one_pass(function, contests, order, history.comparisons, advance))
+        return history
 
     def predict(self, X: Any, qid: Any = None) -> Vector:
         """The score of each example: the larger, the better within its group.

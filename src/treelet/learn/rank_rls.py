@@ -13,7 +13,7 @@ from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import atomic_fit
 from treelet.learn.encoding import register
 from treelet.learn.least_squares import LeastSquares
-from treelet.learn.ranker import Ranker, nothing_to_learn
+from treelet.learn.ranking import Ranker, nothing_to_learn
 from treelet.learn.rls_path import Cube, Problem, Spectrum, features, finite, solve, times
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 

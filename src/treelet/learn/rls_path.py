@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.encoding import register
-from treelet.learn.state import are_floats
+from treelet.learn.encoding import are_floats, register
 from treelet.learn.targets import Rows
 
 Cube = NDArray[np.float64]  # alphas x examples x outputs

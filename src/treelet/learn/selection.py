@@ -19,10 +19,9 @@ from treelet.errors import KernelOverflowError, ParameterError, UnseenLabelWarni
 from treelet.kernels import Kernel
 from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelLearner
-from treelet.learn.folds import Fold, check_whole, folds_of, matrix_parts, rounds_of
 from treelet.learn.least_squares import LeastSquares
-from treelet.learn.matrices import SharedMatrices
-from treelet.learn.ranker import Ranker
+from treelet.learn.matrices import Fold, SharedMatrices, check_whole, folds_of, matrix_parts, rounds_of
+from treelet.learn.ranking import Ranker
 from treelet.learn.svm import KernelSVC
 from treelet.learn.targets import checked_groups, checked_outputs, checked_targets, group_numbers
 from treelet.resources import parse_memory

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from types import MethodType
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +16,52 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_number, check_one_of, some_of
-from treelet.errors import ParameterError, TreeletWarning, UnseenLabelWarning
+from treelet.errors import ParameterError, TreeletWarning, UnavailableError, UnseenLabelWarning
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.available import available
 from treelet.learn.base import atomic_fit
-from treelet.learn.deciding import Decides, Unseen
+from treelet.learn.deciding import Decides, Unseen, sigmoid_parameters
 from treelet.learn.encoding import register
-from treelet.learn.folds import folds_of, matrix_parts
-from treelet.learn.libsvm import Codes, DualSolution, against_rest, balanced_weights, between_pairs, regression
-from treelet.learn.machine import KernelMachine
-from treelet.learn.platt import sigmoid_parameters
+from treelet.learn.machine import (
+    Codes,
+    DualSolution,
+    KernelMachine,
+    against_rest,
+    balanced_weights,
+    between_pairs,
+    regression,
+)
+from treelet.learn.matrices import folds_of, matrix_parts
 from treelet.learn.targets import checked_numbers, checked_targets
 from treelet.resources import count_threads
 from treelet.vocabulary import keyword
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class _Available:
+    """As scikit-learn's ``available_if``, whose error has no room for a reason."""
+
+    def __init__(self, method: Callable[..., Any], check: Callable[[Any], bool], hint: str) -> None:
+        self.method, self.check, self.hint = method, check, hint
+        self.__doc__ = method.__doc__
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        if owner is None:
+            return self.method
+        if not self.check(owner):
+            raise UnavailableError(f"this {kind.__name__} has no {self.method.__name__}: {self.hint}")
+        return MethodType(self.method, owner)
+
+
+def available(check: Callable[[Any], bool], hint: str) -> Callable[[Method], Method]:
+    """A method that an object has where `check` holds of it; elsewhere an AttributeError with the hint, so that ``hasattr`` is False."""
+
+    def decorate(method: Method) -> Method:
+        return cast("Method", _Available(method, check, hint))
+
+    return decorate
+
 
 FOLDS = 5
 

@@ -17,7 +17,7 @@ from treelet.fragments.explanation import Explanation, TopFragments, WeightedFra
 from treelet.fragments.model_fragments import explain, top_fragments
 from treelet.fragments.occurrences import places
 from treelet.learn.deciding import TASKS
-from treelet.learn.fragment_counts import FragmentCounter
+from treelet.learn.fragment_selection import FragmentCounter
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.predictions import class_figures, order_figures, value_figures
 from treelet.progress import progress_bar

@@ -1,0 +1,25 @@
+"""Messages of the experiments."""
+
+from __future__ import annotations
+
+NOT_THERE = "not there"
+NOT_BOTH = "not both"
+ONE_SHAPE = "one shape"
+NO_RIGHT_PARSE = "no right parse"
+NEGATIVE_COEFFICIENTS = "negative"
+
+
+def no_compiler(name: str) -> str:
+    return f"no {name} here"
+
+
+def has_no_option(option: str) -> str:
+    return f"has no option {option}"
+
+
+NEEDS_A_MARGIN = "needs a"
+NEEDS_A_TEST = "needs a test"
+
+
+def value_count(system: str, values: int, items: int) -> str:
+    return f"{system} has {values} values for {items} items"
