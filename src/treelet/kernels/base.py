@@ -164,7 +164,7 @@ class Kernel(Tunable, Tabled, Pairwise):
         progress: bool = False,
         out: Any = None,
         limit: Any = None,
-    ) -> Any:
+    ) -> Matrix:
         """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
 
         Parameters
@@ -189,7 +189,7 @@ class Kernel(Tunable, Tabled, Pairwise):
                 raise ParameterError(
                     "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
                 )
-            return self.gradient(X)
+            return self.gradient(X)  # type: ignore[return-value]  # only Gaussian processes ask for a pair
         from treelet.gram.matrix import gram  # a kernel is called like a function, so this import goes to the right
 
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
