@@ -262,8 +262,8 @@ class WrappedKernel(Kernel):
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
-    def keeping(self, X: Any) -> Any:
-        return self.kernel.keeping(X)
+    def with_cached_index(self, X: Any) -> Any:
+        return self.kernel.with_cached_index(X)
 
     def prepare(self, X: Any, Y: Any | None, threads: int) -> None:
         if self._uses_self_values:

@@ -195,8 +195,8 @@ class StoreKernel(Kernel):
         columns, rows = self.coerce(Y).joined(X)
         return StoreEvaluator(self, StoreRows.of(rows), StoreRows.of(columns), logs, kept=columns)
 
-    def keeping(self, X: Any) -> Any:
-        return self.coerce(X).keeping()
+    def with_cached_index(self, X: Any) -> Any:
+        return self.coerce(X).with_cached_index()
 
     def index_key(self, logs: bool) -> Hashable | None:
         """Under what a bank keeps the index over its items; None if it depends on the rows, too, or cannot be kept."""
