@@ -74,7 +74,7 @@ def test_equal_the_slow_definition_on_thousands_of_pairs(kind: str) -> None:
 @each_case
 def test_columns_that_are_kept_give_the_same_values(case: Case) -> None:
     X = case.kernel.coerce(EXAMPLES[case.kind])
-    K, kept = case.kernel(X, X), case.kernel.keeping(EXAMPLES[case.kind])
+    K, kept = case.kernel(X, X), case.kernel.with_cached_index(EXAMPLES[case.kind])
     for rows in ([0], [3, 1], [5], list(range(len(X)))):
         out = np.empty((len(rows), len(X)))
         again = case.kernel.coerce([EXAMPLES[case.kind][row] for row in rows])  # in a store of their own

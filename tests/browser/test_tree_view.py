@@ -155,6 +155,10 @@ LAYERS = """async (cases) => {
     return {layer: [...layer], x: at.map((column) => column.map((item) => item.x)), band, top, width, height};
   });
 }"""
+SCENES = """async (pictures) => {
+  const {scene} = await import("./scenes.js");
+  return pictures.map((picture) => scene(picture, null, {limit: 100_000}));
+}"""
 ARCS = """async (cases) => {
   const {arcs} = await import("./layouts.js");
   return cases.map(({words, tags, links}) => {
@@ -212,6 +216,35 @@ def test_forests_are_laid_out_as_in_python(page: Any, draw: Draw) -> None:
         assert sum(map(len, ours["x"])) == len(layout.at)
         assert (ours["band"], ours["top"]) == (layout.band, layout.top)
         assert (ours["width"], ours["height"] - MARGIN) == pytest.approx((layout.width, layout.height))
+
+
+def test_forests_have_the_probabilities_and_dots_of_python(page: Any, draw: Draw) -> None:
+    rng, bank = random.Random(5), flights(30)
+    grammar = tl.PCFG.from_treebank(bank)
+    forests = [random_forest(rng) for _ in range(300)]
+    forests += [grammar.forest(sentence.words()).prune(3.0) for sentence in bank]
+    alternatives = 0
+    for forest, scene in zip(forests, page.evaluate(SCENES, [picture(forest) for forest in forests]), strict=True):
+        graph = ForestGraph(forest)
+        layout = ForestLayout(graph)
+        assert [box["number"] for box in scene["boxes"]] == list(range(len(graph.nodes)))
+        assert [box["x"] for box in scene["boxes"]] == pytest.approx(
+            [layout.at[k, graph.layer[k]].x for k in range(len(graph.nodes))]
+        )
+        assert [box["y"] for box in scene["boxes"]] == [layout.top[layer] for layer in graph.layer]
+        assert [box["shade"] for box in scene["boxes"]] == pytest.approx(graph.posterior)
+        assert {box["number"] for box in scene["boxes"] if box["best"]} == graph.best_nodes
+        dots = [(x, y, edge) for own in layout.dots.values() for edge, x, y, _ in own if graph.marked(edge)]
+        expected = [[x, y, f"{edge.chance:.2g}" if len(graph.own[edge.head]) > 1 else ""] for x, y, edge in dots]
+        ours = [[dot["x"], dot["y"], f"{float(dot['label']):.2g}" if dot["label"] else ""] for dot in scene["dots"]]
+        assert len(ours) == len(expected)
+        for one, other in zip(sorted(ours), sorted(expected), strict=True):
+            assert one[:2] == pytest.approx(other[:2])
+            assert bool(one[2]) == bool(other[2])
+            if one[2]:
+                assert float(one[2]) == pytest.approx(float(other[2]), abs=0.011)
+                alternatives += 1
+    assert alternatives > 300
 
 
 def test_arcs_are_laid_out_as_in_python(page: Any, draw: Draw) -> None:

@@ -208,7 +208,7 @@ def compare(batch: Batch, what: str, kernel: Any, X: list[Any]) -> None:
     batch.compare(what, kernel([X[i[one]]], [X[j[one]]])[0], expected[[one]], scale[[one]], cases=0)
     if isinstance(kernel, Kernel):
         batch.compare(what, kernel.diag(X), expected[i == j], scale[i == j], cases=0)
-        kept = kernel.keeping(X)
+        kept = kernel.with_cached_index(X)
         out = np.empty((1, n))
         kernel.evaluator(kernel.coerce([X[i[one]]]), kept).fill(0, 1, out, False)
         batch.compare(what, out[0, [j[one]]], expected[[one]], scale[[one]], cases=0)

@@ -473,7 +473,7 @@ def test_what_cannot_grow(bank: tl.Treebank, path: Path, manifest: bool) -> None
 
 def test_plans_in_files() -> None:
     for symmetric, index in ((True, 0), (True, 10**6), (False, 10**6)):
-        plan = planned((50, 50), symmetric=symmetric, index=index, thread=0, cell=8, n_jobs=2, memory=10**5, begin=3)
+        plan = planned((50, 50), symmetric=symmetric, index=index, thread=0, cell=8, threads=2, memory=10**5, begin=3)
         assert Plan.from_json(json.loads(json.dumps(plan.as_json()))) == plan
     for wrong in ({}, {"shape": [1]}, plan.as_json() | {"shape": [50, 20]}, None):
         with pytest.raises((ValueError, TypeError, KeyError)):

@@ -104,11 +104,11 @@ TILES_CHANGED = "1 tiles are not as they were written; they are computed again"
 
 # --- Dask ---------------------------------------------------------------------------------------------------------
 
-CLIENT_CLOSED_MIDWAY = "the client is closed"
+CLIENT_CLOSED_MIDWAY = "[Cc]lient is closed"
 CLIENT_CLOSED = "the Dask client is closed"
 CLUSTER_LOST = "the Dask cluster is lost"
 WORKERS_DIED = "Dask workers.* memory= says how much the work of one may take"
-NOT_PICKLABLE = "must be such that can be pickled: cannot pickle"
+NOT_PICKLABLE = "must be picklable: cannot pickle"
 DAMAGED_STORE = r"do not fit together|does not come before it|outside 0\.\."
 
 # --- damaged and unreadable matrices ------------------------------------------------------------------------------

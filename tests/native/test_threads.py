@@ -112,7 +112,7 @@ def test_rows_of_one_matrix_by_several_threads(name: str) -> None:
 def test_columns_are_shared_while_stores_grow_over_theirs(name: str) -> None:
     """Each thread brings examples of its own; whoever comes first makes the index."""
     case = NATIVE[name]
-    X, kept = examples(case.kind, 24, seed=4), case.kernel.keeping(examples(case.kind, 12, seed=5))
+    X, kept = examples(case.kind, 24, seed=4), case.kernel.with_cached_index(examples(case.kind, 12, seed=5))
     expected = case.kernel(X, examples(case.kind, 12, seed=5))
 
     def one(number: int) -> Any:

@@ -148,6 +148,7 @@ class WorkerPool:
         turn = asyncio.ensure_future(self._free.acquire())
         try:
             await self._attended(turn, gone, "earlier questions still take all the time: wait a moment and ask again")
+            await self._look(gone)  # the client may have left since the last look: then the work is not even begun
         except BaseException:
             if not turn.cancel():
                 self._free.release()

@@ -21,7 +21,7 @@ from treelet.gram.stored.existing import ExistingMatrix
 from treelet.gram.stored.matrix_file import SUFFIXES
 from treelet.gram.stored.resuming import into_file, resumed
 from treelet.gram.tiles import FLOAT, Job, check_pairwise
-from treelet.kernels.pairwise import Pairwise
+from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.vocabulary import keyword
@@ -45,7 +45,7 @@ def gram(
     device_memory: int | float | str | None = None,
     progress: bool = False,
     limit: Limit | None = None,
-) -> NDArray[Any]:
+) -> Matrix:
     """The matrix of a kernel's values, tile by tile.
 
     Parameters
@@ -119,7 +119,7 @@ def gram(
         job = replace(job, X=ordered(job.X), Y=ordered(job.Y))
     with _extending(job, extend) as job:
         if is_file(out):
-            matrix: NDArray[Any] = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]
+            matrix: Matrix = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]
             return matrix
         if resume:
             files = in_words([f"*{suffix}" for suffix in SUFFIXES])
@@ -140,7 +140,7 @@ def _is_small(job: Job) -> bool:
     return needs.index + needs.thread <= half
 
 
-def _small_matrix(job: Job) -> NDArray[np.float64]:
+def _small_matrix(job: Job) -> Matrix:
     """Compute a matrix that is a single tile. Most of the time of a small call would otherwise be spent on the plan."""
     matrix = np.empty(job.shape)
     symmetric = job.Y is None

@@ -149,7 +149,7 @@ class Index:
     ) -> None:
         self.executor = executor_for(resources)
         self.kernel, self.name, self.count = kernel, name, count
-        self.data = kernel.keeping(X)
+        self.data = kernel.with_cached_index(X)
         needs = kernel.needs(self.data, resources.memory // 2)
         self.needs = needs._replace(index=0, thread=0) if always_cached else needs
         smallest = not isinstance(kernel, Kernel)  # of distances

@@ -79,8 +79,8 @@ class Products:
 
     def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, resources: Resources) -> None:
         self.executor = executor_for(resources)
-        rows = kernel.keeping(X) if Y is None else kernel.coerce(X)
-        self.job = Job(kernel, rows, None if Y is None else kernel.keeping(Y))
+        rows = kernel.with_cached_index(X) if Y is None else kernel.coerce(X)
+        self.job = Job(kernel, rows, None if Y is None else kernel.with_cached_index(Y))
         self.plan = self.executor.plan_products(self.job)
 
     def times(self, vectors: Any) -> Matrix:

@@ -173,9 +173,9 @@ class Combined(Kernel):
             X = kernel.coerce(X)
         return X
 
-    def keeping(self, X: Any) -> Any:
+    def with_cached_index(self, X: Any) -> Any:
         for kernel in self._parts():
-            X = kernel.keeping(X)
+            X = kernel.with_cached_index(X)
         return X
 
     def prepare(self, X: Any, Y: Any | None, threads: int) -> None:

@@ -164,7 +164,7 @@ class Kernel(Tunable, Tabled, Pairwise):
         progress: bool = False,
         out: Any = None,
         limit: Any = None,
-    ) -> Any:
+    ) -> Matrix:
         """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
 
         Parameters
@@ -189,7 +189,7 @@ class Kernel(Tunable, Tabled, Pairwise):
                 raise ParameterError(
                     "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
                 )
-            return self.gradient(X)
+            return self.gradient(X)  # type: ignore[return-value]  # only Gaussian processes ask for a pair
         from treelet.gram.matrix import gram  # a kernel is called like a function, so this import goes to the right
 
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
@@ -262,8 +262,8 @@ class WrappedKernel(Kernel):
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
-    def keeping(self, X: Any) -> Any:
-        return self.kernel.keeping(X)
+    def with_cached_index(self, X: Any) -> Any:
+        return self.kernel.with_cached_index(X)
 
     def prepare(self, X: Any, Y: Any | None, threads: int) -> None:
         if self._uses_self_values:
@@ -287,13 +287,15 @@ PLAIN = (int, float, bool, str, type(None))
 
 def _frozen(value: Any) -> Hashable:
     """A parameter as part of a key."""
-    if type(value) in PLAIN:
+    if type(value) in PLAIN:  # checks for abstract classes cost more than the rest of a small call
         return value  # type: ignore[no-any-return]
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
     if isinstance(value, Kernel):
         return value._identity()
     if isinstance(value, Mapping):
         return frozenset((key, _frozen(item)) for key, item in value.items())
-    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+    return value  # type: ignore[no-any-return]
 
 
 class Itself:

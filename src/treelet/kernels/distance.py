@@ -75,8 +75,8 @@ class Distance(Pairwise):
     def coerce(self, X: Any) -> Any:
         return self.kernel.coerce(X)
 
-    def keeping(self, X: Any) -> Any:
-        return self.kernel.keeping(X)
+    def with_cached_index(self, X: Any) -> Any:
+        return self.kernel.with_cached_index(X)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         X = self.coerce(X)

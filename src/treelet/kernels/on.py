@@ -83,9 +83,9 @@ class On(Kernel):
         table.coerced(self._where, self._coerce_column)
         return table
 
-    def keeping(self, X: Any) -> Table:
+    def with_cached_index(self, X: Any) -> Table:
         table = self.coerce(X)
-        return table.with_form(self._where, self.kernel.keeping(self._part(table)))
+        return table.with_form(self._where, self.kernel.with_cached_index(self._part(table)))
 
     def _coerce_column(self, column: Any) -> Any:
         numbers = isinstance(column, list) and column and all(isinstance(v, (int, float, np.number)) for v in column)

@@ -118,8 +118,8 @@ class Pairwise(ABC):
         The default does nothing: `evaluator` then computes them in one thread.
         """
 
-    def keeping(self, X: Any) -> Any:
-        """The data in this function's form, to be columns again and again: what is made of them once stays with them."""
+    def with_cached_index(self, X: Any) -> Any:
+        """Return the data in this function's form, with a cache for the index that they need as columns, for repeated use."""
         return self.coerce(X)
 
     def _inner(self) -> list[Any]:

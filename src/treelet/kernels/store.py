@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
+from functools import partial
 from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -194,8 +195,8 @@ class StoreKernel(Kernel):
         columns, rows = self.coerce(Y).joined(X)
         return StoreEvaluator(self, StoreRows.of(rows), StoreRows.of(columns), logs, kept=columns)
 
-    def keeping(self, X: Any) -> Any:
-        return self.coerce(X).keeping()
+    def with_cached_index(self, X: Any) -> Any:
+        return self.coerce(X).with_cached_index()
 
     def index_key(self, logs: bool) -> Hashable | None:
         """Under what a bank keeps the index over its items; None if it depends on the rows, too, or cannot be kept."""
@@ -211,10 +212,7 @@ class StoreKernel(Kernel):
 
     def _self_values(self, bank: Bank[Any], logs: bool, threads: int = 1) -> Vector:
         """Return self-values, cached by the bank if the kernel's parameters can be a key."""
-
-        def compute() -> Vector:
-            return (self._log_self_values if logs else self._plain_self_values)(bank, threads)
-
+        compute = partial(self._log_self_values if logs else self._plain_self_values, bank, threads)
         key = self._key(logs)
         values: Vector = compute() if key is None else bank.values(key, compute)
         return values

@@ -287,8 +287,9 @@ class KernelLearner(KernelEstimator):
             self.training_ = training(compact_examples(kernel, data), targets, groups, classes=is_classifier(self))
 
     def _values(self, X: Any) -> Matrix:
-        """What the model says of examples, examples x outputs."""
-        check_is_fitted(self)
+        """Return the values of the model's outputs, examples x outputs."""
+        if not hasattr(self, "model_"):  # scikit-learn's own check takes as long as a small prediction
+            check_is_fitted(self)
         if isinstance(self.model_, MatrixModel):
             check_columns(X, getattr(self, "feature_names_in_", None))
         values: Matrix = self.model_.score_with(X, self._resources)

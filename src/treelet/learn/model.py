@@ -285,6 +285,14 @@ def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix, de
             term.plain(data, out, device)
         _check_scores(term, out, np.arange(first, first + len(out)))
         return
+    if not term.needs_scaling and (np.abs(logs) <= ROOT_LARGE).all():  # nearly always: all examples are plain
+        scores = np.zeros(out.shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            term.plain(data, scores, device)
+            scores *= np.exp(-logs)[:, None]
+        if np.isfinite(scores).all():
+            out += scores
+            return
     nonzero = np.isfinite(logs)
     scaled = nonzero & ((np.abs(logs) > ROOT_LARGE) | term.needs_scaling)
     rows = np.flatnonzero(nonzero & ~scaled)

@@ -351,8 +351,8 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
             self._known[what] = found
         return found
 
-    def keeping(self) -> Self:
-        """The same items in a bank that keeps what kernels make of it as columns: for one that is compared with again and again."""
+    def with_cached_index(self) -> Self:
+        """Return the same items in a bank that caches the indexes which kernels build over its columns, for repeated use."""
         if self._indexes is not None:
             return self
         kept = self._of(self.columns, self._items, self._weights)
@@ -360,7 +360,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         return kept
 
     def indexed(self, what: Hashable | None, make: Callable[[], Any]) -> Any:
-        """What a kernel makes of this bank as columns; made once if the bank is `keeping`, and the kernel has a key for it."""
+        """Return the index that `make` builds; a bank made by `with_cached_index` builds it once per key."""
         return make() if self._indexes is None or what is None else self._indexes.get(what, make)
 
     def joined(self, other: Self) -> tuple[Self, Self]:

@@ -85,8 +85,13 @@ def _(forest: Forest) -> Picture:
     graph = ForestGraph(forest)
     return {
         "kind": "forest",
-        "nodes": [{"label": label, "words": [begin, end]} for label, begin, end in graph.nodes],
-        "edges": [{"head": edge.head, "tails": list(edge.tails), "p": edge.chance} for edge in graph.edges],
+        "nodes": [
+            {"label": label, "words": [begin, end], "p": probability}
+            for (label, begin, end), probability in zip(graph.nodes, graph.posterior, strict=True)
+        ],
+        "edges": [
+            {"head": edge.head, "tails": list(edge.tails), "p": edge.chance, "best": edge.best} for edge in graph.edges
+        ],
         "words": list(forest.words),
         "root": graph.root,
     }

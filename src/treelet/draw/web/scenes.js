@@ -159,8 +159,11 @@ const f = (value) => +value.toFixed(1);
 function forest(picture, {heat}, folds, options) {
   let {nodes, edges} = picture, numbers = nodes.map((_, k) => k), note = "";
   if (!nodes.length) return nothing("An empty forest.");
-  const facts = known(picture);
-  let {chance, best, chosen} = facts;
+  const best = new Set([picture.root]), chosen = new Map(); // nodes of the most probable tree, and their edges
+  edges.forEach((edge, k) => {
+    if (edge.best) chosen.set(edge.head, k);
+    if (edge.best) for (const tail of edge.tails) best.add(tail);
+  });
   if (nodes.length + edges.length > options.limit) {
     note = `The most probable tree of a forest of ${nodes.length.toLocaleString("en")} nodes and ${edges.length.toLocaleString("en")} edges, too many to be drawn.`;
     numbers = numbers.filter((number) => best.has(number));
@@ -176,7 +179,7 @@ function forest(picture, {heat}, folds, options) {
   const dotted = (edge) => own[edge.head].length > 1 || (edge.tails.length > 1 && choice);
   const {layer, at, band, top, width, height} = layers(nodes, edges, dotted);
   const boxes = nodes.map((node, k) => {
-    const number = numbers[k], p = chance[number], leaf = !own[k].length;
+    const number = numbers[k], p = node.p, leaf = !own[k].length;
     return {
       number, text: node.label, leaf, root: !node.label, x: at[k][0].x, y: top[layer[k]], h: HEIGHT, level: 1,
       w: leaf ? widthOf(shown(node.label), FONT + 1) + 4 : boxWidth(node.label), shade: p, best: best.has(number),
@@ -215,34 +218,6 @@ function forest(picture, {heat}, folds, options) {
   lines.sort((a, b) => (a.tone === "best") - (b.tone === "best"));
   const words = (picture.words ?? []).join(" ");
   return {boxes, lines, dots, width, height, role: "group", note, said: `Packed forest of ${picture.nodes.length} nodes: ${words}`};
-}
-
-// Each node's probability, the most probable tree's nodes, and of each node the edge that is likeliest from there down.
-function known({nodes, edges, root}) {
-  const score = new Float64Array(nodes.length), chosen = new Map();
-  edges.forEach((edge, k) => {
-    const value = Math.log(edge.p) + edge.tails.reduce((sum, tail) => sum + score[tail], 0);
-    if (!chosen.has(edge.head) || value > score[edge.head]) {
-      chosen.set(edge.head, k);
-      score[edge.head] = value;
-    }
-  });
-  const tails = new Set(edges.flatMap((edge) => edge.tails));
-  const start = root ?? nodes.findLastIndex((_, number) => !tails.has(number));
-  const chance = new Float64Array(nodes.length);
-  chance[start] = 1;
-  const own = nodes.map(() => []);
-  edges.forEach((edge) => own[edge.head].push(edge));
-  for (let number = nodes.length - 1; number >= 0; number--) {
-    for (const edge of own[number]) for (const tail of edge.tails) chance[tail] += chance[number] * edge.p;
-  }
-  const best = new Set(), open = [start];
-  while (open.length) {
-    const number = open.pop();
-    best.add(number);
-    if (chosen.has(number)) open.push(...edges[chosen.get(number)].tails);
-  }
-  return {chance: chance.map((p) => Math.min(1, p)), best, chosen};
 }
 
 function probability(p) {

@@ -8,7 +8,7 @@
 // Pictures are JSON, made by treelet.draw.web.pictures:
 //   {kind: "tree", labels: [...], parents: [-1, 0, ...], heat?: [...], marks?: [{nodes: [...], tone: 0}]}      in pre-order
 //   (scale?: the number that has the strongest colour, where several pictures are to be compared; by default the largest of heat)
-//   {kind: "forest", nodes: [{label, words: [i, j]}], edges: [{head, tails, p}], words: [...], root?}
+//   {kind: "forest", nodes: [{label, words: [i, j], p}], edges: [{head, tails, p, best}], words: [...], root}
 //   {kind: "arcs", words: [...], tags?: [...], links: [{from, to, label}], directed?, heat?}                 from -1: the root
 //   {kind: "tagged", words: [...], tags: [...], heat?, marks?}
 // Options: words ("bottom", or "hang": below their parents), limit and levels (of what is shown at first), interactive.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from treelet.kernels.pairwise import Evaluator, Pairwise
 from treelet.structures.bank import Bank
 from treelet.structures.packed import STORES, exact_arrays, exact_store, store_arrays, store_of
 
+IDLE = 10.0
+"""Seconds without use after which a process stops holding a shipment."""
 Content = tuple[Pairwise, Any, Any | None, int]
 Buffer = bytes | memoryview
 
@@ -39,8 +42,9 @@ class Shipment:
     room : int
         Bytes for indexes over columns; the latest index is always kept.
     held : bool
-        Whether a receiving process holds the shipment until `release` is called there or another shipment is held. Dask may
-        otherwise take back copies that no task uses, and send them again.
+        Whether a receiving process holds the shipment until `release` is called there, another shipment is held, or the
+        shipment is unused for `IDLE` seconds (the client may be gone). Dask may otherwise take back copies that no task uses,
+        and send them again.
     """
 
     def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, room: int, held: bool = False) -> None:
@@ -48,6 +52,7 @@ class Shipment:
 
     def _set(self, token: str, held: bool, *, packed: Buffer | None = None, content: Content | None = None) -> None:
         self.token, self._held, self._packed, self._content = token, held, packed, content
+        self.used = time.monotonic()
         self._stop, self._stopped = _core.Stop(), False
         self._lock, self._evaluators = threading.Lock(), dict[Span, tuple[Evaluator, int]]()
 
@@ -73,6 +78,7 @@ class Shipment:
 
     def evaluator(self, columns: Span) -> Evaluator:
         """The kernel bound to all rows and some columns; the index of these is made once."""
+        self.used = time.monotonic()
         with self._lock:
             if columns not in self._evaluators:
                 kernel, X, Y, room = self._unpacked()
@@ -124,9 +130,29 @@ def arrived(token: str, held: bool, packed: Buffer) -> Shipment:
         if found is None:
             found = _here[token] = Shipment.__new__(Shipment)
             found._set(token, held, packed=packed)
-        if held:
+        if held and found is not _latest:
             _latest = found
+            _watch(found, IDLE)
         return found
+
+
+def _watch(shipment: Shipment, seconds: float) -> None:
+    timer = threading.Timer(seconds, _release_if_idle, [shipment.token])
+    timer.daemon = True
+    timer.start()
+
+
+def _release_if_idle(token: str) -> None:
+    """Stop holding a shipment that is not used any more. Tasks that still use it keep their own reference."""
+    global _latest  # noqa: PLW0603
+    with _lock:
+        if _latest is None or _latest.token != token:
+            return
+        left = IDLE - (time.monotonic() - _latest.used)
+        if left > 0:
+            _watch(_latest, left)
+        else:
+            _latest = None
 
 
 def release(token: str) -> None:
