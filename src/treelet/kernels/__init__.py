@@ -1,4 +1,4 @@
-"""Kernels: what is compared, in formulas; nothing here knows of threads or files."""
+"""Kernels between structures, and their algebra: sums, products, normalization, kernels on columns."""
 
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
 from treelet.kernels.bag import Bag
