@@ -38,7 +38,7 @@ def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
     if not wanted:
         yield lambda steps: None
         return
-    state = _State(what, total)
+    state = _Progress(what, total)
     display: AbstractContextManager[Advance]
     if (in_notebook := _notebook_display()) is not None:
         display = _repeated(state, _Cell(in_notebook), BLINK, BLINK)
@@ -50,7 +50,7 @@ def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
         yield advance
 
 
-class _State:
+class _Progress:
     """The steps of some work that are done, and the time since it began."""
 
     def __init__(self, what: str, total: int) -> None:
@@ -83,7 +83,7 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def _repeated(state: _State, show: Callable[[_State], None], first: float, longest: float) -> Iterator[Advance]:
+def _repeated(state: _Progress, show: Callable[[_Progress], None], first: float, longest: float) -> Iterator[Advance]:
     """Show the state at growing intervals, also during a long step; and at the end if it was shown before."""
     lock, over = threading.Lock(), threading.Event()
     due, shown = first, False
@@ -119,7 +119,7 @@ def _repeated(state: _State, show: Callable[[_State], None], first: float, longe
 
 
 @contextmanager
-def _bar(state: _State) -> Iterator[Advance]:
+def _bar(state: _Progress) -> Iterator[Advance]:
     """Show a bar on a terminal, which disappears when the work is done."""
     from rich.console import Console
     from rich.progress import (
@@ -166,7 +166,7 @@ class _Cell:
     def __init__(self, display: Callable[..., Any]) -> None:
         self.display, self.handle = display, None
 
-    def __call__(self, state: _State) -> None:
+    def __call__(self, state: _Progress) -> None:
         text = state.text()
         value = (
             f' value="{min(state.done, state.total)}" max="{state.total}"' if state.done else ""
