@@ -51,7 +51,7 @@ class Resources(NamedTuple):
     ) -> Resources:
         """Validate execution options. Errors name `owner`, the estimator or function that was given the options."""
         check_boolean("progress", progress, of=owner)
-        if device not in DEVICES or not isinstance(device, str):
+        if not isinstance(device, str) or device not in DEVICES:
             raise wrong("device", "'cpu' or 'cuda'", device, owner)
         device_limit = parse_memory(device_memory, "device_memory")
         if device == "cpu" and device_limit is not None:
@@ -102,6 +102,6 @@ def parse_memory(memory: Bytes, name: str = "memory") -> int | None:
         value = float(memory) if memory < 2**62 else 0
     else:
         value = 0
-    if not 0 < value < 2**62:
+    if not 1 <= value < 2**62:
         raise wrong(name, "a positive number of bytes or a text like '1GiB'", memory)
     return int(value)

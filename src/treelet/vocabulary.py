@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class Vocabulary:
@@ -30,22 +31,22 @@ class Vocabulary:
         return f"The {name!r} parameter{f' of {of}' if of else ''}"
 
 
-_vocabularies = [Vocabulary()]  # the last one is in use
+_current: ContextVar[Vocabulary] = ContextVar("_current", default=Vocabulary())  # noqa: B039  # it has no state
 
 
 def current() -> Vocabulary:
-    """The vocabulary of the messages that are written now."""
-    return _vocabularies[-1]
+    """Return the vocabulary of the messages that are written now."""
+    return _current.get()
 
 
 @contextmanager
 def speaking(vocabulary: Vocabulary) -> Iterator[None]:
-    """Use a vocabulary inside a ``with`` block, in all threads: a command that runs owns the process."""
-    _vocabularies.append(vocabulary)
+    """Use a vocabulary inside a ``with`` block, in this thread and in the threads of `treelet.work.run`."""
+    before = _current.set(vocabulary)
     try:
         yield
     finally:
-        _vocabularies.remove(vocabulary)
+        _current.reset(before)
 
 
 def keyword(name: str, value: object = None, *, of: str = "") -> str:

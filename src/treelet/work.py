@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,7 +55,7 @@ def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advanc
     check_room(threads)
     stop = _core.Stop()  # signals reach the main thread only; the others watch this
     with ThreadPoolExecutor(threads, "treelet", initializer=_core.watch, initargs=(stop,)) as pool:
-        waiting = {pool.submit(work, item) for item in items}
+        waiting = {pool.submit(copy_context().run, work, item) for item in items}  # messages need the context
         try:
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)

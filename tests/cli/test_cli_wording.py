@@ -22,6 +22,7 @@ from treelet.cli.options import kernel_from_options, one_of
 from treelet.cli.wording import OptionVocabulary, options_of
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.vocabulary import current, keyword, speaking
+from treelet.work import run as run_threads
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 TREES = "x\t(S (A a) (B b))\ny\t(S (C c))\nx\t(S (A a))\ny\t(S (C c) (B b))\n"
@@ -61,9 +62,12 @@ def test_parameters_have_the_names_that_the_reader_knows(
     assert str(message()) == in_python
 
 
-def test_threads_speak_as_the_command_does() -> None:
-    with speaking(OptionVocabulary(Context("gram"))), ThreadPoolExecutor(1) as pool:
-        assert pool.submit(keyword, "memory").result() == "--memory"
+def test_threads_of_a_command_use_its_words_and_other_threads_do_not() -> None:
+    spellings: list[str] = []
+    with speaking(OptionVocabulary(Context("gram"))), ThreadPoolExecutor(1) as others:
+        run_threads(lambda name: keyword(name), ["memory", "memory"], 2, spellings.append)
+        assert others.submit(keyword, "memory").result() == "memory="
+    assert spellings == ["--memory", "--memory"]
 
 
 def test_every_parameter_that_python_knows_has_its_name() -> None:

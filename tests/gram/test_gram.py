@@ -316,3 +316,12 @@ def test_self_values_are_shared_out_to_threads(monkeypatch: pytest.MonkeyPatch) 
     assert seen[0] == ("MainThread", 700)
     assert sum(rows for _, rows in seen[1:]) == 700
     assert all(name.startswith("treelet") and rows <= 256 for name, rows in seen[1:])
+
+
+def test_options_that_are_arrays_are_refused_in_words() -> None:
+    for options in ({"client": np.array([1, 2])}, {"dtype": np.zeros(3)}, {"device": np.array(["cpu", "x"])}):
+        with pytest.raises(tl.TreeletError):
+            tl.gram(tl.SubsetTree(), ["(A a)"], **options)
+    for memory in (0.5, "0.5"):
+        with pytest.raises(tl.TreeletError):
+            tl.gram(tl.SubsetTree(), ["(A a)"], memory=memory)

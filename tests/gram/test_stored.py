@@ -523,3 +523,49 @@ def test_files_that_hold_no_matrix(path: Path) -> None:
         np.save(path, content)
         with pytest.raises(FileError, match=messages.NOT_A_MATRIX):
             NpyFile(path)
+
+
+# --- locks ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_file_systems_without_locks(
+    bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch, resume: bool
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def refused(*_: Any) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    np.testing.assert_array_equal(tl.gram(KERNEL, bank[:20], out=path, resume=resume), KERNEL(bank[:20]))
+    assert names(path) == ["K.npy", "K.npy.json"][: 1 + resume]
+
+
+def test_errors_name_the_file_as_it_was_given(
+    bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileError, match=r"^no/K\.npy: "):
+        tl.gram(KERNEL, bank[:3], out="no/K.npy")
+
+
+@pytest.mark.parametrize("name", ["K.npy", "K.zarr"])
+def test_extended_in_place_and_killed_between_two_renames(
+    bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = tmp_path / name
+    tl.gram(KERNEL, bank[:20], out=path, resume=True)
+    with monkeypatch.context() as patched:
+        rename = resuming._ResumableMatrix._rename
+
+        def killed(self: Any, manifest: Any) -> None:
+            patched.setattr(type(manifest), "write", lambda *_: (_ for _ in ()).throw(Killed))
+            rename(self, manifest)
+
+        patched.setattr(resuming._ResumableMatrix, "_rename", killed)
+        with pytest.raises(Killed):
+            tl.gram(KERNEL, bank[:30], extend=path, out=path, resume=True)
+    again = np.asarray(tl.gram(KERNEL, bank[:30], extend=path, out=path, resume=True))
+    np.testing.assert_allclose(again, KERNEL(bank[:30]), rtol=1e-13)
+    assert names(path) == [name, f"{name}.json"]

@@ -425,3 +425,40 @@ def test_an_interrupted_change_of_theta_changes_nothing() -> None:
     for line in interrupted_at_every_line(lambda: setattr(kernel, "theta", old - 1), SETTING, by_instruction=True):
         assert (kernel.theta == old).all() or np.allclose(kernel.theta, old - 1), line
         kernel = tl.PartialTree() + 2 * tl.SubsetTree()
+
+
+# --- attributes that are not the fit's ----------------------------------------------------------------------------
+
+
+class Counting(tl.KernelSVC):  # type: ignore[misc]  # scikit-learn has no types
+    """A subclass as users write them: with an attribute and a parameter that end with an underscore."""
+
+    def __init__(self, kernel: Any = None, C: float = 1.0, lambda_: float = 2.0) -> None:
+        super().__init__(kernel=kernel, C=C)
+        self.lambda_ = lambda_
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        self.seen_ = len(X)
+        return super().fit(X, y, sample_weight)
+
+
+def test_attributes_of_users_and_subclasses_stay() -> None:
+    trees, labels = ["(A a)", "(B b)", "(A c)", "(B d)"], ["x", "y", "x", "y"]
+    model = Counting(lambda_=3)
+    model.mine_ = 2
+    for count in (4, 2):
+        model.fit(trees[:count], labels[:count])
+        assert (model.seen_, model.lambda_, model.mine_) == (count, 3, 2)
+
+
+def test_changes_during_a_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, gram = tl.KernelSVC(), tl.KernelSVC._gram
+
+    def interfering(self: Any, *args: Any, **kwargs: Any) -> Any:
+        model.set_params(C=77.0)  # as another thread might
+        model.note = 5
+        return gram(self, *args, **kwargs)
+
+    monkeypatch.setattr(tl.KernelSVC, "_gram", interfering)
+    model.fit(["(A a)", "(B b)"], ["x", "y"])
+    assert (model.C, model.note, model.classes_.tolist()) == (77.0, 5, ["x", "y"])

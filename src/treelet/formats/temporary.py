@@ -64,38 +64,53 @@ def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked(target: Path) -> Iterator[None]:
+def locked(target: Path, shown: str | os.PathLike[str] | None = None) -> Iterator[None]:
     """Hold the right to write a file; raise `FileError` if another process or thread holds it.
 
-    The lock is on a file beside the target. A process that is killed leaves that file behind, but not the lock.
+    The lock is on a file beside the target. A process that is killed leaves that file behind, but not the lock. Where the
+    system or the file system has no such locks, nothing is locked. Errors call the target `shown`.
     """
-    path = target.with_name(f"{target.name}.lock")
-    try:
-        import fcntl
-    except ImportError:  # a system without such locks
-        yield
-        return
-    while True:
-        try:
-            file = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
-        except OSError as error:
-            raise FileError(f"{target}: cannot be written ({error.strerror or error})") from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(os.fstat(file), path.stat()):
-                break  # else it went away with whoever had it
-        except BlockingIOError:
-            os.close(file)
-            message = "another process or thread is writing it: wait until it is done, or give another name"
-            raise FileError(f"{target}: {message}") from None
-        except FileNotFoundError:
-            pass
-        os.close(file)
+    name, path = target if shown is None else shown, target.with_name(f"{target.name}.lock")
+    lock = _lock(path, name)
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
-        os.close(file)
+        if lock is not None:
+            with suppress(OSError):  # another user's file, in a folder where only owners may remove theirs
+                path.unlink()
+            os.close(lock)
+
+
+def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
+    """Return the number of the open and locked file; None where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        return None
+    while True:
+        try:
+            lock = os.open(path, os.O_CREAT | os.O_RDONLY, 0o666)
+        except OSError as error:
+            raise FileError(f"{name}: cannot be written ({path.name}: {error.strerror or error})") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.path.samestat(os.fstat(lock), path.stat()):
+                return lock
+        except FileNotFoundError:  # removed by its last holder just now
+            pass
+        except BlockingIOError:
+            os.close(lock)
+            message = "another process or thread is writing it: wait until it is done, or give another name"
+            raise FileError(f"{name}: {message}") from None
+        except OSError:  # a file system without such locks
+            os.close(lock)
+            with suppress(OSError):
+                path.unlink()
+            return None
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
 
 
 def _stem(target: Path) -> str:

@@ -19,7 +19,7 @@ from treelet.gram.executors import executor_for
 from treelet.gram.sinks import checked_dtype, is_file
 from treelet.gram.stored.existing import ExistingMatrix
 from treelet.gram.stored.matrix_file import SUFFIXES
-from treelet.gram.stored.resuming import into_file, resumed
+from treelet.gram.stored.resuming import finish_renaming, into_file, resumed
 from treelet.gram.tiles import FLOAT, Job, check_pairwise
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.resources import PLAIN, Resources
@@ -107,16 +107,18 @@ def gram(
     """
     check_pairwise(kernel, "gram")
     resources = Resources.of(n_jobs, memory, device, device_memory, client, progress)
-    numbers = FLOAT if out is None and dtype == "float64" else checked_dtype(dtype, out)
+    numbers = FLOAT if out is None and isinstance(dtype, str) and dtype == "float64" else checked_dtype(dtype, out)
     check_boolean("resume", resume)
     job = Job(kernel, kernel.coerce(X), None if Y is None else kernel.coerce(Y), numbers)
     if limit is not None:
         check_limit(limit, job, resources)
-    if out is None and resources == PLAIN and not resume and extend is None and _is_small(job):
+    if out is None and client is None and resources == PLAIN and not resume and extend is None and _is_small(job):
         return _small_matrix(job)
     executor = executor_for(resources)
     if resume or extend is not None:
         job = replace(job, X=ordered(job.X), Y=ordered(job.Y))
+    if resume and extend is not None:
+        finish_renaming(extend)
     with _extending(job, extend) as job:
         if is_file(out):
             matrix: Matrix = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]

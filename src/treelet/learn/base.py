@@ -40,12 +40,14 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 def atomic_fit(*, forget: bool = True) -> Callable[[Fit], Fit]:
     """Decorate a method that fits, so that it changes the estimator completely or not at all.
 
-    The method runs on a working copy of the estimator, which replaces the attributes of the estimator at the very end.
-    That replacement is one assignment: no exception and no signal can come in between. If the method
+    The method runs on a working copy of the estimator. At the very end, the attributes that the method set replace those of
+    the earlier fit. That replacement is one assignment: no exception and no signal can come in between. If the method
     fails or is interrupted at any line, the estimator keeps its earlier fit, or remains not fitted. Attributes that
-    the new fit does not set, such as the probabilities of an earlier fit, disappear in the same assignment.
+    the new fit does not set, such as the probabilities of an earlier fit, disappear in the same assignment. Attributes that
+    users or subclasses set themselves stay.
 
-    The working copy is shallow. A method must therefore replace fitted attributes, never change them in place.
+    The working copy is shallow. A method must therefore replace fitted attributes, never change them in place. Attributes
+    in ``__slots__`` are not supported.
 
     Parameters
     ----------
@@ -56,10 +58,16 @@ def atomic_fit(*, forget: bool = True) -> Callable[[Fit], Fit]:
     def decorate(method: Fit) -> Fit:
         @wraps(method)
         def fit(self: KernelEstimator, *args: Any, **kwargs: Any) -> Any:
+            earlier = self._set_by_fit.union(self._fitted, self._fitted_private)
+            before = {name: value for name, value in vars(self).items() if not forget or name not in earlier}
             working = object.__new__(type(self))
-            working.__dict__ = self._unfitted() if forget else dict(vars(self))
+            working.__dict__ = dict(before)
             method(working, *args, **kwargs)
-            self.__dict__ = working.__dict__
+            after = vars(working)
+            fitted = {name: after[name] for name in after if name not in before or after[name] is not before[name]}
+            gone = (earlier if forget else frozenset()) | (before.keys() - after.keys())
+            fitted["_set_by_fit"] = frozenset(fitted) | (self._set_by_fit - gone)
+            self.__dict__ = {name: value for name, value in vars(self).items() if name not in gone} | fitted
             return self
 
         return cast("Fit", fit)
@@ -87,12 +95,9 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     _fitted: ClassVar[tuple[str, ...]] = ()
     """Attributes that a fit sets, and a model file keeps."""
     _fitted_private: ClassVar[tuple[str, ...]] = ()
-    """Private attributes that a fit sets. Other fitted attributes end with an underscore, as in scikit-learn."""
-
-    def _unfitted(self) -> dict[str, Any]:
-        """Return the attributes that no fit sets."""
-        private = self._fitted_private
-        return {name: value for name, value in vars(self).items() if not name.endswith("_") and name not in private}
+    """Private attributes that a fit sets, or a fitted estimator when it is used."""
+    _set_by_fit: frozenset[str] = frozenset()
+    """Names of all attributes that the latest fits have set; see `atomic_fit`."""
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also the kernel's: ``kernel__lam=0.4``. If one of them is refused, none is changed."""

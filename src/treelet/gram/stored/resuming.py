@@ -25,7 +25,7 @@ from treelet.gram.plan import Block, Plan, Tile, mirrored
 from treelet.gram.stored.integrity import forget_changes, is_intact
 from treelet.gram.stored.journal import Journal, NoJournal
 from treelet.gram.stored.manifest import Identity, Manifest, sync_folder
-from treelet.gram.stored.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_of
+from treelet.gram.stored.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_of, open_matrix
 from treelet.gram.tiles import Job, Values
 from treelet.progress import progress_bar
 from treelet.vocabulary import keyword
@@ -103,7 +103,7 @@ def into_file(job: Job, executor: Executor, file: PathLike) -> Any:
         return None
     with naming(file, target):
         target = target.resolve()
-    with locked(target):
+    with locked(target, file):
         matrix = _new_matrix(job, executor, kind, file, target)
         _remove_manifest(target)
         if isinstance(matrix, NotOpenedError):
@@ -160,9 +160,32 @@ def resumed(job: Job, executor: Executor, file: PathLike) -> Any:
         target = Path(file).resolve()
         if target.exists() and (target.is_file() if kind is not NpyFile else not target.is_file()):
             raise FileError(f"{file}: is no {'file' if kind is NpyFile else 'folder'}")
-    with locked(target), naming(file, target):
+    with locked(target, file), naming(file, target):
         _ResumableMatrix(job, executor, file, kind, target).complete()
         return kind.opened(target)
+
+
+def finish_renaming(file: PathLike) -> None:
+    """Complete a call that was killed after it had renamed a matrix, and before it had renamed the manifest.
+
+    A matrix that is extended in place would otherwise contradict the manifest beside it.
+    """
+    target = Path(file).resolve()
+    part = _part_of(target)
+    try:
+        manifest = Manifest.read(part)
+    except ValueError:
+        return
+    if manifest is None or manifest.complete is None or part.exists() or not target.exists():
+        return
+    with locked(target, file), _closing(open_matrix(target)) as matrix:
+        if matrix.sample() == manifest.complete:
+            manifest.write(target)
+            Manifest.remove(part)
+
+
+def _part_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.part")
 
 
 class _ResumableMatrix:
@@ -170,7 +193,7 @@ class _ResumableMatrix:
 
     def __init__(self, job: Job, executor: Executor, file: PathLike, kind: type[MatrixFile], target: Path) -> None:
         self.job, self.executor, self.file, self.kind, self.target = job, executor, file, kind, target
-        self.part = target.with_name(f"{target.name}.part")
+        self.part = _part_of(target)
         extends = None if job.existing is None else job.existing.sample
         self.identity = Identity.of(job.kernel, job.X, job.Y, job.shape, job.dtype, extends)
 
