@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -135,6 +136,12 @@ def succeed(*args: object, input: str | bytes | None = None) -> Any:
     result = run(*args, input=input)
     assert result.exit_code == 0, result.output
     return result
+
+
+def shows(printed: str, shown: str) -> bool:
+    """Return whether a page shows the lines that were printed; a line "..." stands for any number of lines."""
+    parts = [re.escape(part.strip("\n")) for part in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE)]
+    return re.fullmatch(".*".join(parts), printed.strip("\n"), flags=re.DOTALL) is not None
 
 
 def fail(*args: object, input: str | bytes | None = None) -> str:

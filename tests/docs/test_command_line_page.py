@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from _frame.contents import pages_in
-from conftest import ROOT, succeed
+from conftest import ROOT, shows, succeed
 from treelet.cli.main import FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED, app
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
@@ -58,12 +58,6 @@ def test_classifying_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def in_order(page: str) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
-
-
-def shows(said: str, shown: str) -> bool:
-    """Whether the lines that are shown were said; a line of dots stands for any number of lines."""
-    parts = [re.escape(part.strip("\n")) for part in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE)]
-    return re.fullmatch(".*".join(parts), said.strip("\n"), flags=re.DOTALL) is not None
 
 
 def test_the_first_five_minutes(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
+import io
 import pkgutil
 import re
 import traceback
@@ -14,11 +16,12 @@ import pytest
 import experiments
 import treelet
 from _frame.contents import pages_in
-from conftest import ROOT
+from conftest import ROOT, shows
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *pages_in(ROOT / "docs")]
 WITH_COMMANDS = [ROOT / "docs" / "start.md"]  # its commands make files for its blocks: test_command_line_page runs both
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A text block directly after a Python block that prints is the output of that block.
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^ *(```+|~~~+) *(\S*)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 MODULES = sorted(
@@ -29,18 +32,20 @@ MODULES = sorted(
 )
 
 
-def blocks(text: str) -> list[tuple[int, str]]:
-    """Python blocks, each with the number of the line before its first."""
-    return [(text.count("\n", 0, match.start(1)), match[1]) for match in BLOCK.finditer(text)]
+def blocks(text: str) -> list[tuple[int, str, str | None]]:
+    """Return for each Python block the number of lines before it, its source, and the output shown below it, if any."""
+    return [(text.count("\n", 0, match.start(1)), match[1], match[2]) for match in BLOCK.finditer(text)]
 
 
 def run_blocks(page: Path) -> int:
-    """Run the blocks of a page in one namespace; fail with the page and line of what went wrong."""
+    """Run the blocks of a page in one namespace and compare their output; a failure reports the page and line."""
     namespace: dict[str, object] = {"__name__": "__docs__"}
     found = blocks(page.read_text(encoding="utf-8"))
-    for line, source in found:
+    for line, source, shown in found:
+        output = io.StringIO()
         try:
-            exec(compile("\n" * line + source, str(page), "exec"), namespace)
+            with contextlib.redirect_stdout(output):
+                exec(compile("\n" * line + source, str(page), "exec"), namespace)
         except Exception as error:
             if isinstance(error, SyntaxError):
                 number = error.lineno
@@ -50,6 +55,10 @@ def run_blocks(page: Path) -> int:
                 ]
                 number = lines[-1]
             pytest.fail(f"{page}:{number}: {type(error).__name__}: {error}", pytrace=False)
+        if shown is not None and "print(" in source and not shows(output.getvalue(), shown):
+            pytest.fail(
+                f"{page}:{line + 1}: the page shows\n{shown}\nbut the block prints\n{output.getvalue()}", pytrace=False
+            )
     return len(found)
 
 
@@ -149,6 +158,9 @@ def test_a_failing_block_is_reported_with_its_place(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Title\n\n```python\nx = 1\n```\n\nmore\n\n```python\ny = x\nassert y == 2\n```\n")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:11: AssertionError"):
+        run_blocks(page)
+    page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: the page shows\n2\n"):
         run_blocks(page)
     page.write_text("```python\nx = = 1\n```\n")
     with pytest.raises(pytest.fail.Exception, match=r"page\.md:2: SyntaxError"):
