@@ -1,4 +1,4 @@
-"""Examples that are bags: several trees, or several of anything, compared pair by pair."""
+"""Bags: examples that consist of several trees or other objects, compared pair by pair."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CELLS = 1 << 20  # of member pairs that are held at a time
 
 
 class Bags:
-    """Bags of examples: all members in one collection, and where each bag begins in it."""
+    """Bags of examples: all members in one collection, and the index at which each bag starts."""
 
     __slots__ = ("known", "members", "start")
 
@@ -47,11 +47,11 @@ class Bags:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """How many members each bag has."""
+        """The number of members of each bag."""
         return np.diff(self.start)
 
     def __getitem__(self, index: Any) -> Any:
-        """The members of one bag, or several bags."""
+        """Return the members of one bag, or a selection of bags."""
         rows = row_index(index, len(self), "collection of bags")
         if isinstance(rows, int):
             return self.members[int(self.start[rows]) : int(self.start[rows + 1])]
@@ -63,7 +63,7 @@ class Bags:
 
     @staticmethod
     def concat(parts: Sequence[Bags]) -> Bags:
-        """All bags, one collection after the other."""
+        """Return all bags of several collections, one collection after the other."""
         members = [part.members for part in parts if len(part.members)] or [parts[0].members]
         start = np.concatenate([[0], np.cumsum(np.concatenate([part.sizes for part in parts]))])
         return Bags(reduce(stacked, members), start.astype(np.int64))
@@ -73,7 +73,7 @@ class Bags:
 
 
 def as_bags(X: Any, kernel: Kernel) -> Bags:
-    """Bags whose members are in the form that a kernel works on."""
+    """Return bags with their members in the form that the kernel computes with."""
     if isinstance(X, Bags):
         if len(X.members) == 0:
             return X
@@ -119,13 +119,13 @@ def _coerce_one(number: int, bag: list[Any], kernel: Kernel) -> None:
 
 
 def _store_kernel(kernel: Kernel) -> StoreKernel | None:
-    """The kernel that bags can be summed under, if there is one."""
+    """Return the kernel under which the members of a bag can be added up, if there is one."""
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
     return inner if isinstance(inner, StoreKernel) else None
 
 
 def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> StoreRows:
-    """Bags as rows over their members' store: the members' rows, summed."""
+    """Return bags as rows over the store of their members: each row is the sum of the members' rows."""
     of_members = StoreRows.of(members)
     store, weights, _ = of_members
     node, weight = weights.node.astype(np.int64), weights.weight
@@ -149,7 +149,7 @@ def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> Sto
 
 
 class BagEvaluator(Evaluator):
-    """Any kernel bound to bags: strips of member pairs, summed bag by bag."""
+    """Binds any kernel to bags: computes strips of member pairs and adds them up per bag."""
 
     def __init__(self, kernel: Bag, rows: Bags, columns: Bags | None, logs: bool) -> None:
         self.kernel, self.logs, self.rows = kernel, logs, rows
@@ -192,7 +192,7 @@ class BagEvaluator(Evaluator):
             check_logs(self.kernel, out, begin, halves)
 
     def _both_sides(self, pairs: Matrix, first: int, owner: NDArray[np.int64]) -> None:
-        """Of two members of one bag only one order is there: count it twice."""
+        """Count pairs of members of the same bag twice, because only one order was computed."""
         for member, values in enumerate(pairs, first):
             values[member + 1 :] = -np.inf if self.inner_logs else 0.0
             own = values[int(self.rows.start[owner[member]]) : member]
@@ -203,21 +203,25 @@ class BagEvaluator(Evaluator):
 
 
 class Bag(Kernel):
-    r"""Examples that are bags of several trees (or whatever the inner kernel takes).
+    r"""Bag kernel: compares examples that consist of several trees or other objects.
 
-    .. math:: K(X, Y) = \sum_{x \in X} \sum_{y \in Y} K(x, y)
-
-    An empty bag, or None, has the value 0 with all others.
+    The value is the sum of the inner kernel over all pairs of members. An empty bag, or None, has
+    the value 0 with every bag.
 
     Parameters
     ----------
     kernel : Kernel
-        What compares two members.
+        Kernel that compares two members.
 
     Notes
     -----
-    For kernels over trees, forests and sequences, and normalised ones, the members are added up to one weighted set of
-    parts, so that a bag costs what one example does. Other kernels cost the pairs of members.
+    The kernel is
+
+    .. math:: K(X, Y) = \sum_{x \in X} \sum_{y \in Y} K(x, y)
+
+    For kernels between trees, forests or sequences, normalized or not, the members are added up to
+    a single weighted set of parts. A bag then takes no more time than one example. For other
+    kernels, computation time grows with the number of member pairs.
 
     Examples
     --------
@@ -263,7 +267,7 @@ class Bag(Kernel):
         return all(fits(inner.self_values(part.members, logs=True)) for part in parts)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        """The members' pairs; those that several members of a bag have are counted each time."""
+        """Return the pairs of all members. Pairs that several members of a bag share are counted repeatedly."""
         X, Y = self.coerce(X), None if Y is None else self.coerce(Y)
         if not len(X.members) or (Y is not None and not len(Y.members)):
             return np.zeros(len(X))

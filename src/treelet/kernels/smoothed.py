@@ -1,4 +1,4 @@
-"""The partial-tree kernel with words that may be alike instead of equal."""
+"""The smoothed partial-tree kernel, in which similar words match in part."""
 
 from __future__ import annotations
 
@@ -16,29 +16,35 @@ from treelet.structures.word_vectors import WordVectors, as_word_vectors
 
 
 class Smoothed(PartialTree):
-    r"""The smoothed partial-tree kernel (SPTK) of Croce, Moschitti & Basili (2011).
+    r"""Smoothed partial-tree kernel (SPTK): `PartialTree` in which similar words match in part.
 
-    As `PartialTree`, but two words that are alike match in part:
-
-    .. math:: \Delta(w_1, w_2) = \mu \lambda^2 \sigma(w_1, w_2)
-
-    with :math:`\sigma` the cosine of their vectors where that is above the threshold, 1 for equal words, else 0.
+    The similarity of two words is the cosine of their vectors.
 
     Parameters
     ----------
     vectors : WordVectors, mapping, gensim KeyedVectors, or path
-        A text file of ``word 0.1 0.2 ...`` lines, or ``.npy`` with its words beside it. Words without a vector match
-        only themselves.
+        Word vectors. A path names a text file of ``word 0.1 0.2 ...`` lines, or a ``.npy`` file
+        with the list of words next to it. A word without a vector matches only itself.
     lam, mu, leaves, terminal_factor, lam_bounds, mu_bounds
-        As in `PartialTree`.
-    threshold : float in [0, 1]
-        Similarities up to this count as none.
+        As for `PartialTree`.
+    threshold : float, default 0.4
+        Similarity threshold in [0, 1]. Similarities up to this value count as 0.
 
     Notes
     -----
-    Cutting similarities off can make the kernel indefinite, the more the lower the threshold, and then support vector machines fail:
-    look at the smallest eigenvalue (``numpy.linalg.eigvalsh``), or choose the threshold by cross-validation.
-    Costs as `PartialTree`, plus the pairs of alike words under one pre-terminal.
+    The kernel of Croce, Moschitti & Basili (2011) replaces the value of two words by
+
+    .. math:: \Delta(w_1, w_2) = \mu \lambda^2 \sigma(w_1, w_2)
+
+    where :math:`\sigma` is 1 for equal words, the cosine if it exceeds the threshold, and 0
+    otherwise.
+
+    A threshold can make the kernel indefinite, the more so the lower the threshold is. Support
+    vector machines fail on an indefinite kernel. Check the smallest eigenvalue
+    (``numpy.linalg.eigvalsh``), or choose the threshold by cross-validation.
+
+    Computation time is that of `PartialTree`, plus the number of pairs of similar words under equal
+    pre-terminals.
 
     Examples
     --------

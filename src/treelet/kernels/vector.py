@@ -22,7 +22,7 @@ MOST_ROWS = 64  # of a block
 
 
 class VectorEvaluator(Evaluator):
-    """Products of two matrices, a strip at a time."""
+    """Computes inner products of two sets of vectors, one strip of the matrix at a time."""
 
     cheap = True
     there = False  # on a device
@@ -58,7 +58,7 @@ class VectorEvaluator(Evaluator):
             )
 
     def on(self, device: Device) -> Evaluator:
-        """As dense matrices, if sparse ones are small enough for it."""
+        """Return an evaluator on the device. Sparse matrices become dense if there is room."""
         sides = [self.left] if self.left is self.right else [self.left, self.right]
         if self.sparse and 64 * sum(side.shape[0] * side.shape[1] for side in sides) > device.free_bytes():
             return super().on(device)
@@ -87,7 +87,7 @@ class VectorEvaluator(Evaluator):
 
 
 class VectorKernel(Kernel):
-    """A function of the inner product of two vectors."""
+    """Base class of the kernels that are functions of the inner product of two vectors."""
 
     def coerce(self, X: Any) -> Vectors:
         return as_vectors(X)
@@ -134,21 +134,23 @@ class VectorKernel(Kernel):
         return products
 
     def _of_products(self, out: Matrix | Vector, logs: bool) -> None:
-        """Make kernel values, or their logarithms (NaN for a negative one), of inner products, in place."""
+        """Convert inner products to kernel values in place, or to logarithms (NaN if negative)."""
         raise NotImplementedError
 
 
 class Linear(VectorKernel):
-    r"""The inner product of two feature vectors.
+    r"""Linear kernel: the inner product of two feature vectors.
 
-    .. math:: K(x, y) = x \cdot y
-
-    Takes 2-D arrays of any numeric type, scipy sparse matrices, and lists of dicts ``{feature: value}``, which are
-    matched by the names of their features.
+    Examples may be 2-D arrays of any numeric type, SciPy sparse matrices, or lists of dicts
+    ``{feature: value}``. Dicts are matched by feature name.
 
     Notes
     -----
-    Costs a matrix product, a sparse one where the data are sparse or dicts.
+    The kernel is
+
+    .. math:: K(x, y) = x \cdot y
+
+    Computation time is that of a matrix product, which is sparse for sparse matrices and dicts.
 
     Examples
     --------
@@ -169,18 +171,25 @@ class Linear(VectorKernel):
 
 
 class Polynomial(VectorKernel):
-    r"""A power of the inner product: products of up to `degree` features.
+    r"""Polynomial kernel between feature vectors: a power of their inner product.
 
-    .. math:: K(x, y) = (\gamma\, x \cdot y + c_0)^{\mathrm{degree}}
+    The features of this kernel are products of `degree` features, or of up to `degree` features if
+    `coef0` is positive. Examples have the same forms as for `Linear`.
 
     Parameters
     ----------
-    degree : int of at least 1
-        How many features a product has (at most so many, if `coef0` is not 0).
-    coef0 : float in [0, inf)
-        The weight of shorter products.
-    gamma : float in (0, inf)
-        What inner products are multiplied by.
+    degree : int, default 2
+        Number of features per product, at least 1.
+    coef0 : float, default 0.0
+        Weight of products of fewer features, in [0, inf).
+    gamma : float, default 1.0
+        Factor of the inner product, in (0, inf).
+
+    Notes
+    -----
+    The kernel is
+
+    .. math:: K(x, y) = (\gamma\, x \cdot y + c_0)^{\mathrm{degree}}
 
     Examples
     --------
