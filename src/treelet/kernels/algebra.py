@@ -29,7 +29,7 @@ def as_kernel(value: object) -> Kernel:
     raise InputTypeError(f"a kernel or a number is needed here, got {type(value).__name__}")
 
 
-# --- how kernels are written ------------------------------------------------------------------------------------
+# --- text form of kernels --------------------------------------------------------------------------------------
 
 
 def _wrapped(kernel: Kernel) -> str:
@@ -168,7 +168,7 @@ class Combined(Kernel):
 
     @classmethod
     def _unknown(cls, names: Iterable[str]) -> list[str]:
-        return []  # any name will do
+        return []  # any name is allowed
 
     def _parts(self) -> list[Kernel]:
         """Return the kernels, in order."""

@@ -22,7 +22,7 @@ from treelet.structures.bank import MOST_KNOWN, Bank, is_missing, one_column, ro
 from treelet.structures.table import stacked
 from treelet.structures.tree import Tree
 
-CELLS = 1 << 20  # of member pairs that are held at a time
+CELLS = 1 << 20  # maximum number of member pairs in memory at a time
 
 
 class Bags:
@@ -32,10 +32,10 @@ class Bags:
 
     def __init__(self, members: Any, start: NDArray[np.int64]) -> None:
         self.members, self.start = members, start
-        self.known: dict[Hashable, Vector] = {}  # self-values, by kernel
+        self.known: dict[Hashable, Vector] = {}  # self-values per kernel
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Bags, (self.members if len(self.members) else [], self.start)  # of no kind, as there is nothing in it
+        return Bags, (self.members if len(self.members) else [], self.start)  # empty members have no type
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -100,7 +100,7 @@ def as_bags(X: Any, kernel: Kernel) -> Bags:
     try:
         return Bags(kernel.coerce(members), start)
     except TreeletError:
-        for number, bag in enumerate(bags):  # again, to say which bag it is
+        for number, bag in enumerate(bags):  # repeat bag by bag, to name the bag in the error
             _coerce_one(number, list(bag), kernel)
         raise
 
@@ -115,7 +115,7 @@ def _coerce_one(number: int, bag: list[Any], kernel: Kernel) -> None:
         raise type(error)(f"bag {number}: {error}") from None
 
 
-# --- a store's parts: a bag is a sum of them, like one example ------------------------------------------------------
+# --- store kernels: a bag is a weighted sum of parts, like one example --------------------------------------------
 
 
 def _store_kernel(kernel: Kernel) -> StoreKernel | None:
@@ -130,7 +130,7 @@ def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> Sto
     store, weights, _ = of_members
     node, weight = weights.node.astype(np.int64), weights.weight
     lengths = np.diff(weights.start)
-    if isinstance(kernel, Normalized):  # K(x, y) / sqrt(K(x, x) K(y, y)) has a factor for each of the two
+    if isinstance(kernel, Normalized):  # the normalization is one factor per member
         weight = weight * np.repeat(inverse_roots(kernel.kernel.self_values(members)), lengths)
     bag = np.repeat(np.repeat(np.arange(len(start) - 1), np.diff(start)), lengths)
     order = np.lexsort((node, bag))
@@ -141,11 +141,11 @@ def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> Sto
     total = np.add.reduceat(weight, first) if len(first) else weight
     ends = np.searchsorted(bag[first], np.arange(len(start)), side="left").astype(np.int64)
     rows = _core.NodeWeights.of(ends, node[first].astype(np.int32), np.ascontiguousarray(total))
-    so_far = np.concatenate([[-1], of_members.limit]).astype(np.int32)  # the largest number in any bag up to each
+    so_far = np.concatenate([[-1], of_members.limit]).astype(np.int32)  # largest part number so far, per bag
     return StoreRows(store, rows, np.ascontiguousarray(so_far[start[1:]]))
 
 
-# --- anything else: by pairs of members ---------------------------------------------------------------------------
+# --- other kernels: by pairs of members ---------------------------------------------------------------------------
 
 
 class BagEvaluator(Evaluator):
@@ -155,7 +155,7 @@ class BagEvaluator(Evaluator):
         self.kernel, self.logs, self.rows = kernel, logs, rows
         self.columns = rows if columns is None else columns
         self.n_rows, self.n_columns = len(rows), len(self.columns)
-        # Logarithms only where they are needed: a sum of members may be positive though some are negative.
+        # Use logarithms only if needed: a sum can be positive although some terms are negative.
         self.inner_logs = logs and not all(
             fits(kernel.kernel.self_values(bags.members, logs=True)) for bags in (rows, self.columns)
         )
@@ -167,7 +167,7 @@ class BagEvaluator(Evaluator):
         add = np.logaddexp if self.inner_logs else np.add
         out[...] = nothing
         start = self.columns.start[: out.shape[1] + 1]
-        full = np.flatnonzero(np.diff(start))  # reduceat knows no empty groups
+        full = np.flatnonzero(np.diff(start))  # reduceat does not support empty groups
         width = int(start[-1])
         most = max(1, CELLS // max(1, width))
         owner = np.repeat(np.arange(len(self.rows)), self.rows.sizes)
@@ -262,12 +262,12 @@ class Bag(Kernel):
     def _sums_parts(self, *parts: Bags) -> bool:
         if not isinstance(self.kernel, Normalized):
             return True
-        # factors of the members must fit a float64
+        # The factors of the members must fit a float64.
         inner = self.kernel.kernel
         return all(fits(inner.self_values(part.members, logs=True)) for part in parts)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        """Return the pairs of all members. Pairs that several members of a bag share are counted repeatedly."""
+        """Estimate the pairs of all members. Pairs that members share are counted repeatedly."""
         X, Y = self.coerce(X), None if Y is None else self.coerce(Y)
         if not len(X.members) or (Y is not None and not len(Y.members)):
             return np.zeros(len(X))
@@ -319,4 +319,4 @@ class Bag(Kernel):
             self._bound(bag, None, False).fill(0, 1, value, True)
         except KernelOverflowError:
             return np.inf
-        return max(0.0, float(value[0, 0]))  # a little below 0 only by rounding
+        return max(0.0, float(value[0, 0]))  # rounding can leave a tiny negative number

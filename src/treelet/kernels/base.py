@@ -44,7 +44,7 @@ class Kernel(Tunable, Tabled, Pairwise):
         """Raise `ParameterError` if a parameter is outside its range or has the wrong type."""
 
     _attributes: ClassVar[dict[str, str]] = {}
-    """Where a parameter is kept whose name an attribute of all kernels has."""
+    """Attribute names of parameters whose own name is already an attribute of all kernels."""
 
     def _parameter_names(self) -> list[str]:
         return list(_names_of(type(self)))
@@ -116,7 +116,7 @@ class Kernel(Tunable, Tabled, Pairwise):
             for key, value in params.items():
                 name, _, rest = key.partition("__")
                 if name not in known and isinstance(before.get("kernel"), Kernel) and before["kernel"]._takes(name):
-                    name, rest = "kernel", key  # a kernel around one kernel: k.normalized().set_params(lam=0.2)
+                    name, rest = "kernel", key  # for example k.normalized().set_params(lam=0.2)
                 if name not in known:
                     raise self._no_parameter(name, before)
                 if rest:
@@ -283,8 +283,8 @@ class Kernel(Tunable, Tabled, Pairwise):
                 raise ParameterError(
                     "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
                 )
-            return self.gradient(X)  # type: ignore[return-value]  # only Gaussian processes ask for a pair
-        from treelet.gram.matrix import gram  # a kernel is called like a function, so this import goes to the right
+            return self.gradient(X)  # type: ignore[return-value]  # only Gaussian processes request the pair
+        from treelet.gram.matrix import gram  # imported late, because gram imports this package
 
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 
@@ -373,13 +373,13 @@ class Kernel(Tunable, Tabled, Pairwise):
 
     def __add__(self, other: Kernel | float) -> Sum:
         if from_sklearn(other):
-            return NotImplemented  # theirs adds ours
+            return NotImplemented  # scikit-learn's kernel then adds ours
         from treelet.kernels.algebra import Sum, as_kernel
 
         return Sum(self, as_kernel(other))
 
     def __radd__(self, other: float) -> Kernel:
-        if isinstance(other, int) and other == 0:  # where sum() starts
+        if isinstance(other, int) and other == 0:  # the start value of sum()
             return self
         from treelet.kernels.algebra import Sum, as_kernel
 
@@ -433,7 +433,7 @@ PLAIN = (int, float, bool, str, type(None))
 
 def _frozen(value: Any) -> Hashable:
     """Return a parameter value in a hashable form, as part of a key."""
-    if type(value) in PLAIN:  # checks for abstract classes cost more than the rest of a small call
+    if type(value) in PLAIN:  # isinstance with abstract classes is slow for small calls
         return value  # type: ignore[no-any-return]
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))

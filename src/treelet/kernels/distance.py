@@ -126,7 +126,7 @@ class Distance(Pairwise):
         -------
         ndarray of shape (len(X), len(Y))
         """
-        from treelet.gram.matrix import gram  # a distance is called like a function, so this import goes to the right
+        from treelet.gram.matrix import gram  # imported late, because gram imports this package
 
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 

@@ -28,11 +28,11 @@ from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.sequence_bank import SequenceBank
 
 MATCHES = ("position", "exact", "count")
-MOST_PLACES = 1 << 22  # in windows, up to which they are looked at one by one
+MOST_PLACES = 1 << 22  # positions in windows up to which pairs are counted exactly
 
 
 class SequenceKernel(StoreKernel):
-    """Base class of kernels between feature sequences. Dependency parses are compared by their feature sequences."""
+    """Base class of kernels between feature sequences, including those of dependency parses."""
 
     bank = SequenceBank
 
@@ -41,7 +41,7 @@ class SequenceKernel(StoreKernel):
 
     @staticmethod
     def _sequences(store: Any, nodes: Ids) -> StoreNodes:
-        """Return the nodes with their features as children; nodes that are not sequences have no children."""
+        """Return the nodes with their features as children; other nodes have no children."""
         of = StoreNodes.of(store, nodes)
         word = np.diff(store.child_start)[of.child] == 0
         return of._replace(owner=of.owner[word], position=of.position[word], child=of.child[word])
@@ -186,7 +186,7 @@ class Locality(SequenceKernel):
         feature, length = store.label[of.child].astype(np.int64), of.arity[of.owner]
         middle = of.label[of.owner] * count + feature
         beside = np.minimum(of.position, own) + np.minimum(length - 1 - of.position, own)
-        if beside.sum() > MOST_PLACES or count**3 > 2**62:  # as if all of a window were in common
+        if beside.sum() > MOST_PLACES or count**3 > 2**62:  # an upper bound: as if windows were equal
             return KeyedParts.of(of.owner, middle, 1 + beside, 1 + beside)
         shifts = range(1, int(beside.max(initial=0)) + 1)
         kinds = [KeyedParts.of(of.owner, middle)]
@@ -215,7 +215,7 @@ class Locality(SequenceKernel):
         logs = np.log1p(near)
         if (
             logs[0] >= 2 * logs[1:].sum() and logs[-1] < 1e-300
-        ):  # the diagonal outweighs all else, in windows of any size
+        ):  # the matrix is diagonally dominant for windows of any size
             return True
         if max(windows, default=1) > size:
             return False

@@ -26,12 +26,12 @@ Vector = NDArray[np.float64]
 
 
 class Needs(NamedTuple):
-    """Upper bounds, in bytes: an index over some columns, and the memory per thread to build or use it."""
+    """Upper bounds in bytes: an index over some columns, and the work of one thread with it."""
 
-    index: int  # type: ignore[assignment]  # a tuple has a method of that name
+    index: int  # type: ignore[assignment]  # tuples have a method of this name
     thread: int
     scratch: int = 0
-    """Matrices of a strip's size, in float64, that a thread fills besides the strip."""
+    """Number of additional float64 matrices of the size of a strip, per thread."""
 
     def with_scratch(self) -> Needs:
         """Return the same needs plus one more scratch matrix."""
@@ -62,7 +62,7 @@ class Evaluator(ABC):
         return self
 
     def on(self, device: Device) -> Evaluator:
-        """Return an evaluator that fills arrays of a device. The default computes on the CPU and copies."""
+        """Return an evaluator for arrays of a device. The default computes on the CPU and copies."""
         return CopiedEvaluator(self, device)
 
     def copied_kernels(self) -> list[Any]:
@@ -71,13 +71,13 @@ class Evaluator(ABC):
         return [kernel for evaluator in inner for kernel in evaluator.copied_kernels()]
 
     xp: Any = np
-    """NumPy, or what has its functions for the arrays that are filled."""
+    """The array module of the arrays that are filled: NumPy, or CuPy on a device."""
     rounds: bool = False
-    """Whether ``out`` may also be of float32, to which values are rounded as they are written."""
+    """Whether ``out`` may also be float32. Values are then rounded when they are written."""
     cheap: bool = False
-    """Whether it costs no more than writing the values down."""
+    """Whether computing the values takes no longer than writing them."""
     first_column: int = 0
-    """What the first column is called in errors, where these are columns out of the middle of a matrix."""
+    """Number of the first column in error messages, if the columns are a block of a larger matrix."""
 
 
 class CopiedEvaluator(Evaluator):
@@ -165,7 +165,7 @@ class Pairwise(ABC):
     def cost(
         self, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, memory: int | float | str | None = None
     ) -> Cost:
-        """Estimate the cost of the matrix of X with Y, in a small part of the time that the matrix takes.
+        """Estimate the cost of the matrix of X with Y, without computing the matrix.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Pairwise(ABC):
         >>> SubsetTree().cost(["(A " * 1000 + "x" + ")" * 1000]).pairs
         1994007
         """
-        from treelet.gram.cost import cost_of  # the one import to the right, with the call of a kernel
+        from treelet.gram.cost import cost_of  # imported late, because gram imports this package
         from treelet.gram.tiles import Job
 
         job = Job(self, self.coerce(X), None if Y is None else self.coerce(Y))

@@ -58,8 +58,8 @@ class Smoothed(PartialTree):
     """
 
     _always_shown: tuple[str, ...] = ("vectors", "lam", "mu")
-    collapses = False  # words that come later have neighbours of their own
-    _on_device = ""  # device code knows nothing of similar words
+    collapses = False  # words of later examples can be similar to words of the model
+    _on_device = ""  # device code does not support similar words
 
     def __init__(
         self,
@@ -93,10 +93,10 @@ class Smoothed(PartialTree):
         return type(self), tuple(params.items())
 
     def index_key(self, logs: bool) -> None:
-        return None  # which words are alike is looked up for those of the rows, too
+        return None  # the similar words depend on the rows, too
 
     def _rough_more(self, store: Any) -> int:
-        return 64 * len(store.labels) ** 2  # all words may be alike
+        return 64 * len(store.labels) ** 2  # all words may be similar
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         vectors, asked = self._word_vectors(), (store.labels, float(self.threshold))
@@ -106,7 +106,7 @@ class Smoothed(PartialTree):
                 vectors,
                 asked,
                 vectors.similar(*asked),
-            )  # of one bank they are asked for more than once
+            )  # cached, because one bank needs them repeatedly
         start, label, sigma = alike[2]
         similar = _core.Similar.of(start, label, np.ascontiguousarray(sigma))
         *plain, _ = super()._native_parameters(store)

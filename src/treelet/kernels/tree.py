@@ -166,7 +166,7 @@ class SubsetTree(TreeKernel):
         below = numbered(store.label[of.child].astype(np.int64), store.production[of.child].astype(np.int64))
         edge, there = np.flatnonzero(below >= 0), np.flatnonzero(own >= 0)
         _, first, production = np.unique(own, return_index=True, return_inverse=True)
-        slot = (np.cumsum(of.arity[first]) - of.arity[first])[production]  # a number for each production and position
+        slot = (np.cumsum(of.arity[first]) - of.arity[first])[production]  # one number per production and position
         deepest = self._deepest()
         levels = 1 if deepest is None else np.minimum(deepest, store.height[nodes] + int(self.leaves)) - 1
         count = np.broadcast_to(np.maximum(levels, 0), len(nodes))[of.owner[edge]]

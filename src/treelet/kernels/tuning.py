@@ -24,7 +24,7 @@ from treelet.errors import ParameterError
 
 Matrix = NDArray[np.float64]
 Bounds = tuple[float, float] | str
-"""Between which values a parameter may be chosen; or ``"fixed"``: it is left alone."""
+"""Range in which a parameter may be chosen, or ``"fixed"`` to keep the parameter as it is."""
 DECAYS: Bounds = (1e-3, 1)
 FACTORS: Bounds = (1e-5, 1e5)
 WIDTHS: Bounds = (1e-3, 1e5)
@@ -71,12 +71,12 @@ class Tunable:
     """The part of a kernel that optimizers use."""
 
     _tunable: ClassVar[tuple[str, ...]] = ()
-    """Own positive real parameters that can be learnt; a parameter ``lam`` has its bounds in another, ``lam_bounds``."""
+    """Names of the kernel's own tunable parameters. The bounds of ``lam`` are in ``lam_bounds``."""
 
     requires_vector_input = False
 
     _registered: ClassVar[bool] = False
-    """Whether scikit-learn's Gaussian processes take our kernels for theirs."""
+    """Whether our kernels are registered as scikit-learn kernels."""
 
     @property  # type: ignore[misc]  # nobody sets it
     def __class__(self) -> type[Self]:
@@ -155,7 +155,7 @@ class Tunable:
         deque(map(setattr, owners, names, new), maxlen=0)  # one call: an interrupt cannot leave half of them set
 
     def _check_bounds_params(self) -> None:
-        """Warn of parameters that ended at a bound. Gaussian processes call this method when they are done."""
+        """Warn of parameters that ended at a bound. Gaussian processes call this at the end."""
         at_bound = np.isclose(self.theta[:, None], self.bounds)
         names = [h.name for (_, _, h), sides in zip(self._free(), at_bound, strict=True) if sides.any()]
         if names:
@@ -205,4 +205,4 @@ class Tunable:
 
     @abstractmethod
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
-        """Return the matrix, and one matrix of derivatives per parameter in the order of `hyperparameters`."""
+        """Return the matrix, and its derivatives in the order of `hyperparameters`."""

@@ -17,15 +17,15 @@ from treelet.structures.vectors import Vectors, as_vectors
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
-COLUMNS = 1024  # of a block
-MOST_ROWS = 64  # of a block
+COLUMNS = 1024  # per block
+MOST_ROWS = 64  # per block
 
 
 class VectorEvaluator(Evaluator):
     """Computes inner products of two sets of vectors, one strip of the matrix at a time."""
 
     cheap = True
-    there = False  # on a device
+    there = False  # whether the matrices are on a device
 
     def __init__(self, kernel: VectorKernel, rows: Vectors, columns: Vectors | None, logs: bool) -> None:
         self.kernel, self.logs = kernel, logs
@@ -66,8 +66,8 @@ class VectorEvaluator(Evaluator):
         return changed(self, left=there[0], right=there[-1], sparse=False, blocks=[], there=True, xp=device.xp)
 
     def _fill_dense(self, begin: int, end: int, out: Matrix) -> None:
-        # Always whole blocks of one grid, whatever strip is asked for: a product of matrices of other sizes may
-        # differ in the last bit, and a result must not depend on the number of threads.
+        # Compute whole blocks of a fixed grid for every strip. Products of matrices of other sizes can differ in
+        # the last bit, and results must not depend on the number of threads.
         height = max(1, min(MOST_ROWS, self.n_rows // 512))
         width = out.shape[1]
         for top in range(begin - begin % height, end, height):
@@ -106,7 +106,7 @@ class VectorKernel(Kernel):
             columns: Vector = np.arange(1.0, n + 1) if Y is None else np.full(n, float(m))
             columns *= left.shape[1]
             return columns
-        held = np.bincount(right.indices, minlength=right.shape[1]).astype(np.float64)  # of columns that have a feature
+        held = np.bincount(right.indices, minlength=right.shape[1]).astype(np.float64)  # number of columns per feature
         so_far = np.concatenate([[0.0], np.cumsum(held[left.indices])])
         pairs: Vector = np.diff(so_far[left.indptr])
         if Y is None:

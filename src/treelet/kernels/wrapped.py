@@ -74,7 +74,7 @@ class LogNormalizedEvaluator(NormalizedEvaluator):
             out[...] = 0
         self.inner.fill(begin, end, out, halves)
         for rows, values in runs(begin, out):
-            if halves:  # right of the diagonal there are no values, which would have no logarithms
+            if halves:  # values right of the diagonal are undefined
                 values[:, rows.start + 1 :] = -np.inf
             shift = 0.5 * (self.rows[rows, None] + self.columns[: out.shape[1]])
             with np.errstate(invalid="ignore"):  # 0 / 0
@@ -86,7 +86,7 @@ class LogNormalizedEvaluator(NormalizedEvaluator):
 
 
 class Normalized(WrappedKernel):
-    r"""Normalized kernel, written ``kernel.normalized()``: the cosine in the feature space of a kernel.
+    r"""Normalized kernel, written ``kernel.normalized()``: the cosine in the feature space.
 
     The value is 0 if the self-value of an example is 0. If self-values do not fit a float64, the
     computation uses logarithms.
