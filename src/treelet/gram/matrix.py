@@ -49,8 +49,8 @@ def gram(
     """Compute a kernel matrix in tiles.
 
     The matrix is computed block by block, so memory use stays within `memory` regardless of the
-    number of examples. Results do not depend on the number of threads or the tile size, except that
-    a very small `memory` shared by many threads can change the last bits.
+    number of examples. Results do not depend on the number of threads or the tile size. Only the
+    last bits can differ if many threads share a very small `memory`.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def gram(
         If the matrix exceeds `limit`.
     FileError
         If an existing file for `resume` or `extend` was computed with another kernel or other
-        examples, or if `memory` is smaller than when the file was begun.
+        examples. Also if a resumed call has less `memory` than the interrupted call.
     KernelOverflowError
         If a value does not fit the dtype.
 

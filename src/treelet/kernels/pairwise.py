@@ -55,7 +55,7 @@ class Evaluator(ABC):
         """Write rows ``begin..end`` of the matrix into ``out``."""
 
     def ready(self, threads: int = 1) -> Self:
-        """Build now what the first strip would otherwise wait for, before several threads call `fill`."""
+        """Build the index now, before several threads call `fill`, instead of with the first strip."""
         inner = [self.inner] if hasattr(self, "inner") else []
         for evaluator in [*inner, *getattr(self, "parts", [])]:
             evaluator.ready(threads)

@@ -30,7 +30,7 @@ class Subtree(TreeKernel):
     ----------
     lam : float, default 1.0
         Decay per production, in (0, 1]. Smaller values reduce the weight of large subtrees; 1
-        disables decay, so that subtrees are simply counted.
+        disables decay and simply counts subtrees.
     lam_bounds : pair of numbers or "fixed", default (0.001, 1)
         Range in which a Gaussian process may choose `lam`. ``"fixed"`` keeps `lam` as it is.
 
@@ -88,7 +88,7 @@ class SubsetTree(TreeKernel):
     ----------
     lam : float, default 0.4
         Decay per production, in (0, 1]. Smaller values reduce the weight of large fragments; 1
-        disables decay, so that fragments are simply counted. The default is the choice of Moschitti
+        disables decay and simply counts fragments. The default is the choice of Moschitti
         (2006).
     max_depth : int, optional
         Maximum depth of a fragment, at least 1. Depth is the number of productions on the longest

@@ -140,12 +140,11 @@ class Tunable:
 
     @property
     def theta(self) -> Matrix:
-        """The logarithms of the parameters that can be learnt and are not fixed."""
+        """The logarithms of the tunable parameters that are not fixed."""
         return np.array([np.log(float(getattr(owner, name))) for owner, name, _ in self._free()])
 
     @theta.setter
     def theta(self, values: Any) -> None:
-        """The logarithms of the tunable parameters that are not fixed."""
         places = self._free()
         if len(places) != len(values):
             raise ParameterError(f"{self!r} has {len(places)} parameters to learn, got {len(values)} values")
