@@ -104,9 +104,9 @@ def gram(
     -------
     ndarray
         The kernel matrix, of shape ``(len(X), len(Y))``. If `out` is an array, that array. If `out`
-        is a ``.npy`` path, a read-only memory map; reopen the file with ``np.load("K.npy",
-        mmap_mode="r+")`` to change it. If `out` is a ``.zarr`` path, a read-only zarr array that
-        reads the folder when it is indexed.
+        is a ``.npy`` path, a read-only memory map; to change the file, reopen it with
+        ``np.load("K.npy", mmap_mode="r+")``. If `out` is a ``.zarr`` path, a read-only zarr array
+        that reads the folder when it is indexed.
 
     Raises
     ------

@@ -77,7 +77,7 @@ def nearest(
         is all examples that reach the threshold.
     threshold : float, optional
         Smallest kernel value, or largest distance, of a neighbor. If a query has fewer than k such
-        neighbors, its row is filled with the index -1 and the value ``-inf`` (``inf`` for
+        neighbors, the rest of its row has the index -1 and the value ``-inf`` (``inf`` for
         distances).
     graph : bool, default False
         Return a sparse matrix of values with sorted rows. scikit-learn accepts a graph of distances

@@ -89,9 +89,9 @@ class Locality(SequenceKernel):
     the matrix of these logarithms over the positions of a window is; the property `is_certain`
     reports whether that holds. It holds for all windows if `theta` is at most 1.
 
-    For a larger `theta` the kernel can be indefinite. Of 27 settings on 1,000 real parses, one, a
-    window of 9 with a `theta` of 5, had eigenvalues below zero by more than rounding. They were
-    -1.6e-10 of the largest. No setting had such eigenvalues after ``gaussian``. `RLS` and `RankRLS` leave out such
+    For a larger `theta` the kernel can be indefinite. In a test of 27 settings on 1,000 real
+    parses, a window of 9 with a `theta` of 5 had eigenvalues below zero by more than rounding. They
+    were -1.6e-10 of the largest. No setting had such eigenvalues after ``gaussian``. `RLS` and `RankRLS` leave out such
     directions with a warning. `Subsequence` is always positive semi-definite.
 
     Examples may have any form that `SequenceBank` accepts, or be dependency parses. Computation

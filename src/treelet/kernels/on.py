@@ -43,11 +43,11 @@ class On(Kernel):
     -----
     The data may be a pandas DataFrame, a list of dicts, a NumPy record array, a mapping of columns,
     or a `Table`. In a column of trees, None, NaN and the missing values of pandas denote a missing
-    tree, whose kernel value with any other example is 0. A column of numbers is a feature vector of
+    tree, whose kernel value with every example is 0. A column of numbers is a feature vector of
     length 1.
 
-    Columns are converted on each call. To convert them once, for repeated use, call ``X =
-    kernel.coerce(X)``, which returns a `Table` that keeps the converted columns.
+    Columns are converted on each call. To convert them once, for repeated use, call
+    ``X = kernel.coerce(X)``, which returns a `Table` that keeps the converted columns.
 
     Examples
     --------
