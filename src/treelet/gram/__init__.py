@@ -1,7 +1,7 @@
-"""Gram matrices in bulk: tiles under a memory budget, by threads or by the workers of a cluster.
+"""Kernel matrices of large collections: tiles within a memory limit, computed by threads or a cluster.
 
-``treelet.gram`` as an attribute is the function `gram`, whatever was imported before; the package is reached by
-``from treelet.gram import ...``.
+The attribute ``treelet.gram`` is always the function `gram`, no matter which modules were imported
+before. Import names of this package with ``from treelet.gram import ...``.
 """
 
 from treelet.gram.cost import Cost

@@ -1,4 +1,4 @@
-"""The largest of many values a row, exactly, whatever tiles they come in."""
+"""The largest values of each row, exactly, regardless of the order and shape of the tiles."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from treelet.kernels.pairwise import Matrix
 
 Numbers = NDArray[np.int64]
 Found = tuple[Numbers, Numbers, NDArray[np.float64]]
-"""Rows, numbers, values."""
-CHUNK = 1024  # columns of which the largest value is found first, on a device
-MOST = 1 << 22  # values of a tile that may be copied from there; rows with very many equals are taken whole
+"""Rows, indices and values."""
+CHUNK = 1024  # columns per chunk whose maximum is found first, on a device
+MOST = 1 << 22  # values of a tile that may be copied from a device; rows with very many equal values are copied whole
 ABSENT = -1
-"""The number of a neighbour that is not there; its value is -inf."""
+"""Index of an absent neighbor, whose value is -inf."""
 ROUNDING = 2.0**-42
-"""Kernel values that differ by this part of them differ by rounding alone: one tile may add up the same numbers in another order."""
+"""Relative difference that rounding can cause, because tiles may add the same numbers in another order."""
 
 
 class Best:
-    """The k largest values of each row and where they are: the largest first, among equals the smaller number first.
+    """The k largest values of each row and their columns, in descending order.
 
-    Values within `close` of each other, relatively, are equals, and are given as one number. So the result does not depend on
-    the tiles that are taken, their order, or the threads that take them.
+    Among equal values the smaller index comes first. Values that differ by at most `close`,
+    relatively, count as equal and are returned as one number. The result therefore does not depend
+    on the tiles, their order, or the threads that add them.
     """
 
     def __init__(self, rows: int, k: int, close: float = ROUNDING) -> None:
@@ -34,9 +35,9 @@ class Best:
         self._close, self._lock = close, Lock()
 
     def take(self, rows: slice, columns: slice, tile: Matrix) -> None:
-        """Take in a tile of the matrix; from any thread."""
+        """Add a tile of the matrix, from any thread."""
         k = self.values.shape[1]
-        least = self.values[rows, -1]  # it only ever grows, so that an old one is safe
+        least = self.values[rows, -1]  # these values only grow, so an outdated copy is safe
         wanted = np.flatnonzero(tile.max(axis=1) >= _below(least, self._close))
         if not len(wanted):
             return
@@ -44,7 +45,7 @@ class Best:
         self.add((wanted + rows.start, numbers + columns.start, values))
 
     def add(self, found: Found) -> None:
-        """Take in rows, with some numbers and values each: those that were chosen of a tile, here or elsewhere."""
+        """Add candidates per row, which were chosen from a tile here or elsewhere."""
         there, numbers, values = found
         k = self.values.shape[1]
         with self._lock:
@@ -54,7 +55,7 @@ class Best:
             self.values[there], self.numbers[there] = values[:, :k], numbers[:, :k]
 
     def result(self, threshold: float | None) -> tuple[Matrix, Numbers]:
-        """What was found; absent where there is nothing, or nothing that reaches the threshold."""
+        """Return values and indices, with absent entries where too few values reach the threshold."""
         if threshold is not None:
             self.values[~reached(self.values, threshold, self._close)] = -np.inf
         self.numbers[self.values == -np.inf] = ABSENT
@@ -62,23 +63,23 @@ class Best:
 
 
 class Above:
-    """All values that reach a threshold, and where they are."""
+    """All values that reach a threshold, with their rows and columns."""
 
     def __init__(self, threshold: float, close: float = ROUNDING) -> None:
         self._threshold, self._close, self._lock = threshold, close, Lock()
         self._found: list[Found] = []
 
     def take(self, rows: slice, columns: slice, tile: Matrix) -> None:
-        """Take in a tile of the matrix; from any thread."""
+        """Add a tile of the matrix, from any thread."""
         self.add(those_above(rows, columns, tile, self._threshold, self._close))
 
     def add(self, found: Found) -> None:
-        """Take in rows, numbers and values: those that were chosen of a tile, here or elsewhere."""
+        """Add rows, indices and values, which were chosen from a tile here or elsewhere."""
         with self._lock:
             self._found.append(found)
 
     def result(self) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
-        """Rows, numbers and values, row by row, the largest value first, among equals the smaller number first."""
+        """Return rows, indices and values: by row, then by descending value, then by index."""
         if not self._found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
         row, number, value = (np.concatenate(parts) for parts in zip(*self._found, strict=True))
@@ -92,26 +93,29 @@ class Above:
 
 
 def the_best(rows: slice, columns: slice, tile: Matrix, k: int, close: float) -> Found:
-    """The k largest of each row of a tile."""
+    """Return the k largest values of each row of a tile."""
     values, numbers = (largest if isinstance(tile, np.ndarray) else largest_elsewhere)(tile, k, close)
     return np.arange(rows.start, rows.stop), numbers + columns.start, values
 
 
 def those_above(rows: slice, columns: slice, tile: Matrix, threshold: float, close: float) -> Found:
-    """All values of a tile that reach a threshold."""
+    """Return all values of a tile that reach a threshold."""
     row, column = np.nonzero(reached(tile, threshold, close))
     value = on_host(tile[row, column])
     return on_host(row) + rows.start, on_host(column) + columns.start, value
 
 
 def largest(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
-    """The k largest of each row, or all where there are fewer, and their columns, in no order; of equals the first ones."""
+    """Return the k largest values of each row and their columns, in no order.
+
+    Rows with fewer values are returned whole. Among equal values the first ones are chosen.
+    """
     rows, width = tile.shape
     if width <= k:
         return tile.copy(), np.tile(np.arange(width), (rows, 1))
     least = np.partition(tile, width - k, axis=1)[:, width - k]
     near = tile >= _below(least, close)[:, None]
-    for row in np.flatnonzero(near.sum(axis=1) > k):  # more equals than there is room for
+    for row in np.flatnonzero(near.sum(axis=1) > k):  # more equal values than places
         there = np.flatnonzero(near[row])
         surely = _apart(tile[row, there], least[row], close)
         near[row, there[~surely][k - int(surely.sum()) :]] = False
@@ -120,9 +124,9 @@ def largest(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
 
 
 def largest_elsewhere(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]:
-    """As `largest`, of a tile on a device: what may be among the largest is found there, and only that is copied.
+    """Return the same as `largest` for a tile on a device, and copy only the candidates from there.
 
-    The k-th largest of the largest values of several columns each is not above the k-th largest of all.
+    The k-th largest of the maxima of column chunks is not above the k-th largest of all values.
     """
     xp, (rows, width) = functions_of(tile), tile.shape
     chunk = min(CHUNK, width // (4 * k))
@@ -141,13 +145,13 @@ def largest_elsewhere(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]
     values, numbers = _padded(*found, rows, k)
     places = largest(values, k, close)[1]
     values, numbers = np.take_along_axis(values, places, axis=1), np.take_along_axis(numbers, places, axis=1)
-    for one in np.flatnonzero(many):  # there are very many equals
+    for one in np.flatnonzero(many):  # rows with very many equal values
         values[one], numbers[one] = (part[0] for part in largest(on_host(tile[one : one + 1]), k, close))
     return values, numbers
 
 
 def _padded(row: Numbers, column: Numbers, value: Matrix, rows: int, k: int) -> tuple[Matrix, Numbers]:
-    """Values and columns of each row side by side, -inf where it has no more."""
+    """Return the values and columns of each row side by side, padded with -inf."""
     start = np.searchsorted(row, np.arange(rows + 1))
     width = max(k, int(np.diff(start).max(initial=0)))
     values, numbers = np.full((rows, width), -np.inf), np.full((rows, width), ABSENT, np.int64)
@@ -157,7 +161,7 @@ def _padded(row: Numbers, column: Numbers, value: Matrix, rows: int, k: int) -> 
 
 
 def ranked(values: Matrix, numbers: Numbers, close: float) -> tuple[Matrix, Numbers]:
-    """Each row in order: the largest value first, among equals the smaller number; equals get the largest value among them."""
+    """Sort each row by descending value, then by index; equal values become the largest of them."""
     order = np.lexsort((numbers, -values), axis=1)
     values, numbers = np.take_along_axis(values, order, axis=1), np.take_along_axis(numbers, order, axis=1)
     head = np.ones(values.shape, bool)
@@ -168,15 +172,15 @@ def ranked(values: Matrix, numbers: Numbers, close: float) -> tuple[Matrix, Numb
 
 
 def reached(values: NDArray[np.float64], threshold: float, close: float) -> NDArray[np.bool_]:
-    """Which values reach a threshold, but for rounding."""
+    """Return which values reach a threshold, up to rounding."""
     return values >= threshold - close * abs(threshold)
 
 
 def _below(values: NDArray[np.float64], close: float) -> Any:
-    """What is just not smaller, but for rounding."""
+    """Return the smallest values that differ from the given ones only by rounding."""
     return np.where(np.isfinite(values), values - close * np.abs(values), values)
 
 
 def _apart(larger: Any, smaller: Any, close: float) -> Any:
-    """Whether the one is larger by more than rounding."""
+    """Return whether the first value exceeds the second by more than rounding."""
     return (larger > smaller) & ((larger - close * np.abs(larger) > smaller) | ~np.isfinite(smaller))

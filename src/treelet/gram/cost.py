@@ -1,4 +1,4 @@
-"""What a matrix will cost, known before it is computed: pairs of parts, and bytes; and the refusal of what costs too much."""
+"""The estimated cost of a matrix, in pairs of parts and bytes, and the check against a limit."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from treelet.memory import in_bytes
 from treelet.resources import Resources, parse_memory
 
 Limit = int | float | str | Mapping[str, int | float | str]
-"""Pairs; bytes as a text, ``"2GiB"``; or both by their names."""
+"""A number of pairs, a string of bytes such as ``"2GiB"``, or a dict with both."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a matrix of kernel values will cost.
+    """Estimated cost of a kernel matrix.
 
     Attributes
     ----------
     pairs : int
-        Pairs of parts that match.
+        Number of matching pairs of parts.
     bytes : int
-        What the work takes at most, besides the examples and the result.
+        Maximum memory of the computation, besides the examples and the result.
     result : int
-        Bytes of the result, in float64.
+        Size of the result in bytes, as float64.
     shape : tuple of int
-        Of the matrix.
+        Shape of the matrix.
     """
 
     pairs: int
@@ -55,12 +55,12 @@ def cost_of(job: Job, resources: Resources) -> Cost:
 
 
 def _bytes(job: Job, resources: Resources) -> int:
-    """Bytes of the index that exists at a time, of what threads allocate, and of their strips."""
+    """Return the bytes of the index that exists at one time, of the threads, and of their strips."""
     threads, columns = resources.threads, job.columns
     needs = job.kernel.needs(columns)
     plan = plan_matrix(job, threads=threads, memory=resources.memory, needs=needs)
     index = needs.index + threads * needs.thread
-    if len(plan.blocks) > 1:  # no block is smaller than the largest of the examples
+    if len(plan.blocks) > 1:  # a block holds at least the largest example
         largest = int(job.kernel.self_pairs(columns).argmax())
         of_largest = job.kernel.needs(columns[largest : largest + 1])
         index = max(index // len(plan.blocks), of_largest.index + threads * of_largest.thread)
@@ -85,7 +85,7 @@ def check_limit(limit: Limit, job: Job, resources: Resources) -> None:
 
 
 def limits(limit: Any) -> dict[str, float]:
-    """What a limit says, by names: pairs, bytes, or both."""
+    """Return a limit as a dict with ``"pairs"``, ``"bytes"``, or both."""
     if isinstance(limit, Mapping) and limit and set(limit) <= {"pairs", "bytes"}:
         pairs, size = limit.get("pairs"), limit.get("bytes")
     else:

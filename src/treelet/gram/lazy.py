@@ -1,4 +1,4 @@
-"""A matrix that is not computed yet: a `dask.array` whose chunks are tiles."""
+"""Lazy kernel matrices: a `dask.array` whose chunks are tiles."""
 
 from __future__ import annotations
 
@@ -31,28 +31,36 @@ def lazy_gram(
     dtype: DTypeLike = "float64",
     memory: int | float | str | None = None,
 ) -> dask.array.Array:
-    """The matrix of a kernel's values as a lazy ``dask.array``: a chunk is computed when something needs it.
+    """Return a kernel matrix as a lazy Dask array, whose chunks are computed when they are needed.
 
-    Without Y the matrix is symmetric: each chunk above the diagonal is the transpose of one below it, and computed once.
+    Without Y the matrix is symmetric. Each chunk above the diagonal is the transpose of a chunk
+    below it, so only half of the work is done.
 
     Parameters
     ----------
-    kernel : Kernel
-        Any of treelet's kernels, or a distance (``kernel.distance()``).
-    X, Y : collections
-        Rows and columns.
-    chunks : int, tuple or "auto"
-        How the array is cut, as in ``dask.array``; without Y, rows and columns in the same way.
-    dtype : "float64" or "float32"
-        Values are computed in float64, and rounded.
+    kernel : Kernel or distance
+        For example ``SubsetTree(lam=0.4)`` or ``kernel.distance()``.
+    X : collection of examples
+        Rows of the matrix.
+    Y : collection of examples, optional
+        Columns of the matrix. Default: X.
+    chunks : int, tuple or "auto", default "auto"
+        Chunk sizes, as in ``dask.array``. Without Y they must be the same for rows and columns.
+    dtype : {"float64", "float32"}, default "float64"
+        Type of the result. Values are computed in float64 and rounded.
     memory : int or str, optional
-        What indexes over columns may take in one process, such as ``"1GiB"`` (the default): those of as many chunks as fit are
-        kept, and one in any case.
+        Memory limit per process for the indexes over columns, for example ``"512MiB"``. As many
+        indexes as fit are kept, but always at least one. Default: 1 GiB.
 
     Returns
     -------
     dask.array.Array
-        Its values are those of `treelet.gram` to rounding.
+        The values equal those of `treelet.gram` up to rounding.
+
+    Raises
+    ------
+    TreeletError
+        If Dask is not installed (``pip install 'treelet[dask]'``).
 
     Examples
     --------
@@ -102,6 +110,6 @@ def _chunk(shipment: Shipment, tile: Tile, symmetric: bool, dtype: str) -> Value
     out = np.zeros(tile.shape, dtype)
     if out.size:
         fill_tile(shipment.kernel, shipment.evaluator(tile.columns), tile, out)
-    if symmetric and tile.rows == tile.columns:  # the same number on both sides of the diagonal
+    if symmetric and tile.rows == tile.columns:  # both sides of the diagonal must be equal to the bit
         _core.mirror(out, 0, len(out), 0, len(out))
     return out

@@ -1,4 +1,4 @@
-"""Kernel matrices: the public function, and its road from options to an executor."""
+"""Kernel matrices: the public function `gram`, and the choice of an executor from its options."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.vocabulary import keyword
 
-SMALL = 1 << 12  # cells of a matrix that is computed as one tile, without a plan
+SMALL = 1 << 12  # maximum number of cells of a matrix that is computed as one tile, without a plan
 
 
 def gram(
@@ -46,54 +46,92 @@ def gram(
     progress: bool = False,
     limit: Limit | None = None,
 ) -> Matrix:
-    """The matrix of a kernel's values, tile by tile.
+    """Compute a kernel matrix in tiles.
+
+    The matrix is computed block by block, so memory use stays within `memory` regardless of the
+    number of examples. Results do not depend on the number of threads or the tile size. Only the
+    last bits can differ if many threads share a very small `memory`.
 
     Parameters
     ----------
-    kernel : Kernel
-        Any of treelet's kernels, or a distance (``kernel.distance()``).
-    X, Y : collections
-        Rows and columns. Without Y the matrix is that of X with itself, of which only half is computed.
-    n_jobs : int
-        Threads; -1 for one a core. The result does not depend on it, but for last bits where so many share a `memory` that is short.
+    kernel : Kernel or distance
+        For example ``SubsetTree(lam=0.4)`` or ``kernel.distance()``.
+    X : collection of examples
+        Rows of the matrix.
+    Y : collection of examples, optional
+        Columns of the matrix. If omitted, the matrix of X with itself is computed. It is symmetric,
+        so only half of the work is done.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core.
     memory : int or str, optional
-        How much the work may take, such as ``"1GiB"`` (the default for what comes besides the result). If given, a
-        result that is larger must go into an `out` of yours, or a file. The examples come besides, and 24 MiB for the interpreter's
-        own; what was written to a mapped file counts for nothing. What two rows and an index of one column take is taken
-        in any case.
-    out : ndarray or memmap of float64 or float32, or str, optional
-        Destination. An array must have shape ``(len(X), len(Y))`` and contiguous rows. A path ending in ``.npy`` or ``.zarr``
-        creates a file that appears only when it is complete. The result is then a read-only memory map, or a read-only array
-        of the package zarr, which reads the folder whenever it is indexed. Only one call at a time may write a file. To change
-        the file afterwards, open it again: ``np.load("K.npy", mmap_mode="r+")``.
-    dtype : "float64" or "float32"
-        Of a new result; an `out` has its own. Values are computed in float64, and rounded when they are stored.
-    resume : bool
-        Keep what is done, in a file: a call that was ended at any moment is gone on with by the same call, and gives the same
-        file to the last bit. Until it is complete it lies beside, as ``K.npy.part``; of what it is, and what of it is done,
-        is in ``K.npy.part.json``, later in ``K.npy.json``. Another kernel or other examples are refused. A matrix that is complete is given back,
-        if it is as it was written; what is not is computed again.
-    extend : str, optional
-        The file of a matrix of the first of the examples, ``"K.npy"``: only the rows and columns of the others are computed.
-        It may also be `out`, which is replaced when the new matrix is complete. Only without Y.
+        Memory limit for the computation, for example ``"512MiB"``. The default is 1 GiB besides the
+        result. The examples and about 24 MiB for the interpreter come on top; data written to a
+        mapped file does not count. If the result itself exceeds an explicit limit, pass `out`. At
+        least two rows plus the index of one column are always allocated, even if that exceeds
+        `memory`.
+    out : ndarray or path, optional
+        Destination. An array must have shape ``(len(X), len(Y))``, dtype float64 or float32, and
+        C-contiguous rows. A path ending in ``.npy`` or ``.zarr`` creates a file that appears only
+        when it is complete. Only one call at a time can write a file.
+    dtype : {"float64", "float32"}, default "float64"
+        Type of a new result; an `out` array keeps its own type. Values are computed in float64 and
+        rounded when they are stored.
+    resume : bool, default False
+        Keep finished tiles on disk. If the call is interrupted, repeat it to continue where it
+        stopped. The result is identical, bit for bit. Requires `out` to be a path. See Notes.
+    extend : path, optional
+        File with the matrix of the first examples of X, for example ``"K.npy"``. Only the rows and
+        columns of the other examples are computed. `extend` may be the same file as `out`, which is
+        replaced when the new matrix is complete. Cannot be combined with Y.
     client : dask.distributed.Client, optional
-        Let the workers of a Dask cluster compute: `memory` is then what the work of one may take, and `n_jobs` the threads that complete the
-        result here. The values are the same. See docs/cluster.md.
-    device : "cpu" or "cuda"
-        ``"cuda"``: compute on a GPU (``pip install 'treelet[cuda]'``). Without `out` the result stays there, an array of CuPy's; into an `out` it is
-        copied. Values agree to 12 digits. See docs/gpu.md.
+        Compute on the workers of a Dask cluster. `memory` is then the limit per worker, and
+        `n_jobs` the number of local threads that complete the result. The values are the same. See
+        docs/cluster.md.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute. ``"cuda"`` uses a GPU and requires ``pip install 'treelet[cuda]'``.
+        Without `out`, the result is a CuPy array on the GPU; otherwise it is copied to `out`. CPU
+        and GPU results agree to 12 digits. See docs/gpu.md.
     device_memory : int or str, optional
-        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
-    progress : bool
-        Show a progress bar on the standard error.
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error.
     limit : number, str or dict, optional
-        Refuse, before any work, a matrix that costs more (see `Kernel.cost`): more pairs of parts (``1e9``), more bytes besides the
-        result (``"2GiB"``), or either (``{"pairs": 1e9, "bytes": "2GiB"}``). The error is a `CostError`.
+        Refuse an expensive matrix before any work is done; see `Kernel.cost`. Pass a number of
+        pairs of parts (``1e9``), a number of bytes besides the result (``"2GiB"``), or both
+        (``{"pairs": 1e9, "bytes": "2GiB"}``).
 
     Returns
     -------
     ndarray
-        `out`, if it was given; the file's content, if it was a name. An array of CuPy's with a `device` and no `out`.
+        The kernel matrix, of shape ``(len(X), len(Y))``. If `out` is an array, that array. If `out`
+        is a ``.npy`` path, a read-only memory map; to change the file, reopen it with
+        ``np.load("K.npy", mmap_mode="r+")``. If `out` is a ``.zarr`` path, a read-only zarr array
+        that reads the folder when it is indexed.
+
+    Raises
+    ------
+    CostError
+        If the matrix exceeds `limit`.
+    FileError
+        If an existing file for `resume` or `extend` was computed with another kernel or other
+        examples. Also if a resumed call has less `memory` than the interrupted call.
+    KernelOverflowError
+        If a value does not fit the dtype.
+
+    See Also
+    --------
+    nearest : the k most similar examples, without computing the matrix.
+    lazy_gram : the same matrix as a Dask array.
+
+    Notes
+    -----
+    With `resume`, an incomplete matrix is stored as ``K.npy.part``. The file ``K.npy.part.json``
+    identifies the kernel and the examples and lists the finished tiles. It becomes ``K.npy.json``
+    when the matrix is complete. Repeat the call with at least the same `memory`. Damaged tiles of
+    an incomplete matrix are computed again.
+
+    A complete matrix is returned at once if it is unchanged since it was written. Otherwise a
+    warning is issued and the matrix is computed again.
 
     Examples
     --------
@@ -128,12 +166,12 @@ def gram(
             raise wrong("out", f"the name of a file, {files}, with {keyword('resume', True)}", out)
         if out is None:
             matrix = executor.new_matrix(job)
-            return matrix  # noqa: RET504  # of CuPy's, on a device
+            return matrix  # noqa: RET504  # a CuPy array on a device
         return executor.fill(job, executor.checked_out(job, out, (X, Y)))
 
 
 def _is_small(job: Job) -> bool:
-    """Whether the plan of a matrix would be a single tile."""
+    """Return whether the plan of a matrix would be a single tile."""
     rows, columns = job.shape
     half = PLAIN.memory // 2
     if not 0 < rows * columns <= SMALL or job.dtype != np.float64:
@@ -143,7 +181,7 @@ def _is_small(job: Job) -> bool:
 
 
 def _small_matrix(job: Job) -> Matrix:
-    """Compute a matrix that is a single tile. Most of the time of a small call would otherwise be spent on the plan."""
+    """Compute a matrix as a single tile. A plan would take most of the time of such a small call."""
     matrix = np.empty(job.shape)
     symmetric = job.Y is None
     job.kernel.evaluator(job.X, job.Y).fill(0, len(matrix), matrix, symmetric)
@@ -153,13 +191,13 @@ def _small_matrix(job: Job) -> Matrix:
 
 
 def ordered(X: Any) -> Any:
-    """Return the examples in a form in which equal examples give equal bits, however their bank was made."""
+    """Return the examples in a canonical order, in which equal examples give equal bits."""
     return X.ordered() if isinstance(X, Bank) else X
 
 
 @contextmanager
 def _extending(job: Job, extend: str | os.PathLike[str] | None) -> Iterator[Job]:
-    """Yield the job with the matrix that it extends, and close that at the end."""
+    """Yield the job together with the matrix that it extends, and close that matrix at the end."""
     if extend is None:
         yield job
         return

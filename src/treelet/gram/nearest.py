@@ -1,4 +1,4 @@
-"""The nearest neighbours of examples, by their kernel values or by a distance."""
+"""Nearest neighbors of examples, by kernel value or by distance."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 DEFAULT_K = 10
 ROUNDING_OF_DISTANCES = 2.0**-30
-"""As `ROUNDING`: a distance is the root of a difference, of which rounding takes a larger part."""
+"""Like `ROUNDING`, but larger: a distance is the root of a difference, which amplifies rounding."""
 
 
 def nearest(
@@ -56,51 +56,65 @@ def nearest(
     device_memory: int | float | str | None = None,
     progress: bool = False,
 ) -> tuple[Matrix, Numbers] | csr_matrix:
-    """The examples of a collection with the largest kernel values, exactly.
+    """Find the k most similar examples, without computing the kernel matrix.
+
+    The search is exact. Results do not depend on the number of threads.
 
     Parameters
     ----------
-    kernel : Kernel
-        Normalised, as a rule: ``SubsetTree().normalized()``. Else large examples are near to everything. Or a distance,
-        ``kernel.distance()``: the smallest values then come first.
-    X : collection
-        Where neighbours are looked for.
-    Q : collection, optional
-        Whose neighbours: one row of the result each. Without it the neighbours of X within X, each but itself; of the
-        values of two examples with each other only one is computed.
+    kernel : Kernel or distance
+        Usually normalized, for example ``SubsetTree().normalized()``. Without normalization, large
+        examples are similar to everything. With a distance, ``kernel.distance()``, the smallest
+        values come first.
+    X : collection of examples
+        Collection to search.
+    Q : collection of examples, optional
+        Queries, one row of the result per query. If omitted, the neighbors of each example of X
+        within X are returned, without the example itself. Each value is then computed only once.
     k : int, optional
-        How many. At most as many as there are; by default 10, or all where there are fewer; in a graph with a
-        threshold, all that reach it.
+        Number of neighbors, at least 1 and at most the number of examples that are searched.
+        Default: 10, or all examples if there are fewer. For a graph with a threshold, the default
+        is all examples that reach the threshold.
     threshold : float, optional
-        Only neighbours whose value is at least this, of a distance at most. Where there are fewer than k, the rest of a row has
-        the number -1, and the value ``-inf`` (of a distance ``inf``).
-    graph : bool
-        Give a sparse matrix of values, each row in order, as scikit-learn takes it with ``metric="precomputed"`` if they are
-        distances. Without Q it has the diagonal, too: there, everything is also its own neighbour.
-    n_jobs : int
-        Threads; -1 for one a core. The result does not depend on it.
+        Smallest kernel value, or largest distance, of a neighbor. If a query has fewer than k such
+        neighbors, the rest of its row has the index -1 and the value ``-inf`` (``inf`` for
+        distances).
+    graph : bool, default False
+        Return a sparse matrix of values with sorted rows. scikit-learn accepts a graph of distances
+        with ``metric="precomputed"``. Without Q, the graph contains the diagonal: each example is
+        also its own neighbor.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core.
     memory : int or str, optional
-        How much the work may take besides the examples and the result, such as ``"1GiB"`` (the default).
+        Memory limit besides the examples and the result, for example ``"512MiB"``. Default: 1 GiB.
     client : dask.distributed.Client, optional
-        Let the workers of a Dask cluster search: `memory` is then what the work of one may take. See docs/cluster.md.
-    device, device_memory
-        ``"cuda"``: search on a GPU, as for `treelet.gram`. See docs/gpu.md.
-    progress : bool
-        Show a progress bar on the standard error.
+        Search on the workers of a Dask cluster. `memory` is then the limit per worker. See
+        docs/cluster.md.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute, as for `treelet.gram`. See docs/gpu.md.
+    device_memory : int or str, optional
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error.
 
     Returns
     -------
-    values : ndarray, len(Q) x k
-        The largest first.
-    indices : ndarray of int, len(Q) x k
-        Which examples of X these are. Among equals the smaller number comes first; values that rounding alone tells apart
-        are equals.
-    graph : scipy.sparse.csr_matrix, len(Q) x len(X)
-        In place of both, if it is asked for.
+    values : ndarray of shape (len(Q), k)
+        Values in descending order; distances in ascending order.
+    indices : ndarray of int, of shape (len(Q), k)
+        Indices of the neighbors in X. Among equal values the smaller index comes first. Values that
+        differ only by rounding count as equal.
+    graph : scipy.sparse.csr_matrix of shape (len(Q), len(X))
+        Returned instead of both arrays with ``graph=True``.
+
+    Raises
+    ------
+    ParameterError
+        If `k` is larger than the number of examples that are searched, or if there are none.
 
     See Also
     --------
-    treelet.Nearest : keeps what it made of X, for queries that come one by one.
+    treelet.Nearest : keeps an index of X for repeated queries.
 
     Examples
     --------
@@ -124,17 +138,17 @@ def nearest(
 
 
 class Index:
-    """A kernel, or a distance, over a collection, for repeated queries; several threads may query at once.
+    """A kernel or distance over a collection, for repeated queries. Several threads may query at once.
 
-    What the kernel computes from the collection (self-values, a native index) is cached if it fits the memory limit.
-    Otherwise it is computed for each query, in blocks.
+    Data that the kernel computes from the collection (self-values, a native index) are cached if
+    they fit the memory limit. Otherwise they are computed for each query, in blocks.
 
     Parameters
     ----------
     always_cached : bool
-        Cache it whatever its size.
+        Cache the data regardless of their size.
     name, count : str
-        How errors call the function, and the parameter with the number of neighbors.
+        Names of the function and of the parameter with the number of neighbors, for error messages.
     """
 
     def __init__(
@@ -152,14 +166,14 @@ class Index:
         self.data = kernel.with_cached_index(X)
         needs = kernel.needs(self.data, resources.memory // 2)
         self.needs = needs._replace(index=0, thread=0) if always_cached else needs
-        smallest = not isinstance(kernel, Kernel)  # of distances
+        smallest = not isinstance(kernel, Kernel)  # distances
         self.sign, self.close = (-1.0, ROUNDING_OF_DISTANCES) if smallest else (1.0, ROUNDING)
 
     def __len__(self) -> int:
         return len(self.data)
 
     def prepare(self) -> None:
-        """Compute now what is cached."""
+        """Compute the cached data now."""
         self.executor.prepare(self.kernel, self.data, self.needs)
 
     def nearest(self, Q: Any | None, k: int | None, threshold: float | None = None) -> tuple[Matrix, Numbers]:
@@ -173,7 +187,10 @@ class Index:
         return self.sign * values, numbers
 
     def above(self, Q: Any | None, threshold: float) -> tuple[NDArray[np.float64], Numbers, Numbers]:
-        """Return all values that reach a threshold, row by row in the order of `nearest`, their indices, and where rows begin."""
+        """Return the values that reach a threshold, their indices, and the start of each row.
+
+        Rows are sorted in the order of `nearest`.
+        """
         self._check_threshold(threshold, optional=False)
         Q = self._queries(Q)
         matches = Above(self.sign * threshold, self.close)
@@ -209,7 +226,7 @@ class Index:
     def _search(
         self, Q: Any | None, matches: Best | Above, choose: Callable[[slice, slice, Matrix], Found], itself: bool = True
     ) -> None:
-        """Search all values of queries with the collection; where the smallest are wanted, the sign is changed before."""
+        """Search all values of the queries with the collection. Distances are searched with the sign changed."""
         job = Job(self.kernel, self.data) if Q is None else Job(self.kernel, Q, self.data)
         symmetric = job.Y is None
         give = partial(_each_piece, symmetric=symmetric, sign=self.sign, itself=itself)
@@ -219,7 +236,7 @@ class Index:
     # --- checks -------------------------------------------------------------------------------------------------
 
     def _queries(self, Q: Any | None) -> Any | None:
-        """The queries in the kernel's form, if there is something to look in."""
+        """Return the coerced queries, or raise an error if there are no examples to search."""
         if len(self) - (Q is None) < 1:
             needed = "two examples or more, or Q" if Q is None else "examples in X"
             raise ParameterError(f"there is nothing to look in: {self.name} needs {needed}, got {len(self)} in X")
@@ -250,11 +267,14 @@ def _each_piece(
     sign: float,
     itself: bool,
 ) -> list[Any]:
-    """Call a search function for all cells that a tile determines; without `itself`, no example is its own neighbor."""
+    """Call a search function for all cells that a tile determines.
+
+    Without `itself`, no example is its own neighbor.
+    """
     results = []
     for rows, columns, cells in pieces(tile, values, symmetric):
         searched = cells if sign > 0 else -cells
-        if not itself:  # such a piece is used once and may be changed
+        if not itself:  # the piece is used only once and may be changed
             same = functions_of(searched).arange(max(rows.begin, columns.begin), min(rows.end, columns.end))
             searched[same - rows.begin, same - columns.begin] = -np.inf
         results.append(function(rows.slice, columns.slice, searched))

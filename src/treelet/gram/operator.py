@@ -1,4 +1,4 @@
-"""A kernel's matrix as a linear operator: products with vectors, without the matrix."""
+"""Kernel matrices as linear operators: products with vectors, without storing the matrix."""
 
 from __future__ import annotations
 
@@ -27,34 +27,43 @@ def operator(
     device_memory: int | float | str | None = None,
     progress: bool = False,
 ) -> LinearOperator:
-    """The matrix of a kernel's values as SciPy's linear operator: ``K @ v`` without K.
+    """Return a kernel matrix as a SciPy linear operator, which computes ``K @ v`` without storing K.
 
     Parameters
     ----------
-    kernel : Kernel
-        Any of treelet's kernels, or a distance (``kernel.distance()``).
-    X, Y : collections
-        Rows and columns. Without Y the matrix is that of X with itself: of its values only half are computed.
-    n_jobs : int
-        Threads; -1 for one a core. Products are the same to rounding whatever their number, and the same to the bit whenever they are
-        asked for again.
+    kernel : Kernel or distance
+        For example ``SubsetTree(lam=0.4)`` or ``kernel.distance()``.
+    X : collection of examples
+        Rows of the matrix.
+    Y : collection of examples, optional
+        Columns of the matrix. If omitted, the matrix of X with itself is used. It is symmetric, so
+        only half of its values are computed.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core. Products are equal up to rounding for any
+        number of threads, and bit for bit if they are repeated.
     memory : int or str, optional
-        How much a product may take besides the examples and itself, such as ``"1GiB"`` (the default).
-    device, device_memory
-        ``"cuda"``: compute and multiply on a GPU, as for `treelet.gram`. A matrix that fits into half of its memory is computed by the first
-        product and stays there for the others, as long as the operator. Products are arrays of NumPy's.
-    progress : bool
-        Show a progress bar for each product.
+        Memory limit per product, besides the examples and the product, for example ``"512MiB"``.
+        Default: 1 GiB.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute and multiply, as for `treelet.gram`. A matrix that fits into half of the
+        GPU memory is computed by the first product and stays on the GPU as long as the operator
+        exists. Products are NumPy arrays.
+    device_memory : int or str, optional
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error for each product.
 
     Returns
     -------
-    scipy.sparse.linalg.LinearOperator, len(X) x len(Y)
-        For SciPy's iterative solvers: eigenvalues (``eigsh``), systems of equations (``cg``, ``minres``).
+    scipy.sparse.linalg.LinearOperator of shape (len(X), len(Y))
+        For SciPy's iterative solvers: eigenvalues (``eigsh``) and linear systems (``cg``,
+        ``minres``).
 
     Notes
     -----
-    A product costs what the matrix does, since all values are computed again for each, so give several vectors at once: ``K @ V`` costs hardly
-    more than ``K @ v``. What the kernel makes of the examples (self-values, index) is kept from one product to the next.
+    On the CPU, every product computes all values again, so one product takes as long as the matrix.
+    Multiply several vectors at once: ``K @ V`` takes hardly longer than ``K @ v``. Self-values and
+    the index of the examples are cached between products.
 
     Examples
     --------
@@ -84,11 +93,11 @@ class Products:
         self.plan = self.executor.plan_products(self.job)
 
     def times(self, vectors: Any) -> Matrix:
-        """Return the matrix times another, or times a vector."""
+        """Return the product of the matrix with another matrix or a vector."""
         return self._product(vectors, transposed=False)
 
     def transposed_times(self, vectors: Any) -> Matrix:
-        """Return the transposed matrix times another, or times a vector."""
+        """Return the product of the transposed matrix with another matrix or a vector."""
         return self._product(vectors, transposed=True)
 
     def _product(self, vectors: Any, transposed: bool) -> Matrix:

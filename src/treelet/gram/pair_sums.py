@@ -17,9 +17,9 @@ from treelet.kernels.pairwise import Matrix, Pairwise, Vector
 from treelet.resources import PLAIN, Resources
 from treelet.work import one_blas_thread
 
-PLANNED = 8  # tiles at once, however many threads there are: the sums then are the same to the bit
-ROWS = 256  # of a tile: fewer, and making numbers of the groups takes longer than multiplying
-GROUPINGS = 256  # that a tile is multiplied by at a time
+PLANNED = 8  # tiles at once for any number of threads, so the sums are equal to the bit
+ROWS = 256  # per tile; with fewer rows, converting the groups takes longer than multiplying
+GROUPINGS = 256  # groupings per multiplication
 
 
 def pair_sums(
@@ -72,7 +72,7 @@ def pair_sums(
 
 
 class _PairSums:
-    """Tiles that are summed up at once; the sums are added in the order of the tiles, whichever is ready first."""
+    """Adds up tiles that are computed in parallel, always in the order of the tiles."""
 
     def __init__(self, plan: Plan, groups: NDArray[np.int8]) -> None:
         self._groups, self.within, self.rows = groups, np.zeros(groups.shape[1]), np.zeros(len(groups))
@@ -100,7 +100,7 @@ class _PairSums:
 
     @staticmethod
     def _cut(tile: Tile, values: Matrix) -> None:
-        """Leave the pairs whose column comes before the row: each pair once, and no example with itself."""
+        """Keep the pairs whose column precedes the row: each pair once, and no example with itself."""
         before = tile.rows.begin - tile.columns.begin
         square = values[:, before:]
         square[...] = np.tril(square, -1)

@@ -1,4 +1,4 @@
-"""Which tiles a matrix is computed in, under a memory budget. Numbers only: no threads, no files, no examples."""
+"""Plans: the tiles of a matrix under a memory limit. Only numbers; no threads, files or examples."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-STRIP = (
-    1 << 16
-)  # values at least that one thread alone computes at a time, so that asking for them costs next to nothing
+STRIP = 1 << 16  # minimum number of values per strip of a single thread, which makes the overhead per strip negligible
 
 
 @dataclass(frozen=True)
 class Span:
-    """Rows, or columns, ``begin..end`` of a matrix."""
+    """Rows or columns ``begin..end`` of a matrix."""
 
     begin: int
     end: int
@@ -28,7 +26,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Tile:
-    """Rows x columns of a matrix. By halves, of row ``i`` only columns ``0..i`` are computed."""
+    """Rows and columns of a matrix. With `halves`, only columns ``0..i`` of row ``i`` are computed."""
 
     rows: Span
     columns: Span
@@ -40,7 +38,7 @@ class Tile:
 
     @property
     def cells(self) -> int:
-        """How many values are computed: what the tile costs, as far as one can know."""
+        """The number of values that are computed, which estimates the cost of the tile."""
         if not self.halves:
             return len(self.rows) * len(self.columns)
         return len(self.rows) * (self.rows.begin + 1 + self.rows.end) // 2
@@ -48,7 +46,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Block:
-    """Columns that are indexed at once, and the tiles that they are computed in."""
+    """Columns that are indexed together, and the tiles that compute them."""
 
     columns: Span
     tiles: tuple[Tile, ...]
@@ -58,8 +56,8 @@ class Block:
 class Plan:
     """All tiles of a matrix.
 
-    That of a collection with itself is symmetric: what lies right of the diagonal is the mirror image of what lies left of it,
-    whether a tile holds it or not.
+    The matrix of a collection with itself is symmetric. Values to the right of the diagonal mirror
+    those to the left, whether or not a tile contains them.
     """
 
     shape: tuple[int, int]
@@ -75,7 +73,7 @@ class Plan:
         return sum(tile.cells for tile in self.tiles)
 
     def as_json(self) -> dict[str, Any]:
-        """The plan as plain numbers; `from_json` makes it again."""
+        """Return the plan as plain numbers, for `from_json`."""
         blocks = [
             {
                 "columns": [block.columns.begin, block.columns.end],
@@ -87,7 +85,7 @@ class Plan:
 
     @staticmethod
     def from_json(data: Any) -> Plan:
-        """A plan again; ValueError, TypeError or KeyError if it is none."""
+        """Return the plan of `as_json`. Raise ValueError, TypeError or KeyError if the data are invalid."""
         rows, columns = map(int, data["shape"])
         symmetric = bool(data["symmetric"])
         halves = symmetric and len(data["blocks"]) == 1
@@ -119,7 +117,7 @@ def planned(
     grid: int = 1,
     strips: int | None = None,
 ) -> Plan:
-    """The tiles of a matrix: an index takes half of the budget at most, and what is computed the other half.
+    """Divide a matrix into tiles. The index takes at most half of the memory, the values the other half.
 
     Parameters
     ----------
@@ -127,27 +125,27 @@ def planned(
     symmetric : bool
         Whether columns and rows are the same examples.
     index, thread : int
-        Bytes of the index of all columns, and of what each thread takes beside it.
+        Bytes of the index of all columns, and additional bytes per thread.
     cell : int
-        Bytes that a thread takes for each value of a tile.
+        Bytes per value of a tile and thread.
     threads : int
-        Threads.
+        Number of threads.
     memory : int
-        Bytes.
+        Memory limit in bytes.
     begin : int
-        The first row that is wanted.
+        First row of the plan.
     at_once : int
-        How many tiles must fit the budget, if that is more than there are threads.
+        Number of tiles that must fit the memory together, if larger than the number of threads.
     grid : int
-        Tiles begin at multiples of it.
+        Tiles start at multiples of this number.
     strips : int, optional
-        Strips of rows, at least; by default so many that they keep the threads busy.
+        Minimum number of strips of rows. Default: enough to keep all threads busy.
     """
     spans = column_blocks(shape[1], index + threads * thread, memory, grid)
     halves = symmetric and len(spans) == 1
     blocks = []
     for columns in spans:
-        first = max(begin, columns.begin) if symmetric else begin  # what lies above the diagonal is mirrored below
+        first = max(begin, columns.begin) if symmetric else begin  # values above the diagonal are mirrored from below
         rows = row_strips(
             shape[0] - first,
             len(columns),
@@ -178,9 +176,10 @@ def row_strips(
     grid: int = 1,
     strips: int | None = None,
 ) -> list[Span]:
-    """Strips of rows, each small enough for the budget and enough of them to keep all threads busy to the end.
+    """Return strips of rows that fit the memory, and enough of them to keep all threads busy to the end.
 
-    By halves the later rows are the longer ones and come first, so that no thread is left with a long one at the end.
+    With `halves`, later rows are longer. They come first, so no thread is left with a long strip at
+    the end.
     """
     if n_rows == 0 or n_columns == 0:
         return []
@@ -193,7 +192,7 @@ def row_strips(
 
 
 def column_blocks(n_columns: int, index_bytes: int, memory: int, grid: int = 1) -> list[Span]:
-    """Blocks of columns whose index takes at most half of the budget, as far as the grid lets them."""
+    """Return blocks of columns whose index takes at most half of the memory, as far as the grid allows."""
     if n_columns == 0:
         return []
     count = max(1, min(n_columns, -(-2 * index_bytes // memory)))
@@ -202,7 +201,10 @@ def column_blocks(n_columns: int, index_bytes: int, memory: int, grid: int = 1) 
 
 
 def mirrored(n: int, memory: int, threads: int, begin: int = 0) -> list[Tile]:
-    """Square tiles of the upper half of a matrix, from some column on, such that one fits the budget twice a thread."""
+    """Return square tiles of the upper half of a matrix, from a given column on.
+
+    The memory holds two of them per thread.
+    """
     share = -(-n // (4 * threads)) if threads > 1 else n
     side = max(16, min(share, math.isqrt(memory // (16 * threads))))
     bands = [Span(first, min(first + side, n)) for first in range(0, n, side)]

@@ -1,4 +1,4 @@
-"""A matrix given to a function tile by tile, without keeping it."""
+"""Kernel matrices that are passed to a function tile by tile, without storing them."""
 
 from __future__ import annotations
 
@@ -26,29 +26,41 @@ def reduce(
     device_memory: int | float | str | None = None,
     progress: bool = False,
 ) -> None:
-    """Give the matrix of a kernel's values away tile by tile, to a function of yours; it is never there as a whole.
+    """Pass a kernel matrix to a function tile by tile, without storing the matrix.
 
     Parameters
     ----------
-    kernel : Kernel
-        Any of treelet's kernels, or a distance (``kernel.distance()``).
-    X, Y : collections
-        Rows and columns. Y may be None, for X with itself: then each value is computed once, and given at both of its places.
+    kernel : Kernel or distance
+        For example ``SubsetTree(lam=0.4)`` or ``kernel.distance()``.
+    X : collection of examples
+        Rows of the matrix.
+    Y : collection of examples or None
+        Columns of the matrix. None stands for X; each value is then computed once and passed for
+        both of its positions.
     function : callable
-        ``function(rows, columns, values)`` gets each tile: two slices, and the values at these rows and columns, not to be
-        changed. The tiles come in no particular order, one at a time whatever `n_jobs`; together they are the matrix.
-    n_jobs : int
-        Threads that compute; -1 for one a core.
+        Called as ``function(rows, columns, values)`` for each tile, with two slices and a read-only
+        array of the values. Tiles come in no particular order and one at a time, regardless of
+        `n_jobs`. Together they cover the matrix.
+    n_jobs : int, default 1
+        Number of threads that compute. -1 uses one thread per core.
     memory : int or str, optional
-        How much the work may take besides the examples, such as ``"1GiB"`` (the default).
-    device, device_memory
-        ``"cuda"``: compute on a GPU, as for `treelet.gram`; the tiles are copied, so that `function` gets arrays of NumPy's.
-    progress : bool
-        Show a progress bar on the standard error.
+        Memory limit besides the examples, for example ``"512MiB"``. Default: 1 GiB.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute, as for `treelet.gram`. Tiles are copied from the GPU, so `function` always
+        gets NumPy arrays.
+    device_memory : int or str, optional
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error.
+
+    Raises
+    ------
+    InputTypeError
+        If `function` is not callable.
 
     Examples
     --------
-    How often two trees are alike:
+    Compute a histogram of the similarities:
 
     >>> import numpy as np, treelet as tl
     >>> from treelet.gram import reduce

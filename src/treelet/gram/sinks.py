@@ -28,7 +28,7 @@ Take = Callable[[slice, slice, Matrix], object]
 
 
 def checked_dtype(dtype: DTypeLike, out: Any = None) -> np.dtype[Any]:
-    """Return float64 or float32; that of `out` if it is an array, which must agree with an explicit `dtype`."""
+    """Return float64 or float32. An `out` array has its own dtype, which must agree with `dtype`."""
     try:
         wanted = np.dtype(dtype)
     except TypeError:
@@ -41,12 +41,12 @@ def checked_dtype(dtype: DTypeLike, out: Any = None) -> np.dtype[Any]:
 
 
 def is_file(out: Any) -> bool:
-    """Whether `out` is the name of a matrix file."""
+    """Return whether `out` is the name of a matrix file."""
     return isinstance(out, str | os.PathLike) and Path(out).suffix.lower() in SUFFIXES
 
 
 def allocated(shape: Shape, dtype: np.dtype[Any], limit: int | None) -> Values:
-    """Return a new array, if it may take so many bytes."""
+    """Return a new array, or raise an error if its size exceeds the limit."""
     needed = dtype.itemsize * shape[0] * shape[1]
     if limit is not None and needed > limit:
         raise ParameterError(_too_large(shape, dtype, f"the {limit:,} of {keyword('memory')}:"))
@@ -173,7 +173,10 @@ class FunctionSink:
 
 
 class ProductSink:
-    """Multiplies tiles with vectors. Products are added in the order of the tiles, so that the sum does not depend on timing."""
+    """Multiplies tiles with vectors.
+
+    Products are added in the order of the tiles, so the sum does not depend on timing.
+    """
 
     def __init__(self, plan: Plan, vectors: Matrix, product: Matrix, transposed: bool) -> None:
         self._vectors, self._product, self._transposed, self._symmetric = vectors, product, transposed, plan.symmetric

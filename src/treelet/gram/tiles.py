@@ -90,7 +90,7 @@ def check_pairwise(kernel: Any, function: str) -> None:
 
 
 def bind(job: Job, block: Block, threads: int = 1) -> Evaluator:
-    """Bind the kernel to all rows and a block of columns; threads share what is computed for that."""
+    """Bind the kernel to all rows and a block of columns. Threads share the prepared data."""
     whole = len(block.columns) == job.shape[1]
     columns = job.Y if whole else job.columns[block.columns.slice]
     if threads > 1:

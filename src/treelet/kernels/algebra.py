@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, products, multiples."""
+"""Kernels made of other kernels: sums, products, multiples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def as_kernel(value: object) -> Kernel:
-    """A kernel, or a number as a constant one."""
+    """Return the value if it is a kernel; return a number as a constant kernel."""
     if isinstance(value, Kernel):
         return value
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
@@ -29,7 +29,7 @@ def as_kernel(value: object) -> Kernel:
     raise InputTypeError(f"a kernel or a number is needed here, got {type(value).__name__}")
 
 
-# --- how kernels are written ------------------------------------------------------------------------------------
+# --- text form of kernels --------------------------------------------------------------------------------------
 
 
 def _wrapped(kernel: Kernel) -> str:
@@ -37,13 +37,16 @@ def _wrapped(kernel: Kernel) -> str:
 
 
 def tightly(kernel: Kernel) -> str:
-    """As an operand that must not fall apart: on the right of a ``*``, or before a dot."""
+    """Return the text of a kernel as an operand, in brackets if it contains operators.
+
+    Brackets are needed on the right of a ``*`` and before a dot.
+    """
     written_with_operators = isinstance(kernel, Scale) or (isinstance(kernel, Combined) and kernel._is_pair)
     return f"({kernel!r})" if written_with_operators else repr(kernel)
 
 
 class ConstantEvaluator(Evaluator):
-    """Fills with one value."""
+    """Fills a matrix with a single value."""
 
     def __init__(self, value: float, n_rows: int, n_columns: int) -> None:
         self.value, self.n_rows, self.n_columns = value, n_rows, n_columns
@@ -56,7 +59,16 @@ class ConstantEvaluator(Evaluator):
 
 
 class Constant(Kernel):
-    """The kernel with one value everywhere: what a number in a sum stands for.
+    """Constant kernel: the same value for all pairs.
+
+    A number in a sum of kernels becomes a `Constant`.
+
+    Parameters
+    ----------
+    value : float, default 1.0
+        The value, in [0, inf).
+    value_bounds : pair of numbers or "fixed", default (0.00001, 100000)
+        Range in which a Gaussian process may choose `value`.
 
     Examples
     --------
@@ -99,12 +111,12 @@ class Constant(Kernel):
 
 
 def _mended(values: Vector) -> Vector:
-    """0 where 0 was multiplied by a value that does not fit a float64."""
+    """Replace NaN, the product of 0 and a value that does not fit a float64, with 0."""
     return np.where(np.isnan(values), 0.0, values)
 
 
 class CombinedEvaluator(Evaluator):
-    """Several evaluators, their values put together cell by cell."""
+    """Combines the values of several evaluators cell by cell."""
 
     def __init__(self, kernel: Combined, parts: list[Evaluator], logs: bool) -> None:
         self.kernel, self.parts, self.logs = kernel, parts, logs
@@ -129,7 +141,7 @@ class CombinedEvaluator(Evaluator):
 
 
 class Combined(Kernel):
-    """Several kernels on the same data, each with a name, which is that of a parameter."""
+    """Base class of sums and products: several kernels on the same data, each a named parameter."""
 
     if TYPE_CHECKING:
 
@@ -156,10 +168,10 @@ class Combined(Kernel):
 
     @classmethod
     def _unknown(cls, names: Iterable[str]) -> list[str]:
-        return []  # any name will do
+        return []  # any name is allowed
 
     def _parts(self) -> list[Kernel]:
-        """The kernels, in order."""
+        """Return the kernels, in order."""
         return [getattr(self, name) for name in self._names]
 
     def validate(self) -> None:
@@ -188,7 +200,7 @@ class Combined(Kernel):
 
     @abstractmethod
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
-        """How two values go together, and how their logarithms do."""
+        """Return the functions that combine two values, and the logarithms of two values."""
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
@@ -211,22 +223,24 @@ class Combined(Kernel):
 
     @property
     def _is_pair(self) -> bool:
-        """Whether it is written with an operator."""
+        """Whether the kernel is printed with an operator."""
         return self._names == ["k1", "k2"]
 
 
 class Sum(Combined):
-    """``k1 + k2``, or ``Sum(syntax=k1, words=k2, ...)``: the features of all.
+    """Sum of kernels, written ``k1 + k2`` or ``Sum(syntax=k1, words=k2, ...)``.
 
-    Named kernels are parameters by these names: ``Sum(syntax=..., words=...).set_params(syntax__lam=0.2)``, and in a grid
-    search of an estimator ``kernel__syntax__lam``, also through multiples and what is wrapped around a kernel.
+    The features of a sum are the features of all its kernels. Kernels passed by name are parameters
+    of the sum: ``Sum(syntax=..., words=...).set_params(syntax__lam=0.2)``. In a grid search over an
+    estimator, the name is ``kernel__syntax__lam``. Multiples and wrapped kernels pass such names on
+    to the inner kernel.
 
     Parameters
     ----------
     *kernels : Kernel
-        By their places they are called ``k1``, ``k2`` and so on.
+        Kernels without names. They are called ``k1``, ``k2`` and so on.
     **named : Kernel
-        By names of your own.
+        Kernels with names of your choice. Kernels with and without names cannot be mixed.
 
     Examples
     --------
@@ -251,7 +265,25 @@ class Sum(Combined):
 
 
 class Product(Combined):
-    """``k1 * k2``, or ``Product(syntax=k1, words=k2, ...)``: in the space of pairs of features; named as in `Sum`."""
+    """Product of kernels, written ``k1 * k2`` or ``Product(syntax=k1, words=k2, ...)``.
+
+    The features of a product are all combinations of features, one from each kernel. Names work as
+    for `Sum`.
+
+    Parameters
+    ----------
+    *kernels : Kernel
+        Kernels without names. They are called ``k1``, ``k2`` and so on.
+    **named : Kernel
+        Kernels with names of your choice. Kernels with and without names cannot be mixed.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree, Subtree
+    >>> (SubsetTree(lam=1) * Subtree())(["(NP (D the) (N apple))", "(D the)"])
+    array([[18.,  1.],
+           [ 1.,  1.]])
+    """
 
     def _operations(self) -> tuple[np.ufunc, np.ufunc]:
         return np.multiply, np.add
@@ -269,7 +301,7 @@ class Product(Combined):
 
 
 class ScaleEvaluator(Evaluator):
-    """An evaluator whose values are multiplied by a number."""
+    """Multiplies the values of an evaluator by a number."""
 
     def __init__(self, kernel: Scale, inner: Evaluator, logs: bool) -> None:
         self.kernel, self.factor, self.inner, self.logs = kernel, float(kernel.factor), inner, logs
@@ -291,7 +323,23 @@ class ScaleEvaluator(Evaluator):
 
 
 class Scale(WrappedKernel):
-    """``factor * kernel``."""
+    """Multiple of a kernel, written ``factor * kernel``.
+
+    Parameters
+    ----------
+    factor : float
+        Factor of all values, in [0, inf).
+    kernel : Kernel
+        Inner kernel.
+    factor_bounds : pair of numbers or "fixed", default (0.00001, 100000)
+        Range in which a Gaussian process may choose `factor`.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree
+    >>> (0.5 * SubsetTree(lam=1))(["(NP (D the) (N apple))"])
+    array([[3.]])
+    """
 
     _tunable = ("factor",)
 

@@ -1,4 +1,4 @@
-"""Examples that are bags: several trees, or several of anything, compared pair by pair."""
+"""Bags: examples that consist of several trees or other objects, compared pair by pair."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from treelet.structures.bank import MOST_KNOWN, Bank, is_missing, one_column, ro
 from treelet.structures.table import stacked
 from treelet.structures.tree import Tree
 
-CELLS = 1 << 20  # of member pairs that are held at a time
+CELLS = 1 << 20  # maximum number of member pairs in memory at a time
 
 
 class Bags:
-    """Bags of examples: all members in one collection, and where each bag begins in it."""
+    """Bags of examples: all members in one collection, and the index at which each bag starts."""
 
     __slots__ = ("known", "members", "start")
 
     def __init__(self, members: Any, start: NDArray[np.int64]) -> None:
         self.members, self.start = members, start
-        self.known: dict[Hashable, Vector] = {}  # self-values, by kernel
+        self.known: dict[Hashable, Vector] = {}  # self-values per kernel
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Bags, (self.members if len(self.members) else [], self.start)  # of no kind, as there is nothing in it
+        return Bags, (self.members if len(self.members) else [], self.start)  # empty members have no type
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -47,11 +47,11 @@ class Bags:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """How many members each bag has."""
+        """The number of members of each bag."""
         return np.diff(self.start)
 
     def __getitem__(self, index: Any) -> Any:
-        """The members of one bag, or several bags."""
+        """Return the members of one bag, or a selection of bags."""
         rows = row_index(index, len(self), "collection of bags")
         if isinstance(rows, int):
             return self.members[int(self.start[rows]) : int(self.start[rows + 1])]
@@ -63,7 +63,7 @@ class Bags:
 
     @staticmethod
     def concat(parts: Sequence[Bags]) -> Bags:
-        """All bags, one collection after the other."""
+        """Return all bags of several collections, one collection after the other."""
         members = [part.members for part in parts if len(part.members)] or [parts[0].members]
         start = np.concatenate([[0], np.cumsum(np.concatenate([part.sizes for part in parts]))])
         return Bags(reduce(stacked, members), start.astype(np.int64))
@@ -73,7 +73,7 @@ class Bags:
 
 
 def as_bags(X: Any, kernel: Kernel) -> Bags:
-    """Bags whose members are in the form that a kernel works on."""
+    """Return bags with their members in the form that the kernel computes with."""
     if isinstance(X, Bags):
         if len(X.members) == 0:
             return X
@@ -100,7 +100,7 @@ def as_bags(X: Any, kernel: Kernel) -> Bags:
     try:
         return Bags(kernel.coerce(members), start)
     except TreeletError:
-        for number, bag in enumerate(bags):  # again, to say which bag it is
+        for number, bag in enumerate(bags):  # repeat bag by bag, to name the bag in the error
             _coerce_one(number, list(bag), kernel)
         raise
 
@@ -115,22 +115,22 @@ def _coerce_one(number: int, bag: list[Any], kernel: Kernel) -> None:
         raise type(error)(f"bag {number}: {error}") from None
 
 
-# --- a store's parts: a bag is a sum of them, like one example ------------------------------------------------------
+# --- store kernels: a bag is a weighted sum of parts, like one example --------------------------------------------
 
 
 def _store_kernel(kernel: Kernel) -> StoreKernel | None:
-    """The kernel that bags can be summed under, if there is one."""
+    """Return the kernel under which the members of a bag can be added up, if there is one."""
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
     return inner if isinstance(inner, StoreKernel) else None
 
 
 def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> StoreRows:
-    """Bags as rows over their members' store: the members' rows, summed."""
+    """Return bags as rows over the store of their members: each row is the sum of the members' rows."""
     of_members = StoreRows.of(members)
     store, weights, _ = of_members
     node, weight = weights.node.astype(np.int64), weights.weight
     lengths = np.diff(weights.start)
-    if isinstance(kernel, Normalized):  # K(x, y) / sqrt(K(x, x) K(y, y)) has a factor for each of the two
+    if isinstance(kernel, Normalized):  # the normalization is one factor per member
         weight = weight * np.repeat(inverse_roots(kernel.kernel.self_values(members)), lengths)
     bag = np.repeat(np.repeat(np.arange(len(start) - 1), np.diff(start)), lengths)
     order = np.lexsort((node, bag))
@@ -141,21 +141,21 @@ def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> Sto
     total = np.add.reduceat(weight, first) if len(first) else weight
     ends = np.searchsorted(bag[first], np.arange(len(start)), side="left").astype(np.int64)
     rows = _core.NodeWeights.of(ends, node[first].astype(np.int32), np.ascontiguousarray(total))
-    so_far = np.concatenate([[-1], of_members.limit]).astype(np.int32)  # the largest number in any bag up to each
+    so_far = np.concatenate([[-1], of_members.limit]).astype(np.int32)  # largest part number so far, per bag
     return StoreRows(store, rows, np.ascontiguousarray(so_far[start[1:]]))
 
 
-# --- anything else: by pairs of members ---------------------------------------------------------------------------
+# --- other kernels: by pairs of members ---------------------------------------------------------------------------
 
 
 class BagEvaluator(Evaluator):
-    """Any kernel bound to bags: strips of member pairs, summed bag by bag."""
+    """Binds any kernel to bags: computes strips of member pairs and adds them up per bag."""
 
     def __init__(self, kernel: Bag, rows: Bags, columns: Bags | None, logs: bool) -> None:
         self.kernel, self.logs, self.rows = kernel, logs, rows
         self.columns = rows if columns is None else columns
         self.n_rows, self.n_columns = len(rows), len(self.columns)
-        # Logarithms only where they are needed: a sum of members may be positive though some are negative.
+        # Use logarithms only if needed: a sum can be positive although some terms are negative.
         self.inner_logs = logs and not all(
             fits(kernel.kernel.self_values(bags.members, logs=True)) for bags in (rows, self.columns)
         )
@@ -167,7 +167,7 @@ class BagEvaluator(Evaluator):
         add = np.logaddexp if self.inner_logs else np.add
         out[...] = nothing
         start = self.columns.start[: out.shape[1] + 1]
-        full = np.flatnonzero(np.diff(start))  # reduceat knows no empty groups
+        full = np.flatnonzero(np.diff(start))  # reduceat does not support empty groups
         width = int(start[-1])
         most = max(1, CELLS // max(1, width))
         owner = np.repeat(np.arange(len(self.rows)), self.rows.sizes)
@@ -192,7 +192,7 @@ class BagEvaluator(Evaluator):
             check_logs(self.kernel, out, begin, halves)
 
     def _both_sides(self, pairs: Matrix, first: int, owner: NDArray[np.int64]) -> None:
-        """Of two members of one bag only one order is there: count it twice."""
+        """Count pairs of members of the same bag twice, because only one order was computed."""
         for member, values in enumerate(pairs, first):
             values[member + 1 :] = -np.inf if self.inner_logs else 0.0
             own = values[int(self.rows.start[owner[member]]) : member]
@@ -203,21 +203,25 @@ class BagEvaluator(Evaluator):
 
 
 class Bag(Kernel):
-    r"""Examples that are bags of several trees (or whatever the inner kernel takes).
+    r"""Bag kernel: compares examples that consist of several trees or other objects.
 
-    .. math:: K(X, Y) = \sum_{x \in X} \sum_{y \in Y} K(x, y)
-
-    An empty bag, or None, has the value 0 with all others.
+    The value is the sum of the inner kernel over all pairs of members. An empty bag, or None, has
+    the value 0 with every bag.
 
     Parameters
     ----------
     kernel : Kernel
-        What compares two members.
+        Kernel that compares two members.
 
     Notes
     -----
-    For kernels over trees, forests and sequences, and normalised ones, the members are added up to one weighted set of
-    parts, so that a bag costs what one example does. Other kernels cost the pairs of members.
+    The kernel is
+
+    .. math:: K(X, Y) = \sum_{x \in X} \sum_{y \in Y} K(x, y)
+
+    For kernels between trees, forests or sequences, normalized or not, the members are added up to
+    a single weighted set of parts. A bag then takes no more time than one example. For other
+    kernels, computation time grows with the number of member pairs.
 
     Examples
     --------
@@ -258,12 +262,12 @@ class Bag(Kernel):
     def _sums_parts(self, *parts: Bags) -> bool:
         if not isinstance(self.kernel, Normalized):
             return True
-        # factors of the members must fit a float64
+        # The factors of the members must fit a float64.
         inner = self.kernel.kernel
         return all(fits(inner.self_values(part.members, logs=True)) for part in parts)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        """The members' pairs; those that several members of a bag have are counted each time."""
+        """Estimate the pairs of all members. Pairs that members share are counted repeatedly."""
         X, Y = self.coerce(X), None if Y is None else self.coerce(Y)
         if not len(X.members) or (Y is not None and not len(Y.members)):
             return np.zeros(len(X))
@@ -315,4 +319,4 @@ class Bag(Kernel):
             self._bound(bag, None, False).fill(0, 1, value, True)
         except KernelOverflowError:
             return np.inf
-        return max(0.0, float(value[0, 0]))  # a little below 0 only by rounding
+        return max(0.0, float(value[0, 0]))  # rounding can leave a tiny negative number

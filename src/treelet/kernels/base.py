@@ -1,4 +1,4 @@
-"""What every kernel has in common: parameters, algebra, and how it is called."""
+"""Base class of all kernels: parameters, algebra, and the call that computes a matrix."""
 
 from __future__ import annotations
 
@@ -22,34 +22,59 @@ if TYPE_CHECKING:
 
 
 class Kernel(Tunable, Tabled, Pairwise):
-    """A positive semi-definite similarity.
+    """Base class of all kernels: positive semi-definite similarities of two examples.
 
-    Kernels are called like functions, ``k(X)`` or ``k(X, Y)``, and combined with ``+``, ``*`` and numbers.
-    Parameters follow scikit-learn: ``get_params``, ``set_params``, ``clone``, nested names with ``__``. Threads may share a kernel
-    as long as none of them sets its parameters.
+    Call a kernel like a function: ``k(X)`` or ``k(X, Y)`` returns a matrix. Combine kernels with
+    ``+``, ``*`` and numbers. Parameters follow scikit-learn's conventions: `get_params`,
+    `set_params`, ``clone``, and nested names with ``__``. Several threads may share a kernel as
+    long as none of them sets its parameters.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> kernel = 0.5 * tl.SubsetTree(lam=0.4).normalized() + tl.Subtree()
+    >>> kernel(["(D a)", "(D the)"])
+    array([[1.5, 0. ],
+           [0. , 1.5]])
     """
 
     # --- parameters ---------------------------------------------------------------------------------------------
 
     def validate(self) -> None:
-        """Raise `ParameterError` if a parameter makes no sense."""
+        """Raise `ParameterError` if a parameter is outside its range or has the wrong type."""
 
     _attributes: ClassVar[dict[str, str]] = {}
-    """Where a parameter is kept whose name an attribute of all kernels has."""
+    """Attribute names of parameters whose own name is already an attribute of all kernels."""
 
     def _parameter_names(self) -> list[str]:
         return list(_names_of(type(self)))
 
     @classmethod
     def _unknown(cls, names: Iterable[str]) -> list[str]:
-        """Which of these can be no parameters of such a kernel."""
+        """Return the names that cannot be parameters of this class."""
         return [name for name in names if name not in _names_of(cls)]
 
     def _set(self, name: str, value: Any) -> None:
         setattr(self, self._attributes.get(name, name), value)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with ``deep``, those of inner kernels as ``outer__inner``."""
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Include the parameters of inner kernels, named ``outer__inner``.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> (2.0 * SubsetTree(lam=0.4)).get_params()["kernel__lam"]
+        0.4
+        """
         params: dict[str, Any] = {}
         for name in self._parameter_names():
             value = params[name] = getattr(self, self._attributes.get(name, name))
@@ -58,7 +83,32 @@ class Kernel(Tunable, Tabled, Pairwise):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, also nested ones, and return the kernel. If one is refused, none is changed."""
+        """Set parameters by name and return the kernel.
+
+        If any value is invalid, no parameter changes.
+
+        Parameters
+        ----------
+        **params
+            Values by name. Nested names such as ``k1__lam`` reach inner kernels. A kernel around a
+            single kernel also accepts the names of that kernel.
+
+        Returns
+        -------
+        Kernel
+            The kernel itself.
+
+        Raises
+        ------
+        ParameterError
+            If a name is unknown or a value is invalid.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> SubsetTree().normalized().set_params(lam=0.2)
+        SubsetTree(lam=0.2).normalized()
+        """
         known = self._parameter_names()
         nested: dict[str, dict[str, Any]] = {}
         before = self.get_params(deep=False)
@@ -66,7 +116,7 @@ class Kernel(Tunable, Tabled, Pairwise):
             for key, value in params.items():
                 name, _, rest = key.partition("__")
                 if name not in known and isinstance(before.get("kernel"), Kernel) and before["kernel"]._takes(name):
-                    name, rest = "kernel", key  # a kernel around one kernel: k.normalized().set_params(lam=0.2)
+                    name, rest = "kernel", key  # for example k.normalized().set_params(lam=0.2)
                 if name not in known:
                     raise self._no_parameter(name, before)
                 if rest:
@@ -93,16 +143,19 @@ class Kernel(Tunable, Tabled, Pairwise):
         return ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {list(there)}{within}{hint}")
 
     def _takes(self, name: str) -> bool:
-        """Whether the parameter is this kernel's, or that of the one kernel it is around."""
+        """Return whether this kernel, or the single kernel that it wraps, has the parameter."""
         inner = getattr(self, "kernel", None)
         return name in self._parameter_names() or (isinstance(inner, Kernel) and inner._takes(name))
 
     def _identity(self) -> Hashable:
-        """What tells this kernel, with its parameters as they are, from all others; a parameter of yours may be no key."""
+        """Return a value that distinguishes this kernel, with its current parameters, from all others.
+
+        The value need not be hashable: a user-defined kernel may have a parameter that is not.
+        """
         return type(self), tuple((name, _frozen(value)) for name, value in self.get_params(deep=False).items())
 
     def _key(self, logs: bool) -> Hashable | None:
-        """Under what self-values are remembered; None if they cannot be."""
+        """Return the key under which self-values are cached; None if the kernel is not hashable."""
         try:
             key = self._identity(), logs
             hash(key)
@@ -132,10 +185,16 @@ class Kernel(Tunable, Tabled, Pairwise):
 
     @abstractmethod
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
-        """K(x, x) for each x, inf where it does not fit a float64; or log K(x, x), -inf where it is 0."""
+        """Return K(x, x) for each x, with inf where the value does not fit a float64.
+
+        With `logs`, return log K(x, x), with -inf where the value is 0.
+        """
 
     def cache_self_values(self, X: Any, threads: int) -> None:
-        """Compute self-values in several threads, if the examples cache them. The default does nothing."""
+        """Compute self-values in several threads, if the examples cache them.
+
+        The default does nothing.
+        """
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
@@ -144,9 +203,26 @@ class Kernel(Tunable, Tabled, Pairwise):
         return Needs(sum(part.index for part in parts), sum(part.thread for part in parts), scratch)
 
     def diag(self, X: Any) -> Vector:
-        """K(x, x) for each x.
+        """Return the diagonal of the kernel matrix, K(x, x) for each x, without computing the matrix.
 
-        Costs the matched pairs within each example, not a matrix.
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X),)
+
+        Raises
+        ------
+        KernelOverflowError
+            If a value does not fit a float64.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> SubsetTree(lam=1).diag(["(D the)", "(NP (D the) (N apple))"])
+        array([1., 6.])
         """
         values = self.self_values(self.coerce(X))
         large = np.flatnonzero(~np.isfinite(values))
@@ -165,22 +241,40 @@ class Kernel(Tunable, Tabled, Pairwise):
         out: Any = None,
         limit: Any = None,
     ) -> Matrix:
-        """The matrix of kernel values, ``len(X)`` x ``len(Y)`` (Y: X if not given).
+        """Compute the kernel matrix of X with Y, or of X with itself.
 
         Parameters
         ----------
-        X, Y : collections
-            Trees, for tree kernels: a Treebank, Trees, bracketed strings, nltk trees, an array of them.
-        eval_gradient : bool
-            Also give the derivatives by `theta`, as Gaussian processes ask for them; only without Y.
-        n_jobs : int
-            Threads; -1 for one a core. The result is the same whatever their number.
-        progress : bool
-            Show a progress bar.
-        out : ndarray or str, optional
-            Where the result goes, as for `treelet.gram`: an array of float64 or float32, or the name of a .npy file.
+        X : collection of examples
+            Rows of the matrix. Tree kernels accept a `Treebank`, a list of `Tree` objects,
+            bracketed strings or nltk trees, or an array of them.
+        Y : collection of examples, optional
+            Columns of the matrix. Default: X.
+        eval_gradient : bool, default False
+            Also return the derivatives with respect to `theta`, as Gaussian processes need them.
+            Cannot be combined with Y or `out`.
+        n_jobs : int, default 1
+            Number of threads; -1 uses one thread per core. The result does not depend on `n_jobs`.
+        progress : bool, default False
+            Show a progress bar on standard error.
+        out : ndarray or path, optional
+            Destination, as for `treelet.gram`: an array of float64 or float32, or the name of a
+            ``.npy`` or ``.zarr`` file.
         limit : number, str or dict, optional
-            Refuse what costs more pairs, or more bytes, as for `treelet.gram`; see `cost`.
+            Raise `CostError` if the matrix needs more pairs or more bytes, as for `treelet.gram`.
+            See `cost`.
+
+        Returns
+        -------
+        ndarray of shape (len(X), len(Y))
+            With `eval_gradient`, a pair: the matrix, and an array of shape
+            ``(len(X), len(X), n_dims)``.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> SubsetTree(lam=1)(["(NP (D the) (N apple))"], ["(NP (D the) (N pear))", "(D the)"])
+        array([[3., 1.]])
         """
         if not isinstance(eval_gradient, (bool, np.bool_)):
             raise ParameterError("A kernel takes X and Y; n_jobs=, progress= and out= go by their names.")
@@ -189,13 +283,24 @@ class Kernel(Tunable, Tabled, Pairwise):
                 raise ParameterError(
                     "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
                 )
-            return self.gradient(X)  # type: ignore[return-value]  # only Gaussian processes ask for a pair
-        from treelet.gram.matrix import gram  # a kernel is called like a function, so this import goes to the right
+            return self.gradient(X)  # type: ignore[return-value]  # only Gaussian processes request the pair
+        from treelet.gram.matrix import gram  # imported late, because gram imports this package
 
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 
     def distance(self) -> Distance:
-        """sqrt(K(x, x) - 2 K(x, y) + K(y, y)): how far two examples are apart in the kernel's space; called like a kernel."""
+        """Return the distance in the feature space of this kernel, which is called like a kernel.
+
+        The distance of x and y is ``sqrt(K(x, x) - 2 K(x, y) + K(y, y))``; see `Distance`.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> SubsetTree(lam=1).distance()(["(NP (D a) (N dog))", "(NP (D a) (N cat))", "(D a)"]).round(3)
+        array([[0.   , 2.449, 2.236],
+               [2.449, 0.   , 2.236],
+               [2.236, 2.236, 0.   ]])
+        """
         from treelet.kernels.distance import Distance
 
         return Distance(self)
@@ -208,32 +313,73 @@ class Kernel(Tunable, Tabled, Pairwise):
     # --- algebra ------------------------------------------------------------------------------------------------
 
     def normalized(self) -> Normalized:
-        """K(x, y) / sqrt(K(x, x) K(y, y)), 0 where a self-value is 0. Never overflows."""
+        """Return the normalized kernel, ``K(x, y) / sqrt(K(x, x) K(y, y))``.
+
+        The value is 0 if K(x, x) or K(y, y) is 0. Normalized values never overflow, even where K
+        does. See `Normalized`.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> SubsetTree(lam=1).normalized()(["(NP (D a) (N dog))", "(NP (D a) (N cat))"])
+        array([[1. , 0.5],
+               [0.5, 1. ]])
+        """
         from treelet.kernels.wrapped import Normalized
 
         return Normalized(self)
 
     def gaussian(self, sigma: float, *, sigma_bounds: Bounds = WIDTHS) -> Gaussian:
-        """exp(-(K(x, x) - 2 K(x, y) + K(y, y)) / sigma**2)."""
+        """Return the Gaussian kernel ``exp(-(K(x, x) - 2 K(x, y) + K(y, y)) / sigma**2)``.
+
+        Parameters
+        ----------
+        sigma : float
+            Width, in (0, inf): the distance at which the value falls to 1/e.
+        sigma_bounds : pair of numbers or "fixed", default (0.001, 100000)
+            Range in which a Gaussian process may choose `sigma`.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> SubsetTree(lam=1).normalized().gaussian(sigma=1.0)(["(D a)", "(D the)"]).round(3)
+        array([[1.   , 0.135],
+               [0.135, 1.   ]])
+        """
         from treelet.kernels.wrapped import Gaussian
 
         return Gaussian(self, sigma, sigma_bounds=sigma_bounds)
 
     def polynomial(self, degree: int, coef0: float = 0.0) -> PolynomialOf:
-        """(K(x, y) + coef0) ** degree."""
+        """Return the polynomial kernel ``(K(x, y) + coef0) ** degree``.
+
+        Parameters
+        ----------
+        degree : int
+            Number of features per product, at least 1.
+        coef0 : float, default 0.0
+            Weight of products of fewer features, in [0, inf).
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> SubsetTree(lam=1).polynomial(degree=2)(["(NP (D a) (N dog))", "(D a)"])
+        array([[36.,  1.],
+               [ 1.,  1.]])
+        """
         from treelet.kernels.wrapped import PolynomialOf
 
         return PolynomialOf(self, degree, coef0)
 
     def __add__(self, other: Kernel | float) -> Sum:
         if from_sklearn(other):
-            return NotImplemented  # theirs adds ours
+            return NotImplemented  # scikit-learn's kernel then adds ours
         from treelet.kernels.algebra import Sum, as_kernel
 
         return Sum(self, as_kernel(other))
 
     def __radd__(self, other: float) -> Kernel:
-        if isinstance(other, int) and other == 0:  # where sum() starts
+        if isinstance(other, int) and other == 0:  # the start value of sum()
             return self
         from treelet.kernels.algebra import Sum, as_kernel
 
@@ -253,7 +399,7 @@ class Kernel(Tunable, Tabled, Pairwise):
 
 
 class WrappedKernel(Kernel):
-    """A kernel around one kernel, on the same data."""
+    """A kernel that transforms the values of a single inner kernel, on the same data."""
 
     kernel: Kernel
     _uses_self_values: ClassVar[bool] = False
@@ -278,7 +424,7 @@ class WrappedKernel(Kernel):
 
 @lru_cache(256)
 def _names_of(kernel: type[Kernel]) -> tuple[str, ...]:
-    """The parameters of a kernel, by their names; asked for by every matrix, however small."""
+    """Return the parameter names of a kernel class. They are cached because every matrix needs them."""
     return tuple(name for name in inspect.signature(kernel.__init__).parameters if name != "self")
 
 
@@ -286,8 +432,8 @@ PLAIN = (int, float, bool, str, type(None))
 
 
 def _frozen(value: Any) -> Hashable:
-    """A parameter as part of a key."""
-    if type(value) in PLAIN:  # checks for abstract classes cost more than the rest of a small call
+    """Return a parameter value in a hashable form, as part of a key."""
+    if type(value) in PLAIN:  # isinstance with abstract classes is slow for small calls
         return value  # type: ignore[no-any-return]
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))
@@ -299,7 +445,7 @@ def _frozen(value: Any) -> Hashable:
 
 
 class Itself:
-    """An object as a part of a key: the same one, not one that equals it."""
+    """Wraps an object for use in a key, where it is compared by identity instead of equality."""
 
     def __init__(self, value: object) -> None:
         self.value = value

@@ -1,4 +1,4 @@
-"""How far examples are apart in a kernel's space."""
+"""Distances in the feature space of a kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDING = 32 * np.finfo(np.float64).eps
 
 
 class DistanceEvaluator(Evaluator):
-    """Roots of squared distances; what rounding alone may have left of equal examples is 0."""
+    """Computes square roots of squared distances. Residues that rounding can leave count as 0."""
 
     def __init__(self, inner: Evaluator, rows: Vector, columns: Vector, *, same: bool) -> None:
         self.inner, self.rows, self.columns, self.same = inner, rows, columns, same
@@ -42,22 +42,26 @@ class DistanceEvaluator(Evaluator):
 
 
 class Distance(Pairwise):
-    r"""``kernel.distance()``: the distance in the kernel's space.
+    r"""Distance in the feature space of a kernel, written ``kernel.distance()``.
 
-    .. math:: \sqrt{K(x, x) - 2 K(x, y) + K(y, y)}
-
-    Called like a kernel, but none: it has no sums and products. What scikit-learn takes with ``metric="precomputed"``.
+    Call a distance like a kernel to get a matrix. A distance is not a kernel, so it cannot be added
+    or multiplied. scikit-learn accepts the matrix with ``metric="precomputed"``.
 
     Parameters
     ----------
     kernel : Kernel
-        Its values must fit a float64; ``kernel.normalized().distance()`` always does, and lies between 0 and the root of 2
-        where no value is negative.
+        Kernel whose values fit a float64. ``kernel.normalized().distance()`` always fits; its
+        values lie between 0 and the square root of 2 if no kernel value is negative.
 
     Notes
     -----
-    Never negative or NaN: under a similarity that is no kernel (`Smoothed` may be none) a square below 0 counts as 0, and so
-    does one that rounding may have left. Equal examples are at 0 from each other.
+    The distance is
+
+    .. math:: \sqrt{K(x, x) - 2 K(x, y) + K(y, y)}
+
+    The result is never negative or NaN. If the similarity is not positive semi-definite, which can
+    happen with `Smoothed`, a negative square counts as 0. A square that rounding alone can leave
+    also counts as 0. Equal examples have distance 0.
 
     Examples
     --------
@@ -107,8 +111,22 @@ class Distance(Pairwise):
         out: Any = None,
         limit: Any = None,
     ) -> NDArray[Any]:
-        """The matrix of distances, ``len(X)`` x ``len(Y)`` (Y: X if not given); parameters as for a kernel."""
-        from treelet.gram.matrix import gram  # a distance is called like a function, so this import goes to the right
+        """Compute the distance matrix of X with Y, or of X with itself.
+
+        Parameters
+        ----------
+        X : collection of examples
+            Rows of the matrix.
+        Y : collection of examples, optional
+            Columns of the matrix. Default: X.
+        n_jobs, progress, out, limit
+            As for `treelet.gram`.
+
+        Returns
+        -------
+        ndarray of shape (len(X), len(Y))
+        """
+        from treelet.gram.matrix import gram  # imported late, because gram imports this package
 
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 

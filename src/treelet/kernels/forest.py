@@ -15,26 +15,34 @@ from treelet.structures.forest_bank import ForestBank
 
 
 class ForestKernel(StoreKernel):
-    r"""The forest kernel of Zhang, Zhang & Li (2010): subset trees that two packed forests are expected to share.
+    r"""Forest kernel: the expected value of `SubsetTree` between the trees of two packed forests.
 
-    .. math:: K(f_1, f_2) = \sum_{t_1 \in f_1} \sum_{t_2 \in f_2} P(t_1 | f_1) P(t_2 | f_2) K_{SST}(t_1, t_2)
-
-    without ever listing a tree. For forests of one tree it is `SubsetTree`.
+    The trees of a forest are never enumerated. For forests with a single tree, the value equals
+    that of `SubsetTree`.
 
     Parameters
     ----------
-    lam : float in (0, 1]
-        Decay a production.
-    leaves : bool
-        Whether words count without their tags, as in `SubsetTree`.
-    lam_bounds : pair of numbers or "fixed"
-        As for `Subtree`.
+    lam : float, default 0.4
+        Decay per production, in (0, 1]. Smaller values reduce the weight of large fragments; 1
+        disables decay.
+    leaves : bool, default False
+        Whether equal words match even if their tags differ, as in `SubsetTree`.
+    lam_bounds : pair of numbers or "fixed", default (0.001, 1)
+        Range in which a Gaussian process may choose `lam`. ``"fixed"`` keeps `lam` as it is.
 
     Notes
     -----
-    Costs the pairs of hyper-edges with one production and a child's production in common; equal sub-forests, of which
-    a collection has many, are compared once. Only inside probabilities are divided by (the paper's eq. 9 divides by
-    outside ones, which may be 0). `Forest.prune` and `Forest.temperature` change the forests themselves.
+    The kernel of Zhang, Zhang & Li (2010) is
+
+    .. math:: K(f_1, f_2) = \sum_{t_1 \in f_1} \sum_{t_2 \in f_2} P(t_1 | f_1) P(t_2 | f_2) K_{SST}(t_1, t_2)
+
+    The computation divides only by inside probabilities. Equation 9 of the paper divides by outside
+    probabilities, which may be 0. To change the forests themselves, use `Forest.prune` and
+    `Forest.temperature`.
+
+    Computation time grows with the number of hyperedge pairs that share their production and the
+    production of a child. Equal sub-forests, which are common in a collection, are compared only
+    once.
 
     Examples
     --------
@@ -65,7 +73,7 @@ class ForestKernel(StoreKernel):
         return float(self.lam), bool(self.leaves)
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Edges with one production, times their children."""
+        """Return the hyperedges by production, weighted by the number of their children."""
         start = store.edge_start
         owner, place = spread((start[nodes + 1] - start[nodes]).astype(np.int64))
         edge = start[nodes][owner] + place

@@ -1,4 +1,4 @@
-"""Kernels between sequences of features: in windows around what they share, or by subsequences."""
+"""Kernels between sequences of features: windows around equal features, and subsequences."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.sequence_bank import SequenceBank
 
 MATCHES = ("position", "exact", "count")
-MOST_PLACES = 1 << 22  # in windows, up to which they are looked at one by one
+MOST_PLACES = 1 << 22  # positions in windows up to which pairs are counted exactly
 
 
 class SequenceKernel(StoreKernel):
-    """A kernel over sequences of features; dependency parses are compared by theirs."""
+    """Base class of kernels between feature sequences, including those of dependency parses."""
 
     bank = SequenceBank
 
@@ -41,52 +41,63 @@ class SequenceKernel(StoreKernel):
 
     @staticmethod
     def _sequences(store: Any, nodes: Ids) -> StoreNodes:
-        """Those of the nodes that are over features, with these; of others no children."""
+        """Return the nodes with their features as children; other nodes have no children."""
         of = StoreNodes.of(store, nodes)
         word = np.diff(store.child_start)[of.child] == 0
         return of._replace(owner=of.owner[word], position=of.position[word], child=of.child[word])
 
 
 class Locality(SequenceKernel):
-    r"""The locality-convolution kernel (LC) of Tsivtsivadze et al. (2006): equal features, and what is around them.
+    r"""Locality-convolution kernel (LC): compares equal features and the windows around them.
 
-    .. math:: K(f, g) = \sum_{i, k:\; f_i = g_k} \kappa(i, k)
-
-    where :math:`\kappa` looks at the pairs of equal features :math:`f_m = g_l` in the two windows around `i` and `k`, that is
-    with :math:`|m - i|` and :math:`|l - k|` at most half the window, at their places in the windows,
-    :math:`d = (m - i) - (l - k)`:
-
-    - ``"position"``: :math:`\prod (1 + e^{-(d / \theta)^2})`, the paper's kernel;
-    - ``"exact"``: how many have :math:`d = 0`;
-    - ``"count"``: how many there are.
-
-    Examples that hold several types of sequences, as parses do, are compared type by type, and the values are added.
+    Examples with several types of sequences, such as parses, are compared type by type, and the
+    values are added.
 
     Parameters
     ----------
-    window : int or dict of str to int
-        Places in a window, at least 1: an even number gives the window of the next odd one. By type: a dict that names
-        every type of the examples.
-    theta : float
-        How far apart places may be and still count as near; 0 asks for the same place. Only for ``"position"``. It is the
-        paper's name; the attribute is called `reach`, since `theta` is what Gaussian processes tune, of every kernel.
-    match : {"position", "exact", "count"}
-        What is made of the pairs in a window. With a window of 1 they give 2, 1 and 1 for each pair of equal features.
+    window : int or dict of str to int, default 3
+        Window size in positions, at least 1. An even size acts as the next odd size. A dict gives
+        the size per type and must name every type of the examples.
+    theta : float, default 0.5
+        Distance, in [0, inf), up to which positions count as near. 0 requires equal positions. Used
+        only with ``match="position"``. The attribute is called `reach`, because `theta` holds the
+        tunable parameters of every kernel.
+    match : {"position", "exact", "count"}, default "position"
+        How the pairs of equal features in two windows are combined; see Notes. With a window of 1,
+        each pair of equal features contributes 2, 1 and 1, respectively.
     weights : dict of str to float, optional
-        Factors of the types; what it does not name has the factor 1, and 0 leaves a type out.
+        Factors per type. Types without an entry have the factor 1; 0 excludes a type.
 
     Notes
     -----
-    ``"exact"`` and ``"count"`` are positive semi-definite: both are products of counts of pairs of features in one window (with
-    their distance, or without). ``"position"`` is the exponential of
-    :math:`\sum_{m, l} \log(1 + e^{-(d / \theta)^2}) [f_m = g_l]`, and so is positive semi-definite where the matrix of these logarithms,
-    over the places of a window, is: `is_certain` says whether it is. It is for all windows where
-    `theta` is 1 or less. Else it need not be: of 27 settings on 1,000 real parses, a window of 9 with a `theta` of 5 had eigenvalues
-    below zero by more than rounding (-1.6e-10 of the largest), and none had after the Gaussian wrap. `RLS` and `RankRLS` leave such directions
-    out, with a warning; `Subsequence` is positive semi-definite.
+    The kernel of Tsivtsivadze et al. (2006) is
 
-    Examples are whatever `SequenceBank` takes, or dependency parses. Costs the pairs of distinct windows that share their middle and one more feature;
-    the rest is a product of counts. Values of ``"position"`` grow exponentially with the number of equal features in a window.
+    .. math:: K(f, g) = \sum_{i, k:\; f_i = g_k} \kappa(i, k)
+
+    where :math:`\kappa` considers the pairs of equal features :math:`f_m = g_l` in the two windows
+    around `i` and `k`. The distances :math:`|m - i|` and :math:`|l - k|` are at most half the
+    window. With :math:`d = (m - i) - (l - k)`, the difference of the positions in the windows,
+    :math:`\kappa` is
+
+    - ``"position"``: :math:`\prod (1 + e^{-(d / \theta)^2})`, the kernel of the paper;
+    - ``"exact"``: the number of pairs with :math:`d = 0`;
+    - ``"count"``: the number of pairs.
+
+    ``"exact"`` and ``"count"`` are positive semi-definite: both are products of counts of feature
+    pairs in one window, with or without their distance. ``"position"`` is the exponential of
+    :math:`\sum_{m, l} \log(1 + e^{-(d / \theta)^2}) [f_m = g_l]`. It is positive semi-definite if
+    the matrix of these logarithms over the positions of a window is; the property `is_certain`
+    reports whether that holds. It holds for all windows if `theta` is at most 1.
+
+    For a larger `theta` the kernel can be indefinite. In a test of 27 settings on 1,000 real
+    parses, a window of 9 with a `theta` of 5 had eigenvalues below zero by more than rounding. They
+    were -1.6e-10 of the largest. No setting had such eigenvalues after ``gaussian``. `RLS` and `RankRLS` leave out such
+    directions with a warning. `Subsequence` is always positive semi-definite.
+
+    Examples may have any form that `SequenceBank` accepts, or be dependency parses. Computation
+    time grows with the number of pairs of distinct windows that share their middle and one more
+    feature. All other pairs are covered by a product of counts. Values of ``"position"`` grow
+    exponentially with the number of equal features in a window.
 
     Examples
     --------
@@ -165,7 +176,7 @@ class Locality(SequenceKernel):
         return types, MATCHES.index(self.match), float(self.reach)
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Places with one feature; and of these, features in common in the two windows."""
+        """Return the positions by feature, and the pairs of features that lie in one window."""
         of, names = self._sequences(store, nodes), store.labels
         reach = np.full(len(names), 0 if isinstance(self.window, Mapping) else min(int(self.window) // 2, 2**30))
         for name, window in self.window.items() if isinstance(self.window, Mapping) else ():
@@ -175,7 +186,7 @@ class Locality(SequenceKernel):
         feature, length = store.label[of.child].astype(np.int64), of.arity[of.owner]
         middle = of.label[of.owner] * count + feature
         beside = np.minimum(of.position, own) + np.minimum(length - 1 - of.position, own)
-        if beside.sum() > MOST_PLACES or count**3 > 2**62:  # as if all of a window were in common
+        if beside.sum() > MOST_PLACES or count**3 > 2**62:  # an upper bound: as if windows were equal
             return KeyedParts.of(of.owner, middle, 1 + beside, 1 + beside)
         shifts = range(1, int(beside.max(initial=0)) + 1)
         kinds = [KeyedParts.of(of.owner, middle)]
@@ -193,7 +204,7 @@ class Locality(SequenceKernel):
 
     @property
     def is_certain(self) -> bool:
-        """Whether the kernel is known to be positive semi-definite, whatever the examples."""
+        """Whether the kernel is known to be positive semi-definite for all possible examples."""
         if self.match != "position":
             return True
         windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
@@ -204,7 +215,7 @@ class Locality(SequenceKernel):
         logs = np.log1p(near)
         if (
             logs[0] >= 2 * logs[1:].sum() and logs[-1] < 1e-300
-        ):  # the diagonal outweighs all else, in windows of any size
+        ):  # the matrix is diagonally dominant for windows of any size
             return True
         if max(windows, default=1) > size:
             return False
@@ -212,30 +223,39 @@ class Locality(SequenceKernel):
 
 
 class Subsequence(SequenceKernel):
-    r"""The gap-weighted subsequence kernel of Lodhi et al. (2002), between sequences of features.
+    r"""Gap-weighted subsequence kernel: sums over the subsequences that two feature sequences share.
 
-    .. math:: K(s, t) = \sum_{|u| = n} \; \sum_{i:\, s[i] = u} \; \sum_{j:\, t[j] = u} \lambda^{l(i) + l(j)}
-
-    over the subsequences `u` of `n` features and the places that they are at, with `l` how many places they span, gaps
-    included. Types of sequences are compared each with its own, and added.
+    Subsequences may have gaps. Examples with several types of sequences are compared type by type,
+    and the values are added.
 
     Parameters
     ----------
-    lam : float in (0, 1]
-        Decay a place, on each side.
-    length : int
-        Features in a subsequence. For several lengths, add kernels: ``Subsequence(length=1) + Subsequence(length=2)``.
-    lam_bounds : pair of numbers or "fixed"
-        As for `Subtree`.
+    lam : float, default 0.5
+        Decay per position that a subsequence spans, in (0, 1], in each of the two sequences.
+        Smaller values reduce the weight of gaps; 1 disables decay.
+    length : int, default 2
+        Number of features per subsequence, at least 1. To use several lengths, add kernels:
+        ``Subsequence(length=1) + Subsequence(length=2)``.
+    lam_bounds : pair of numbers or "fixed", default (0.001, 1)
+        Range in which a Gaussian process may choose `lam`. ``"fixed"`` keeps `lam` as it is.
 
     Notes
     -----
-    Costs the product of the lengths, times `length`, for each pair of distinct sequences that share `length` features.
+    The kernel of Lodhi et al. (2002) is
+
+    .. math:: K(s, t) = \sum_{|u| = n} \; \sum_{i:\, s[i] = u} \; \sum_{j:\, t[j] = u} \lambda^{l(i) + l(j)}
+
+    where `u` runs over the subsequences of `n` features, `i` and `j` are their positions, and `l`
+    is the number of positions they span, including gaps. For each pair of distinct sequences that
+    share `length` features, computation time grows with the product of the sequence lengths,
+    multiplied by `length`.
 
     Examples
     --------
+    The subsequences are "ca", "ct", "at" and "ca", "cr", "ar":
+
     >>> from treelet import Subsequence
-    >>> Subsequence(lam=0.5, length=2)([list("cat"), list("car")])  # ca, ct, at; ca, cr, ar
+    >>> Subsequence(lam=0.5, length=2)([list("cat"), list("car")])
     array([[0.140625, 0.0625  ],
            [0.0625  , 0.140625]])
     """
@@ -267,7 +287,7 @@ class Subsequence(SequenceKernel):
         return ", a smaller length"
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """All places of one with all of the other, for each feature of a subsequence."""
+        """Return the sequences by type, weighted by the positions that a comparison visits."""
         of = self._sequences(store, nodes)
         there = np.unique(of.owner)
         there = there[of.arity[there] >= self.length]

@@ -1,4 +1,4 @@
-"""A kernel on named columns of the data."""
+"""Kernels on named columns of the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treelet.structures.table import Name, Names, Table
 
 
 def is_column(value: Any) -> bool:
-    """Whether it is the name of a column, or a list of names."""
+    """Return whether the value is a column name or a list of different column names."""
     if isinstance(value, (list, tuple)):
         return bool(value) and len(set(map(repr, value))) == len(value) and all(map(_is_name, value))
     return _is_name(value)
@@ -26,23 +26,28 @@ def _is_name(value: Any) -> bool:
 
 
 class On(Kernel):
-    """A kernel applied to one column of examples that have several, or to several columns of numbers at once.
+    """Apply a kernel to one column of the examples, or to several numeric columns at once.
 
-    Sums and products of such kernels compare examples part by part. A None among trees (or NaN, or what pandas has for
-    it) is a missing tree, whose value with anything is 0. A column of plain numbers is a feature vector of length 1.
+    Combine such kernels with ``+`` and ``*`` to compare examples that consist of several parts, for
+    example a tree and a feature vector.
 
     Parameters
     ----------
     column : str, int, or list of these
-        The name of the column. Several names are columns of numbers, or of vectors, that make one vector side by side.
+        Column name. Several names denote columns of numbers or vectors, which are concatenated to
+        one vector.
     kernel : Kernel
-        What compares its values.
+        Kernel that compares the values of the column.
 
     Notes
     -----
-    The data may be a pandas DataFrame, a list of dicts, a numpy record array, a mapping of columns or a `Table`.
-    Columns are put into the kernel's form once: ``X = kernel.coerce(X)`` makes a Table that keeps them, for data
-    that are used often.
+    The data may be a pandas DataFrame, a list of dicts, a NumPy record array, a mapping of columns,
+    or a `Table`. In a column of trees, None, NaN and the missing values of pandas denote a missing
+    tree, whose kernel value with every example is 0. A column of numbers is a feature vector of
+    length 1.
+
+    Columns are converted on each call. To convert them once, for repeated use, call
+    ``X = kernel.coerce(X)``, which returns a `Table` that keeps the converted columns.
 
     Examples
     --------
@@ -69,12 +74,12 @@ class On(Kernel):
 
     @property
     def names(self) -> list[Name]:
-        """The names of the columns."""
+        """The column names, as a list."""
         return [self.column] if isinstance(self.column, (str, int)) else list(self.column)
 
     @property
     def _where(self) -> Names:
-        """How a Table knows them."""
+        """The key of the columns in a `Table`."""
         names = self.names
         return names[0] if len(names) == 1 else tuple(names)
 

@@ -1,7 +1,8 @@
-"""A function of two examples, a kernel or a distance, and how its values are computed.
+"""Functions of two examples, which are kernels or distances, and the evaluators that compute them.
 
-The function states the mathematics. `Pairwise.evaluator` binds it to data, and the evaluator fills horizontal strips of the
-matrix from any thread. `treelet.gram` decides which strips are computed, in which order and into which memory.
+The function defines the mathematics. `Pairwise.evaluator` binds it to data, and the evaluator fills
+horizontal strips of the matrix from any thread. `treelet.gram` decides which strips are computed,
+in which order and into which memory.
 """
 
 from __future__ import annotations
@@ -25,24 +26,25 @@ Vector = NDArray[np.float64]
 
 
 class Needs(NamedTuple):
-    """Bytes, at most: of an index over some columns, and of what one thread takes to make it or to work with it."""
+    """Upper bounds in bytes: an index over some columns, and the work of one thread with it."""
 
-    index: int  # type: ignore[assignment]  # a tuple has a method of that name
+    index: int  # type: ignore[assignment]  # tuples have a method of this name
     thread: int
     scratch: int = 0
-    """Matrices of a strip's size, in float64, that a thread fills besides the strip."""
+    """Number of additional float64 matrices of the size of a strip, per thread."""
 
     def with_scratch(self) -> Needs:
-        """The same, and one such matrix more."""
+        """Return the same needs plus one more scratch matrix."""
         return self._replace(scratch=self.scratch + 1)
 
 
 class Evaluator(ABC):
     """A kernel bound to rows and columns.
 
-    `fill` may be called from several threads at once. By halves (only where rows and columns are the same data),
-    row ``i`` gets columns ``0..i``, and ``out`` has ``end`` columns; what lies right of the diagonal is undefined.
-    A logarithmic evaluator writes log K (-inf for 0) instead of K.
+    Several threads may call `fill` at once. With `halves`, which requires rows and columns to be
+    the same data, row ``i`` gets columns ``0..i``, and ``out`` has ``end`` columns. Values to the
+    right of the diagonal are then undefined. A logarithmic evaluator writes log K (-inf for 0)
+    instead of K.
     """
 
     n_rows: int
@@ -53,14 +55,14 @@ class Evaluator(ABC):
         """Write rows ``begin..end`` of the matrix into ``out``."""
 
     def ready(self, threads: int = 1) -> Self:
-        """Build now what the first strip would otherwise wait for, before several threads call `fill`."""
+        """Build the index now, before several threads call `fill`, instead of with the first strip."""
         inner = [self.inner] if hasattr(self, "inner") else []
         for evaluator in [*inner, *getattr(self, "parts", [])]:
             evaluator.ready(threads)
         return self
 
     def on(self, device: Device) -> Evaluator:
-        """The same for arrays of a device. What is computed on the CPU alone is computed there, and copied."""
+        """Return an evaluator for arrays of a device. The default computes on the CPU and copies."""
         return CopiedEvaluator(self, device)
 
     def copied_kernels(self) -> list[Any]:
@@ -69,17 +71,17 @@ class Evaluator(ABC):
         return [kernel for evaluator in inner for kernel in evaluator.copied_kernels()]
 
     xp: Any = np
-    """NumPy, or what has its functions for the arrays that are filled."""
+    """The array module of the arrays that are filled: NumPy, or CuPy on a device."""
     rounds: bool = False
-    """Whether ``out`` may also be of float32, to which values are rounded as they are written."""
+    """Whether ``out`` may also be float32. Values are then rounded when they are written."""
     cheap: bool = False
-    """Whether it costs no more than writing the values down."""
+    """Whether computing the values takes no longer than writing them."""
     first_column: int = 0
-    """What the first column is called in errors, where these are columns out of the middle of a matrix."""
+    """Number of the first column in error messages, if the columns are a block of a larger matrix."""
 
 
 class CopiedEvaluator(Evaluator):
-    """Values that the CPU computes, on a device."""
+    """Computes values on the CPU and copies them to a device."""
 
     def __init__(self, inner: Evaluator, device: Device) -> None:
         self.inner, self.device, self.xp = inner, device, device.xp
@@ -95,11 +97,15 @@ class CopiedEvaluator(Evaluator):
 
 
 class Pairwise(ABC):
-    """A function of two examples, of whose values `treelet.gram` makes matrices."""
+    """A function of two examples, from whose values `treelet.gram` builds matrices."""
 
     @abstractmethod
     def coerce(self, X: Any) -> Any:
-        """The data in the form that this function works on: something with a length that can be sliced."""
+        """Return the data in the form that this function computes with.
+
+        The result has a length and can be sliced. Coerced data are used as they are, so coerce data
+        once for repeated use.
+        """
 
     @abstractmethod
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
@@ -107,9 +113,9 @@ class Pairwise(ABC):
 
     @abstractmethod
     def needs(self, X: Any, enough: int = 0) -> Needs:
-        """The memory that an evaluator takes whose columns are X, estimated before it is made.
+        """Estimate the memory of an evaluator with columns X before it is built.
 
-        Where it surely is below `enough`, a rough bound will do.
+        If the memory is certainly below `enough`, a rough bound is sufficient.
         """
 
     def prepare(self, X: Any, Y: Any | None, threads: int) -> None:  # noqa: B027  # most functions have nothing to prepare
@@ -119,19 +125,20 @@ class Pairwise(ABC):
         """
 
     def with_cached_index(self, X: Any) -> Any:
-        """Return the data in this function's form, with a cache for the index that they need as columns, for repeated use."""
+        """Return coerced data with a cache for the index that they need as columns, for repeated use."""
         return self.coerce(X)
 
     def _inner(self) -> list[Any]:
-        """The functions that this one is made of."""
+        """Return the functions that this function is composed of."""
         found = self.get_params(deep=False).values() if hasattr(self, "get_params") else [getattr(self, "kernel", None)]
         return [value for value in found if isinstance(value, Pairwise)]
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        """How many pairs of parts each row of the matrix compares: those that match; without Y in columns up to the diagonal.
+        """Estimate how many matching pairs of parts each row of the matrix compares.
 
-        Estimated from counts, before anything is computed. A kernel that says nothing of itself costs what the kernels within
-        it do, or one pair a value.
+        The estimate uses counts, before anything is computed. Without Y, only columns up to the
+        diagonal count. A kernel without its own estimate costs as much as its inner kernels, or one
+        pair per value.
         """
         inner = self._inner()
         if not inner:
@@ -142,12 +149,12 @@ class Pairwise(ABC):
         return total
 
     def self_pairs(self, X: Any) -> Vector:
-        """Likewise, to compare each example with itself alone."""
+        """Estimate how many matching pairs of parts the comparison of each example with itself needs."""
         inner = self._inner()
         return np.sum([kernel.self_pairs(X) for kernel in inner], axis=0) if inner else np.ones(len(X))
 
     def _with_self_pairs(self, X: Any, Y: Any | None) -> Vector:
-        """`row_pairs` where the self-values of all examples are needed, too."""
+        """Estimate `row_pairs` for functions that also need the self-values of all examples."""
         rows = Pairwise.row_pairs(self, X, Y)
         for kernel in self._inner():
             rows = rows + kernel.self_pairs(X)
@@ -158,28 +165,41 @@ class Pairwise(ABC):
     def cost(
         self, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, memory: int | float | str | None = None
     ) -> Cost:
-        """What the matrix of X with Y will cost, estimated in a small part of the time that it takes.
+        """Estimate the cost of the matrix of X with Y, without computing the matrix.
 
         Parameters
         ----------
-        X, Y : collections
-            As for the matrix.
+        X : collection of examples
+            Rows of the matrix.
+        Y : collection of examples, optional
+            Columns of the matrix. Default: X.
         n_jobs, memory
-            As for `treelet.gram`: memory is what more threads take more of.
+            As for `treelet.gram`. More threads need more memory.
 
         Returns
         -------
         Cost
-            With `pairs`, of parts that match and so are compared; `bytes`, what the work takes at most besides the examples and the
-            result; and `result`, the bytes of the result.
+            The attribute `pairs` is the number of matching pairs of parts that are compared.
+            `bytes` is the maximum memory besides the examples and the result, and `result` is the
+            size of the result in bytes.
 
         Notes
         -----
-        A row's distinct parts are compared with the distinct parts of all columns (of a matrix of X with itself: of those up to the
-        row): pairs are counted by productions (SST, forests), labels (PT), tags, equal subtrees (ST), windows with one middle (locality),
-        places (subsequences) or features (vectors), with the pairs of children that match, and times the levels of a limited depth. Many
-        of them cost next to nothing, since they have a constant value; how many pairs there are in a second depends on the
-        kernel and the machine. See docs/scale.md.
+        Each row compares its distinct parts with the distinct parts of all columns. For the matrix
+        of X with itself, these are the columns up to the row. The unit that is counted depends on
+        the kernel:
+
+        - SST and forests: nodes or hyperedges with the same production;
+        - PT: nodes with the same label;
+        - ST: equal subtrees;
+        - tagging: equal tags;
+        - locality: windows with the same middle;
+        - subsequences: positions;
+        - vectors: features.
+
+        Matching pairs of children are added, and a depth limit multiplies the number by its levels.
+        Many pairs take almost no time, because their value is constant. The number of pairs per
+        second depends on the kernel and the machine. See docs/scale.md.
 
         Examples
         --------
@@ -190,7 +210,7 @@ class Pairwise(ABC):
         >>> SubsetTree().cost(["(A " * 1000 + "x" + ")" * 1000]).pairs
         1994007
         """
-        from treelet.gram.cost import cost_of  # the one import to the right, with the call of a kernel
+        from treelet.gram.cost import cost_of  # imported late, because gram imports this package
         from treelet.gram.tiles import Job
 
         job = Job(self, self.coerce(X), None if Y is None else self.coerce(Y))
@@ -198,7 +218,7 @@ class Pairwise(ABC):
 
 
 def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:
-    """The error for a value that does not fit a float64, or a float32."""
+    """Return the error for a value that does not fit a float64 or a float32."""
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
     if dtype != np.float64:
         return KernelOverflowError(

@@ -1,4 +1,4 @@
-"""Kernels between sequences."""
+"""The kernel between tagged sequences."""
 
 from __future__ import annotations
 
@@ -15,28 +15,34 @@ from treelet.structures.tagged_bank import TaggedBank
 
 
 class Tagging(StoreKernel):
-    r"""The tagging kernel of Collins & Duffy (2001): pieces of tag sequences in common.
+    r"""Tagging kernel: sums over the contiguous pieces that two tagged sequences share.
 
-    .. math:: K(s_1, s_2) = \sum_f \lambda^{\mathrm{length}(f)} h_f(s_1) h_f(s_2)
-
-    over the features `f` that are a contiguous sub-sequence of tags, each with its word or without: "Lou/SP Gerstner/CP
-    is/N" has "SP CP", "SP Gerstner/CP N" and 20 others. Computed by
-
-    .. math:: C(i, j) = \lambda \, (1 + [w_i = w_j]) \, (1 + C(i + 1, j + 1))
-
-    for equal tags, 0 for others, summed over all pairs of positions.
+    A piece is a contiguous subsequence of tags, each with or without its word. The sequence "Lou/SP
+    Gerstner/CP is/N" has the pieces "SP CP", "SP Gerstner/CP N" and 20 others.
 
     Parameters
     ----------
-    lam : float in (0, 1]
-        Decay a tag.
-    lam_bounds : pair of numbers or "fixed"
-        As for `Subtree`.
+    lam : float, default 0.4
+        Decay per tag, in (0, 1]. Smaller values reduce the weight of long pieces; 1 disables decay.
+    lam_bounds : pair of numbers or "fixed", default (0.001, 1)
+        Range in which a Gaussian process may choose `lam`. ``"fixed"`` keeps `lam` as it is.
 
     Notes
     -----
-    Costs the pairs of distinct suffixes that begin with the same two tags; where only one tag is equal, counts of tags
-    and of tags with words do. Examples are whatever `TaggedBank` takes.
+    The kernel of Collins & Duffy (2001) is
+
+    .. math:: K(s_1, s_2) = \sum_f \lambda^{\mathrm{length}(f)} h_f(s_1) h_f(s_2)
+
+    where `f` runs over the pieces and :math:`h_f(s)` is the number of occurrences of `f` in `s`.
+    The value is the sum of
+
+    .. math:: C(i, j) = \lambda \, (1 + [w_i = w_j]) \, (1 + C(i + 1, j + 1))
+
+    over all pairs of positions with equal tags; `C` is 0 for different tags.
+
+    Examples may have any form that `TaggedBank` accepts. Computation time grows with the number of
+    pairs of distinct suffixes that start with the same two tags. Pairs that share only the first
+    tag are covered by counts of tags and of tags with words.
 
     Examples
     --------
@@ -64,7 +70,7 @@ class Tagging(StoreKernel):
         return (float(self.lam),)
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Suffixes that begin with one tag."""
+        """Return the suffixes by their first tag."""
         of = StoreNodes.of(store, nodes)
         there = np.flatnonzero(of.arity)  # a word has no children
         return KeyedParts.of(there, of.label[there])

@@ -1,4 +1,4 @@
-"""The partial-tree kernel with words that may be alike instead of equal."""
+"""The smoothed partial-tree kernel, in which similar words match in part."""
 
 from __future__ import annotations
 
@@ -16,29 +16,35 @@ from treelet.structures.word_vectors import WordVectors, as_word_vectors
 
 
 class Smoothed(PartialTree):
-    r"""The smoothed partial-tree kernel (SPTK) of Croce, Moschitti & Basili (2011).
+    r"""Smoothed partial-tree kernel (SPTK): `PartialTree` in which similar words match in part.
 
-    As `PartialTree`, but two words that are alike match in part:
-
-    .. math:: \Delta(w_1, w_2) = \mu \lambda^2 \sigma(w_1, w_2)
-
-    with :math:`\sigma` the cosine of their vectors where that is above the threshold, 1 for equal words, else 0.
+    The similarity of two words is the cosine of their vectors.
 
     Parameters
     ----------
     vectors : WordVectors, mapping, gensim KeyedVectors, or path
-        A text file of ``word 0.1 0.2 ...`` lines, or ``.npy`` with its words beside it. Words without a vector match
-        only themselves.
+        Word vectors. A path names a text file of ``word 0.1 0.2 ...`` lines, or a ``.npy`` file
+        with the list of words next to it. A word without a vector matches only itself.
     lam, mu, leaves, terminal_factor, lam_bounds, mu_bounds
-        As in `PartialTree`.
-    threshold : float in [0, 1]
-        Similarities up to this count as none.
+        As for `PartialTree`.
+    threshold : float, default 0.4
+        Similarity threshold in [0, 1]. Similarities up to this value count as 0.
 
     Notes
     -----
-    Cutting similarities off can make the kernel indefinite, the more the lower the threshold, and then support vector machines fail:
-    look at the smallest eigenvalue (``numpy.linalg.eigvalsh``), or choose the threshold by cross-validation.
-    Costs as `PartialTree`, plus the pairs of alike words under one pre-terminal.
+    The kernel of Croce, Moschitti & Basili (2011) replaces the value of two words by
+
+    .. math:: \Delta(w_1, w_2) = \mu \lambda^2 \sigma(w_1, w_2)
+
+    where :math:`\sigma` is 1 for equal words, the cosine if it exceeds the threshold, and 0
+    otherwise.
+
+    A threshold can make the kernel indefinite, the more so the lower the threshold is. Support
+    vector machines fail on an indefinite kernel. Check the smallest eigenvalue
+    (``numpy.linalg.eigvalsh``), or choose the threshold by cross-validation.
+
+    Computation time is that of `PartialTree`, plus the number of pairs of similar words under equal
+    pre-terminals.
 
     Examples
     --------
@@ -52,8 +58,8 @@ class Smoothed(PartialTree):
     """
 
     _always_shown: tuple[str, ...] = ("vectors", "lam", "mu")
-    collapses = False  # words that come later have neighbours of their own
-    _on_device = ""  # device code knows nothing of similar words
+    collapses = False  # words of later examples can be similar to words of the model
+    _on_device = ""  # device code does not support similar words
 
     def __init__(
         self,
@@ -87,10 +93,10 @@ class Smoothed(PartialTree):
         return type(self), tuple(params.items())
 
     def index_key(self, logs: bool) -> None:
-        return None  # which words are alike is looked up for those of the rows, too
+        return None  # the similar words depend on the rows, too
 
     def _rough_more(self, store: Any) -> int:
-        return 64 * len(store.labels) ** 2  # all words may be alike
+        return 64 * len(store.labels) ** 2  # all words may be similar
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         vectors, asked = self._word_vectors(), (store.labels, float(self.threshold))
@@ -100,7 +106,7 @@ class Smoothed(PartialTree):
                 vectors,
                 asked,
                 vectors.similar(*asked),
-            )  # of one bank they are asked for more than once
+            )  # cached, because one bank needs them repeatedly
         start, label, sigma = alike[2]
         similar = _core.Similar.of(start, label, np.ascontiguousarray(sigma))
         *plain, _ = super()._native_parameters(store)

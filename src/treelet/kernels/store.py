@@ -1,4 +1,4 @@
-"""Kernels over what a native store holds, whatever that is: trees, forests, sequences."""
+"""Kernels over the contents of a native store: trees, forests or sequences."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from treelet.device.launching import Device
 
 
-SMALLEST = 1e-280  # of values that have all their digits, whatever they are the sum of
+SMALLEST = 1e-280  # smallest sum that surely has all its digits
 
 
 class StoreRows(NamedTuple):
-    """Weighted sums of what a store holds: for most examples, how often each has each distinct part."""
+    """Weighted sums of the parts in a store: for most examples, the count of each distinct part."""
 
     store: Any
     weights: _core.NodeWeights
     largest: NDArray[np.int32]
-    """The largest number of a part in each row."""
+    """The largest part number in each row."""
 
     @staticmethod
     def of(bank: Bank[Any]) -> StoreRows:
@@ -44,26 +44,26 @@ class StoreRows(NamedTuple):
 
     @property
     def limit(self) -> NDArray[np.int32]:
-        """The largest number of a part in any row up to each."""
+        """The largest part number in all rows up to each row."""
         limit: NDArray[np.int32] = np.maximum.accumulate(self.largest) if len(self.largest) else self.largest
         return limit
 
 
 class StoreEvaluator(Evaluator):
-    """A kernel over a store bound to rows and columns, through the native core.
+    """A kernel over a store, bound to rows and columns through the native core.
 
     Parameters
     ----------
     kernel : StoreKernel
-        What compares two parts.
+        Kernel that compares two parts.
     rows : StoreRows
-        Over the columns' store or one grown over it.
+        Rows over the store of the columns, or over a store that extends it.
     columns : StoreRows, optional
-        The rows, if not given.
+        Default: the rows.
     shown : Kernel, optional
-        The kernel to name in errors, if it is another.
+        Kernel named in errors, if it differs from `kernel`.
     kept : Bank, optional
-        The columns' bank, if it caches the indexes that kernels make of it.
+        The bank of the columns, if it caches the indexes that kernels build from it.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class StoreEvaluator(Evaluator):
         if large is None or self.logs:
             return
         row, column = large
-        if out.dtype != np.float64:  # it may be that not even a float64 holds it
+        if out.dtype != np.float64:  # the value may not even fit a float64
             self.fill(row, row + 1, np.empty((1, row + 1 if halves else self.n_columns)), halves)
         raise overflow(self.kernel, row, column + self.first_column, out.dtype)
 
@@ -147,39 +147,42 @@ class StoreKernel(Kernel):
 
     _algorithm: ClassVar[Any]
     bank: ClassVar[type[Bank[Any]]]
-    """What holds the examples."""
+    """The class that holds the examples."""
     collapses: ClassVar[bool] = True
-    """Whether a model can be one weighted graph of distinct parts, against which any later example is scored."""
+    """Whether a model can be one weighted graph of distinct parts that scores any later example."""
 
     @abstractmethod
     def _native_parameters(self, store: Any) -> tuple[Any, ...]:
-        """What the native algorithm takes besides the examples."""
+        """Return the parameters of the native algorithm besides the examples."""
 
     def native(
         self, store: Any, weights: _core.NodeWeights, logs: bool, rows_store: Any = None, threads: int = 1
     ) -> Any:
-        """Bind the native algorithm to columns, for use by so many threads; rows come from `rows_store` if it is another store."""
+        """Bind the native algorithm to columns, for use by several threads.
+
+        Rows come from `rows_store` if they are in another store.
+        """
         self._check_memory(store, weights, threads)
         return self._algorithm(store, weights, logs, *self._native_parameters(rows_store or store))
 
     _on_device: ClassVar[str] = ""
-    """The device's algorithm: a module of `treelet.device`, and a class in it."""
+    """The algorithm for devices: a module of `treelet.device` and a class in it."""
 
     def can_be_on_device(self) -> bool:
-        """Whether a device can compute it."""
+        """Return whether a device can compute this kernel."""
         return bool(self._on_device)
 
     def on_device(self, device: Device, store: Any, weights: _core.NodeWeights, rows_store: Any = None) -> Any:
-        """As `native`, by a device."""
+        """Bind the algorithm of a device, in the same way as `native`."""
         module, _, name = self._on_device.partition(".")
         algorithm = getattr(import_module(f"treelet.device.{module}"), name)
         return algorithm(device, store, weights, *self._native_parameters(rows_store or store))
 
     def native_self_values(self, store: Any, weights: _core.NodeWeights, logs: bool) -> Vector:
-        """K of each row with itself."""
+        """Return the value of each row with itself."""
         if self._rough(store, weights) > SMALL and len(weights):
             lengths = np.diff(weights.start)
-            largest = weights.take(np.array([lengths.argmax()]))  # each row is alone
+            largest = weights.take(np.array([lengths.argmax()]))  # rows are processed one by one
             self._check_memory(store, largest, 1)
         values: Vector = self._algorithm.self_values(store, weights, logs, *self._native_parameters(store))
         return values
@@ -199,7 +202,10 @@ class StoreKernel(Kernel):
         return self.coerce(X).with_cached_index()
 
     def index_key(self, logs: bool) -> Hashable | None:
-        """Under what a bank keeps the index over its items; None if it depends on the rows, too, or cannot be kept."""
+        """Return the key under which a bank caches its index.
+
+        None means that the index also depends on the rows, or cannot be cached.
+        """
         return self._key(logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
@@ -211,7 +217,7 @@ class StoreKernel(Kernel):
         self._self_values(self.coerce(X), logs=False, threads=threads)
 
     def _self_values(self, bank: Bank[Any], logs: bool, threads: int = 1) -> Vector:
-        """Return self-values, cached by the bank if the kernel's parameters can be a key."""
+        """Return self-values, cached by the bank if the parameters of the kernel are hashable."""
         compute = partial(self._log_self_values if logs else self._plain_self_values, bank, threads)
         key = self._key(logs)
         values: Vector = compute() if key is None else bank.values(key, compute)
@@ -227,7 +233,10 @@ class StoreKernel(Kernel):
         return in_parts(len(bank), part, threads)
 
     def _log_self_values(self, bank: Bank[Any], threads: int) -> Vector:
-        """Logarithms of the plain values; those that do not fit a float64, or lose digits in it, are computed in logarithms."""
+        """Return logarithms of the self-values.
+
+        Values that do not fit a float64, or lose digits in it, are computed in logarithms.
+        """
         values = self._self_values(bank, False, threads).copy()
         odd = np.flatnonzero(~((values >= SMALLEST) & np.isfinite(values)))
         with np.errstate(divide="ignore"):
@@ -245,7 +254,7 @@ class StoreKernel(Kernel):
         return Needs(*self._algorithm.estimate(store, weights, *self._native_parameters(store)))
 
     def _check_memory(self, store: Any, weights: _core.NodeWeights, threads: int) -> None:
-        """Refuse, before it is taken, more memory than there is."""
+        """Raise an error if the index needs more memory than is available, before any is allocated."""
         if self._rough(store, weights) <= SMALL:
             return
         needs = self._estimate(store, weights)
@@ -256,11 +265,11 @@ class StoreKernel(Kernel):
         )
 
     def _less_memory(self) -> str:
-        """What else makes it less."""
+        """Return more ways to reduce the memory, for an error message."""
         return ""
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """What is compared of some nodes of a store: by default nodes with one label."""
+        """Return the parts that the kernel compares; by default, nodes by label."""
         return KeyedParts.of(np.arange(len(nodes)), StoreNodes.of(store, nodes).label)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
@@ -274,12 +283,12 @@ class StoreKernel(Kernel):
         return pairs_within(StoreRows.of(self.coerce(X)), self._parts)
 
     def _rough(self, store: Any, weights: _core.NodeWeights) -> int:
-        """Bytes of an index and the share of two threads, surely no more; known at once."""
+        """Return an upper bound for the bytes of an index and two threads, which is quick to compute."""
         plain: int = (1 << 27) + 128 * weights.entries + 1024 * (len(store) + store.child_count) + 2048 * len(weights)
         return plain + self._rough_more(store)
 
     def _rough_more(self, store: Any) -> int:
-        """What it may take besides a KiB a distinct part and child, and plain vectors."""
+        """Return the bytes besides plain vectors and 1 KiB per distinct part and child."""
         return 0
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:

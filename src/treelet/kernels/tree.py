@@ -16,34 +16,44 @@ from treelet.structures.treebank import Treebank
 
 
 class TreeKernel(StoreKernel):
-    """A convolution kernel over trees."""
+    """Base class of the convolution kernels between trees."""
 
     bank = Treebank
 
 
 class Subtree(TreeKernel):
-    r"""The subtree kernel (ST): complete subtrees in common.
+    r"""Subtree kernel (ST): sums over the complete subtrees that two trees share.
 
-    .. math:: K(T_1, T_2) = \sum_f \lambda^{\mathrm{size}(f)} h_f(T_1) h_f(T_2)
-
-    over the fragments `f` that are a node with all its descendants; size counts productions.
+    A complete subtree is a node with all its descendants. This is the fastest tree kernel.
 
     Parameters
     ----------
-    lam : float in (0, 1]
-        Decay a production. 1 counts.
-    lam_bounds : pair of numbers or "fixed"
-        Between which values a Gaussian process may choose `lam`; ``"fixed"`` leaves it alone.
+    lam : float, default 1.0
+        Decay per production, in (0, 1]. Smaller values reduce the weight of large subtrees; 1
+        disables decay and simply counts subtrees.
+    lam_bounds : pair of numbers or "fixed", default (0.001, 1)
+        Range in which a Gaussian process may choose `lam`. ``"fixed"`` keeps `lam` as it is.
 
     Notes
     -----
-    Costs the equal subtrees of each pair of trees. Vishwanathan & Smola (2002); "ST" in Moschitti (2006).
+    The kernel is
+
+    .. math:: K(T_1, T_2) = \sum_f \lambda^{\mathrm{size}(f)} h_f(T_1) h_f(T_2)
+
+    where `f` runs over the complete subtrees, size(f) is the number of productions in `f`, and
+    :math:`h_f(T)` is the number of occurrences of `f` in `T`. See Vishwanathan & Smola (2002);
+    Moschitti (2006) calls this kernel "ST". Computation time grows with the number of equal
+    subtrees per pair of trees.
 
     Examples
     --------
+    The subtrees of this tree start at NP, D and N:
+
     >>> from treelet import Subtree
     >>> Subtree()(["(NP (D the) (N apple))"])
     array([[3.]])
+    >>> Subtree()(["(NP (D the) (N apple))"], ["(NP (D the) (N pear))"])  # only (D the) is shared
+    array([[1.]])
     """
 
     _algorithm = _core.SubtreeColumns
@@ -63,42 +73,53 @@ class Subtree(TreeKernel):
         return (float(self.lam),)
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Equal subtrees."""
+        """Return the subtrees, which match if they are equal."""
         there = np.flatnonzero(StoreNodes.of(store, nodes).arity)
         return KeyedParts.of(there, nodes[there])
 
 
 class SubsetTree(TreeKernel):
-    r"""The subset-tree kernel (SST) of Collins & Duffy (2001).
+    r"""Subset-tree kernel (SST): sums over the fragments that two trees share.
 
-    Fragments are connected pieces in which every node is expanded by its whole production or not at all:
-
-    .. math:: K(T_1, T_2) = \sum_f \lambda^{\mathrm{size}(f)} h_f(T_1) h_f(T_2)
-
-    with size the number of productions in `f`.
+    A fragment is a connected part of a tree in which every node has either all its children or
+    none, so productions are never broken apart.
 
     Parameters
     ----------
-    lam : float in (0, 1]
-        Decay a production. 1 counts; 0.4 is Moschitti's (2006) choice.
+    lam : float, default 0.4
+        Decay per production, in (0, 1]. Smaller values reduce the weight of large fragments; 1
+        disables decay and simply counts fragments. The default is the choice of Moschitti
+        (2006).
     max_depth : int, optional
-        Only fragments of at most this depth: productions on the longest path; 1 is single productions.
-    leaves : bool
-        Whether words count without their tags. Then a word is as if it had one child that all words share: equal words
-        add `lam`, and of two equal pre-terminals ``lam * (1 + lam)`` comes, since the word may be in the fragment or not.
-    lam_bounds : pair of numbers or "fixed"
-        As for `Subtree`.
+        Maximum depth of a fragment, at least 1. Depth is the number of productions on the longest
+        path, so 1 restricts fragments to single productions. Default: no limit.
+    leaves : bool, default False
+        Whether equal words match even if their tags differ. If True, every word acts as if it had
+        one child, the same for all words. Two equal words then contribute `lam`, and two equal
+        pre-terminals ``lam * (1 + lam)``, because the word may be part of the fragment or not.
+    lam_bounds : pair of numbers or "fixed", default (0.001, 1)
+        Range in which a Gaussian process may choose `lam`. ``"fixed"`` keeps `lam` as it is.
 
     Notes
     -----
-    Costs the node pairs that share a production and one of whose children do; the rest is a sparse product.
+    The kernel of Collins & Duffy (2001) is
+
+    .. math:: K(T_1, T_2) = \sum_f \lambda^{\mathrm{size}(f)} h_f(T_1) h_f(T_2)
+
+    where size(f) is the number of productions in the fragment `f`, and :math:`h_f(T)` is the number
+    of occurrences of `f` in `T`. Computation time grows with the number of node pairs that share
+    both their production and the production of at least one child. All other pairs are covered by a
+    sparse matrix product.
 
     Examples
     --------
     >>> from treelet import SubsetTree
     >>> SubsetTree(lam=1)(["(NP (D the) (N apple))"])
     array([[6.]])
-    >>> SubsetTree(lam=1, leaves=True)(["(NP (D the) (N apple))"])  # the, apple; two fragments each of D and N; 9 of NP
+
+    With ``leaves=True`` the words count 1 each, D and N 2 fragments each, and NP 9:
+
+    >>> SubsetTree(lam=1, leaves=True)(["(NP (D the) (N apple))"])
     array([[15.]])
     """
 
@@ -125,7 +146,7 @@ class SubsetTree(TreeKernel):
         return float(self.lam), self._deepest() or 0, bool(self.leaves)
 
     def _deepest(self) -> int | None:
-        """The largest depth that counts; no tree is deeper than an int of 32 bits says."""
+        """Return the maximum depth as a 32-bit integer, or None. No tree is deeper than that."""
         return None if self.max_depth is None else min(int(self.max_depth), 2**31 - 1)
 
     def _rough_more(self, store: Any) -> int:
@@ -135,7 +156,7 @@ class SubsetTree(TreeKernel):
         return "" if self.max_depth is None else ", a smaller max_depth, or None"
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Nodes with one production; and of these, children at one place with one production, on each level."""
+        """Return nodes by production, and children by production and position per level."""
 
         def numbered(label: Any, production: Any) -> Any:
             return np.where(production < 0, 2 * label + 1, 2 * production) if self.leaves else production
@@ -145,7 +166,7 @@ class SubsetTree(TreeKernel):
         below = numbered(store.label[of.child].astype(np.int64), store.production[of.child].astype(np.int64))
         edge, there = np.flatnonzero(below >= 0), np.flatnonzero(own >= 0)
         _, first, production = np.unique(own, return_index=True, return_inverse=True)
-        slot = (np.cumsum(of.arity[first]) - of.arity[first])[production]  # a number for each production and position
+        slot = (np.cumsum(of.arity[first]) - of.arity[first])[production]  # one number per production and position
         deepest = self._deepest()
         levels = 1 if deepest is None else np.minimum(deepest, store.height[nodes] + int(self.leaves)) - 1
         count = np.broadcast_to(np.maximum(levels, 0), len(nodes))[of.owner[edge]]
@@ -154,39 +175,49 @@ class SubsetTree(TreeKernel):
 
 
 class PartialTree(TreeKernel):
-    r"""The partial-tree kernel (PT) of Moschitti (2006).
+    r"""Partial-tree kernel (PT): sums over connected fragments with any of the children of a node.
 
-    Fragments are any connected pieces: a node may keep some of its children, in order.
+    In contrast to `SubsetTree`, a fragment may keep some of the children of a node, in their order.
+    This suits dependency trees and trees with many different productions.
+
+    Parameters
+    ----------
+    lam : float, default 0.4
+        Decay per skipped child, in (0, 1]. Smaller values reduce the weight of fragments with gaps.
+    mu : float, default 0.4
+        Decay per tree level, in (0, 1]. Smaller values reduce the weight of deep fragments.
+    leaves : bool, default True
+        Whether two equal words also count on their own. If False, the sum includes only pairs of
+        nodes with children.
+    terminal_factor : float, default 1.0
+        Factor in [0, inf) for pairs of nodes of which at least one has no children, on their own
+        and as part of larger fragments. This is the terminal factor of KeLP. 0 ignores all
+        fragments with words. Above 1 the kernel is positive semi-definite only if no word equals
+        the label of an inner node.
+    lam_bounds, mu_bounds : pair of numbers or "fixed", default (0.001, 1)
+        Ranges in which a Gaussian process may choose `lam` and `mu`. ``"fixed"`` keeps a parameter
+        as it is.
+
+    Notes
+    -----
+    For two nodes with the same label, the recursion of Moschitti (2006) is
 
     .. math::
         \Delta(n_1, n_2) = \mu \Bigl(\lambda^2 + \sum_{J_1, J_2} \lambda^{g(J_1) + g(J_2)}
         \prod_i \Delta(c_1[J_{1i}], c_2[J_{2i}])\Bigr)
 
-    for nodes with one label, over equally long subsequences of their children, with `g` the children skipped inside
-    a subsequence; K sums it over all pairs of nodes, words included. (The paper's eq. 3 would also charge adjacent
-    children; its recursion does not, and nor does any implementation.)
+    where :math:`J_1` and :math:`J_2` are subsequences of the children with equal length, and `g` is
+    the number of children skipped inside a subsequence. K is the sum over all pairs of nodes,
+    including words. Equation 3 of the paper would also apply decay to adjacent children; its
+    recursion and all known implementations do not.
 
-    Parameters
-    ----------
-    lam : float in (0, 1]
-        Decay a skipped child.
-    mu : float in (0, 1]
-        Decay a level.
-    leaves : bool
-        False leaves out what two equal words contribute on their own: only pairs of nodes with children are summed.
-    terminal_factor : float in [0, inf)
-        What :math:`\Delta` of two nodes is multiplied by of which one has no children, on its own and as part of larger fragments:
-        KeLP's terminal factor. With 0, fragments with words count for nothing. Above 1 the kernel is positive semi-definite
-        only if no word is also a node's label.
-    lam_bounds, mu_bounds : pair of numbers or "fixed"
-        As for `Subtree`.
-
-    Notes
-    -----
-    Costs the node pairs with one label and a child label in common, times the children that meet.
+    Computation time grows with the number of node pairs that share their label and the label of a
+    child, multiplied by the number of matching children.
 
     Examples
     --------
+    The fragments of this tree are ``D``, ``the`` and ``(D the)``:
+
     >>> from treelet import PartialTree
     >>> PartialTree(lam=1, mu=1)(["(D the)"])
     array([[3.]])
@@ -225,7 +256,7 @@ class PartialTree(TreeKernel):
         return float(self.lam), float(self.mu), bool(self.leaves), float(self.terminal_factor), None
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Nodes with one label; and of these, all pairs of children with one label."""
+        """Return the nodes by label, and the children by their own label and that of their parent."""
         of, labels = StoreNodes.of(store, nodes), len(store.labels)
         below = of.label[of.owner] * labels + store.label[of.child]
         return KeyedParts.together(KeyedParts.of(np.arange(len(nodes)), of.label), KeyedParts.of(of.owner, below))

@@ -1,8 +1,9 @@
-"""Parameters that can be learnt: their logarithms, bounds, and the gradient of the matrix by them.
+"""Tunable parameters: their logarithms, their bounds, and the gradient of the matrix.
 
-The names are those that scikit-learn's Gaussian processes call, so that ``GaussianProcessClassifier(kernel=SubsetTree())``
-tunes ``lam`` by itself. What they must leave alone is fixed as theirs are: ``SubsetTree(lam=0.4, lam_bounds="fixed")``, or
-for any part of a kernel ``kernel.set_params(k1__factor_bounds="fixed")``.
+scikit-learn's Gaussian processes call these methods by name, so
+``GaussianProcessClassifier(kernel=SubsetTree())`` tunes ``lam`` by itself. To fix a parameter, use
+the same convention as scikit-learn's kernels: ``SubsetTree(lam=0.4, lam_bounds="fixed")``, or
+``kernel.set_params(k1__factor_bounds="fixed")`` for any part of a kernel.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from treelet.errors import ParameterError
 
 Matrix = NDArray[np.float64]
 Bounds = tuple[float, float] | str
-"""Between which values a parameter may be chosen; or ``"fixed"``: it is left alone."""
+"""Range in which a parameter may be chosen, or ``"fixed"`` to keep the parameter as it is."""
 DECAYS: Bounds = (1e-3, 1)
 FACTORS: Bounds = (1e-5, 1e5)
 WIDTHS: Bounds = (1e-3, 1e5)
 
 
 class Hyperparameter(NamedTuple):
-    """What a Gaussian process wants to know of a parameter."""
+    """The description of a parameter that a Gaussian process reads."""
 
     name: str
     value_type: str
@@ -40,7 +41,7 @@ class Hyperparameter(NamedTuple):
 
 
 def from_sklearn(kernel: object) -> bool:
-    """Whether it is a kernel of scikit-learn's own, which knows how to be added to and multiplied by ours."""
+    """Return whether the object is a kernel of scikit-learn, which can itself be combined with ours."""
     kernels = sys.modules.get("sklearn.gaussian_process.kernels")
     return kernels is not None and isinstance(kernel, kernels.Kernel) and not isinstance(kernel, Tunable)
 
@@ -67,15 +68,15 @@ def _has_parameters(value: Any) -> bool:
 
 
 class Tunable:
-    """The part of a kernel that optimisers see."""
+    """The part of a kernel that optimizers use."""
 
     _tunable: ClassVar[tuple[str, ...]] = ()
-    """Own positive real parameters that can be learnt; a parameter ``lam`` has its bounds in another, ``lam_bounds``."""
+    """Names of the kernel's own tunable parameters. The bounds of ``lam`` are in ``lam_bounds``."""
 
     requires_vector_input = False
 
     _registered: ClassVar[bool] = False
-    """Whether scikit-learn's Gaussian processes take our kernels for theirs."""
+    """Whether our kernels are registered as scikit-learn kernels."""
 
     @property  # type: ignore[misc]  # nobody sets it
     def __class__(self) -> type[Self]:
@@ -95,18 +96,21 @@ class Tunable:
 
     @abstractmethod
     def __call__(self, X: Any) -> Any:
-        """The matrix of X with itself."""
+        """Compute the matrix of X with itself."""
 
     @abstractmethod
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name."""
+        """Return the parameters by name."""
 
     def is_stationary(self) -> bool:
-        """False: values depend on more than a difference."""
+        """Return False: values depend on more than the difference of two examples."""
         return False
 
     def _tunables(self, prefix: str = "") -> Iterator[tuple[Tunable, str, Hyperparameter]]:
-        """Owner, own name, and what is said of it: own ones first, then those of inner kernels in their order."""
+        """Yield owner, attribute name and description of each tunable parameter.
+
+        The kernel's own parameters come first, then those of its inner kernels in their order.
+        """
         for name in self._tunable:
             bounds = getattr(self, f"{name}_bounds")
             yield self, name, Hyperparameter(prefix + name, "numeric", bounds, 1, isinstance(bounds, str))
@@ -116,27 +120,27 @@ class Tunable:
 
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
-        """All parameters that can be learnt, and those that are fixed."""
+        """All tunable parameters, including those that are fixed."""
         return [about for _, _, about in self._tunables()]
 
     def _free(self) -> list[tuple[Tunable, str, Hyperparameter]]:
-        """Those that are not fixed."""
+        """Return the tunable parameters that are not fixed."""
         return [place for place in self._tunables() if not place[2].fixed]
 
     @property
     def n_dims(self) -> int:
-        """How many parameters can be learnt."""
+        """The number of tunable parameters that are not fixed."""
         return len(self._free())
 
     @property
     def bounds(self) -> Matrix:
-        """Bounds of `theta`."""
+        """The bounds of `theta`."""
         result: Matrix = np.log(np.array([about.bounds for _, _, about in self._free()], float).reshape(-1, 2))
         return result
 
     @property
     def theta(self) -> Matrix:
-        """The logarithms of the parameters that can be learnt and are not fixed."""
+        """The logarithms of the tunable parameters that are not fixed."""
         return np.array([np.log(float(getattr(owner, name))) for owner, name, _ in self._free()])
 
     @theta.setter
@@ -150,14 +154,14 @@ class Tunable:
         deque(map(setattr, owners, names, new), maxlen=0)  # one call: an interrupt cannot leave half of them set
 
     def _check_bounds_params(self) -> None:
-        """Gaussian processes call this when they are done: say which parameters ended at a bound."""
+        """Warn of parameters that ended at a bound. Gaussian processes call this at the end."""
         at_bound = np.isclose(self.theta[:, None], self.bounds)
         names = [h.name for (_, _, h), sides in zip(self._free(), at_bound, strict=True) if sides.any()]
         if names:
             warnings.warn(f"the best value of {', '.join(names)} lies at a bound of what was tried", stacklevel=2)
 
     def clone_with_theta(self, theta: Any) -> Self:
-        """A copy with other values of the parameters that can be learnt."""
+        """Return a copy with other values of the tunable parameters."""
         copy = self._copy()
         copy.theta = theta
         return copy
@@ -167,9 +171,21 @@ class Tunable:
         return type(self)(**params)
 
     def gradient(self, X: Any) -> tuple[Matrix, NDArray[np.float64]]:
-        """The matrix of X with itself, and its derivatives by `theta`: n x n x parameters.
+        """Compute the matrix of X with itself and its derivatives with respect to `theta`.
 
-        Derivatives are exact (the algorithm is run on dual numbers), and by the logarithms of the parameters.
+        Derivatives are exact, because the algorithm runs on dual numbers. They are taken with
+        respect to the logarithms of the parameters.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        K : ndarray of shape (len(X), len(X))
+            The matrix.
+        dK : ndarray of shape (len(X), len(X), n_dims)
+            The derivatives, one matrix per parameter that is not fixed.
 
         Examples
         --------
@@ -188,4 +204,4 @@ class Tunable:
 
     @abstractmethod
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
-        """The matrix, and one matrix of derivatives a parameter in the order of `hyperparameters`."""
+        """Return the matrix, and its derivatives in the order of `hyperparameters`."""

@@ -1,4 +1,4 @@
-"""What composite kernels share: checks of values and of inner kernels, logarithms, powers."""
+"""Shared parts of composite kernels: checks of values and inner kernels, logarithms, powers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from treelet.kernels.pairwise import Evaluator, Matrix, Vector, overflow
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
-LARGE = 650.0  # log of a value, or its negative, up to which products of two square roots surely fit a float64, with all digits
+LARGE = 650.0  # largest absolute logarithm of values whose products of two square roots fit a float64 with all digits
 SMALLEST, LARGEST = math.exp(-LARGE), math.exp(LARGE)
 Bound = TypeVar("Bound", bound=Evaluator)
 
 
 def changed(evaluator: Bound, **attributes: Any) -> Bound:
-    """A copy of an evaluator that has other attributes."""
+    """Return a copy of an evaluator with other attributes."""
     other = copy.copy(evaluator)
     for name, value in attributes.items():
         setattr(other, name, value)
@@ -32,15 +32,18 @@ def changed(evaluator: Bound, **attributes: Any) -> Bound:
 
 
 def moved(evaluator: Bound, device: Device, *vectors: str) -> Bound:
-    """A copy of an evaluator around another, both for arrays of a device; `vectors` of its attributes are copied there."""
+    """Return a copy of an evaluator and its inner evaluator for a device.
+
+    The attributes named in `vectors` are copied to the device.
+    """
     there = {name: device.array(getattr(evaluator, name)) for name in vectors}
     return changed(evaluator, inner=evaluator.inner.on(device), xp=device.xp, **there)  # type: ignore[attr-defined]
 
 
 def runs(begin: int, out: Any) -> Iterator[tuple[slice, Any]]:
-    """A strip in parts: which rows of the matrix they are, and their values.
+    """Yield a strip in parts: the rows of the matrix, and their values.
 
-    On the CPU one row each, which stays in the cache; on a device, all rows at once.
+    On the CPU each part is one row, which fits the cache. On a device, one part has all rows.
     """
     height = 1 if isinstance(out, np.ndarray) else max(1, len(out))
     for row in range(0, len(out), height):
@@ -48,48 +51,51 @@ def runs(begin: int, out: Any) -> Iterator[tuple[slice, Any]]:
 
 
 def on_diagonal(xp: Any, begin: int, values: Any) -> tuple[Any, Any]:
-    """Where a strip that begins in some row has the diagonal of a matrix; `xp` has its kind of arrays."""
+    """Return the index of the diagonal cells of a strip, as arrays of the module `xp`."""
     row = xp.arange(len(values))
     return row, row + begin
 
 
 def number(value: Any) -> str:
-    """A parameter as it is written: a NumPy number like a plain one."""
+    """Return the text of a parameter; NumPy numbers are printed like Python numbers."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def log_of(value: float) -> float:
-    """The logarithm of a number that is not negative."""
+    """Return the logarithm of a nonnegative number."""
     return math.log(value) if value > 0 else -math.inf
 
 
 def surely_fits(values: Vector) -> bool:
-    """Whether self-values can be used in plain arithmetic, known without logarithms; a 0 may be a value that is too small."""
+    """Return whether self-values certainly fit plain arithmetic, decided without logarithms.
+
+    A 0 does not, because it may be a value that is too small for a float64.
+    """
     return bool(((values >= SMALLEST) & (values <= LARGEST)).all())
 
 
 def fits(log_values: Vector) -> bool:
-    """Whether self-values with these logarithms can be used in plain arithmetic; 0 fits."""
+    """Return whether self-values with these logarithms fit plain arithmetic; 0 fits."""
     positive = log_values[log_values > -np.inf]
     return not len(positive) or bool(positive.max() <= LARGE and positive.min() >= -LARGE)
 
 
 def inverse_roots(values: Vector) -> Vector:
-    """1 / sqrt(K) of values that fit, 0 for 0: to the last digit, which logarithms would not give."""
+    """Return 1 / sqrt(K), and 0 for 0, to the last digit. Logarithms would lose digits."""
     there = values > 0
     roots: Vector = np.where(there, 1 / np.sqrt(np.where(there, values, 1.0)), 0.0)
     return roots
 
 
 def squared_distances(own: Vector, values: Matrix, others: Vector) -> Matrix:
-    """K(x, x) - 2 K(x, y) + K(y, y) of some x and several y, from their self-values, the values, and the others' self-values."""
+    """Return K(x, x) - 2 K(x, y) + K(y, y) from the self-values of x, the values, and those of y."""
     distance: Matrix = own - values
-    distance += others - values  # the same in both orders, and without the double of a large value
+    distance += others - values  # symmetric, and without doubling a large value
     return distance
 
 
 def check_inner(owner: Any) -> None:
-    """The inner kernel must be one."""
+    """Raise `ParameterError` if the inner kernel is not a kernel."""
     kernel = owner.kernel
     if not isinstance(kernel, Kernel):
         raise wrong("kernel", "a kernel", kernel, of=owner)
@@ -97,7 +103,7 @@ def check_inner(owner: Any) -> None:
 
 
 def first_place(bad: NDArray[np.bool_], begin: int, halves: bool) -> tuple[int, int] | None:
-    """The first (row, column) of a strip that is marked; by halves, right of the diagonal does not count."""
+    """Return the first marked (row, column) of a strip; with `halves`, only up to the diagonal."""
     if not bad.any():
         return None
     places = np.argwhere(np.tril(bad, begin) if halves else bad)
@@ -105,7 +111,7 @@ def first_place(bad: NDArray[np.bool_], begin: int, halves: bool) -> tuple[int, 
 
 
 def examples(row: int, column: int) -> str:
-    """Two examples, in words."""
+    """Return the names of two examples for an error message."""
     return f"example {row} with itself" if row == column else f"examples {row} and {column}"
 
 
@@ -117,7 +123,7 @@ def check_values(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:
 
 
 def check_logs(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:
-    """Raise `KernelOverflowError` if a logarithm is NaN: that of a negative value."""
+    """Raise `KernelOverflowError` if a logarithm is NaN, which means that the value is negative."""
     place = first_place(np.isnan(out), begin, halves)
     if place is not None:
         raise KernelOverflowError(
@@ -127,16 +133,16 @@ def check_logs(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:
 
 
 def to_logs(values: NDArray[np.float64]) -> None:
-    """Logarithms, in place: -inf for 0, NaN for a negative value."""
+    """Take logarithms in place: -inf for 0, NaN for a negative value."""
     with np.errstate(divide="ignore", invalid="ignore"):
         np.log(values, out=values)
 
 
 def raise_to(values: NDArray[np.float64], degree: int, logs: bool) -> None:
-    """Powers, or their logarithms (NaN where one is negative), in place.
+    """Compute powers in place, or their logarithms (NaN for negative powers).
 
-    By products only: unlike a library's power function they do not differ in the last bit from one length of array
-    to another.
+    Only products are used. The power functions of libraries can differ in the last bit between
+    arrays of different lengths.
     """
     if logs:
         if degree % 2 == 0:
@@ -155,6 +161,6 @@ def raise_to(values: NDArray[np.float64], degree: int, logs: bool) -> None:
 
 
 def check_degree(owner: Kernel) -> None:
-    """The degree must be a whole number from 1."""
+    """Raise `ParameterError` if the degree is not an integer of at least 1."""
     degree = getattr(owner, "degree")  # noqa: B009  # not every Kernel has one
     check_integer("degree", degree, of=owner)

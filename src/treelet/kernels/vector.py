@@ -17,15 +17,15 @@ from treelet.structures.vectors import Vectors, as_vectors
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
-COLUMNS = 1024  # of a block
-MOST_ROWS = 64  # of a block
+COLUMNS = 1024  # per block
+MOST_ROWS = 64  # per block
 
 
 class VectorEvaluator(Evaluator):
-    """Products of two matrices, a strip at a time."""
+    """Computes inner products of two sets of vectors, one strip of the matrix at a time."""
 
     cheap = True
-    there = False  # on a device
+    there = False  # whether the matrices are on a device
 
     def __init__(self, kernel: VectorKernel, rows: Vectors, columns: Vectors | None, logs: bool) -> None:
         self.kernel, self.logs = kernel, logs
@@ -58,7 +58,7 @@ class VectorEvaluator(Evaluator):
             )
 
     def on(self, device: Device) -> Evaluator:
-        """As dense matrices, if sparse ones are small enough for it."""
+        """Return an evaluator on the device. Sparse matrices become dense if there is room."""
         sides = [self.left] if self.left is self.right else [self.left, self.right]
         if self.sparse and 64 * sum(side.shape[0] * side.shape[1] for side in sides) > device.free_bytes():
             return super().on(device)
@@ -66,8 +66,8 @@ class VectorEvaluator(Evaluator):
         return changed(self, left=there[0], right=there[-1], sparse=False, blocks=[], there=True, xp=device.xp)
 
     def _fill_dense(self, begin: int, end: int, out: Matrix) -> None:
-        # Always whole blocks of one grid, whatever strip is asked for: a product of matrices of other sizes may
-        # differ in the last bit, and a result must not depend on the number of threads.
+        # Compute whole blocks of a fixed grid for every strip. Products of matrices of other sizes can differ in
+        # the last bit, and results must not depend on the number of threads.
         height = max(1, min(MOST_ROWS, self.n_rows // 512))
         width = out.shape[1]
         for top in range(begin - begin % height, end, height):
@@ -87,7 +87,7 @@ class VectorEvaluator(Evaluator):
 
 
 class VectorKernel(Kernel):
-    """A function of the inner product of two vectors."""
+    """Base class of the kernels that are functions of the inner product of two vectors."""
 
     def coerce(self, X: Any) -> Vectors:
         return as_vectors(X)
@@ -106,7 +106,7 @@ class VectorKernel(Kernel):
             columns: Vector = np.arange(1.0, n + 1) if Y is None else np.full(n, float(m))
             columns *= left.shape[1]
             return columns
-        held = np.bincount(right.indices, minlength=right.shape[1]).astype(np.float64)  # of columns that have a feature
+        held = np.bincount(right.indices, minlength=right.shape[1]).astype(np.float64)  # number of columns per feature
         so_far = np.concatenate([[0.0], np.cumsum(held[left.indices])])
         pairs: Vector = np.diff(so_far[left.indptr])
         if Y is None:
@@ -134,21 +134,23 @@ class VectorKernel(Kernel):
         return products
 
     def _of_products(self, out: Matrix | Vector, logs: bool) -> None:
-        """Make kernel values, or their logarithms (NaN for a negative one), of inner products, in place."""
+        """Convert inner products to kernel values in place, or to logarithms (NaN if negative)."""
         raise NotImplementedError
 
 
 class Linear(VectorKernel):
-    r"""The inner product of two feature vectors.
+    r"""Linear kernel: the inner product of two feature vectors.
 
-    .. math:: K(x, y) = x \cdot y
-
-    Takes 2-D arrays of any numeric type, scipy sparse matrices, and lists of dicts ``{feature: value}``, which are
-    matched by the names of their features.
+    Examples may be 2-D arrays of any numeric type, SciPy sparse matrices, or lists of dicts
+    ``{feature: value}``. Dicts are matched by feature name.
 
     Notes
     -----
-    Costs a matrix product, a sparse one where the data are sparse or dicts.
+    The kernel is
+
+    .. math:: K(x, y) = x \cdot y
+
+    Computation time is that of a matrix product, which is sparse for sparse matrices and dicts.
 
     Examples
     --------
@@ -169,18 +171,25 @@ class Linear(VectorKernel):
 
 
 class Polynomial(VectorKernel):
-    r"""A power of the inner product: products of up to `degree` features.
+    r"""Polynomial kernel between feature vectors: a power of their inner product.
 
-    .. math:: K(x, y) = (\gamma\, x \cdot y + c_0)^{\mathrm{degree}}
+    The features of this kernel are products of `degree` features, or of up to `degree` features if
+    `coef0` is positive. Examples have the same forms as for `Linear`.
 
     Parameters
     ----------
-    degree : int of at least 1
-        How many features a product has (at most so many, if `coef0` is not 0).
-    coef0 : float in [0, inf)
-        The weight of shorter products.
-    gamma : float in (0, inf)
-        What inner products are multiplied by.
+    degree : int, default 2
+        Number of features per product, at least 1.
+    coef0 : float, default 0.0
+        Weight of products of fewer features, in [0, inf).
+    gamma : float, default 1.0
+        Factor of the inner product, in (0, inf).
+
+    Notes
+    -----
+    The kernel is
+
+    .. math:: K(x, y) = (\gamma\, x \cdot y + c_0)^{\mathrm{degree}}
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kernels around one kernel: normalised, Gaussian, polynomial."""
+"""Kernels that transform the values of another kernel: normalized, Gaussian, polynomial."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class NormalizedEvaluator(Evaluator):
-    """Multiplies by the inverse roots of the self-values."""
+    """Multiplies values by the inverse square roots of the self-values."""
 
     def __init__(
         self, kernel: Normalized, inner: Evaluator, rows: Vector, columns: Vector, *, same: bool, logs: bool
@@ -67,14 +67,14 @@ class NormalizedEvaluator(Evaluator):
 
 
 class LogNormalizedEvaluator(NormalizedEvaluator):
-    """Subtracts half the logarithms of the self-values, where the values themselves do not fit a float64."""
+    """Subtracts half the logarithms of the self-values, for values that do not fit a float64."""
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         if halves:
             out[...] = 0
         self.inner.fill(begin, end, out, halves)
         for rows, values in runs(begin, out):
-            if halves:  # right of the diagonal there are no values, which would have no logarithms
+            if halves:  # values right of the diagonal are undefined
                 values[:, rows.start + 1 :] = -np.inf
             shift = 0.5 * (self.rows[rows, None] + self.columns[: out.shape[1]])
             with np.errstate(invalid="ignore"):  # 0 / 0
@@ -86,11 +86,21 @@ class LogNormalizedEvaluator(NormalizedEvaluator):
 
 
 class Normalized(WrappedKernel):
-    r"""``kernel.normalized()``: the cosine in the kernel's space.
+    r"""Normalized kernel, written ``kernel.normalized()``: the cosine in the feature space.
+
+    The value is 0 if the self-value of an example is 0. If self-values do not fit a float64, the
+    computation uses logarithms.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel to normalize.
+
+    Notes
+    -----
+    The kernel is
 
     .. math:: K(x, y) / \sqrt{K(x, x) K(y, y)}
-
-    0 where a self-value is 0. Where self-values do not fit a float64 everything is computed in scaled arithmetic.
 
     Examples
     --------
@@ -157,7 +167,7 @@ class Normalized(WrappedKernel):
 
 
 class GaussianEvaluator(Evaluator):
-    """Distances in an inner kernel's space, and how near that is."""
+    """Computes the Gaussian function of distances in the feature space of an inner kernel."""
 
     def __init__(
         self, kernel: Gaussian, inner: Evaluator, rows: Vector, columns: Vector, *, same: bool, logs: bool
@@ -189,20 +199,27 @@ class GaussianEvaluator(Evaluator):
 
 
 class Gaussian(WrappedKernel):
-    r"""``kernel.gaussian(sigma)``: how near two examples are in the kernel's space.
+    r"""Gaussian kernel over another kernel, written ``kernel.gaussian(sigma)``.
 
-    .. math:: \exp\left(-\frac{K(x, x) - 2 K(x, y) + K(y, y)}{\sigma^2}\right)
-
-    Note the :math:`\sigma^2`: others write :math:`2 \sigma^2`.
+    Values fall from 1 to 0 as the distance in the feature space of the inner kernel grows.
 
     Parameters
     ----------
     kernel : Kernel
-        Whose distance it is. Its values must fit a float64; ``kernel.normalized().gaussian(sigma)`` always does.
-    sigma : float in (0, inf)
-        The distance at which the value falls to 1/e.
-    sigma_bounds : pair of numbers or "fixed"
-        As for `Subtree`.
+        Kernel that defines the distance. Its values must fit a float64;
+        ``kernel.normalized().gaussian(sigma)`` always fits.
+    sigma : float, default 1.0
+        Width, in (0, inf): the distance at which the value falls to 1/e.
+    sigma_bounds : pair of numbers or "fixed", default (0.001, 100000)
+        Range in which a Gaussian process may choose `sigma`. ``"fixed"`` keeps `sigma` as it is.
+
+    Notes
+    -----
+    The kernel is
+
+    .. math:: \exp\left(-\frac{K(x, x) - 2 K(x, y) + K(y, y)}{\sigma^2}\right)
+
+    The denominator is :math:`\sigma^2`; other libraries use :math:`2 \sigma^2`.
 
     Examples
     --------
@@ -260,7 +277,7 @@ class Gaussian(WrappedKernel):
 
 
 class PowerEvaluator(Evaluator):
-    """An evaluator whose values are raised to a power, in logarithms where the values themselves would not fit."""
+    """Raises values to a power, in logarithms if the values themselves do not fit a float64."""
 
     def __init__(self, kernel: PolynomialOf, inner: Evaluator, logs: bool, inner_logs: bool) -> None:
         self.kernel, self.inner, self.logs, self.inner_logs = kernel, inner, logs, inner_logs
@@ -285,18 +302,25 @@ class PowerEvaluator(Evaluator):
 
 
 class PolynomialOf(WrappedKernel):
-    r"""``kernel.polynomial(degree, coef0)``: products of up to `degree` of the kernel's features.
+    r"""Polynomial kernel over another kernel, written ``kernel.polynomial(degree, coef0)``.
 
-    .. math:: (K(x, y) + c_0)^{\mathrm{degree}}
+    The features of this kernel are products of `degree` features of the inner kernel, or of up to
+    `degree` features if `coef0` is positive.
 
     Parameters
     ----------
     kernel : Kernel
-        Whose features they are.
-    degree : int of at least 1
-        How many features a product has (at most so many, if `coef0` is not 0).
-    coef0 : float in [0, inf)
-        The weight of shorter products.
+        Inner kernel.
+    degree : int, default 2
+        Number of features per product, at least 1.
+    coef0 : float, default 0.0
+        Weight of products of fewer features, in [0, inf).
+
+    Notes
+    -----
+    The kernel is
+
+    .. math:: (K(x, y) + c_0)^{\mathrm{degree}}
 
     Examples
     --------

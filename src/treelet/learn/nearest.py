@@ -1,4 +1,4 @@
-"""Nearest neighbours, with what was made of the collection kept."""
+"""Nearest-neighbor search with an index that is kept between queries."""
 
 from __future__ import annotations
 
@@ -21,50 +21,54 @@ from treelet.learn.encoding import register
 
 Mode = Literal["distance", "similarity", "connectivity"]
 MODES = ("distance", "similarity", "connectivity")
-_making = Lock()  # threads that ask at once get one index
+_making = Lock()  # concurrent queries share one index
 
 
 @register
 class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """The nearest neighbours of examples in a collection, exactly; what was made of the collection is kept.
+    """Exact nearest-neighbor search with an index that is kept in memory.
 
-    A query then costs what the query does: milliseconds among tens of thousands of trees. As the first step of a pipeline it gives the
-    graph of distances that scikit-learn's neighbours, DBSCAN and t-SNE take with ``metric="precomputed"``, as scikit-learn's own
-    ``KNeighborsTransformer`` does for arrays.
+    A query takes milliseconds among tens of thousands of trees, because the index is not rebuilt.
+    As the first step of a pipeline, this transformer returns the graph of distances that
+    scikit-learn's neighbor estimators, DBSCAN and t-SNE accept with ``metric="precomputed"``.
+    scikit-learn's ``KNeighborsTransformer`` does the same for arrays.
 
     Parameters
     ----------
     kernel : Kernel, optional
-        By default ``SubsetTree().normalized()``. Normalised, as a rule: else large examples are near to everything.
-    n_neighbors : int
-        How many neighbours, where a method is not told otherwise.
+        Default: ``SubsetTree().normalized()``. Use a normalized kernel; otherwise large examples
+        are similar to everything.
+    n_neighbors : int, default 10
+        Number of neighbors, at least 1, for methods that are called without one.
     memory : int or str, optional
-        How much the index may take, such as ``"1GiB"``. Where that is not enough it is made anew for each question, block by
-        block. By default it takes what it takes: some two KB a tree.
-    n_jobs : int
-        Threads; -1 for one a core. Results do not depend on it.
-    device : "cpu" or "cuda"
-        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+        Memory limit for the index, for example ``"1GiB"``. An index that does not fit is rebuilt
+        for each query, block by block. Default: no limit. The index takes about 2 KB per tree.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
+        setting.
     device_memory : int or str, optional
-        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
-    progress : bool
-        Show a progress bar.
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error.
 
     Attributes
     ----------
-    X_fit_ : collection
-        The examples that are looked in, as the kernel coerces them.
+    X_fit_ : collection of examples
+        The fitted examples, in the form that the kernel computes with.
     kernel_ : Kernel
-        A copy of the kernel as it was when fitted.
-
-    Notes
-    -----
-    Several threads may ask at once. Neighbours are chosen by their kernel values, in graphs of distances by their distances;
-    for normalised kernels that is the same. The index is not written to files and pickles, but made again.
+        A copy of the kernel, made by `fit`.
 
     See Also
     --------
-    treelet.nearest : the same once, without keeping anything.
+    treelet.nearest : a single search, without an index.
+
+    Notes
+    -----
+    Several threads may query at once. Neighbors are chosen by kernel value, and in graphs of
+    distances by distance. For normalized kernels both choices are the same. The index is not stored
+    in model files and pickles; it is rebuilt when needed.
 
     Examples
     --------
@@ -103,7 +107,18 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Take in the examples that are looked in, and make the index over them."""
+        """Store the examples to search and build the index.
+
+        Parameters
+        ----------
+        X : collection of examples
+        y : ignored
+
+        Returns
+        -------
+        Nearest
+            The fitted estimator.
+        """
         self._check_parameters()
         kernel = self._own_kernel()
         self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
@@ -111,19 +126,20 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         return self
 
     def kneighbors(self, Q: Any | None = None, n_neighbors: int | None = None) -> tuple[Matrix, NDArray[np.int64]]:
-        """The examples with the largest kernel values.
+        """Return the examples with the largest kernel values.
 
         Parameters
         ----------
-        Q : collection, optional
-            Whose neighbours. By default those of the fitted examples, each but itself.
+        Q : collection of examples, optional
+            Queries. Default: the fitted examples, each without itself.
         n_neighbors : int, optional
-            By default the estimator's.
+            Number of neighbors. Default: `n_neighbors` of the estimator.
 
         Returns
         -------
         values, indices : ndarrays of shape (len(Q), n_neighbors)
-            The largest value first; among equals the smaller index.
+            Kernel values in descending order, and indices of the fitted examples. Among equal
+            values the smaller index comes first.
         """
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
@@ -132,23 +148,24 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
     def threshold_neighbors(
         self, threshold: float, Q: Any | None = None
     ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
-        """All examples whose kernel value is at least `threshold`.
+        """Return all examples whose kernel value is at least `threshold`.
 
         Parameters
         ----------
         threshold : float
-            For normalised kernels a number up to 1; with 1, all that are the same to the kernel.
-        Q : collection, optional
-            As for `kneighbors`.
+            Smallest kernel value. For normalized kernels at most 1; 1 returns the examples that the
+            kernel cannot distinguish from the query.
+        Q : collection of examples, optional
+            Queries. Default: the fitted examples, each without itself.
 
         Returns
         -------
-        values, indices : lists of arrays, one a query
-            In the order of `kneighbors`.
+        values, indices : lists of ndarrays, one per query
+            Sorted as in `kneighbors`.
         """
         check_is_fitted(self)
         values, indices, start = self._index(self.kernel_).above(Q, threshold)
-        if Q is None:  # each but itself
+        if Q is None:  # without the example itself
             row = np.repeat(np.arange(len(start) - 1), np.diff(start))
             others = indices != row
             values, indices = values[others], indices[others]
@@ -164,23 +181,25 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         threshold: float | None = None,
         mode: Mode = "distance",
     ) -> Any:
-        """Neighbours as a sparse matrix, queries x fitted examples, each row in order.
+        """Return the neighbors as a sparse matrix of queries by fitted examples, with sorted rows.
 
         Parameters
         ----------
-        Q : collection, optional
-            As for `kneighbors`. Without it the graph has its diagonal: each example is also its own neighbour.
+        Q : collection of examples, optional
+            Queries. Default: the fitted examples. The graph then contains the diagonal: each
+            example is also its own neighbor.
         n_neighbors : int, optional
-            By default the estimator's; with a threshold, all that reach it.
+            Number of neighbors. Default: `n_neighbors` of the estimator, or with a threshold all
+            examples that reach it.
         threshold : float, optional
-            Only neighbours with at least this value; if the values are distances, at most.
-        mode : "distance", "similarity" or "connectivity"
-            What it holds: distances in the kernel's space, as scikit-learn takes them; kernel values; or 1 for each neighbour by kernel
-            value.
+            Smallest kernel value of a neighbor; with ``mode="distance"``, the largest distance.
+        mode : {"distance", "similarity", "connectivity"}, default "distance"
+            Entries of the graph: distances in the feature space of the kernel, as scikit-learn
+            expects them; kernel values; or 1 for each neighbor by kernel value.
 
         Returns
         -------
-        scipy.sparse.csr_matrix
+        scipy.sparse.csr_matrix of shape (len(Q), len(X_fit_))
         """
         check_is_fitted(self)
         check_one_of("mode", mode, MODES)
@@ -193,20 +212,21 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         return found
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """The graph of the examples themselves, of whose values only half are computed."""
+        """Fit to X and return the graph of distances within X, computing only half of the values."""
         self.fit(X, y)
         return self.kneighbors_graph(n_neighbors=min(self.n_neighbors, len(self.X_fit_) - 1))
 
     def transform(self, X: Any) -> Any:
-        """The graph of distances from examples to the fitted ones.
+        """Return the graph of distances from X to the fitted examples.
 
-        It has one neighbour more than `n_neighbors`, since a fitted example is its own: scikit-learn counts on it.
+        The graph has ``n_neighbors + 1`` neighbors per row, because a fitted example is its own
+        neighbor. scikit-learn expects this.
         """
         check_is_fitted(self)
         return self.kneighbors_graph(X, min(self.n_neighbors + 1, len(self.X_fit_)))
 
     def _index(self, kernel: Pairwise) -> Index:
-        """What neighbours are asked of, under the kernel or its distance; both have one native index."""
+        """Return the index for the kernel or its distance. Both share one native index."""
         with _making:
             indexes = self.__dict__.setdefault("_indexes", {})
             resources = self._resources._replace(memory_limit=parse_memory(self.memory), progress=bool(self.progress))

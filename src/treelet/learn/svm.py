@@ -1,4 +1,4 @@
-"""Support vector machines over any kernel, solved by libsvm on the kernel's matrix."""
+"""Support vector machines over any kernel, trained by libsvm on the kernel matrix."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class _Available:
-    """As scikit-learn's ``available_if``, whose error has no room for a reason."""
+    """Like scikit-learn's ``available_if``, with a hint in the error message."""
 
     def __init__(self, method: Callable[..., Any], check: Callable[[Any], bool], hint: str) -> None:
         self.method, self.check, self.hint = method, check, hint
@@ -54,7 +54,11 @@ class _Available:
 
 
 def available(check: Callable[[Any], bool], hint: str) -> Callable[[Method], Method]:
-    """A method that an object has where `check` holds of it; elsewhere an AttributeError with the hint, so that ``hasattr`` is False."""
+    """Decorate a method that exists only on objects for which `check` holds.
+
+    On other objects the attribute raises `UnavailableError`, an AttributeError with the hint, so
+    ``hasattr`` returns False.
+    """
 
     def decorate(method: Method) -> Method:
         return cast("Method", _Available(method, check, hint))
@@ -67,68 +71,79 @@ FOLDS = 5
 
 @register
 class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc]  # scikit-learn has no types
-    """Classification by support vector machines over any kernel.
+    """Support vector classifier over any kernel.
 
-    libsvm solves for the dual coefficients on the kernel's matrix; the support examples are then collapsed into one
-    `CompressedModel`, the matrix is let go, and predictions need neither.
+    libsvm finds the dual coefficients on the kernel matrix. The support vectors are then merged
+    into a `CompressedModel`, and the matrix is released. Predictions need neither the matrix nor
+    the separate support vectors.
 
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
-        By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
-    C : float
-        The price of an error in the training examples: the larger, the closer the fit.
-    multi_class : {"ovr", "ovo"}
-        With more than two classes: one machine a class against all others, or one a pair of classes, which vote.
+        Default: ``SubsetTree().normalized()``. With ``"precomputed"``, X is a kernel matrix.
+    C : float, default 1.0
+        Regularization parameter, in (0, inf): the penalty per training error. Larger values fit the
+        training data more closely.
+    multi_class : {"ovr", "ovo"}, default "ovr"
+        Strategy for more than two classes: one-vs-rest, or one-vs-one with voting.
     class_weight : dict or "balanced", optional
-        Factors on C by class. ``"balanced"``: both sides of every machine weigh the same (for ``"ovo"``, all classes).
-    probability : bool
-        Also fit what `predict_proba` needs: Platt's sigmoids on the scores of a five-fold cross-validation, which
-        takes about five times as long.
-    tol : float
-        Where libsvm stops.
-    cache_size : float
-        Megabytes of kernel rows that libsvm keeps, a thread.
-    shrinking : bool
-        Whether libsvm sets examples aside that seem settled.
-    max_iter : int
-        A bound on libsvm's iterations; -1 for none.
+        Factors of C per class. ``"balanced"`` gives both sides of every binary classifier the same
+        total weight, or all classes the same total weight for ``"ovo"``. Default: 1 for all
+        classes.
+    probability : bool, default False
+        Enable `predict_proba`. Platt's sigmoids are fitted to the scores of a five-fold
+        cross-validation, which takes about five times as long.
+    tol : float, default 0.001
+        Stopping tolerance of libsvm, in (0, inf).
+    cache_size : float, default 200
+        Size of libsvm's cache of kernel rows per thread, in MB.
+    shrinking : bool, default True
+        Whether libsvm uses the shrinking heuristic.
+    max_iter : int, default -1
+        Maximum number of libsvm iterations; -1 means no limit.
     memory : int or str, optional
-        How much the matrix of kernel values may take, 8 n^2 bytes for n examples; None for as much as it takes.
-    n_jobs : int
-        Threads, for the matrix, the machines and the predictions; -1 for one a core. Results do not depend on it.
-    device : "cpu" or "cuda"
-        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+        Memory limit for the kernel matrix, which takes 8 n^2 bytes for n examples. Default: no
+        limit.
+    n_jobs : int, default 1
+        Number of threads for the matrix, the binary classifiers and predictions. -1 uses one thread
+        per core. Results do not depend on `n_jobs`.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
+        setting.
     device_memory : int or str, optional
-        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
-    progress : bool
-        Show a progress bar while the matrix is computed.
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error while the matrix is computed.
     random_state : int or RandomState, optional
-        For the folds of ``probability=True``; nothing else is random.
+        Seed for the folds of ``probability=True``. Nothing else is random.
 
     Attributes
     ----------
     classes_ : ndarray
         The classes, sorted.
     support_ : ndarray of int
-        Which training examples are support examples of any machine.
-    dual_coef_ : ndarray of shape (machines, support examples)
-        Their coefficients; a positive score speaks for the machine's class (for ``"ovo"``, the first of its two).
-    intercept_ : ndarray of shape (machines,)
+        Indices of the training examples that are support vectors of any binary classifier.
+    dual_coef_ : ndarray of shape (n_classifiers, n_support)
+        Coefficients of the support vectors. A positive score favors the class of the binary
+        classifier; for ``"ovo"``, the first of its two classes.
+    intercept_ : ndarray of shape (n_classifiers,)
+        Intercepts of the binary classifiers.
     model_ : CompressedModel
-        What predictions are made with; see its `stats`.
+        The model that computes predictions; see its `stats`.
     fit_seconds_ : dict
-        Where the time went: ``gram``, ``solve``, ``compress``, and ``calibrate`` for probabilities.
+        Time in seconds of the steps ``gram``, ``solve`` and ``compress``, and of ``calibrate`` for
+        probabilities.
 
     Notes
     -----
-    The matrix takes 8 n^2 bytes during the fit. A prediction costs the node pairs that match between a tree and the
-    model, however many support trees there are.
+    The matrix takes 8 n^2 bytes during the fit. Prediction time grows with the number of matching
+    node pairs between a tree and the model, regardless of the number of support vectors.
 
     References
     ----------
-    Collins & Duffy, "Convolution kernels for natural language", NIPS 2001, section 5 (the compressed model).
-    Platt, "Probabilistic outputs for support vector machines", 1999; Wu, Lin & Weng, JMLR 5 (2004), for ``"ovo"``.
+    Collins & Duffy, "Convolution kernels for natural language", NIPS 2001, section 5 (the
+    compressed model). Platt, "Probabilistic outputs for support vector machines", 1999; Wu, Lin &
+    Weng, JMLR 5 (2004), for ``"ovo"``.
 
     Examples
     --------
@@ -180,17 +195,24 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
     @atomic_fit()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to examples and their classes.
+        """Fit the classifier to examples and their classes.
 
         Parameters
         ----------
-        X : collection
-            Whatever the kernel takes: a Treebank, trees, bracketed strings, an array of them, a DataFrame, ...; with
-            ``kernel="precomputed"``, the matrix of the examples with themselves.
+        X : collection of examples
+            Any form that the kernel accepts: a `Treebank`, trees, bracketed strings, an array of
+            them, a DataFrame and others. With ``kernel="precomputed"``, the square kernel matrix of
+            the examples.
         y : array-like
-            The class of each example: strings, whole numbers or truth values.
+            The class of each example: strings, integers or booleans. At least two classes are
+            needed.
         sample_weight : array-like, optional
-            A factor on C for each example, positive.
+            Positive factor of C per example. Default: 1 for all examples.
+
+        Returns
+        -------
+        KernelSVC
+            The fitted estimator.
         """
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
@@ -222,7 +244,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         labels = checked_targets(y, n)
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The number of unique classes")  # said below, and of fewer examples
+                warnings.filterwarnings("ignore", "The number of unique classes")  # our own warning below comes earlier
                 check_classification_targets(labels)
             classes, codes = np.unique(labels, return_inverse=True)
         except (TypeError, ValueError) as error:
@@ -239,7 +261,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         return classes, codes
 
     def _weights(self, classes: NDArray[Any], codes: Codes, sample_weight: Any) -> Vector:
-        """A factor on C for each example."""
+        """Return a factor of C for each example."""
         weights = np.ones(len(codes))
         if sample_weight is not None:
             weights = checked_numbers(sample_weight, len(codes), name="sample_weight")
@@ -268,7 +290,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         return against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads)
 
     def _calibrated(self, K: Matrix, codes: Codes, sample_weight: Any) -> Matrix:
-        """Platt's two numbers for each machine, from the scores of examples that it was not fitted to."""
+        """Return the two Platt parameters of each binary classifier, fitted to cross-validated scores."""
         from sklearn.model_selection import StratifiedKFold
 
         n_classes, labels = len(self.classes_), self.classes_[codes]
@@ -296,14 +318,29 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         "there are no probabilities unless they are asked for: fit it with probability=True (decision_function needs nothing)",
     )
     def predict_proba(self, X: Any) -> Matrix:
-        """The probability of each class, in the order of `classes_`; needs ``probability=True`` when fitted."""
+        """Return the probability of each class, in the order of `classes_`.
+
+        Available only if the classifier was fitted with ``probability=True``.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X), len(classes_))
+        """
         check_is_fitted(self)
         if not hasattr(self, "platt_"):
             raise ParameterError("this KernelSVC was fitted without probabilities: fit it with probability=True")
         return self._probabilities(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The accuracy: the share of examples whose class is right. A warning names labels that the fit never saw."""
+        """Return the accuracy, the share of examples whose class is predicted correctly.
+
+        Issues an `UnseenLabelWarning` if `y` contains labels that were absent when the classifier
+        was fitted.
+        """
         from sklearn.metrics import accuracy_score
 
         check_is_fitted(self)
@@ -321,18 +358,32 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
 @register
 class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
-    """Regression by a support vector machine over any kernel.
+    """Support vector regression over any kernel.
 
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
-        By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
-    C : float
-        The price of an error in the training examples.
-    epsilon : float
-        Errors up to this one cost nothing.
+        Default: ``SubsetTree().normalized()``. With ``"precomputed"``, X is a kernel matrix.
+    C : float, default 1.0
+        Regularization parameter, in (0, inf): the penalty per training error. Larger values fit the
+        training data more closely.
+    epsilon : float, default 0.1
+        Width of the tube, in [0, inf): errors up to `epsilon` are not penalized.
     tol, cache_size, shrinking, max_iter, memory, n_jobs, device, device_memory, progress
-        As for `KernelSVC`, and so are the attributes.
+        As for `KernelSVC`.
+
+    Attributes
+    ----------
+    support_ : ndarray of int
+        Indices of the training examples that are support vectors.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Coefficients of the support vectors.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    model_ : CompressedModel
+        The model that computes predictions.
+    fit_seconds_ : dict
+        Time in seconds of the steps ``gram``, ``solve`` and ``compress``.
 
     Examples
     --------
@@ -373,7 +424,21 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
 
     @atomic_fit()
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to examples and their values."""
+        """Fit the regressor to examples and their target values.
+
+        Parameters
+        ----------
+        X : collection of examples
+            Any form that the kernel accepts. With ``kernel="precomputed"``, the square kernel
+            matrix of the examples.
+        y : array-like of numbers
+            The target value of each example.
+
+        Returns
+        -------
+        KernelSVR
+            The fitted estimator.
+        """
         self._check_parameters()
         check_number(self, "epsilon", 0, np.inf, low_included=True)
         kernel, data = self._kernel_and_data(X)
@@ -383,7 +448,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         return self
 
     def predict(self, X: Any) -> Vector:
-        """The value of each example."""
+        """Return the predicted value of each example."""
         return self._values(X).ravel()
 
     def _check_fitted_state(self) -> None:
