@@ -65,7 +65,7 @@ def test_parameters_have_the_names_that_the_reader_knows(
 def test_threads_of_a_command_use_its_words_and_other_threads_do_not() -> None:
     spellings: list[str] = []
     with speaking(OptionVocabulary(Context("gram"))), ThreadPoolExecutor(1) as others:
-        run_threads(lambda name: keyword(name), ["memory", "memory"], 2, spellings.append)
+        run_threads(keyword, ["memory", "memory"], 2, spellings.append)
         assert others.submit(keyword, "memory").result() == "memory="
     assert spellings == ["--memory", "--memory"]
 
