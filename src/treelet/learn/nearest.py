@@ -1,4 +1,4 @@
-"""Nearest neighbours, with what was made of the collection kept."""
+"""Nearest neighbors, with what was made of the collection kept."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _making = Lock()  # threads that ask at once get one index
 
 @register
 class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """The nearest neighbours of examples in a collection, exactly; what was made of the collection is kept.
+    """The nearest neighbors of examples in a collection, exactly; what was made of the collection is kept.
 
     A query then costs what the query does: milliseconds among tens of thousands of trees. As the first step of a pipeline it gives the
-    graph of distances that scikit-learn's neighbours, DBSCAN and t-SNE take with ``metric="precomputed"``, as scikit-learn's own
+    graph of distances that scikit-learn's neighbors, DBSCAN and t-SNE take with ``metric="precomputed"``, as scikit-learn's own
     ``KNeighborsTransformer`` does for arrays.
 
     Parameters
     ----------
     kernel : Kernel, optional
-        By default ``SubsetTree().normalized()``. Normalised, as a rule: else large examples are near to everything.
+        By default ``SubsetTree().normalized()``. Normalized, as a rule: else large examples are near to everything.
     n_neighbors : int
-        How many neighbours, where a method is not told otherwise.
+        How many neighbors, where a method is not told otherwise.
     memory : int or str, optional
         How much the index may take, such as ``"1GiB"``. Where that is not enough it is made anew for each question, block by
         block. By default it takes what it takes: some two KB a tree.
@@ -59,8 +59,8 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     Notes
     -----
-    Several threads may ask at once. Neighbours are chosen by their kernel values, in graphs of distances by their distances;
-    for normalised kernels that is the same. The index is not written to files and pickles, but made again.
+    Several threads may ask at once. Neighbors are chosen by their kernel values, in graphs of distances by their distances;
+    for normalized kernels that is the same. The index is not written to files and pickles, but made again.
 
     See Also
     --------
@@ -116,7 +116,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         Parameters
         ----------
         Q : collection, optional
-            Whose neighbours. By default those of the fitted examples, each but itself.
+            Whose neighbors. By default those of the fitted examples, each but itself.
         n_neighbors : int, optional
             By default the estimator's.
 
@@ -137,7 +137,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         Parameters
         ----------
         threshold : float
-            For normalised kernels a number up to 1; with 1, all that are the same to the kernel.
+            For normalized kernels a number up to 1; with 1, all that are the same to the kernel.
         Q : collection, optional
             As for `kneighbors`.
 
@@ -164,18 +164,18 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         threshold: float | None = None,
         mode: Mode = "distance",
     ) -> Any:
-        """Neighbours as a sparse matrix, queries x fitted examples, each row in order.
+        """Neighbors as a sparse matrix, queries x fitted examples, each row in order.
 
         Parameters
         ----------
         Q : collection, optional
-            As for `kneighbors`. Without it the graph has its diagonal: each example is also its own neighbour.
+            As for `kneighbors`. Without it the graph has its diagonal: each example is also its own neighbor.
         n_neighbors : int, optional
             By default the estimator's; with a threshold, all that reach it.
         threshold : float, optional
-            Only neighbours with at least this value; if the values are distances, at most.
+            Only neighbors with at least this value; if the values are distances, at most.
         mode : "distance", "similarity" or "connectivity"
-            What it holds: distances in the kernel's space, as scikit-learn takes them; kernel values; or 1 for each neighbour by kernel
+            What it holds: distances in the kernel's space, as scikit-learn takes them; kernel values; or 1 for each neighbor by kernel
             value.
 
         Returns
@@ -200,13 +200,13 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
     def transform(self, X: Any) -> Any:
         """The graph of distances from examples to the fitted ones.
 
-        It has one neighbour more than `n_neighbors`, since a fitted example is its own: scikit-learn counts on it.
+        It has one neighbor more than `n_neighbors`, since a fitted example is its own: scikit-learn counts on it.
         """
         check_is_fitted(self)
         return self.kneighbors_graph(X, min(self.n_neighbors + 1, len(self.X_fit_)))
 
     def _index(self, kernel: Pairwise) -> Index:
-        """What neighbours are asked of, under the kernel or its distance; both have one native index."""
+        """What neighbors are asked of, under the kernel or its distance; both have one native index."""
         with _making:
             indexes = self.__dict__.setdefault("_indexes", {})
             resources = self._resources._replace(memory_limit=parse_memory(self.memory), progress=bool(self.progress))
