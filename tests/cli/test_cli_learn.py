@@ -665,7 +665,7 @@ def test_the_generator_makes_what_it_says() -> None:
     assert generate(30, 1) == generate(30, 1) != generate(30, 2)
 
 
-def test_help_says_what_is_normalized_and_loads_nothing_heavy(train: Path) -> None:
+def test_help_says_what_is_normalised_and_loads_nothing_heavy(train: Path) -> None:
     code = (
         "import sys, treelet.cli.main as m\n"
         "try: m.app(['train', '--help'], prog_name='treelet')\n"

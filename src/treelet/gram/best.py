@@ -17,7 +17,7 @@ Found = tuple[Numbers, Numbers, NDArray[np.float64]]
 CHUNK = 1024  # columns of which the largest value is found first, on a device
 MOST = 1 << 22  # values of a tile that may be copied from there; rows with very many equals are taken whole
 ABSENT = -1
-"""The number of a neighbor that is not there; its value is -inf."""
+"""The number of a neighbour that is not there; its value is -inf."""
 ROUNDING = 2.0**-42
 """Kernel values that differ by this part of them differ by rounding alone: one tile may add up the same numbers in another order."""
 

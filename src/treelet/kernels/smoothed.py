@@ -52,7 +52,7 @@ class Smoothed(PartialTree):
     """
 
     _always_shown: tuple[str, ...] = ("vectors", "lam", "mu")
-    collapses = False  # words that come later have neighbors of their own
+    collapses = False  # words that come later have neighbours of their own
     _on_device = ""  # device code knows nothing of similar words
 
     def __init__(

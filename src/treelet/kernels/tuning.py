@@ -70,7 +70,7 @@ class Tunable:
     """The part of a kernel that optimisers see."""
 
     _tunable: ClassVar[tuple[str, ...]] = ()
-    """Own positive real parameters that can be learned; a parameter ``lam`` has its bounds in another, ``lam_bounds``."""
+    """Own positive real parameters that can be learnt; a parameter ``lam`` has its bounds in another, ``lam_bounds``."""
 
     requires_vector_input = False
 
