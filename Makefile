@@ -153,6 +153,7 @@ load: setup
 reproduce: setup
 	$(BIN)/python -m experiments $(EXPERIMENT) $(if $(EXPERIMENT),--jobs $(JOBS) --out build/results $(OPTIONS))
 
+SPELLED := src docs tests tools benchmarks experiments native README.md CONTRIBUTING.md CHANGELOG.md Makefile
 # The second line: bandit's rules, as ruff has them, so that one tool and one list of exceptions do. Allowed everywhere: assert, random numbers, the import of subprocess (its calls are looked at).
 lint: setup
 	$(BIN)/ruff check .
@@ -161,6 +162,7 @@ lint: setup
 	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/* tests/fuzz/*.?pp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell $(SPELLED)
 
 # Known holes in what treelet depends on: asks an advisory service, so it is apart from lint.
 # Strict: a package that the service does not know is an error, not left out.

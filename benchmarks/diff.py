@@ -27,7 +27,7 @@ from benchmarks.corpora import staged
 from experiments import report
 from treelet import Tree
 from treelet.corpora.fragment_differences import differing_fragments
-from treelet.corpora.two_samples import relabelled
+from treelet.corpora.two_samples import relabeled
 from treelet.errors import TreeletWarning
 from treelet.learn.fragment_selection import FragmentCounter
 
@@ -137,9 +137,7 @@ def trial(trees: list[Any], plant: Callable[[Tree], Tree | None], seed: int) -> 
             changed[at] = new
     mixed = tl.Treebank([changed.get(at, tree) for at, tree in enumerate(other)])
     X = tl.Treebank(plain) + mixed  # what `treelet.diff` does for its list of fragments
-    fragments, _ = differing_fragments(
-        SST.normalized(), X, relabelled(len(plain), len(mixed), 0, rng, paired=False), 20
-    )
+    fragments, _ = differing_fragments(SST.normalized(), X, relabeled(len(plain), len(mixed), 0, rng, paired=False), 20)
     new = {
         production
         for at, tree in changed.items()
@@ -258,7 +256,7 @@ def page(results: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             "# Two corpora compared",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. SST, λ 0.4, normalised: what `treelet.diff` takes if no kernel is given. See [comparing corpora](../comparing-corpora.md).",
+            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. SST, λ 0.4, normalized: what `treelet.diff` takes if no kernel is given. See [comparing corpora](../comparing-corpora.md).",
             f"**A construction planted into 5 % of the sentences of one half of a corpus is the first fragment in {first} of {len(trials)} trials ({', '.join(f'{name}: {n} of {len(trials) // len(by)}' for name, n in by.items())}). "
             f"Twice {cost['trees']:,} sentences are compared in {cost['wall_s']:.0f} s.**",
             "## Planted constructions",

@@ -62,7 +62,7 @@ def times(results: Found, made: Found) -> str:
         "# Kernel matrices on a GPU",
         f"`{made['command']}`, commit `{made['commit']}`; {machine(found['about'])}. Best of five after one that is not counted. *On the device*: filling the "
         "whole matrix there, its mirror image included, from what was prepared of the trees; *prepared*: that, from a Treebank whose counts are known (self-values, where a kernel is "
-        "normalised, come from the CPU); *copied*: to a NumPy array; *all*: one call of `gram(..., device=\"cuda\", out=array)` from a Treebank of which nothing is known, "
+        "normalized, come from the CPU); *copied*: to a NumPy array; *all*: one call of `gram(..., device=\"cuda\", out=array)` from a Treebank of which nothing is known, "
         "into an array whose pages are touched for the first time. *Largest difference*: relative, to the core's values in 13 rows. *Times as fast*: one CPU core of "
         "that machine beside all of it.",
         f"The device copies {ceilings['copy_tb_s']:.2f} TB/s within its memory, read and written, and {ceilings['to_host_gb_s']:.0f} GB/s to pages of the host that are there.",
@@ -77,10 +77,10 @@ def times(results: Found, made: Found) -> str:
         "## Other structures",
         "The sentences of the Journal as tag sequences, and as sequences of words beside sequences of tags; packed forests of generated sentences.",
         matrices(found["others"]),
-        "## Nearest neighbours among a million",
-        f"Ten neighbours of each of {search['queries']:,} trees among {search['trees']:,}, all drawn from a grammar of questions about flights, by normalised subset trees: "
+        "## Nearest neighbors among a million",
+        f"Ten neighbors of each of {search['queries']:,} trees among {search['trees']:,}, all drawn from a grammar of questions about flights, by normalized subset trees: "
         f"{search['search_s']:.2f} s, after {search['prepare_s']:.1f} s of preparation. {search['sample']} of the queries on all CPU cores, index included: "
-        f"{search['cpu_s_of_sample']:.1f} s; the same neighbours: {'yes' if search['same_numbers'] else 'no'}; values differ by {search['values_apart']:.0e} at most.",
+        f"{search['cpu_s_of_sample']:.1f} s; the same neighbors: {'yes' if search['same_numbers'] else 'no'}; values differ by {search['values_apart']:.0e} at most.",
         "## A budget",
         "`device_memory=` for the 3,914 trees, into a NumPy array: what the memory pool took at most, and the time of one call.",
         report.table(
@@ -107,8 +107,8 @@ def scores(rows: list[Found]) -> str:
         right=range(1, 6),
     )  # fmt: skip
     return (
-        f"Machines trained on 5,452 questions, normalised kernels, score trees of all corpora.\n\n{table}\n\n"
-        f'`operator(kernel, X, device="cuda") @ V` for {product["trees"]:,} trees and four vectors, normalised subset trees: {product["first_s"]:.1f} s the first time, self-values and '
+        f"Machines trained on 5,452 questions, normalized kernels, score trees of all corpora.\n\n{table}\n\n"
+        f'`operator(kernel, X, device="cuda") @ V` for {product["trees"]:,} trees and four vectors, normalized subset trees: {product["first_s"]:.1f} s the first time, self-values and '
         f"the matrix included, which then stays there; {milliseconds(product['device_s'])} each further time. Largest difference {product['error']:.0e}."
     )
 

@@ -1,4 +1,4 @@
-"""Nearest neighbours among real trees: one query against a kept index, and a hundred at once against all that there are.
+"""Nearest neighbors among real trees: one query against a kept index, and a hundred at once against all that there are.
 
 Writes docs/results/nearest.md and .json. Queries and collections are drawn from all staged trees with a fixed seed; a query is never in
 the collection that it is looked for in.
@@ -76,8 +76,8 @@ def main() -> None:
     made = report.provenance("python -m benchmarks.nearest")
     page = "\n\n".join(
         [
-            "# Nearest neighbours: what a query costs",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. Ten neighbours, normalised kernels, trees of newspapers, "
+            "# Nearest neighbors: what a query costs",
+            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. Ten neighbors, normalized kernels, trees of newspapers, "
             f"questions and biomedical articles; {QUERIES} queries that are not among them, as bracketed text. A query is asked alone, in one thread, of "
             f"`Nearest` fitted to {KEPT:,} trees; without an index that is kept, `nearest` makes one for it. All {QUERIES} at once go by `nearest` in "
             f"{THREADS} threads, from a Treebank of {len(bank):,} trees of which nothing is known: index and self-values are counted. Wall time on {cores} cores with a load of {load:.1f}"

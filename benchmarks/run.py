@@ -1,7 +1,7 @@
 """Speed beside a plain per-pair implementation of the same kernels, run in the same minute; growth with N and with tree size.
 
 Everything is CPU time of one thread unless said otherwise, because machines are shared. The other side is
-`yardstick.cpp` (single thread, per-pair, after Moschitti 2006), built here with full optimisation.
+`yardstick.cpp` (single thread, per-pair, after Moschitti 2006), built here with full optimization.
 Writes docs/performance.md, docs/results/bench.json and the plots.
 """
 
@@ -147,10 +147,10 @@ def plot(results: dict[str, Any], folder: Path) -> None:
         ("by_size", "nodes", "treelet_us", "yardstick_us", "Time against tree size", "nodes a tree", "µs a pair"),
     ):
         figure, axes = plt.subplots(figsize=(7, 4.5))
-        for colour, kernel in zip(("tab:green", "tab:blue", "tab:orange"), KERNELS, strict=True):
+        for color, kernel in zip(("tab:green", "tab:blue", "tab:orange"), KERNELS, strict=True):
             rows = results[key][kernel]
             axes.plot(
-                [r[x] for r in rows], [r[ours] for r in rows], "o-", color=colour, label=f"{NAMES[kernel]}, treelet"
+                [r[x] for r in rows], [r[ours] for r in rows], "o-", color=color, label=f"{NAMES[kernel]}, treelet"
             )
             there = [r for r in rows if theirs in r]
             if there:
@@ -158,7 +158,7 @@ def plot(results: dict[str, Any], folder: Path) -> None:
                     [r[x] for r in there],
                     [r[theirs] for r in there],
                     "x--",
-                    color=colour,
+                    color=color,
                     alpha=0.6,
                     label=f"{NAMES[kernel]}, per pair",
                 )

@@ -3,7 +3,7 @@
     python -m benchmarks.scale                 # all
     python -m benchmarks.scale nearest sketch  # some steps again; the others stay as they were measured
 
-Trees are drawn from two grammars, and what is learnt is which one a tree is from. Heaps' law needs the staged corpora.
+Trees are drawn from two grammars, and what is learned is which one a tree is from. Heaps' law needs the staged corpora.
 Writes docs/results/scale.json, .md and .png.
 """
 
@@ -43,7 +43,7 @@ Found = dict[str, Any]
 
 
 def generated() -> Path:
-    """A file of a million labelled trees, made once: every other one is drawn from a grammar with parents in its symbols."""
+    """A file of a million labeled trees, made once: every other one is drawn from a grammar with parents in its symbols."""
     path = Path(os.environ.get("TREELET_SCALE", gettempdir())) / "treelet-scale-1.tsv"
     if not path.exists():
         bank = tl.datasets.flights(2000)

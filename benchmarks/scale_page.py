@@ -20,7 +20,7 @@ def page(results: Found) -> str:
         "# From a thousand trees to a million",
         f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU seconds (of all threads) and peak memory of a process that reads the trees and does this one thing; "
         "what stands in brackets was not measured but follows from the last measured size: pairs grow with n², the rest with n. "
-        "Trees are drawn from two grammars (`PCFG.sample`), 35 nodes each; SST, λ = 0.4, normalised, one thread unless said otherwise.",
+        "Trees are drawn from two grammars (`PCFG.sample`), 35 nodes each; SST, λ = 0.4, normalized, one thread unless said otherwise.",
         report.table(("", *(f"{n:,} trees" for n in SIZES)), [_row(name, rows) for name in STEPS], right=range(1, 5)),
         *_million(rows),
         "## Heaps' law",
@@ -77,7 +77,7 @@ def _million(rows: dict[tuple[str, int], Found]) -> list[str]:
         )
     if (found := rows.get(("sketch", n))) is not None:
         told.append(
-            f"Read, sketched ({COMPONENTS} numbers a tree), learnt on {0.9 * n:,.0f} and tested on {found['tested']:,}: {found['cpu_s']:.0f} s of CPU time "
+            f"Read, sketched ({COMPONENTS} numbers a tree), learned on {0.9 * n:,.0f} and tested on {found['tested']:,}: {found['cpu_s']:.0f} s of CPU time "
             f"({found['sketch_s']:.0f} sketching, {found['learn_s']:.0f} learning; {found['wall_s']:.0f} s of wall time, two threads), {n / found['wall_s']:,.0f} trees a second, "
             f"{100 * found['accuracy']:.1f} % right (half of the trees are of either kind), peak {_size(found['peak_mb'])}."
         )
@@ -128,4 +128,4 @@ def picture(results: Found, path: Path) -> None:
         curves.set(xlabel="trees", ylabel="distinct subtrees", title="Heaps' law of subtrees")
         curves.legend(fontsize=7)
         rest.set(xlabel="trees", ylabel="found beside the law, %", title="Residuals")
-        rest.axhline(0, color="grey", linewidth=0.5)
+        rest.axhline(0, color="gray", linewidth=0.5)

@@ -174,9 +174,9 @@ def page(results: dict[str, Any]) -> str:
         [
             "# Vectors in place of kernels",
             f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU time of one thread.",
-            f"**SST with 4,096 components: a correlation of {least['pearson']:.4f} with the exact normalised kernel and a mean absolute error of {least['mae']:.4f} "
+            f"**SST with 4,096 components: a correlation of {least['pearson']:.4f} with the exact normalized kernel and a mean absolute error of {least['mae']:.4f} "
             f"at {least['ms']:.2f} ms a tree, unbiased; {pruned['pearson']:.4f} and {pruned['mae']:.4f} at {pruned['ms']:.2f} ms where fragments that no two of the trees share are left out (`min_trees=2`, the default for so many trees).**",
-            "1,000 trees of the Wall Street Journal sample, drawn with seed 0; errors over all 499,500 pairs of two of them, λ 0.4, μ 0.4, normalised. "
+            "1,000 trees of the Wall Street Journal sample, drawn with seed 0; errors over all 499,500 pairs of two of them, λ 0.4, μ 0.4, normalized. "
             f"Exact values have a standard deviation of {least['deviation']:.3f} (SST) and {picked['PT', 1, 4096]['deviation']:.3f} (PT). "
             "*Expected* is `TreeSketch.error_`, the root of the mean variance; by Chebyshev's inequality at most 5 % of values are off by more than 6.3 of it: *beyond* is the share that is.",
             "![error against components](sketch.png)",
@@ -189,7 +189,7 @@ def page(results: dict[str, Any]) -> str:
                 ],
                 right=range(1, 12),
             ),
-            "Fit and transform include the exact self-values by which vectors are normalised.",
+            "Fit and transform include the exact self-values by which vectors are normalized.",
             "## Landmarks",
             "The same trees, SST; the mean of five seeds. Errors of the whole matrix, relative to it: Frobenius norm, spectral norm; *best possible* is the eigendecomposition. "
             "Time: fit and transform.",
@@ -221,13 +221,13 @@ def page(results: dict[str, Any]) -> str:
 def draw(results: dict[str, Any], path: Path) -> None:
     with report.drawn(path, columns=2, figsize=(10, 4), sharey=True) as (_, both):
         for axes, kernel in zip(both, KERNELS, strict=True):
-            for min_trees, colour in ((1, "tab:blue"), (2, "tab:green")):
+            for min_trees, color in ((1, "tab:blue"), (2, "tab:green")):
                 rows = [r for r in results["errors"] if (r["kernel"], r["min_trees"]) == (kernel, min_trees)]
                 sizes = [r["components"] for r in rows]
                 axes.loglog(
-                    sizes, [r["rmse"] for r in rows], "o-", color=colour, label=f"measured, min_trees={min_trees}"
+                    sizes, [r["rmse"] for r in rows], "o-", color=color, label=f"measured, min_trees={min_trees}"
                 )
-                axes.loglog(sizes, [r["expected"] for r in rows], "--", color=colour, label="expected")
+                axes.loglog(sizes, [r["expected"] for r in rows], "--", color=color, label="expected")
             axes.loglog(SIZES, [1 / np.sqrt(size) for size in SIZES], ":", color="gray", label="1/√components")
             (
                 axes.set_title(kernel),

@@ -14,7 +14,7 @@ ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 
 import treelet  # noqa: E402
-from _frame import maths, names, thumbnails  # noqa: E402
+from _frame import formulas, names, thumbnails  # noqa: E402
 from _frame.contents import table_of_contents  # noqa: E402
 from _frame.docstrings import linked_pages, literal_blocks  # noqa: E402
 from _frame.links import REPOSITORY, for_site  # noqa: E402
@@ -124,7 +124,7 @@ def _finished(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     stage(ROOT)
-    maths.setup(app)
+    formulas.setup(app)
     names.setup(app)
     thumbnails.setup(app)
     app.connect("source-read", _read)

@@ -1,4 +1,4 @@
-"""Which questions are alike? Nearest neighbours by the normalised subset-tree kernel.
+"""Which questions are alike? Nearest neighbors by the normalized subset-tree kernel.
 
 Run it as ``python examples/nearest.py``, on generated questions, or ``python examples/nearest.py trees.mrg``.
 """
@@ -15,7 +15,7 @@ from treelet.fragments import shared_fragments
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Look up the nearest neighbours of a few trees.")
+    parser = argparse.ArgumentParser(description="Look up the nearest neighbors of a few trees.")
     parser.add_argument("file", nargs="?", help="trees; by default 300 generated questions")
     parser.add_argument("--lam", type=float, default=0.4)
     options = parser.parse_args()
@@ -30,8 +30,8 @@ def main() -> None:
         others = found != query
         nearest = found[others][:3]
         print(f"  {words(bank[query])}")
-        for value, neighbour in zip(similarity[others][:3], nearest, strict=True):
-            print(f"    {value:.3f}  {words(bank[neighbour])}")
+        for value, neighbor in zip(similarity[others][:3], nearest, strict=True):
+            print(f"    {value:.3f}  {words(bank[neighbor])}")
         shared = shared_fragments(bank[query], bank[nearest[0]], kernel)
         widest = sorted(shared, key=lambda fragment: (-len(fragment.tree.productions()), -fragment.contribution))
         more = "" if shared.complete else "more than "

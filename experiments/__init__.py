@@ -66,7 +66,7 @@ EXPERIMENTS = {
     ),
     "collins-duffy-nbest": Experiment(
         "collins_duffy",
-        f"{RERANKING}: the lists of a lexicalised parser",
+        f"{RERANKING}: the lists of a lexicalized parser",
         ("wsj_nbest", "masc_srl", "questionbank", "qc_trees"),
         23,
         {"treebank": "nbest"},

@@ -1,4 +1,4 @@
-"""Choosing settings step by step: from a start, on one scale after the other to neighbours that are better."""
+"""Choosing settings step by step: from a start, on one scale after the other to neighbors that are better."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Setting = tuple[Any, ...]
 
 
 def climbed(score: Callable[[Setting], float], start: Setting, scales: Sequence[Sequence[Any]]) -> Setting:
-    """From a setting, step by step on one scale after the other to neighbours that are better, until there is none.
+    """From a setting, step by step on one scale after the other to neighbors that are better, until there is none.
 
     The scores are asked for more than once: keep them. The same scales for two systems give both the same chances; a top that is
     not the only one may be missed.

@@ -12,7 +12,7 @@ from experiments.collins_duffy_plan import FIRST, MOST
 PAPER = "Collins & Duffy (2001)"
 LATER = "Collins & Duffy (2002)"
 EARLIER = (
-    "+0.39 (+0.28 to +0.50)"  # of the lexicalised parser's page at commit 78749a6, which chose at the end of its grid
+    "+0.39 (+0.28 to +0.50)"  # of the lexicalized parser's page at commit 78749a6, which chose at the end of its grid
 )
 POINT = 1.0  # what the paper's scores are rounded to
 CORPUS = {
@@ -20,7 +20,7 @@ CORPUS = {
     "questionbank": "QuestionBank",
     "wsj": "WSJ, plain PCFG",
     "wsj-markovised": "WSJ, annotated PCFG",
-    "nbest": "WSJ, lexicalised parser",
+    "nbest": "WSJ, lexicalized parser",
 }
 
 
@@ -171,7 +171,7 @@ class _Claims:
         flat = found(self.results, "log p + γ score", "log p + γ flat")
         beside = f"trees − flat features used in the same way: {shown(flat)}; a run with larger λ had {EARLIER}"
         return self.claim(
-            "The tree kernel also improves on a lexicalised parser, with its log probability.",
+            "The tree kernel also improves on a lexicalized parser, with its log probability.",
             "significantly better on WSJ (abstract); the figures in print could not be checked here",
             "greater",
             [found(self.results, "log p + γ score", FIRST)],

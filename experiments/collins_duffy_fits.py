@@ -31,13 +31,13 @@ class Way(NamedTuple):
     logp : float
         The weight of the parser's log probability as one more feature.
     form : {"raw", "normalised", "radial", "flat"}
-        The kernel as it is; normalised; a Gaussian of the normalised one, of width `sigma`; or flat features instead of it.
+        The kernel as it is; normalized; a Gaussian of the normalized one, of width `sigma`; or flat features instead of it.
     gold : bool
         Whether the right tree is what others are compared with, instead of the best candidate.
     C : float
         Of the ranking SVM, for a kernel whose mean self-value is 1; 0: the perceptron.
     more : bool
-        Whether lists of another kind of text are learnt from too.
+        Whether lists of another kind of text are learned from too.
     """
 
     lam: float = 1.0

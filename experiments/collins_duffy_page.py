@@ -257,15 +257,15 @@ def _square(test: dict[str, Any]) -> str:
 def _read_as(results: dict[str, Any]) -> str:
     """What the rows mean that do not say it themselves."""
     texts = [
-        "*Flat* is the plain baseline: since all candidates have the same words, counts of productions, neighbouring labels, pairs of parent "
-        "and child and neighbouring tags, with the same perceptron.",
+        "*Flat* is the plain baseline: since all candidates have the same words, counts of productions, neighboring labels, pairs of parent "
+        "and child and neighboring tags, with the same perceptron.",
         "*log p + γ score*: the log probability plus γ times the score of weights of length 1; γ = 0, the parser alone, and the score "
         "alone are among the choices.",
     ]
     if "voted" in results["test"]:
         texts += [
             "Rows are of averaged weights unless they say *voted* or *last*; x_i1, which the others are compared with, is the best "
-            "candidate unless it is the right tree; *radial* is a Gaussian of the normalised kernel."
+            "candidate unless it is the right tree; *radial* is a Gaussian of the normalized kernel."
         ]
     if "ranking SVM" in results["test"]:
         texts += ["The ranking SVM and the radial kernel use the scale that was best for the perceptron."]
@@ -364,13 +364,13 @@ def _points(rows: dict[str, Any]) -> tuple[list[float], list[float], list[float]
 def _drawn_rows(axes: Any, test: dict[str, Any]) -> None:
     names = list(test)[::-1]
     gains = [test[name]["improvement"] for name in names]
-    colours = ["tab:orange" if "flat" in name else "tab:blue" for name in names]
+    colors = ["tab:orange" if "flat" in name else "tab:blue" for name in names]
     axes.barh(
         range(len(names)),
         [gain["mean"] for gain in gains],
         xerr=[gain["std"] for gain in gains],
         capsize=2,
-        color=colours,
+        color=colors,
         alpha=0.8,
     )
     axes.set_yticks(range(len(names)), names, fontsize=8)

@@ -17,7 +17,7 @@ from treelet.metrics.counts import MEASURES
 
 Right = NDArray[np.bool_] | Sequence[bool]
 Items = Sequence[Mapping[str, Any]]
-"""A mapping a split: ``part``, its name; ``train``, how many items it was learnt from; ``ids`` of its test items;
+"""A mapping a split: ``part``, its name; ``train``, how many items it was learned from; ``ids`` of its test items;
 ``systems``, for each by name what it did on each: a number, or right, wanted and found constituents."""
 
 

@@ -1,4 +1,4 @@
-"""Parts that are made of whole documents, so that no document is both learnt from and tested on."""
+"""Parts that are made of whole documents, so that no document is both learned from and tested on."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Feature = tuple[Any, ...]
 def flat_features(banks: Sequence[Treebank]) -> list[Any]:
     """Sparse matrices of counts, one a bank, one row a tree, with the same columns.
 
-    Every feature belongs to one node, whatever is above it: two neighbouring tags to the lowest node over both. So the features of each
+    Every feature belongs to one node, whatever is above it: two neighboring tags to the lowest node over both. So the features of each
     distinct subtree are found once.
 
     >>> one, two = flat_features([Treebank(["(S (A a) (B b))"]), Treebank(["(S (A a) (B b))", "(S (A a))"])])

@@ -1,4 +1,4 @@
-"""Candidates for arguments as examples: of the best tree or of a forest, learnt from by one machine a role, and decoded."""
+"""Candidates for arguments as examples: of the best tree or of a forest, learned from by one machine a role, and decoded."""
 
 from __future__ import annotations
 
@@ -171,17 +171,17 @@ def text(one: RoleInstance, span: Span) -> str:
 
 
 def frequent(labels: Labels) -> Rows:
-    """Examples of roles that are not too rare to be learnt."""
+    """Examples of roles that are not too rare to be learned."""
     names, counts = np.unique(labels, return_counts=True)
     return np.flatnonzero(np.isin(labels, [*names[counts >= RARE], NONE]))
 
 
 def answers(X: Examples, Y: Examples, setting: Setting, *, n_jobs: int) -> tuple[Labels, Matrix]:
-    """What machines that were fitted to X say of Y; roles with fewer than ten examples are not learnt."""
+    """What machines that were fitted to X say of Y; roles with fewer than ten examples are not learned."""
     learnt = X.rows(frequent(X.labels))
     machine = KernelSVC(setting.kernel(), C=setting.C, n_jobs=n_jobs).fit(learnt.table, learnt.labels)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TreeletWarning)  # a few candidates share nothing with what was learnt from
+        warnings.simplefilter("ignore", TreeletWarning)  # a few candidates share nothing with what was learned from
         values = machine.decision_function(Y.table)
     return machine.classes_, np.column_stack([-values, values]) if values.ndim == 1 else values
 
@@ -230,10 +230,10 @@ class Decoded:
         found = np.bincount(self.owners[kept], minlength=n)
         return np.column_stack([np.bincount(self.owners[kept & self.right], minlength=n), self.wanted, found])
 
-    def f1(self, margin: float, *, labelled: bool = True) -> float:
+    def f1(self, margin: float, *, labeled: bool = True) -> float:
         """Over all arguments, in per cent; without labels, whether the words are right."""
         kept = self.margins > margin
-        right = np.count_nonzero(kept & (self.right if labelled else self.spans_right))
+        right = np.count_nonzero(kept & (self.right if labeled else self.spans_right))
         return 200 * right / max(1, int(self.wanted.sum()) + int(kept.sum()))
 
     def hits(self, margin: float) -> set[tuple[Any, ...]]:

@@ -23,7 +23,7 @@ Key = tuple[str, int]
 
 
 def predicates(parses: int) -> tuple[list[RoleInstance], int]:
-    """All predicates, and how many are left out: those of sentences from which the parser of the lists has learnt in other corpora."""
+    """All predicates, and how many are left out: those of sentences from which the parser of the lists has learned in other corpora."""
     given = propbank("wsj", nbest=parses)
     kept = apart_from(learnt_by_the_parser(), range(len(given)), [tuple(one.words) for one in given])
     return [given[k] for k in kept], len(given) - len(kept)
@@ -102,7 +102,7 @@ def of_lists(instances: Iterable[RoleInstance]) -> Parser:
 def of_grammar(parts: Parts, *, trees: int | None = None, n_jobs: int = 1) -> Parser:
     """Our own parser: each part is parsed by a grammar of the other documents, without twins of its sentences.
 
-    With `trees`, a grammar is learnt from at most so many.
+    With `trees`, a grammar is learned from at most so many.
     """
     bank, documents = wsj_sample()
     forests: dict[Key, Forest] = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments import report
 from experiments.claims import Claim
-from experiments.forest_wording import COLOURS, QUICK, difference, edges, listed, paper, sure
+from experiments.forest_wording import COLORS, QUICK, difference, edges, listed, paper, sure
 
 ZHANG = "Zhang, Zhang & Li (2010)"
 
@@ -119,7 +119,7 @@ def _setup(results: dict[str, Any]) -> list[str]:
             ("kernel on", "P", "R", "F1", "accuracy", "F1 over splits", "F1, choosing", "chosen"), rows, right=range(1, 7)
         ),
         f"All was chosen by {sizes['folds']}-fold cross-validation on {sizes['choosing']:,} training sentences, by climbing: from the middle of each scale "
-        "(lam, mark, C; for forests the temperature as well; for composites the weight and C), step by step to neighbours that are better. Trees and "
+        "(lam, mark, C; for forests the temperature as well; for composites the weight and C), step by step to neighbors that are better. Trees and "
         f"forests have the same scales. Settings tried: {', '.join(tried)}. " + edges({row["name"]: row["edges"] for row in results["rows"]}),
         paper(results["paper"], "relations of ACE 2004, five-fold cross-validation"),
     ]  # fmt: skip
@@ -231,13 +231,13 @@ def picture(results: dict[str, Any], path: Path) -> None:
             for name, way in (("alone", ""), ("linear", "linear, "), ("polynomial", "polynomial, "))
         }
         _bars(left, groups | {"paper (ACE)": tuple(results["paper"][name][2] for name in ("tree", "forest"))})
-        left.axhline(scores["n-grams"], color=COLOURS["n-grams"], linewidth=1)
+        left.axhline(scores["n-grams"], color=COLORS["n-grams"], linewidth=1)
         left.set(title="Ten parses a sentence", ylabel="F1", ylim=(50, 85))
-        patches = [Patch(color=COLOURS[name], label=name) for name in ("tree", "forest", "n-grams")]
+        patches = [Patch(color=COLORS[name], label=name) for name in ("tree", "forest", "n-grams")]
         left.legend(handles=patches, loc="upper right", fontsize=8)
         curve = results["curve"]
         for name in ("tree", "forest"):
-            middle.plot(curve["sizes"], curve[name], marker="o", markersize=4, color=COLOURS[name], label=name)
+            middle.plot(curve["sizes"], curve[name], marker="o", markersize=4, color=COLORS[name], label=name)
         middle.set(xscale="log", title="By training sentences", xlabel="training sentences")
         middle.set_xticks(curve["sizes"], [f"{size:,}" for size in curve["sizes"]], fontsize=8)
         middle.minorticks_off()
@@ -246,16 +246,16 @@ def picture(results: dict[str, Any], path: Path) -> None:
         own = {row["name"]: row["f1"] for row in results["grammar"]["rows"]}
         kinds = {"ten parses": "lists", "own grammar,\nsentence": "sentence", "own grammar,\nspan": "span"}
         _bars(right, {name: (own[f"{kind}, tree"], own[f"{kind}, forest"]) for name, kind in kinds.items()})
-        right.axhline(own["n-grams"], color=COLOURS["n-grams"], linewidth=1)
+        right.axhline(own["n-grams"], color=COLORS["n-grams"], linewidth=1)
         right.set(title=f"With {results['grammar']['train']:,} training sentences", ylim=(50, 85))
 
 
 def _bars(axes: Any, groups: dict[str, tuple[float, ...]]) -> None:
     width = 0.8 / max(map(len, groups.values()))
     for k, values in enumerate(groups.values()):
-        for n, (value, colour) in enumerate(zip(values, COLOURS.values(), strict=False)):
+        for n, (value, color) in enumerate(zip(values, COLORS.values(), strict=False)):
             place = k + width * (n - (len(values) - 1) / 2)
-            axes.bar(place, value, 0.95 * width, color=colour)
+            axes.bar(place, value, 0.95 * width, color=color)
             axes.text(place, value + 0.4, f"{value:.1f}", ha="center", fontsize=8)
     axes.set_xticks(range(len(groups)), list(groups), fontsize=8)
 

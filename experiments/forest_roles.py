@@ -1,7 +1,7 @@
 """Semantic roles with automatic parses (PropBank on the Wall Street Journal sample): best trees against forests.
 
-Arguments are found and labelled in one step: each candidate constituent gets a role or none, from one machine a role. Two parsers: the
-20 best parses of a lexicalised one, and our own grammar, whose forests hold every parse within a bound. Settings are climbed to on
+Arguments are found and labeled in one step: each candidate constituent gets a role or none, from one machine a role. Two parsers: the
+20 best parses of a lexicalized one, and our own grammar, whose forests hold every parse within a bound. Settings are climbed to on
 documents that nothing is tested on, on the same scales for trees and forests; then five splits of the other documents.
 """
 
@@ -138,7 +138,7 @@ class Split:
 
 
 class Work:
-    """What is chosen, learnt and found with the trees and forests of one parser."""
+    """What is chosen, learned and found with the trees and forests of one parser."""
 
     def __init__(
         self, parser: Parser, parts: Parts, splits: Sequence[Split], *, quick: bool, n_jobs: int, seed: int, say: Say
@@ -293,7 +293,7 @@ class Work:
             "margins": self.margins,
             "candidates": self.candidates,
             "unlabelled": {
-                name: float(np.mean([one.f1(self.margins[name], labelled=False) for one in found]))
+                name: float(np.mean([one.f1(self.margins[name], labeled=False) for one in found]))
                 for (size, name), found in self.found.items()
                 if size == "train"
             },

@@ -12,11 +12,11 @@ from experiments import report
 from experiments.claims import Claim
 from experiments.differences import holm
 from experiments.forest_roles import MARGINS
-from experiments.forest_wording import COLOURS, QUICK, difference, edges, paper, sure
+from experiments.forest_wording import COLORS, QUICK, difference, edges, paper, sure
 from treelet.metrics import paired_t_test
 
 ZHANG = "Zhang, Zhang & Li (2010)"
-PARSERS = {"lists": "the 20 best of a lexicalised parser", "grammar": "our own grammar"}
+PARSERS = {"lists": "the 20 best of a lexicalized parser", "grammar": "our own grammar"}
 LEVELS = (30, 35, 40, 45, 50, 55, 60, 65)  # recall, in per cent
 
 
@@ -89,17 +89,17 @@ def _setup(results: dict[str, Any]) -> list[str]:
     return [
         "## Rows",
         f"{sizes['predicates']:,} verbs with their arguments, split by document: {sizes['fit']} predicates to fit to and {sizes['dev']} to choose on, from documents that are never "
-        f"tested on, and the others in {sizes['splits']} folds of about {sizes['test']:,}, each tested on once. Learnt from were {sizes['train']:,} predicates of all other documents, or all of them "
+        f"tested on, and the others in {sizes['splits']} folds of about {sizes['test']:,}, each tested on once. Learned from were {sizes['train']:,} predicates of all other documents, or all of them "
         f"({sizes['all']:,}; for the better parser only, to save time), never those of sentences with the words of a test sentence. {sizes['twins']} predicates "
         "of sentences with the words of a sentence of MASC or QuestionBank, on which the parser of the lists was trained, are left out.",
         "Only words and the predicate's place are given; parses are automatic. A candidate gets a role or none from one machine a role, on the "
         "hybrid kernel of Che et al. (2006): path and constituent, as trees or as forests. Candidates are those of Xue & Palmer (2004): of the best tree, or "
         "of all trees of the forest whose summed probability reaches a threshold. The surest are taken first, and none that overlaps a surer one, as long as the role is better than "
         "*none* by a margin. Arguments that are no candidate count as missed. In training, of the candidates without a role as many were drawn at random as a predicate has "
-        "with one; roles with fewer than ten examples were not learnt.",
-        f"Two parsers ({quality}): the 20 best parses of a lexicalised parser, packed; and the forests of our own annotated grammar, within 8 of the best parse (for the kernel pruned "
-        "at 5, and the parts taken from them at 3). Each sentence was parsed by a model that had not seen its document; the parses of what is learnt from are by models that may have seen trees of the "
-        "documents that are tested on, as is usual. *Probabilities*: also a linear kernel on the probability of each candidate, which the paper's kernel, normalised by it, does not see. "
+        "with one; roles with fewer than ten examples were not learned.",
+        f"Two parsers ({quality}): the 20 best parses of a lexicalized parser, packed; and the forests of our own annotated grammar, within 8 of the best parse (for the kernel pruned "
+        "at 5, and the parts taken from them at 3). Each sentence was parsed by a model that had not seen its document; the parses of what is learned from are by models that may have seen trees of the "
+        "documents that are tested on, as is usual. *Probabilities*: also a linear kernel on the probability of each candidate, which the paper's kernel, normalized by it, does not see. "
         "*Same margin*: tree and forest with the one margin that is best for both together where settings were chosen. *Candidates of the tree*: the forest's machine, but only "
         "candidates that the best tree has. *n-grams*: of words and characters, with a linear machine, of the predicate, the side, the candidate's words and the word on each side of it, for the candidates of the best tree.",
         "Mean ± standard deviation over splits:",
@@ -155,7 +155,7 @@ def _tests(results: dict[str, Any]) -> list[str]:
     return [
         "## Comparisons",
         f"Differences over the splits, with 95 % intervals and p by the corrected resampled t-test of Nadeau & Bengio (2003); p of F1 after Holm's correction for these {len(rows)} comparisons; in how many splits "
-        "the first is better; all test predicates at once, sentences being drawn 10,000 times (paired bootstrap, which takes what was learnt as given); and McNemar's test of right arguments (found with the first only : with the second only).",
+        "the first is better; all test predicates at once, sentences being drawn 10,000 times (paired bootstrap, which takes what was learned as given); and McNemar's test of right arguments (found with the first only : with the second only).",
         report.table(
             ("predicates", "", "F1", "P", "R", "F1: p after Holm", "splits won", "F1, at once", "right with one only", "McNemar's p"),
             rows,
@@ -255,7 +255,7 @@ def _choosing(results: dict[str, Any]) -> list[str]:
     return [
         "## What was chosen",
         f"Settings were climbed to, with {results['sizes']['fit']} predicates to fit to, by F1 on the {results['sizes']['dev']} to choose on: from lam 0.4, theta 0.5, C 3, no leaves, and for forests threshold 0.1 and "
-        "temperature 1, step by step to neighbours on the scale that are better, the best margin being taken each time. Trees and forests have the same scales of lam, leaves, theta (the weight of paths), C and "
+        "temperature 1, step by step to neighbors on the scale that are better, the best margin being taken each time. Trees and forests have the same scales of lam, leaves, theta (the weight of paths), C and "
         "margin; threshold (the smallest probability of a candidate) and temperature exist for forests only; *probabilities* has the forest's settings and its own weight. " + edges(ends) + told,
         report.table(("parses", "row", "F1 where chosen", "settings tried", "chosen"), rows, right=(2, 3)),
         "An earlier version of this page had tested the same rows, without `leaves` and with 2,000 predicates to learn from, on one fifth of these documents (lists: tree 60.35, forest 61.54, +1.20; our grammar: 51.98 and 54.76, +2.79). Settings "
@@ -269,13 +269,13 @@ def picture(results: dict[str, Any], path: Path) -> None:
         shown = (("lists", "all"), ("lists", "train"), ("grammar", "train"))
         for axes, (parser, size) in zip(panels, shown, strict=True):
             found = results["parsers"][parser]
-            for name, colour in COLOURS.items():
+            for name, color in COLORS.items():
                 if name in found["precision_recall"][size]:
                     points = [_scores(point) for point in found["precision_recall"][size][name] if point[2]]
-                    axes.plot([r for _, r, _ in points], [p for p, _, _ in points], color=colour, label=name)
+                    axes.plot([r for _, r, _ in points], [p for p, _, _ in points], color=color, label=name)
                     place = int(np.argmin(np.abs(MARGINS - found["margins"][name])))
                     p, r, _ = _scores(found["precision_recall"][size][name][place])
-                    axes.plot([r], [p], "o", color=colour)
+                    axes.plot([r], [p], "o", color=color)
             axes.set(
                 title=f"{PARSERS[parser]},\n{results['sizes'][size]:,} predicates", xlabel="recall", ylabel="precision"
             )

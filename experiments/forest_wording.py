@@ -8,7 +8,7 @@ from typing import Any
 from experiments import report
 
 QUICK = " **Quick run: few examples, few parses, short scales.**"
-COLOURS = {"tree": "tab:gray", "forest": "tab:green", "forest, probabilities": "darkgreen", "n-grams": "tab:orange"}
+COLORS = {"tree": "tab:gray", "forest": "tab:green", "forest, probabilities": "darkgreen", "n-grams": "tab:orange"}
 
 
 def difference(test: Mapping[str, Any]) -> str:

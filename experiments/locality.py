@@ -1,7 +1,7 @@
 """Ranking dependency parses with the locality-convolution kernel: Tsivtsivadze et al. (2006) again.
 
 Sentences of the CRAFT corpus with Link Grammar's parses of them. All settings are chosen by cross-validation on the sentences of some
-documents, which are never tested on. The other documents are split in halves, five times; each half is learnt from (5 parses a sentence)
+documents, which are never tested on. The other documents are split in halves, five times; each half is learned from (5 parses a sentence)
 while the other is ranked (up to 20).
 """
 
@@ -64,7 +64,7 @@ PUBLISHED = [
 
 @dataclass(frozen=True)
 class Job:
-    """What a system learns with: a strength of regularisation, a measure of goodness, and whether it learns ranks."""
+    """What a system learns with: a strength of regularization, a measure of goodness, and whether it learns ranks."""
 
     system: str
     alpha: float
@@ -73,7 +73,7 @@ class Job:
 
 
 class Ranking:
-    """The sentences that are learnt from and ranked, in splits; what each system did on each."""
+    """The sentences that are learned from and ranked, in splits; what each system did on each."""
 
     def __init__(self, corpus: Corpus, splits: Sequence[tuple[Rows, Rows]], n_jobs: int) -> None:
         self.corpus, self.splits, self.n_jobs = corpus, splits, n_jobs
@@ -96,7 +96,7 @@ class Ranking:
             self.taus[number][system] = lists.tau(scores(number, rows))
 
     def learn(self, values: Matrix, jobs: Sequence[Job]) -> None:
-        """Rank with what is learnt from each training half, for each job."""
+        """Rank with what is learned from each training half, for each job."""
         pool_qid = self.qid[self.pool]
         for job in jobs:
 
@@ -249,7 +249,7 @@ def gridded(grid: Mapping[str, Sequence[Trial]], ranking: Ranking, say: Say) -> 
 def combined(
     grid: Mapping[str, Sequence[Trial]], chooser: Chooser, table: Table, ranking: Ranking, quick: bool, say: Say
 ) -> list[dict[str, Any]]:
-    """Rows whose kernels are made of chosen ones: sums, each type normalised, ranks learnt directly; and trees."""
+    """Rows whose kernels are made of chosen ones: sums, each type normalized, ranks learned directly; and trees."""
     local = max((LC[match] for match in LC), key=lambda name: chosen(grid[name])[0].best())
     settings = {name: chosen(grid[name])[1] for name in (COUNTS, local)}
     counts, lc = (s.block(*blocks(s.inner, lambda kernel: Block.of(kernel, table))) for s in settings.values())

@@ -50,7 +50,7 @@ def curves(
 ) -> tuple[dict[str, Any], list[dict[str, Matrix]]]:
     """Mean tau_b in each split for each system and each number of sentences and of parses; and for some by sentence.
 
-    Kernels are those that were chosen; the strength of regularisation is chosen for each number of parses, on the same sentences.
+    Kernels are those that were chosen; the strength of regularization is chosen for each number of parses, on the same sentences.
     """
     pairs = QUICK if quick else PAIRS
     sizes, counts = ((15, 30), (2, 4)) if quick else (SENTENCES, PARSES)

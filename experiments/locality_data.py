@@ -1,4 +1,4 @@
-"""The parses of the locality experiment: which are learnt from, which are chosen on, which are ranked."""
+"""The parses of the locality experiment: which are learned from, which are chosen on, which are ranked."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Corpus:
         return ParseLists(found)
 
     def halves(self, times: int, seed: int) -> list[tuple[Rows, Rows]]:
-        """The other sentences in two halves of whole documents, so many times; each half is learnt from and ranked once."""
+        """The other sentences in two halves of whole documents, so many times; each half is learned from and ranked once."""
         found = []
         documents = [self.sentences[k].document for k in self.others]
         for time in range(times):
@@ -106,7 +106,7 @@ class Corpus:
 
 
 def distinct(sentences: Sequence[ParsedSentence]) -> list[ParsedSentence]:
-    """The first of the sentences that have the same words, so that none is both learnt from and tested on."""
+    """The first of the sentences that have the same words, so that none is both learned from and tested on."""
     found: dict[tuple[str, ...], ParsedSentence] = {}
     for sentence in sentences:
         words = sentence.gold.words if sentence.gold else sentence.text.split()

@@ -1,7 +1,7 @@
 """The settings that every row of the locality experiment chooses from, and their matrices.
 
-All rows have the same wraps around their own inner kernel: full types of links, main types or both; plain, normalised, and in
-Gaussians of several widths, each with all strengths of regularisation. Matrices of inner kernels are computed once.
+All rows have the same wraps around their own inner kernel: full types of links, main types or both; plain, normalized, and in
+Gaussians of several widths, each with all strengths of regularization. Matrices of inner kernels are computed once.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from treelet.tasks.dependency_ranking import ParseLists
 
 Matrix = NDArray[np.float64]
 Wrap = tuple[str, bool, float | None]
-"""Types of links, whether normalised, and the width of the Gaussian."""
+"""Types of links, whether normalized, and the width of the Gaussian."""
 
 TYPES = ("full", "main", "both")
 WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Widths of Gaussians, as multiples of the median distance between parses: what is narrow for one kernel is not for another."""
 ALPHAS = tuple(2.0**power for power in range(-21, 4, 3))
-"""Strengths of regularisation, as multiples of the mean of the matrix's diagonal."""
+"""Strengths of regularization, as multiples of the mean of the matrix's diagonal."""
 AS_GOOD = 0.001
 """Of strengths that are so near to the best one, the greatest is taken: below some strength, all are alike."""
 REPEATS = 2
@@ -138,12 +138,12 @@ def wraps(
 ) -> Iterator[tuple[Setting, Block]]:
     """All wraps of an inner kernel, or some only, with their matrices."""
     for types in TYPES:
-        for normalised in (False, True):
+        for normalized in (False, True):
             widths = (None, *(WIDTHS[1:3] if quick else WIDTHS))
-            wanted = [width for width in widths if not only or (types, normalised, width) in only]
+            wanted = [width for width in widths if not only or (types, normalized, width) in only]
             if not wanted:
                 continue
-            plain = Setting(inner, types, normalised)
+            plain = Setting(inner, types, normalized)
             base = plain.block(full, main)
             median = base.spread()
             for width in wanted:
@@ -246,10 +246,10 @@ class Chooser:
 def coefficients(K: Matrix, y: Matrix, alpha: float, qid: NDArray[Any] | None = None) -> Matrix:
     """Of the training examples in the function that RLS learns (by one system of equations, if the matrix allows it), or RankRLS."""
     if qid is None:
-        regularised = K.copy()
-        regularised.flat[:: len(K) + 1] += alpha
+        regularized = K.copy()
+        regularized.flat[:: len(K) + 1] += alpha
         try:
-            return np.asarray(solve(regularised, y, assume_a="pos", overwrite_a=True))
+            return np.asarray(solve(regularized, y, assume_a="pos", overwrite_a=True))
         except LinAlgError:
             model: RLS | RankRLS = RLS("precomputed", alpha=alpha).fit(K, y)
     else:

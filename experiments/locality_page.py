@@ -51,9 +51,9 @@ def page(results: dict[str, Any]) -> str:
         + (" **Quick run.**" if results["quick"] else ""),
         f"All settings are chosen once, by cross-validation over the {sentences['development']} sentences ({parses['development']:,} parses, 5 a "
         f"sentence) of some of the {results['documents']} documents, which are never tested on. The {sentences['others']} sentences of the "
-        f"others are split in halves of whole documents {splits // 2} times: in each of the {splits} splits one half is learnt from (5 parses a "
+        f"others are split in halves of whole documents {splits // 2} times: in each of the {splits} splits one half is learned from (5 parses a "
         f"sentence) and the other is ranked (up to 20; {parses['others']:,} in both halves). {results['repeated']} sentences with the words of "
-        "another are left out. Every kernel has the same wraps: full, main or both types of links; plain, normalised, or in Gaussians "
+        "another are left out. Every kernel has the same wraps: full, main or both types of links; plain, normalized, or in Gaussians "
         "around either, of six widths (multiples of the median distance), each with nine strengths λ (multiples of the mean of the "
         "matrix's diagonal). For LC, windows of 3, 5 and 7 and for *position* θ from 0.25 to 2, with the best wraps of window 3 and θ = 0.5. "
         "Scores that differ by rounding only are ties. " + CAVEAT,
@@ -64,7 +64,7 @@ def page(results: dict[str, Any]) -> str:
         edge_line(results["rows"]),
         "*Link n-grams* is the plain baseline beside the counts: one to three types of links in sequence, one and two words with a "
         "type, in the same wraps. Words alone cannot rank parses of one sentence. *RankRLS* rows have the kernels that were "
-        "chosen for RLS; *each type normalised* has the window and θ of the best LC row.",
+        "chosen for RLS; *each type normalized* has the window and θ of the best LC row.",
         "![tau, and learning curves](locality.png)",
         "In the paper, on another corpus and another version of the parser:",
         report.table(["method", "τ_b"], [(r["method"], r["tau"]) for r in results["published"]], right=(1,)),
@@ -178,7 +178,7 @@ def scheme_section(results: Mapping[str, Any]) -> list[str]:
     return [
         "## Is the scheme of the gold dependencies the cause?",
         "The paper's gold parses were annotated with Link Grammar's own links. CRAFT's are Stanford-style dependencies, which follow other "
-        "conventions, so that no parse can be wholly right. Four measures of goodness, each learnt and judged by, with settings "
+        "conventions, so that no parse can be wholly right. Four measures of goodness, each learned and judged by, with settings "
         "chosen for it:",
         "\n".join(f"- *{name}*: {text}." for name, text in MEASURES.items()),
         report.table(("goodness", "mean", "of the best parses", *names), figures, right=range(1, 3 + len(names))),
@@ -236,7 +236,7 @@ def curve_section(curves: Mapping[str, Any]) -> list[str]:
     )
     return [
         "## Many sentences or many parses?",
-        "The same splits and test parses; learnt from fewer or more sentences (columns) with fewer or more parses each (rows). Kernels as "
+        "The same splits and test parses; learned from fewer or more sentences (columns) with fewer or more parses each (rows). Kernels as "
         f"chosen above; λ is chosen for each number of parses on the development sentences (as a multiple of the mean of the diagonal; {strengths}).",
         report.table(
             ("kernel", "parses a sentence", *(f"{s} sentences" for s in curves["sentences"])),

@@ -58,7 +58,7 @@ COMPARED = [
 ]
 CURVES = ("linear", "ST", "SST", "PT", "linear + SST")
 PARSED = ("linear", "ST", "SST", "PT", "linear + SST", "SST, paper", "PT, paper")
-"""What is also learnt from and tested on a parser's trees."""
+"""What is also learned from and tested on a parser's trees."""
 GOLD, FROM_GOLD, FROM_PARSES = "gold trees", "parses, learnt from gold trees", "parses, learnt from parses"
 
 
@@ -135,7 +135,7 @@ class Work(NamedTuple):
     say: Say
 
     def fitted(self, name: str, X: Table, y: Any) -> KernelSVC:
-        """A row's machine, learnt from arguments."""
+        """A row's machine, learned from arguments."""
         row = self.rows[name]
         return KernelSVC(kernel=row.kernel, C=row.C, n_jobs=self.n_jobs, cache_size=1000).fit(X, y)
 
@@ -155,7 +155,7 @@ class Work(NamedTuple):
     ) -> dict[str, Any]:
         """A split of the first corpus: gold trees, growing parts of the training arguments, a parser's trees.
 
-        `elsewhere` are sentences that the parser has learnt from.
+        `elsewhere` are sentences that the parser has learned from.
         """
         (X, y), (X_test, y_test) = (self.table(found[k] for k in rows) for rows in split)
         words = [e.words for e in found]

@@ -65,7 +65,7 @@ class Choice(NamedTuple):
 
 
 def tree_kernel(kind: str, form: str, parameters: Mapping[str, Any]) -> Kernel:
-    """A normalised tree kernel on one form of trees."""
+    """A normalized tree kernel on one form of trees."""
     return On(form, CLASSES[kind](**parameters).normalized())
 
 

@@ -100,7 +100,7 @@ def on_parse(example: Example) -> Example | None:
 
 
 def learnt_by_the_parser() -> set[tuple[str, ...]]:
-    """The words of each sentence of other corpora that the parser has learnt from: MASC, all its documents, and QuestionBank."""
+    """The words of each sentence of other corpora that the parser has learned from: MASC, all its documents, and QuestionBank."""
     masc = Treebank.from_columns(read_document(corpus("masc_srl", "trees.tsv"), "tsv", label_column=0).trees["tree"])
     return {tuple(tree.words()) for bank in (masc, question_bank()) for tree in bank if tree is not None}
 

@@ -89,7 +89,7 @@ def _method(results: dict[str, Any]) -> list[str]:
     edges += [f"{PLAIN} ({', '.join(results['plain']['at_edge'])})"] if results["plain"]["at_edge"] else []
     return [
         "Moschitti (2006) asks which role an argument of a verb has (ARG0 to ARG5, and ARGM as one), given gold trees. "
-        "Support vector machines, one role against the rest, all kernels normalised. The paper's figures are from the whole of PropBank, "
+        "Support vector machines, one role against the rest, all kernels normalized. The paper's figures are from the whole of PropBank, "
         f"122,774 training arguments; here {splits[0]['train']:,} of the Wall Street Journal sample of the Penn Treebank, with the "
         "labels of PropBank's later unified release. Arguments that continue others or refer to them, or are no constituents, are "
         "left out.",
@@ -164,7 +164,7 @@ def _parses(found: dict[str, Any]) -> list[str]:
     return [
         "## A parser's trees",
         "The paper's table 2 asks whether tree kernels are robust with automatic trees (FrameNet there). Here the first tree of each "
-        "of the lists that a lexicalised parser made of the same sentences; it had not learnt from the sentence's document. It had learnt from MASC, which has 33 articles of "
+        "of the lists that a lexicalized parser made of the same sentences; it had not learned from the sentence's document. It had learned from MASC, which has 33 articles of "
         "the sample, and from QuestionBank: none of these articles has roles in PropBank's release, but what has the words of a sentence there is left out all the same "
         f"({found['twins']:,} test arguments), of the training too. "
         f"Of the {found['arguments']:,} arguments {lost:,} ({100 * lost / found['arguments']:.1f} %) are no constituents of the parser's tree; "
@@ -233,14 +233,14 @@ def picture(results: dict[str, Any], path: Path) -> None:
     curve = results["curve"]
     with report.drawn(path, 2, figsize=(13, 5.2)) as (_, (left, right)):
         names = list(results["corpora"][JOURNAL]["rows"])
-        for place, (corpus, colour) in enumerate(((JOURNAL, "C0"), (MASC, "C1"))):
+        for place, (corpus, color) in enumerate(((JOURNAL, "C0"), (MASC, "C1"))):
             rows = [results["corpora"][corpus]["rows"][name] for name in names]
             left.errorbar(
                 [row["mean"] for row in rows],
                 np.arange(len(names)) + 0.25 * place,
                 xerr=[row["std"] for row in rows],
                 fmt="o",
-                color=colour,
+                color=color,
                 markersize=4,
                 label=corpus,
             )

@@ -15,7 +15,7 @@ LINEAR, QUADRATIC = (0.75, 1.25), (1.75, 2.25)
 """Slopes that are called so; fixed before the times were measured."""
 THEIRS = next(iter(RANGES))
 FAST = ("SST fast", "PT fast")
-COLOURS = {"ST": "C0", "SST": "C1", "PT": "C2"}
+COLORS = {"ST": "C0", "SST": "C1", "PT": "C2"}
 STYLES = {
     "fast": ("-", "o"),
     "by labels": ("-.", "v"),
@@ -227,7 +227,7 @@ def _series(found: dict[str, Any]) -> dict[str, tuple[list[int], list[float]]]:
 def _style(name: str) -> dict[str, Any]:
     kind, _, how = name.partition(" ")
     line, marker = STYLES[how]
-    return {"color": COLOURS[kind], "linestyle": line, "marker": marker, "markersize": 4}
+    return {"color": COLORS[kind], "linestyle": line, "marker": marker, "markersize": 4}
 
 
 # --- claims -----------------------------------------------------------------------------------------------------

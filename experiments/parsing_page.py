@@ -22,7 +22,7 @@ def page(results: dict[str, Any]) -> str:
         f"**{_first(results)}**",
         f"Five folds of whole documents of the Wall Street Journal sample, drawn at random ({results['documents']} documents). Grammars from four folds, {results['train']:,} trees on "
         f"average, without sentences that have the words of a test sentence; {results['sentences']} test sentences of at most {LONGEST} words, "
-        f"{results['sentences'] // results['folds']} a fold, with their words only (tags are guessed too). P, R and F1 are labelled PARSEVAL; "
+        f"{results['sentences'] // results['folds']} a fold, with their words only (tags are guessed too). P, R and F1 are labeled PARSEVAL; "
         "the parse score is that of Collins & Duffy (2001), punctuation included. A sentence without a parse gets pieces "
         'under a FALLBACK root, so that every sentence has an answer; "parsed" counts the others. '
         "Exact search, 100 best parses a sentence; time is wall time with all of them. ± is the standard deviation over folds."
@@ -41,7 +41,7 @@ def _first(results: dict[str, Any]) -> str:
     rows, chosen = {row["grammar"]: row for row in results["rows"]}, results["chosen"]
     return (
         f"A grammar that is chosen on the other folds has an F1 of {report.plus_minus(chosen['f1'])}, the plain one {report.plus_minus(rows['plain']['f1'])}; "
-        f"the best of its hundred parses has {report.plus_minus(chosen['oracle_f1'])}. These are bare grammars from a small sample: the lexicalised parser whose "
+        f"the best of its hundred parses has {report.plus_minus(chosen['oracle_f1'])}. These are bare grammars from a small sample: the lexicalized parser whose "
         "lists other pages use, trained on this sample and more, has 84.7 with its first choice."
     )  # fmt: skip
 
@@ -129,5 +129,5 @@ def picture(results: dict[str, Any], path: Path) -> None:
             for place, mean, std in zip(places, means, stds, strict=True):
                 axes.text(mean - std - 0.4, float(place), f"{mean:.1f}", va="center", ha="right", color=ink, fontsize=8)
         axes.set_yticks(places, [r["grammar"] for r in rows], fontsize=8)
-        axes.set(xlim=(50, 100), xlabel="labelled F1")
+        axes.set(xlim=(50, 100), xlabel="labeled F1")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=8, frameon=False)

@@ -82,7 +82,7 @@ def choose(texts: Sequence[str], y: Any, groups: Any = None, seed: int = 0) -> d
 
     @cache
     def matrix(words: float, characters: float) -> sparse.csr_matrix:
-        return vectorised(words, characters, texts)[0]
+        return vectorized(words, characters, texts)[0]
 
     @cache
     def score(setting: Setting) -> float:
@@ -103,7 +103,7 @@ def choose(texts: Sequence[str], y: Any, groups: Any = None, seed: int = 0) -> d
 
 def fitted_answers(chosen: dict[str, Any], texts: Sequence[str], y: Any, test_texts: Sequence[str]) -> NDArray[Any]:
     """What a machine with these settings, fitted to the training texts, says about the test texts."""
-    X, X_test = vectorised(chosen["words"], chosen["characters"], texts, test_texts)
+    X, X_test = vectorized(chosen["words"], chosen["characters"], texts, test_texts)
     predicted: NDArray[Any] = _machine(chosen["C"]).fit(X, y).predict(X_test)
     return predicted
 
@@ -112,7 +112,7 @@ def fitted_values(
     chosen: dict[str, Any], texts: Sequence[str], y: Any, test_texts: Sequence[str]
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The classes, at least three, and how sure such a machine is of each for each test text."""
-    X, X_test = vectorised(chosen["words"], chosen["characters"], texts, test_texts)
+    X, X_test = vectorized(chosen["words"], chosen["characters"], texts, test_texts)
     machine = _machine(chosen["C"]).fit(X, y)
     return machine.classes_, machine.decision_function(X_test)
 
@@ -149,7 +149,7 @@ class _Quiet(LinearSVC):  # type: ignore[misc]
         return self
 
 
-def vectorised(words: float, characters: float, texts: Sequence[str], *others: Sequence[str]) -> list[Any]:
+def vectorized(words: float, characters: float, texts: Sequence[str], *others: Sequence[str]) -> list[Any]:
     """The texts, and others in the same columns, as rows of n-grams."""
     kinds = [TfidfVectorizer(ngram_range=(1, int(words)), token_pattern=r"\S+", sublinear_tf=True, dtype=np.float32)]
     if characters:

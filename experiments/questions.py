@@ -151,7 +151,7 @@ class Work:
         return self._told(name, begin, len(machine.support_))
 
     def _fold_by_fold(self, name: str, system: System, y: Labels, where: str) -> None:
-        """Each fold with the settings of the half that it is not in, learnt from all other folds."""
+        """Each fold with the settings of the half that it is not in, learned from all other folds."""
         for half in (0, 1):
             at = self.chosen[name][2 - half]["setting"]
             K = self.data.square(system.terms(at), np.arange(len(y)))

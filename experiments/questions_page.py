@@ -33,7 +33,7 @@ def page(results: dict[str, Any]) -> str:
         f"**{verdict(results)}**",
         "The TREC questions of Li & Roth (2002), six coarse classes, parse trees of a Charniak-style parser. Support vector "
         f"machines, one class against the rest. {results['twins']} training questions that are also test questions (same letters "
-        f"and digits) are left out, so that {results['train']:,} are learnt from." + _quick(results),
+        f"and digits) are left out, so that {results['train']:,} are learned from." + _quick(results),
         *_choosing(results),
         _table(results),
         "Accuracies in per cent. *N-grams* is the plain baseline: words and, within words, characters, tf-idf, a linear machine. *Forest* packs the "
@@ -67,7 +67,7 @@ def _choosing(results: dict[str, Any]) -> list[str]:
     return [
         "**Two tests.** (1) The 500 test questions, used once a row: a figure has a standard error of about 1.3 points. (2) Ten folds "
         f"of the training questions, {results['doubles']} doubles kept in the folds of their likes. The settings with which a fold is "
-        "tested were chosen by cross-validation on the five folds of the other half, which does not hold it; it is then learnt "
+        "tested were chosen by cross-validation on the five folds of the other half, which does not hold it; it is then learned "
         "from all other folds. ± is the standard deviation over folds.",
         "**Choosing.** Five-fold cross-validation on training questions. Every kernel has the same scale for C and every tree kernel the same for λ (the n-grams have scales of their own, for C wider ones); "
         "from the middle of each scale the choice goes step by step as far as it gets better, one scale after the other, until nothing changes. "
@@ -276,7 +276,7 @@ def _time(results: dict[str, Any]) -> list[str]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What has been published about these questions, and what a sceptic asks."""
+    """What has been published about these questions, and what a skeptic asks."""
     folds = {(t["a"], t["b"]): t for t in results["tests"]["folds"]}
     drawn = {(t["a"], t["b"]): t for t in results["tests"]["bootstrap"]}
 
@@ -288,7 +288,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         )  # fmt: skip
         return Claim(paper, says, printed, ours, "greater", [ten, test], note=note)
 
-    sceptic = "beside the papers: a sceptic's question"
+    sceptic = "beside the papers: a skeptic's question"
     return [
         greater(BESIDE, "SST on parse trees beats a bag of words", "91.4 against 86.2", "SST", BAG),
         greater(BESIDE, "PT on parse trees beats a bag of words", "91.0 against 86.2", "PT", BAG),

@@ -95,7 +95,7 @@ class Questions:
         if column[0] == "words":
             return [dict.fromkeys(text.lower().split(), 1.0) for text in self.texts(part)]
         if column[0] == "grams":
-            both = plain.vectorised(column[1], column[2], self.texts("train"), self.texts("test"))
+            both = plain.vectorized(column[1], column[2], self.texts("train"), self.texts("test"))
             return both[part == "test"]
         return ForestBank([Forest.from_nbest(parses, temperature=column[1]) for parses in self.lists(part)])
 
@@ -107,7 +107,7 @@ class Questions:
 
     @property
     def word_vectors(self) -> tuple[WordVectors, dict[str, int]]:
-        """Word vectors for the words of all questions, learnt without the test questions; how much they were learnt from."""
+        """Word vectors for the words of all questions, learned without the test questions; how much they were learned from."""
         if self._vectors is None:
             sentences = vectors.sentences(vectors.QUICK if self.quick else vectors.CORPORA)
             hidden = [tree.words() for tree in self.trees["test"] if tree]

@@ -13,7 +13,7 @@ template <class Num> Num as_parameter(double value, int which) {
         return Num(value);
 }
 
-// A kernel's parameters as an algorithm takes them; specialised beside its binding.
+// A kernel's parameters as an algorithm takes them; specialized beside its binding.
 template <template <class> class Algorithm> struct ParametersOf;
 
 // The kind of store that an algorithm works on.

@@ -109,7 +109,7 @@ using Trees =
 } // namespace
 
 void treelet::python::bind_parsing(nb::module_ &m) {
-    nb::class_<Grammar>(m, "Grammar", "A binarised weighted grammar, ready for charts.").def("__len__", &Grammar::size);
+    nb::class_<Grammar>(m, "Grammar", "A binarized weighted grammar, ready for charts.").def("__len__", &Grammar::size);
     m.def("grammar", &make_grammar, "labels"_a, "first_word"_a, "left"_a, "right"_a, "head"_a, "logp"_a, "unary_child"_a,
           "unary_head"_a, "unary_logp"_a, "start"_a, "start_logp"_a, "most_chains"_a = std::numeric_limits<std::size_t>::max());
 

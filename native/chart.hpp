@@ -1,4 +1,4 @@
-// CKY over a binarised grammar: the best log probability of every symbol over every span.
+// CKY over a binarized grammar: the best log probability of every symbol over every span.
 //
 // A derivation in which a node lies above another of the same label and span is left out: unary cycles add
 // nothing but such trees. So all counts and sums are finite.

@@ -102,7 +102,7 @@ class ChartForest {
         }
     }
 
-    // One edge of the binarised grammar, with every way of unfolding the hidden symbols on its left.
+    // One edge of the binarized grammar, with every way of unfolding the hidden symbols on its left.
     void splice(const State &s, const ChartEdge &edge) {
         struct Partial {
             std::int64_t left;

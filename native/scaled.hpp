@@ -1,5 +1,5 @@
 // A number m * 2^(64 e): a double with an exponent that does not run out. Kernel values with lam = 1 grow
-// exponentially with the tree, far past float64; normalised kernels need their ratios all the same.
+// exponentially with the tree, far past float64; normalized kernels need their ratios all the same.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The heart of treelet: a hash-consed store of ordered labelled trees.
+// The heart of treelet: a hash-consed store of ordered labeled trees.
 //
 // Two equal complete subtrees, wherever they occur, are one node. Children always have smaller ids than
 // their parents, so ascending id order is a bottom-up order. Nodes are never changed or removed, so an id

@@ -3,7 +3,7 @@
 //   K = sum over subsequences u of `length` features, each place they are at in both, of lam^(span in one + span in the other)
 //
 // Sequences lie in the store as for the locality kernel, so that equal ones are one node and K = F C F' over distinct
-// sequences. C is a dynamic programme over the places of the two; it is run where they have enough features in common.
+// sequences. C is a dynamic program over the places of the two; it is run where they have enough features in common.
 #pragma once
 #include "locality.hpp"
 #include "node_loop.hpp"

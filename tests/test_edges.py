@@ -45,7 +45,7 @@ def computed(kernel: Any, X: Any, options: dict[str, Any]) -> tuple[Any, str]:
 
 
 def check(kernel: Kernel, X: Any, device: str = "cpu") -> None:
-    """Normalised values have the diagonal 1, exactly; and all matrices are finite and symmetric to the bit."""
+    """Normalized values have the diagonal 1, exactly; and all matrices are finite and symmetric to the bit."""
     X = kernel.coerce(X)
     options: dict[str, Any] = {} if device == "cpu" else {"device": device, "out": np.empty((len(X), len(X)))}
     normalized = kernel.normalized()
@@ -98,7 +98,7 @@ def test_device_code(kernel: Kernel, X: Any) -> None:
 
 
 def test_small_values_keep_their_digits() -> None:
-    """Scaled by any number, a normalised kernel is what it was."""
+    """Scaled by any number, a normalized kernel is what it was."""
     trees = EXAMPLES["trees"]
     wanted = tl.SubsetTree(0.4).normalized()(trees)
     tiny = LEAST * (LEAST * (LEAST * (LEAST * tl.SubsetTree(0.4))))  # 1e-400 of it

@@ -67,8 +67,8 @@ def test_licences_of_all_that_is_needed(metadata: str) -> None:
 PERMISSIVE = re.compile(r"\b(0?BSD|MIT|Apache|ISC|PSF|PSFL|Python Software Foundation|MPL|CNRI)\b")
 
 
-def licence(name: str) -> str:
-    """What a package's metadata says of its licence; of a text in full, how it begins."""
+def license_of(name: str) -> str:
+    """What a package's metadata says of its license; of a text in full, how it begins."""
     told = importlib.metadata.metadata(name)
     kinds = [kind for kind in told.get_all("Classifier") or [] if kind.startswith("License ::")]
     return " ".join([told.get("License-Expression") or "", (told.get("License") or "")[:60], *kinds])
@@ -99,8 +99,10 @@ def test_licences_are_those_of_the_packages() -> None:
     stated = dict(re.findall(r"^\| ([\w-]+) \| (\w+).*\| (?:always|extra `\w+`) \|$", page, re.MULTILINE))
     met = set(installed("treelet", frozenset({"all"})))
     assert met >= {"numpy", "scipy", "scikit-learn", "joblib", "typer", "rich"}
-    assert [name for name in met & stated.keys() if stated[name] not in licence(name)] == []
-    others = {name: licence(name) for name in met if not PERMISSIVE.search(licence(name)) or "GPL" in licence(name)}
+    assert [name for name in met & stated.keys() if stated[name] not in license_of(name)] == []
+    others = {
+        name: license_of(name) for name in met if not PERMISSIVE.search(license_of(name)) or "GPL" in license_of(name)
+    }
     assert others.keys() <= {"crc32c"}, others  # which zarr 3.0 needs
 
 

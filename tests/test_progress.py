@@ -101,7 +101,7 @@ class _NotATerminal:
         return False
 
 
-def test_forced_colours_do_not_make_a_pipe_a_terminal() -> None:
+def test_forced_colors_do_not_make_a_pipe_a_terminal() -> None:
     """Continuous integration often sets FORCE_COLOR, by which rich draws a bar into the log."""
     environment = {**os.environ, "FORCE_COLOR": "1"}
     command = [sys.executable, "-c", WORK]

@@ -30,7 +30,7 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
 
 REFUSED: dict[str, Callable[[], Any]] = {
     "depth": lambda: tl.SubsetTree(max_depth=20_000)(chain(50_000)),
-    "depth, normalised": lambda: tl.SubsetTree(max_depth=20_000).normalized()(chain(50_000)),
+    "depth, normalized": lambda: tl.SubsetTree(max_depth=20_000).normalized()(chain(50_000)),
     "long subsequences": lambda: tl.Subsequence(length=9000)([["a"] * 20_000]),
     "wide windows": lambda: tl.Locality(window=9000)([[str(i * i % 97) for i in range(8000)]]),
 }

@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "images" / "kernels"
 WIDTH, MARGIN, GAP = 700.0, 12.0, 10.0
 FONT, SMALL, HEADING = 13.0, 12.0, 14.0
 BELOW = 14.0  # of a drawing, that nothing is in
-INK, GREY, BLUE, PALE = "#1b1b1b", "#667077", "#0072b2", "#e8f1f9"
+INK, GRAY, BLUE, PALE = "#1b1b1b", "#667077", "#0072b2", "#e8f1f9"
 
 BROUGHT = "(VP (V brought) (NP (D a) (N cat)))"
 CAT, BIG_CAT, DOG = "(NP (D the) (N cat))", "(NP (D the) (J big) (N cat))", "(NP (D the) (N dog))"
@@ -50,12 +50,12 @@ class Part(NamedTuple):
         inside = f'width="{self.width:.0f}" height="{self.height:.0f}"'
         yield f'<svg x="{x + (wide - self.width) / 2:.1f}" y="{y:.1f}" {inside}>{self.svg}</svg>'
         if self.caption:
-            yield text(x + wide / 2, y + self.height + SMALL + 1, self.caption, SMALL, GREY)
+            yield text(x + wide / 2, y + self.height + SMALL + 1, self.caption, SMALL, GRAY)
 
 
-def text(x: float, y: float, said: str, size: float = FONT, colour: str = INK, anchor: str = "middle") -> str:
+def text(x: float, y: float, said: str, size: float = FONT, color: str = INK, anchor: str = "middle") -> str:
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}" text-anchor="{anchor}">'
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{color}" text-anchor="{anchor}">'
         f"{escaped(said)}</text>"
     )
 
@@ -312,12 +312,12 @@ def middle(place: int) -> float:
 
 
 def window(place: int, y: float, length: int) -> str:
-    """A frame around a place and its neighbours."""
+    """A frame around a place and its neighbors."""
     left = middle(max(place - 1, 0)) - CELL / 2 - 4
     right = middle(min(place + 1, length - 1)) + CELL / 2 + 4
     return (
         f'<rect x="{left:.1f}" y="{y - 2.5:.1f}" width="{right - left:.1f}" height="{HIGH + 7:g}" rx="7" fill="none" '
-        f'stroke="{GREY}" stroke-dasharray="4 3"/>'
+        f'stroke="{GRAY}" stroke-dasharray="4 3"/>'
     )
 
 

@@ -27,7 +27,7 @@ from treelet.draw.web.pictures import explained
 from treelet.report.page import data_block, page
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-COLOURS, MOST = 256, 60_000  # bytes of a picture
+COLORS, MOST = 256, 60_000  # bytes of a picture
 KINDS = {"SQ": "yes or no", "SBARQ": "question word", "S": "no question"}
 CASE = 2  # of the report, that is shown
 
@@ -84,7 +84,7 @@ def view_parts(shown: Any) -> list[bytes]:
 
 
 def save(name: str, parts: list[bytes]) -> None:
-    """Pictures below each other, in few colours."""
+    """Pictures below each other, in few colors."""
     drawn = [Image.open(io.BytesIO(part)).convert("RGB") for part in parts]
     whole = Image.new("RGB", (max(one.width for one in drawn), sum(one.height + 12 for one in drawn) - 12), "white")
     top = 0
@@ -92,7 +92,7 @@ def save(name: str, parts: list[bytes]) -> None:
         whole.paste(one, (0, top))
         top += one.height + 12
     file = IMAGES / name
-    whole.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    whole.quantize(COLORS, dither=Image.Dither.NONE).save(file, optimize=True)
     size = file.stat().st_size
     if size > MOST:
         raise SystemExit(f"{file}: {size:,} bytes are too many")

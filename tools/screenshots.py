@@ -22,7 +22,7 @@ from treelet.cli.reading import Reading
 from treelet.explorer import serving
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-COLOURS = 128
+COLORS = 128
 MOST = 60_000  # bytes of a picture
 WAS = "(SBARQ (WHNP (WP Who)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
 NOW = "(SBARQ (WHADVP (WRB When)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
@@ -72,11 +72,11 @@ def shoot(browser: Any, address: str, view: str, scheme: str, size: tuple[int, i
     page.wait_for_timeout(400)
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     context.close()
-    colours, content = COLOURS, b""
-    while not content or (len(content) > MOST and colours > 16):
+    colors, content = COLORS, b""
+    while not content or (len(content) > MOST and colors > 16):
         target = io.BytesIO()
-        picture.quantize(colours, dither=Image.Dither.NONE).save(target, "PNG", optimize=True)
-        content, colours = target.getvalue(), colours - 16
+        picture.quantize(colors, dither=Image.Dither.NONE).save(target, "PNG", optimize=True)
+        content, colors = target.getvalue(), colors - 16
     file.write_bytes(content)
     print(f"{len(content):7,} bytes  {file}")
 

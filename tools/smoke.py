@@ -30,8 +30,8 @@ def expect(true: bool, what: str) -> None:
 def main() -> None:
     expect(HOME != ROOT / "src" / "treelet", "this is the checkout, not an installation")
     expect(tl.__version__ == importlib.metadata.version("treelet"), "its version is not that of its metadata")
-    licences = {file.name for file in importlib.metadata.files("treelet") or [] if file.parent.name == "licenses"}
-    expect(licences == {"LICENSE", "NOTICE"}, f"it brings the licences {sorted(licences)}")
+    licenses = {file.name for file in importlib.metadata.files("treelet") or [] if file.parent.name == "licenses"}
+    expect(licenses == {"LICENSE", "NOTICE"}, f"it brings the licenses {sorted(licenses)}")
     for file in (
         "py.typed",
         "__init__.pyi",

@@ -18,7 +18,7 @@ PACKAGES = {  # in the order of the road that data takes
     "cuts": "Cuts",
     "parsing": "Parsing",
     "kernels": "Kernels",
-    "gram": "Matrices and neighbours",
+    "gram": "Matrices and neighbors",
     "learn": "Learning",
     "fragments": "Fragments and explanations",
     "draw": "Drawing",

@@ -449,7 +449,7 @@ def subsequences(store: Store, nodes: Sequence[Annotated[NDArray[numpy.int32], d
     """The same of subsequences of one length, with gaps."""
 
 class Grammar:
-    """A binarised weighted grammar, ready for charts."""
+    """A binarized weighted grammar, ready for charts."""
 
     def __len__(self) -> int: ...
 

@@ -39,7 +39,7 @@ class Tabled:
 
 
 def learnt(estimator: Any) -> str:
-    """The table of what an estimator has learnt; nothing if it has not been fitted."""
+    """The table of what an estimator has learned; nothing if it has not been fitted."""
     from treelet.report.notebook import model_table
 
     return model_table(estimator)

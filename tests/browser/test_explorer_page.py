@@ -80,7 +80,7 @@ FOLLOWS = """async (values) => {
 }"""
 
 
-def test_the_number_and_the_colours_follow_the_slider(page: Any, explorer: str, record_property: Any) -> None:
+def test_the_number_and_the_colors_follow_the_slider(page: Any, explorer: str, record_property: Any) -> None:
     page.goto(explorer)
     page.wait_for_selector(".treelet-heat")
     assert value(page) == "7.351"

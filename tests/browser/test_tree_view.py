@@ -265,7 +265,7 @@ def test_arcs_are_laid_out_as_in_python(page: Any, draw: Draw) -> None:
     assert crossed > 100
 
 
-def test_heat_has_colour_sign_and_a_legend(page: Any, draw: Draw) -> None:
+def test_heat_has_color_sign_and_a_legend(page: Any, draw: Draw) -> None:
     draw(SENTENCE, heat=[0.5, -0.25] + [0.0] * 12)
     assert page.locator(".treelet-plus").count() == 1
     assert page.locator(".treelet-minus").count() == 1

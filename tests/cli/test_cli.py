@@ -170,7 +170,7 @@ def test_a_full_disk_is_an_error(bank: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert os.listdir(bank.parent) == ["bank.mrg"]
 
 
-def test_overflow_needs_normalising(bank: Path) -> None:
+def test_overflow_needs_normalizing(bank: Path) -> None:
     tree = "(N n)"
     for _ in range(10):
         tree = f"(A {tree} {tree})"

@@ -36,7 +36,7 @@ WORDS = ["rain", "dog", "king", "song", "ship"]
 
 
 def generate(n: int, seed: int, classes: tuple[str, ...] = ("person", "place", "time")) -> list[tuple[str, str]]:
-    """Labelled trees, told apart by one fragment somewhere in them."""
+    """Labeled trees, told apart by one fragment somewhere in them."""
     rng = random.Random(seed)
     examples = []
     for k in range(n):

@@ -20,7 +20,7 @@ def bank(tmp_path: Path) -> Path:
     return tmp_path / "bank.mrg"
 
 
-def test_neighbours_of_a_tree(bank: Path) -> None:
+def test_neighbors_of_a_tree(bank: Path) -> None:
     tree = "(S (NP (PRP i)) (VP (VBP need) (NP (DT a) (NN flight))))"
     found = json.loads(run("nearest", bank, tree, "-k", 3, "--kernel", "pt", "--lam", 0.5, "--json").stdout)
     values, rows = tl.nearest(tl.PartialTree(lam=0.5).normalized(), flights(40), [tree], 3)
@@ -31,7 +31,7 @@ def test_neighbours_of_a_tree(bank: Path) -> None:
     assert [one["tree"] for one in query["nearest"]] == list(map(str, flights(40)[rows[0]]))
 
 
-def test_neighbours_within_the_file_and_what_they_share(bank: Path) -> None:
+def test_neighbors_within_the_file_and_what_they_share(bank: Path) -> None:
     text = run("nearest", bank, "-k", 2, "--top", 2).stdout
     blocks = text.split("\n\n")
     rows = tl.nearest(tl.SubsetTree().normalized(), flights(40), k=2)[1]
@@ -78,7 +78,7 @@ def test_mistakes_are_said(bank: Path) -> None:
     assert messages.option_must_be("--kernel", "st, sst or pt") in fail("nearest", bank, "--kernel", "rbf")
 
 
-def test_as_many_neighbours_as_there_are(tmp_path: Path) -> None:
+def test_as_many_neighbors_as_there_are(tmp_path: Path) -> None:
     few = tmp_path / "few.mrg"
     few.write_text("(S (A a))\n(S (A a) (B b))\n(S (B b))\n")
     assert len(json.loads(run("nearest", few, "--json").stdout)["queries"][0]["nearest"]) == 2

@@ -17,7 +17,7 @@ from conftest import fail, succeed
 from messages import corpora as messages
 from messages.common import PUT_IT_IN_A_LIST, at_least, needs_a_kernel, wrong_parameter
 from treelet.corpora import diversity, fragment_differences, vendi_score
-from treelet.corpora.two_samples import discrepancy, p_value, relabelled
+from treelet.corpora.two_samples import discrepancy, p_value, relabeled
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.fragments import places
@@ -62,7 +62,7 @@ def test_mmd_is_as_defined(bank: list[tl.Tree], data: Any) -> None:
     m = data.draw(st.integers(2, len(bank) - 2))
     for kernel in (tl.SubsetTree(), KERNEL):
         K = kernel(bank)
-        labels = relabelled(m, len(bank) - m, 20, np.random.default_rng(m), paired=False)
+        labels = relabeled(m, len(bank) - m, 20, np.random.default_rng(m), paired=False)
         found = discrepancy(kernel, bank, labels)
         wanted = [defined(K, labels[:, column] == 1) for column in range(21)]
         scale = K.mean()
@@ -83,12 +83,12 @@ def test_permutations_approach_all_of_them() -> None:
 
 
 def test_labels_are_dealt_out() -> None:
-    labels = relabelled(3, 5, 400, np.random.default_rng(0), paired=False)
+    labels = relabeled(3, 5, 400, np.random.default_rng(0), paired=False)
     assert labels.shape == (8, 401)
     assert labels[:, 0].tolist() == [1] * 3 + [0] * 5
     assert set(labels.sum(axis=0)) == {3}
     assert labels[:, 1:].mean(axis=1) == pytest.approx(np.full(8, 3 / 8), abs=0.1)
-    pairs = relabelled(4, 4, 400, np.random.default_rng(0), paired=True)
+    pairs = relabeled(4, 4, 400, np.random.default_rng(0), paired=True)
     assert (pairs[:4] + pairs[4:] == 1).all()
     assert pairs[:4, 1:].mean(axis=1) == pytest.approx(np.full(4, 0.5), abs=0.1)
 

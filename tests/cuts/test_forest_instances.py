@@ -535,7 +535,7 @@ def test_candidates_are_those_of_the_trees(case, data):
 
 @settings(max_examples=60, deadline=None)
 @given(forests(), st.data())
-def test_unnormalised_probabilities_change_nothing(forest, data):
+def test_unnormalized_probabilities_change_nothing(forest, data):
     n = len(forest.words)
     scaled = tl.Forest(forest.nodes, [(e.head, e.tails, e.probability * 1e-4) for e in forest.edges], root=forest.root)
     first, second = data.draw(spans(n)), data.draw(spans(n))

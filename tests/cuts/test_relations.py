@@ -296,8 +296,8 @@ def test_semeval_scores_by_hand() -> None:
         "Other",
         "Other",
     ]
-    # C: right are the 1st and the 3rd, 2. Labelled C, either way: 1st, 2nd, 3rd, 6th: 4. Really C: 4. P = R = F1 = 1/2.
-    # P: right are the 5th and the 7th, 2. Labelled P: 5th, 7th, 8th: 3. Really P: 3. P = R = F1 = 2/3.
+    # C: right are the 1st and the 3rd, 2. Labeled C, either way: 1st, 2nd, 3rd, 6th: 4. Really C: 4. P = R = F1 = 1/2.
+    # P: right are the 5th and the 7th, 2. Labeled P: 5th, 7th, 8th: 3. Really P: 3. P = R = F1 = 2/3.
     # M: never found. Really M: 1. P = R = F1 = 0.
     # Macro: (1/2 + 2/3 + 0) / 3 = 7/18. Right labels: 1st, 3rd, 5th, 7th, 9th: 5 of 10.
     scores = semeval_scores(gold, found)
@@ -310,7 +310,7 @@ def test_semeval_scores_by_hand() -> None:
 
 
 def test_precision_and_recall_differ() -> None:
-    # R: one right, of 3 labelled R and 2 that are: P = 1/3, R = 1/2, F1 = 2 * 1 / (3 + 2) = 2/5.
+    # R: one right, of 3 labeled R and 2 that are: P = 1/3, R = 1/2, F1 = 2 * 1 / (3 + 2) = 2/5.
     # X: found once, never there: it does not count. Q: none found, one there: 0.
     # The macro F1 is the mean of the F1, 1/5, not the F1 of the mean P and R.
     scores = semeval_scores(

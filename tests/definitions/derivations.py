@@ -78,7 +78,7 @@ def spans(tree: Tree, begin: int = 0) -> list[tuple[str, int, int]]:
 
 
 def transitions(sequences: Sequence[Tagged], order: int) -> Callable[[Sequence[str], str], float]:
-    """P(tag | the `order` tags before) of a tagger learnt from sequences; the empty tag stands before and after them.
+    """P(tag | the `order` tags before) of a tagger learned from sequences; the empty tag stands before and after them.
 
     Shares of each order, interpolated: an order weighs as often as it would have foretold a tag best, that one not counted
     (Brants 2000, Fig. 1; of those that tie the longest); and a thousandth is the first's.

@@ -58,7 +58,7 @@ def norm(kernel: Listed, tree: Tree, normalized: bool = True) -> float:
 
 
 def weights(kernel: Listed, trees: Iterable[Tree], coefficients: Iterable[float], normalized: bool) -> Counter[Tree]:
-    """The vector of a model: the sum of its trees' vectors, each of them divided by its length where the kernel is normalised."""
+    """The vector of a model: the sum of its trees' vectors, each of them divided by its length where the kernel is normalized."""
     total: Counter[Tree] = Counter()
     for tree, coefficient in zip(trees, coefficients, strict=True):
         length = norm(kernel, tree, normalized)

@@ -136,7 +136,7 @@ def svr_gap(K: Matrix, y: Vector, coefficients: Vector, intercept: float, C: flo
 def rank_svm_gap(K: Matrix, pairs: Sequence[tuple[int, int]], coefficients: Vector, C: float) -> Gap:
     """The gap of a ranking machine between its objective and the dual's, at the best multipliers of pairs for its coefficients.
 
-    Which multipliers of the pairs (better, worse) sum up to the coefficients is not said by these: the linear programme finds those
+    Which multipliers of the pairs (better, worse) sum up to the coefficients is not said by these: the linear program finds those
     with the largest sum, which is the dual's other term.
     """
     from scipy.optimize import linprog

@@ -69,14 +69,14 @@ def _scale(kernel: kernels.Scale) -> Slow:
 def _normalized(kernel: kernels.Normalized) -> Slow:
     value, inner = definition(kernel.kernel), size(kernel.kernel)
 
-    def normalised(a: Any, b: Any) -> float:
+    def normalized(a: Any, b: Any) -> float:
         one, other = value(a, a), value(b, b)
         if not one * other:
             return 0.0
         own = (inner(a, a) / one + inner(b, b) / other) / 2
         return (inner(a, b) + abs(value(a, b)) * own) / sqrt(one * other)
 
-    return normalised
+    return normalized
 
 
 def _of_distance(kernel: kernels.Gaussian | kernels.Distance) -> Slow:

@@ -103,7 +103,7 @@ def test_where_memory_is_short_strips_become_smaller(monkeypatch):
         tl.gram(tl.Subtree(), trees, device="emulated")
 
 
-def test_neighbours_are_the_same():
+def test_neighbors_are_the_same():
     trees, queries = examples("trees", 300, 8), examples("trees", 40, 9)
     for kernel in (SST.normalized(), SST, SST.normalized().distance(), tl.PartialTree().normalized()):
         for Q in (None, queries):

@@ -103,8 +103,8 @@ ESTIMATORS: dict[str, tuple[Any, tuple[Any, ...], Says]] = {
         (),
         lambda e: e.transform(MORE) @ e.transform(X).T,
     ),
-    "neighbours": (Nearest(KERNEL, 4), (), lambda e: e.kneighbors(MORE)[0]),
-    "neighbours within": (Nearest(SST, 4), (), lambda e: e.kneighbors_graph().toarray()),
+    "neighbors": (Nearest(KERNEL, 4), (), lambda e: e.kneighbors(MORE)[0]),
+    "neighbors within": (Nearest(SST, 4), (), lambda e: e.kneighbors_graph().toarray()),
 }
 MORE_QID = np.arange(len(MORE)) // 4
 
@@ -118,7 +118,7 @@ def test_an_estimator_is_that_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPa
     fitted = len(started)
     close(says(found), says(plain))
     assert len(started) > fitted, "predictions were not made on the device"
-    assert fitted or name in ("matrix", "perceptron", "votes", "neighbours", "neighbours within"), "nor was the fit"
+    assert fitted or name in ("matrix", "perceptron", "votes", "neighbors", "neighbors within"), "nor was the fit"
 
 
 def test_a_perceptron_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_copies_keep_the_device() -> None:
     close(old.decision_function(MORE), found.decision_function(MORE))
 
 
-def test_neighbours_by_another_device_after_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neighbors_by_another_device_after_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     search = Nearest(KERNEL, 3).fit(X)
     wanted = search.kneighbors(MORE)
     started = launches(monkeypatch)
@@ -399,9 +399,9 @@ def test_vectors_are_multiplied_there(sparse: bool, free: int) -> None:
 
 
 def test_commands_compute_on_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bank, labelled, model = tmp_path / "bank.mrg", tmp_path / "train.tsv", tmp_path / "m.treelet"
+    bank, labeled, model = tmp_path / "bank.mrg", tmp_path / "train.tsv", tmp_path / "m.treelet"
     X.write(bank)
-    labelled.write_text("".join(f"{label}\t{tree}\n" for label, tree in zip(CLASSES, X, strict=True)))
+    labeled.write_text("".join(f"{label}\t{tree}\n" for label, tree in zip(CLASSES, X, strict=True)))
     there = ("--device", DEVICE, "--device-memory", "1GiB", "--no-progress")
     started = launches(monkeypatch)
 
@@ -419,11 +419,11 @@ def test_commands_compute_on_a_device(tmp_path: Path, monkeypatch: pytest.Monkey
     found = json.loads(says("nearest", bank, "-k", 2, "--lam", 0.5, "--json"))
     wanted = tl.nearest(KERNEL, X, k=2)[1]
     assert [[one["number"] - 1 for one in query["nearest"]] for query in found["queries"]] == wanted.tolist()
-    says("train", labelled, "-o", model, "--lam", "0.4,0.5", "--C", "1,5", "--cv", 3)
+    says("train", labeled, "-o", model, "--lam", "0.4,0.5", "--C", "1,5", "--cv", 3)
     wanted_labels = succeed("predict", model, bank, "--no-progress").stdout
     assert says("predict", model, bank) == wanted_labels
-    figures = json.loads(says("evaluate", model, labelled, "--json"))
-    assert figures["accuracy"] == json.loads(succeed("evaluate", model, labelled, "--json").stdout)["accuracy"]
+    figures = json.loads(says("evaluate", model, labeled, "--json"))
+    assert figures["accuracy"] == json.loads(succeed("evaluate", model, labeled, "--json").stdout)["accuracy"]
 
 
 def test_commands_say_in_one_line_that_there_is_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

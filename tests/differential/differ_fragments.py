@@ -35,15 +35,15 @@ class Model:
 
     def __init__(self, batch: Batch) -> None:
         random = batch.random
-        self.kernel, self.normalised = listed_kernel(random), random.random() < 0.5
+        self.kernel, self.normalized = listed_kernel(random), random.random() < 0.5
         self.draw = Structures(random, 8)
         self.support = self.trees(random.randint(1, 4))
         self.alpha = [round(random.uniform(-2, 2), 2) for _ in self.support]
-        if self.normalised and any(not norm(self.kernel, tree) for tree in self.support):
-            self.normalised = False
-        used = self.kernel.normalized() if self.normalised else self.kernel
+        if self.normalized and any(not norm(self.kernel, tree) for tree in self.support):
+            self.normalized = False
+        used = self.kernel.normalized() if self.normalized else self.kernel
         self.model = CompressedModel.of(used, self.support, [self.alpha])
-        self.weights = weights(self.kernel, self.support, self.alpha, self.normalised)
+        self.weights = weights(self.kernel, self.support, self.alpha, self.normalized)
         self.size = sum(map(abs, self.weights.values())) + 1e-12
         batch.count(models=1, structures=len(self.support))
 
@@ -56,7 +56,7 @@ class Model:
         ]
 
     def tell(self, *more: Any) -> str:
-        return f"kernel = {self.kernel!r}, normalised: {self.normalised}; support = {self.support}, alpha = {self.alpha}; {more}"
+        return f"kernel = {self.kernel!r}, normalized: {self.normalized}; support = {self.support}, alpha = {self.alpha}; {more}"
 
 
 def compare_lists(
@@ -73,7 +73,7 @@ def compare_lists(
 def explained(batch: Batch) -> None:
     known = Model(batch)
     for tree in [*known.trees(2), batch.random.choice(known.support)]:
-        length = norm(known.kernel, tree, known.normalised) or 1.0
+        length = norm(known.kernel, tree, known.normalized) or 1.0
         found = tl.explain(known.model, tree, limit=EVERYTHING)
         own = vector(known.kernel, tree)
         expected = {f: value / length * known.weights[f] for f, value in own.items() if f in known.weights}
@@ -154,14 +154,14 @@ def shared(batch: Batch) -> None:
 @check("FragmentFeatures", "values of a matrix", "fragments", "all fragments, `tests/definitions/fragments.py`")
 def features(batch: Batch) -> None:
     random = batch.random
-    kernel, normalised = listed_kernel(random), random.random() < 0.5
+    kernel, normalized = listed_kernel(random), random.random() < 0.5
     draw = Structures(random, 7)
     X, new = [draw.tree() for _ in range(random.randint(2, 5))], [draw.tree() for _ in range(8)]
     vectors = [vector(kernel, tree) for tree in X]
     every = set().union(*vectors)
     if not every:
         return
-    used = kernel.normalized() if normalised else kernel
+    used = kernel.normalized() if normalized else kernel
     columns = random.choice([5, EVERYTHING, EVERYTHING])
     made = tl.FragmentFeatures(kernel=used, n=columns).fit(X)
     tell = f"kernel = {used!r}, n={columns}; X = {X}; new = {new}"
@@ -169,7 +169,7 @@ def features(batch: Batch) -> None:
     batch.equal(
         "FragmentFeatures", (set(found) <= every, len(found)), (True, min(columns, len(every))), cases=0, tell=tell
     )
-    lengths = [norm(kernel, tree, normalised) or 1.0 for tree in new]
+    lengths = [norm(kernel, tree, normalized) or 1.0 for tree in new]
     listed = [vector(kernel, tree) for tree in new]
     expected = [[own.get(f, 0.0) / length for f in found] for own, length in zip(listed, lengths, strict=True)]
     batch.compare("FragmentFeatures", made.transform(new).toarray(), expected, tell=lambda place: f"{place}; {tell}")
@@ -197,7 +197,7 @@ def features_of_models(batch: Batch) -> None:
     made = tl.FragmentFeatures(known.model, n=EVERYTHING).fit()
     coefficients = {f: float(c) for f, c in zip(made.fragments_, made.coef_[0], strict=True)}
     compare_lists(batch, "FragmentFeatures of models: weights", coefficients, known.weights, known.size, known.tell())
-    lengths = [norm(known.kernel, tree, known.normalised) or 1.0 for tree in new]
+    lengths = [norm(known.kernel, tree, known.normalized) or 1.0 for tree in new]
     expected, sizes = [], []
     for tree, length in zip(new, lengths, strict=True):
         terms = [v / length * known.weights.get(f, 0.0) for f, v in vector(known.kernel, tree).items()]

@@ -288,7 +288,7 @@ def digests(seed: int, number: int) -> dict[str, str]:
         tagger = tl.parsing.HMM.from_tagged([draw.tagged() for _ in range(6)], order=random.choice([1, 2]))
         found["tags"] = str(tagger.tag(list(draw.words[:3]), k=5)).encode()
         values, indices = tl.nearest(kernel, X, k=5)
-        found["neighbours"] = values.tobytes() + indices.tobytes()
+        found["neighbors"] = values.tobytes() + indices.tobytes()
         table = tl.structures.Table({"tree": X, "f": [{name: draw.number() for name in "pqr"} for _ in X]})
         both = tl.On("tree", kernel) + tl.On("f", tl.Linear())
         found["columns"] = both(table).tobytes()

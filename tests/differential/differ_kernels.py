@@ -139,7 +139,7 @@ def scaled(random: Random, kind: str, depth: int) -> Kernel:
     return random.choice([0, 1, factor(random), factor(random), factor(random)]) * made(random, kind, depth)
 
 
-def normalised(random: Random, kind: str, depth: int) -> Kernel:
+def normalized(random: Random, kind: str, depth: int) -> Kernel:
     return made(random, kind, depth).normalized()
 
 
@@ -151,7 +151,7 @@ def power(random: Random, kind: str, depth: int) -> Kernel:
     return made(random, kind, depth).polynomial(random.randint(1, 4), random.choice([0.0, 1.0, random.uniform(0, 2)]))
 
 
-WRAPS = [summed, summed, multiplied, scaled, normalised, normalised, gaussian, power, constant]
+WRAPS = [summed, summed, multiplied, scaled, normalized, normalized, gaussian, power, constant]
 
 
 def made(random: Random, kind: str, depth: int) -> Kernel:
@@ -273,7 +273,7 @@ of_wrap("Sum", summed)
 of_wrap("Product", multiplied)
 of_wrap("Scale", scaled)
 of_wrap("Constant", constant)
-of_wrap("Normalized", normalised)
+of_wrap("Normalized", normalized)
 of_wrap("Gaussian", gaussian)
 of_wrap("PolynomialOf", power)
 of_wrap("On", lambda random, kind, depth: atom(random, kind), ["rows"])
@@ -328,7 +328,7 @@ def exact_values(kernel: Any, X: list[Any], Y: list[Any]) -> list[list[Any]]:
 
 @check("smallest decays", "pairs", "kernels", "the definition in exact fractions", least=20_000)
 def smallest_decays(batch: Batch) -> None:
-    """Decays down to 1e-100: values that no float64 holds are normalised all the same."""
+    """Decays down to 1e-100: values that no float64 holds are normalized all the same."""
     random = batch.random
     lam, kind = 10 ** random.uniform(-100, -8), random.choice(["trees", "trees", "tagged"])
     trees = [tl.Subtree(lam), tl.SubsetTree(lam, random.choice([None, 1, 2]), random.random() < 0.4)]

@@ -84,7 +84,7 @@ def spread(model: Any, n: int) -> np.ndarray:
 
 
 def groups(random: Random, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Goodness with ties, and groups that are interleaved, of one candidate or several; something can be learnt."""
+    """Goodness with ties, and groups that are interleaved, of one candidate or several; something can be learned."""
     while True:
         qid = np.array([f"q{random.randrange(max(2, n // 3))}" for _ in range(n)])
         y = np.array([float(random.randint(0, 3)) for _ in range(n)])
@@ -246,7 +246,10 @@ def svr(batch: Batch) -> None:
 
 
 @check(
-    "RankSVM", DECISIONS, "learners", "duality gap by a linear programme, sums over support examples, on slow values"
+    "RankSVM",
+    DECISIONS,
+    "learners",
+    "duality gap by a linear programme, sums over support examples, on slow values",  # codespell:ignore programme
 )
 def rank_svm(batch: Batch) -> None:
     random = batch.random
@@ -345,11 +348,11 @@ def perceptron(batch: Batch) -> None:
         )
 
 
-# --- neighbours and vectors -----------------------------------------------------------------------------------------
+# --- neighbors and vectors -----------------------------------------------------------------------------------------
 
 
-@check("nearest", "neighbours", "learners", "slow values, sorted")
-def neighbours(batch: Batch) -> None:
+@check("nearest", "neighbours", "learners", "slow values, sorted")  # codespell:ignore neighbours
+def neighbors(batch: Batch) -> None:
     random = batch.random
     found = problem(batch, random.randint(3, 14), 10, positive=False)
     within, k = random.random() < 0.5, random.randint(1, 8)

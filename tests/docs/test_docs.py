@@ -74,7 +74,7 @@ def test_python_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page in WITH_COMMANDS:
         return
     assert run_blocks(page) == sum(language in ("python", "py", "python3") for language in fences), (
-        "a python block was not recognised: write ```python at the start of a line"
+        "a python block was not recognized: write ```python at the start of a line"
     )
 
 

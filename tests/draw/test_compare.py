@@ -56,7 +56,7 @@ def test_one_of_two_equal_spans_may_be_wrong() -> None:
     assert marked_svg("(S (A (A (B x))))", "(S (A (B x)))").count("#c0341d") == 1
 
 
-def test_colours() -> None:
+def test_colors() -> None:
     drawn = marked(PARSE, GOLD, colour=True)
     assert "\x1b[1;31m* NP\x1b[0m" in drawn
     assert "\x1b[1;32m+ NP\x1b[0m" in marked(PARSE, PARSE, GOLD, colour=True)

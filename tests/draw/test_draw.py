@@ -236,7 +236,7 @@ def test_a_png_shows_what_the_svg_says(tmp_path: Path) -> None:
 
     parse = tl.Dependencies.from_heads(["dogs", "bark"], ["N", "V"], [2, 0], ["nsubj", "root"])
     marked = marked_svg("(S (A (B x)) (C y))", gold="(S (B x) (C y))")
-    for drawing, colours in (
+    for drawing, colors in (
         (draw("(S (A a) (B b))"), ("#c9ddf2", "#1b1b1b")),
         (draw(GRAMMAR.forest(WORDS)), ("#1b1b1b", "#d55e00", "#9aa3ad")),
         (draw(parse), ("#5b6770", "#a33b20")),
@@ -245,9 +245,9 @@ def test_a_png_shows_what_the_svg_says(tmp_path: Path) -> None:
         drawing.save(tmp_path / "t.png", scale=3)
         pixels = (imread(tmp_path / "t.png")[:, :, :3] * 255).round().astype(int)
         assert pixels.shape == (3 * round(drawing.height), 3 * round(drawing.width), 3)
-        for colour in colours:
-            wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-            assert (abs(pixels - wanted).max(axis=2) <= 2).any(), colour
+        for color in colors:
+            wanted = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
+            assert (abs(pixels - wanted).max(axis=2) <= 2).any(), color
     draw("(S (A a) (B b))").save(tmp_path / "t.png", scale=3)
     pixels = imread(tmp_path / "t.png")
     for x, y, width, height in boxes(draw("(S (A a) (B b))")):  # each where it should be

@@ -114,7 +114,7 @@ def test_flat_features_by_hand(learnt: CandidateParses) -> None:
     np.testing.assert_allclose((tables[0][:9] @ tables[1][:9].T).toarray().ravel(), products)
 
 
-def test_flat_features_are_learnt_from(learnt: CandidateParses, found: CandidateParses) -> None:
+def test_flat_features_are_learned_from(learnt: CandidateParses, found: CandidateParses) -> None:
     train, more = flat_features([learnt.trees, found.trees])
     way = Way(form="flat")
     pool = joined([Pool(learnt, train), Pool(learnt, train)])

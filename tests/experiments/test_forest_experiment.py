@@ -169,7 +169,7 @@ def test_the_surest_come_first_and_nothing_overlaps() -> None:
     assert found.counts(0.0).tolist() == [[1, 2, 2]]
     assert found.hits(0.0) == {(0, "A", 0, 1)}
     assert found.f1(0.0) == 50
-    assert found.f1(0.0, labelled=False) == 100
+    assert found.f1(0.0, labeled=False) == 100
     # What is found at a larger margin is what would be found with that as the lowest.
     assert found.counts(0.5).tolist() == Decoded.of(part, Y, classes, values, 0.5).counts(0.5).tolist() == [[0, 2, 1]]
 
@@ -192,7 +192,7 @@ def test_documents_are_split_whole() -> None:
     assert len(parts.all) == 72
 
 
-def test_no_sentence_is_learnt_from_and_tested_on() -> None:
+def test_no_sentence_is_learned_from_and_tested_on() -> None:
     parts = split([instance(f"d{k % 24}") for k in range(72)], folds=5, seed=1)
     only = forest_roles.Split(parts, 0, 10, seed=0)
     assert only.train["all"] == [], "all sentences have the same words"

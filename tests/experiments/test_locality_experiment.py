@@ -197,7 +197,7 @@ def test_of_strengths_that_are_as_good_the_greatest_is_taken() -> None:
 
 @settings(max_examples=20)
 @given(st.integers(0, 1000))
-def test_no_document_is_learnt_from_and_tested_on(corpus: Corpus, seed: int) -> None:
+def test_no_document_is_learned_from_and_tested_on(corpus: Corpus, seed: int) -> None:
     def documents(rows: Any) -> set[str]:
         return {corpus.sentences[k].document for k in rows}
 

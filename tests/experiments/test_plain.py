@@ -43,7 +43,7 @@ def test_features_are_those_of_a_union() -> None:
             ("characters", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)),
         ]
     )
-    ours = plain.vectorised(3, 4, TEXTS, ["who won ?"])
+    ours = plain.vectorized(3, 4, TEXTS, ["who won ?"])
     assert np.allclose(ours[0].toarray(), union.fit_transform(TEXTS).toarray(), atol=1e-6)
     assert np.allclose(ours[1].toarray(), union.transform(["who won ?"]).toarray(), atol=1e-6)
 

@@ -34,13 +34,13 @@ def test_blocks_are_the_whole(trees: list[tl.Tree], format: str, block: int, chu
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "CHUNK", chunk)
         found = list(tl.iter_trees(io.BytesIO(data), format, block=block))
-        labelled = list(tl.iter_examples(io.BytesIO(data), format, block=block))
+        labeled = list(tl.iter_examples(io.BytesIO(data), format, block=block))
     sizes = [min(block, len(trees) - begin) for begin in range(0, len(trees), block)]
     assert [len(bank) for bank in found] == sizes
     assert [tree for bank in found for tree in bank] == trees
-    assert [tree for X, _ in labelled for tree in X] == trees
+    assert [tree for X, _ in labeled for tree in X] == trees
     if format in ("tsv", "csv"):
-        assert [label for _, y in labelled for label in y or []] == [str(number) for number in range(len(trees))]
+        assert [label for _, y in labeled for label in y or []] == [str(number) for number in range(len(trees))]
     for bank in found:  # each has a store of its own
         assert len(bank.columns.store) == len(bank.compact().columns.store)
 
@@ -88,5 +88,5 @@ def test_what_cannot_be_read_in_blocks() -> None:
         next(tl.iter_trees(io.BytesIO(b""), "kelp"))
     with pytest.raises(ParameterError, match=wrong_parameter("block")):
         next(tl.iter_trees(io.BytesIO(b""), block=0))
-    with pytest.raises(ParameterError, match="colour"):
-        next(tl.iter_trees(io.BytesIO(b""), "lines", colour=1))
+    with pytest.raises(ParameterError, match="color"):
+        next(tl.iter_trees(io.BytesIO(b""), "lines", color=1))

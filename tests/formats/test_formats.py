@@ -133,8 +133,8 @@ writable = trees.filter(lambda tree: not UNWRITABLE["svmlight_tk"].search(str(tr
 @pytest.mark.parametrize("format", [*NAMES, "csv"])
 def test_trees_come_back_as_they_were(format: str, given_trees: list[Tree]) -> None:
     bank = Treebank(given_trees)
-    labelled = "labels" in FORMATS[format].holds
-    document = Document(trees={"tree": bank.columns}, labels=["yes"] * len(bank) if labelled else None)
+    labeled = "labels" in FORMATS[format].holds
+    document = Document(trees={"tree": bank.columns}, labels=["yes"] * len(bank) if labeled else None)
     if format in UNWRITABLE and any(UNWRITABLE[format].search(str(tree)) for tree in given_trees):
         with pytest.raises(FormatError, match=messages.in_row("[0-9]", ".*" + cannot_be("written"))):
             written(document, format)
@@ -818,24 +818,24 @@ def test_xml_elements() -> None:
         Treebank([etree.Comment("x")])
 
 
-class Labelled(list[object]):
+class Labeled(list[object]):
     def label(self) -> str:
         return "X"
 
 
 def test_a_tree_in_itself() -> None:
-    inner, outer = Labelled(), Labelled()
+    inner, outer = Labeled(), Labeled()
     outer.append(inner)
     inner.append(outer)
-    with pytest.raises(TreeError, match=messages.not_a_tree(1, messages.holds_itself("Labelled"))):
-        Treebank([Labelled(["a"]), outer])
-    shared = Labelled(["a"])
-    assert Treebank([Labelled([shared, shared])]).strings() == ["(X (X a) (X a))"]
+    with pytest.raises(TreeError, match=messages.not_a_tree(1, messages.holds_itself("Labeled"))):
+        Treebank([Labeled(["a"]), outer])
+    shared = Labeled(["a"])
+    assert Treebank([Labeled([shared, shared])]).strings() == ["(X (X a) (X a))"]
     inner.clear()
     inner += [shared, shared]  # shared first, and only then within itself
     assert Treebank([outer]).strings() == ["(X (X (X a) (X a)))"]
     inner.append(outer)
-    with pytest.raises(TreeError, match=messages.not_a_tree(0, messages.holds_itself("Labelled"))):
+    with pytest.raises(TreeError, match=messages.not_a_tree(0, messages.holds_itself("Labeled"))):
         Treebank([outer])
 
 
@@ -974,12 +974,12 @@ def test_look_alikes_with_bad_labels(label: str, children: tuple[object, ...]) -
 
 
 def test_surrogates_in_other_trees() -> None:
-    bank = Treebank([Labelled(["\ud800"])])
+    bank = Treebank([Labeled(["\ud800"])])
     assert Tree.parse(bank.strings()[0]) == bank[0]
 
 
 def test_a_tree_in_itself_beside_strings() -> None:
-    loop = Labelled()
+    loop = Labeled()
     loop.append(loop)
     with pytest.raises(TreeError, match=messages.not_a_tree(2)):
         Treebank(["(S x)", None, loop])

@@ -113,7 +113,7 @@ def test_a_limit_keeps_the_largest(name: str, a: tl.Tree, b: tl.Tree, limit: int
 @each_case
 @settings(max_examples=30)
 @given(a=trees(max_nodes=8), b=trees(max_nodes=8))
-def test_of_a_normalised_kernel(name: str, a: tl.Tree, b: tl.Tree) -> None:
+def test_of_a_normalized_kernel(name: str, a: tl.Tree, b: tl.Tree) -> None:
     kernel = CASES[name][0].normalized()
     found = shared_fragments(a, b, kernel, limit=10**6)
     assert found.complete

@@ -78,12 +78,12 @@ def written(name: str, data: bytes) -> Path:
 
 
 def compared(kernel: Kernel, bank: Any) -> None:
-    """Each with itself: a number, not negative; and a normalised one of 1."""
+    """Each with itself: a number, not negative; and a normalized one of 1."""
     few = bank[:FEW]
     with_itself = kernel.diag(few)
     expect(np.isfinite(with_itself).all() and (with_itself >= 0).all(), f"{kernel!r}: {with_itself}")
     K = kernel.normalized()(few)
-    expect(np.isfinite(K).all() and (K <= 1 + 1e-9).all(), f"{kernel!r}, normalised: {K}")
+    expect(np.isfinite(K).all() and (K <= 1 + 1e-9).all(), f"{kernel!r}, normalized: {K}")
 
 
 def used_trees(bank: tl.Treebank) -> None:

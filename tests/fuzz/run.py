@@ -1,7 +1,7 @@
 """Fuzzes the readers with atheris, one target after the other: `make fuzz`, or `python tests/fuzz/run.py SECONDS [TARGET ...]`.
 
 SECONDS are for all of them together. A finding does not end the run: its input is written to build/fuzz/findings/, one for each place
-in the code that raises. What the fuzzer has learnt stays in build/fuzz/corpus/, for the next run.
+in the code that raises. What the fuzzer has learned stays in build/fuzz/corpus/, for the next run.
 """
 
 from __future__ import annotations

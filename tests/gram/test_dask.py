@@ -210,7 +210,7 @@ def test_an_index_is_made_once_a_worker(client: Client, bank: tl.Treebank, tmp_p
     assert str(os.getpid()) not in made
 
 
-def test_neighbours(client: Client, bank: tl.Treebank) -> None:
+def test_neighbors(client: Client, bank: tl.Treebank) -> None:
     kernel = tl.SubsetTree(lam=0.4).normalized()
     for one in (kernel, kernel.distance()):
         for options in ({"k": 3}, {"k": 60, "threshold": 0.7}, {"k": 5, "Q": bank[10:30]}, {"k": 5, "memory": "10MB"}):

@@ -31,7 +31,7 @@ print(abs(out - out.T).max(), float(np.abs(out[:200, :200] - kernel(bank[:200]))
 KERNELS = {
     "sst": "tl.SubsetTree(0.4)",
     "pt": "tl.PartialTree()",
-    "normalised sum": "(tl.SubsetTree(0.4) + tl.SubsetTree(0.3, max_depth=2)).normalized()",
+    "normalized sum": "(tl.SubsetTree(0.4) + tl.SubsetTree(0.3, max_depth=2)).normalized()",
     "forests": "tl.ForestKernel(0.4)",
 }
 

@@ -30,7 +30,7 @@ def by_the_whole_matrix(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     memory=st.sampled_from([None, 2000, "20kB"]),
     n_jobs=st.sampled_from([1, 2]),
 )
-def test_neighbours_are_those_of_the_matrix(bank, queries, kernel, data, memory, n_jobs):
+def test_neighbors_are_those_of_the_matrix(bank, queries, kernel, data, memory, n_jobs):
     k = data.draw(st.integers(1, len(bank)))
     values, indices = tl.nearest(kernel, bank, queries, k, memory=memory, n_jobs=n_jobs)
     expected, order = by_the_whole_matrix(kernel(queries, bank), k)
@@ -40,7 +40,7 @@ def test_neighbours_are_those_of_the_matrix(bank, queries, kernel, data, memory,
 
 
 @given(bank=st.lists(trees(), min_size=2, max_size=12), memory=st.sampled_from([None, 2000]), data=st.data())
-def test_within_a_collection_an_example_is_no_neighbour_of_itself(bank, memory, data):
+def test_within_a_collection_an_example_is_no_neighbor_of_itself(bank, memory, data):
     k = data.draw(st.integers(1, len(bank) - 1))
     kernel = tl.SubsetTree(lam=0.4).normalized()
     K = kernel(bank, bank)

@@ -583,7 +583,7 @@ def test_vectors_too_large() -> None:
     np.testing.assert_allclose(tl.Polynomial(6, coef0=0).normalized()([[1e40], [-3e40]]), 1)
 
 
-def test_normalised_negative_values_are_plain() -> None:
+def test_normalized_negative_values_are_plain() -> None:
     np.testing.assert_allclose(
         tl.Linear().normalized()([[1, 0], [-1, 1]]), [[1, -math.sqrt(0.5)], [-math.sqrt(0.5), 1]]
     )

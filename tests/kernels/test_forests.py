@@ -240,7 +240,7 @@ def test_algebra_threads_and_blocks():
     np.testing.assert_allclose(k(bank[::2], bank[[1, 2]]), K[::2][:, [1, 2]])
 
 
-def test_large_values_do_not_overflow_when_normalised():
+def test_large_values_do_not_overflow_when_normalized():
     tree = "(S " + "(A (B x))" * 800 + ")"
     bank = tl.ForestBank([tree, tree.replace("x", "y", 3)])
     with pytest.raises(tl.errors.KernelOverflowError):

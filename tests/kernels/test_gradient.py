@@ -51,7 +51,7 @@ def test_gaussian_process_classifier_tunes_a_tree_kernel(form: str) -> None:
     model = GaussianProcessClassifier(kernel=3.0 * start, random_state=0).fit(X[:30], y[:30])
     assert model.score(X[30:], y[30:]) == 1.0
     assert isinstance(model.kernel_, tl.kernels.Scale)
-    assert model.kernel_.kernel.kernel.lam != 0.9, "the optimiser did not move lam"
+    assert model.kernel_.kernel.kernel.lam != 0.9, "the optimizer did not move lam"
     fixed = GaussianProcessClassifier(kernel=3.0 * start, optimizer=None).fit(X[:30], y[:30])
     assert model.log_marginal_likelihood_value_ > fixed.log_marginal_likelihood_value_
     value, gradient = model.log_marginal_likelihood(model.kernel_.theta, eval_gradient=True)

@@ -82,7 +82,7 @@ def test_places_are_those_in_the_windows() -> None:
     assert tl.Locality(3, match="exact")([a], [b])[0, 0] == 4
     # "y x" against "x y": x has y on the left in one and on the right in the other, two places apart
     assert tl.Locality(3)([["y", "x"]], [b])[0, 0] == pytest.approx(2 * (2 * (1 + math.exp(-16))))
-    # x and the x after it: each middle meets the other's neighbour one place apart
+    # x and the x after it: each middle meets the other's neighbor one place apart
     assert tl.Locality(3)([["x", "x"]], [["x"]])[0, 0] == pytest.approx(2 * 2 * (1 + near))
     assert tl.Locality(3, match="count")([["x", "x"]], [["x"]])[0, 0] == 4
     assert tl.Locality(3, match="exact")([["x", "x"]], [["x"]])[0, 0] == 2

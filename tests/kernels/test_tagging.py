@@ -59,7 +59,7 @@ def test_values_by_hand() -> None:
     assert tl.Tagging(lam)(["x/N x/N"], ["x/N"])[0, 0] == 4 * lam
 
 
-def test_long_equal_sequences_overflow_clearly_and_normalise_right() -> None:
+def test_long_equal_sequences_overflow_clearly_and_normalize_right() -> None:
     words = [f"w{k}" for k in range(1500)]
     a, b = tl.Tagged(words, ["N"] * 1500), tl.Tagged(words[:-1] + ["other"], ["N"] * 1500)
     kernel = tl.Tagging(lam=1)

@@ -206,7 +206,7 @@ def exact_count(first: tl.Tree, second: tl.Tree) -> int:
     )
 
 
-def test_normalised_values_far_beyond_float64_are_exact() -> None:
+def test_normalized_values_far_beyond_float64_are_exact() -> None:
     examples = [
         binary(8),
         binary(10),
@@ -227,7 +227,7 @@ def test_normalised_values_far_beyond_float64_are_exact() -> None:
 @pytest.mark.parametrize(
     "kernel", [tl.SubsetTree(lam=1), tl.PartialTree(lam=1, mu=1), tl.SubsetTree(lam=1, max_depth=11)]
 )
-def test_overflow_is_an_error_and_normalised_values_stay_right(kernel: tl.kernels.Kernel) -> None:
+def test_overflow_is_an_error_and_normalized_values_stay_right(kernel: tl.kernels.Kernel) -> None:
     large = binary(11)
     examples = [large, tl.Tree("A", [large, tl.Tree("B", ["x"])]), tl.Tree.parse("(B x)")]
     with pytest.raises(tl.errors.KernelOverflowError, match="example.* " + SMALLER_LAM):
@@ -257,7 +257,7 @@ def test_scaled_arithmetic_agrees_with_plain_where_both_fit() -> None:
         np.testing.assert_allclose(np.exp(logs), plain, rtol=1e-10)
 
 
-def test_normalised_chain_in_closed_form() -> None:
+def test_normalized_chain_in_closed_form() -> None:
     """A unary chain of n equal labels under lam = 1: C(i, j) = min(i, j) + [i = j], exactly."""
     n = 60
     chain = tl.Tree("A", ["x"])
@@ -273,7 +273,7 @@ def test_normalised_chain_in_closed_form() -> None:
 
 @pytest.mark.parametrize("case", TREE_KERNELS.values(), ids=TREE_KERNELS)
 def test_candidate_lists_share_their_work(case: Case) -> None:
-    """Neighbouring trees that share most subtrees are worked on together; the values must not know."""
+    """Neighboring trees that share most subtrees are worked on together; the values must not know."""
     kernel = case.kernel
     rng = np.random.default_rng(3)
     base = random_tree(rng, 40)

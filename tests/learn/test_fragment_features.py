@@ -248,7 +248,7 @@ def test_inner_products_of_hashed_rows_are_the_cut_kernel() -> None:
     bank = flights(30)
     rows = tl.FragmentFeatures(kernel=tl.SubsetTree(max_depth=1), n_features=2**22).transform(bank)
     np.testing.assert_allclose((rows @ rows.T).toarray(), tl.SubsetTree(max_depth=1)(bank), rtol=1e-9)
-    unit = tl.FragmentFeatures(n_features=2**16).transform(bank)  # normalised, as the default kernel is
+    unit = tl.FragmentFeatures(n_features=2**16).transform(bank)  # normalized, as the default kernel is
     np.testing.assert_allclose(unit.power(2).sum(1), 1)
 
 
@@ -309,7 +309,7 @@ def test_errors() -> None:
 
 
 def test_no_columns_are_told() -> None:
-    """Of a model that has learnt nothing, or of trees without fragments."""
+    """Of a model that has learned nothing, or of trees without fragments."""
     for features, X, y in (
         (tl.FragmentFeatures(tl.RLS(tl.SubsetTree())), ["(A a)", "(B b)"], [0, 0]),
         (tl.FragmentFeatures(kernel=tl.SubsetTree()), [None, None], None),

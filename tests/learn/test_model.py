@@ -136,7 +136,7 @@ def rows(seed: int, n: int) -> list[dict[str, Any]]:
 TABLES = {
     "trees": tl.On("path", SST) + tl.On("other", PT.normalized()),
     "one-column-twice": tl.On("path", SST.normalized() + PT) + tl.On("path", ST),
-    "normalised": (tl.On("path", SST) + 0.5 * tl.On("features", tl.Linear())).normalized(),
+    "normalized": (tl.On("path", SST) + 0.5 * tl.On("features", tl.Linear())).normalized(),
     "vectors": tl.On("features", tl.Linear()) + tl.On("size", tl.Linear()) + tl.On("path", PT),
     "product": tl.On("path", SST) * tl.On("features", tl.Linear()) + tl.On("other", ST),
     "bags": tl.On("bag", tl.Bag(SST)) + tl.On("path", SST),
@@ -175,7 +175,7 @@ SMALL = [binary(3), tl.Tree.parse("(B x)"), tl.Tree.parse("(A (A x) (B x))")]
 
 @pytest.mark.parametrize("kernel", [tl.SubsetTree(1), tl.PartialTree(1, 1), tl.SubsetTree(1, max_depth=11)])
 @pytest.mark.parametrize("support", [LARGE, SMALL + LARGE[:1], SMALL], ids=["large", "both", "small"])
-def test_normalised_scores_beyond_float64(kernel: tl.kernels.Kernel, support: list[tl.Tree]) -> None:
+def test_normalized_scores_beyond_float64(kernel: tl.kernels.Kernel, support: list[tl.Tree]) -> None:
     with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag(LARGE)
     N = kernel.normalized()

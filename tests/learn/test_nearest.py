@@ -1,4 +1,4 @@
-"""Neighbours that are asked for again and again: `treelet.Nearest`, and the graphs that scikit-learn takes."""
+"""Neighbors that are asked for again and again: `treelet.Nearest`, and the graphs that scikit-learn takes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_collection_given_keeps_nothing(bank):
     assert bank._indexes is None
 
 
-def test_words_that_come_later_have_neighbours_of_their_own():
+def test_words_that_come_later_have_neighbors_of_their_own():
     vectors = {"cat": [1.0, 0.0], "dog": [0.9, 0.1], "car": [0.0, 1.0], "bus": [0.1, 0.9]}
     kernel = tl.Smoothed(vectors).normalized()
     search = tl.Nearest(kernel, n_neighbors=1).fit(["(S (N cat))", "(S (N car))"])

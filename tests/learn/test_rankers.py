@@ -1,4 +1,4 @@
-"""Rankers: the perceptron of the paper's figure, the optimum of the quadratic programme, and what goes wrong."""
+"""Rankers: the perceptron of the paper's figure, the optimum of the quadratic program, and what goes wrong."""
 
 from __future__ import annotations
 

@@ -233,7 +233,7 @@ def test_all_pairs_written_out(seed: int, sizes: list[int], rank: int, alpha: fl
     close(model.path([alpha]).errors[0], (w * out**2).sum() / w.sum(), 1e-12)
 
 
-def test_a_direct_minimiser() -> None:
+def test_a_direct_minimizer() -> None:
     rng = np.random.default_rng(0)
     X, qid = rng.normal(size=(18, 4)), np.repeat(np.arange(5), [2, 3, 1, 5, 7])
     y = rng.normal(size=18)

@@ -422,7 +422,7 @@ def test_scores_are_of_one_kind(name: str) -> None:
         None: lambda: mean_kendall_tau(predicted.round(9), y, QID),
     }[fitted.__sklearn_tags__().estimator_type]()
     assert fitted.score(BANK, y, **named) == pytest.approx(expected)
-    assert isinstance(getattr(fitted, "alpha_", 0.0), float), "alpha_ is a strength of regularisation"
+    assert isinstance(getattr(fitted, "alpha_", 0.0), float), "alpha_ is a strength of regularization"
     assert fitted.dual_coef_.shape == (fitted.model_.outputs, len(fitted.support_))
     assert hasattr(fitted, "rank") == bool(named)
 

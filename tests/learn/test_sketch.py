@@ -123,7 +123,7 @@ def test_a_child_that_is_left_out_is_still_skipped() -> None:
         gram(tl.TreeSketch(kernel, 512, min_trees=2, random_state=seed).fit_transform(trees))[0, 1]
         for seed in range(50)
     ]
-    assert abs(np.mean(means) - kernel(trees)[0, 1]) < 0.01  # as neighbours A and B would add 0.05
+    assert abs(np.mean(means) - kernel(trees)[0, 1]) < 0.01  # as neighbors A and B would add 0.05
 
 
 def test_real_trees(wsj: tl.Treebank) -> None:

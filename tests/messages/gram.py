@@ -13,7 +13,7 @@ OUT_IS_THE_MEMORY_OF_THE_EXAMPLES = "Got the memory of the examples instead"
 def wrong_out(shape: str, got: str) -> str:
     """The whole message, as plain text: an array that cannot take the result, or a wrong file name."""
     return (
-        f"The 'out' parameter must be a writeable float64 or float32 array of shape {shape}, rows contiguous and apart, or "
+        f"The 'out' parameter must be a writable float64 or float32 array of shape {shape}, rows contiguous and apart, or "
         f"the name of a .npy or .zarr file. Got {got} instead."
     )
 

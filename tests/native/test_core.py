@@ -230,11 +230,11 @@ def test_malformed_calls_are_refused() -> None:
 def test_deep_and_wide_trees() -> None:
     scale = 1 if _core.sanitized else 10
     deep = "(A " * (300 * scale) + "x" + ")" * (300 * scale)
-    labelled = "".join(f"(A{k} " for k in range(5000 * scale)) + "x" + ")" * (5000 * scale)
+    labeled = "".join(f"(A{k} " for k in range(5000 * scale)) + "x" + ")" * (5000 * scale)
     wide = "(S " + " ".join(f"(N w{k})" for k in range(2000)) + ")"  # PT compares children by pairs
     same = "(S " + "(N w) " * 700 + ")"
     for kernel in KERNELS:
-        N = kernel.normalized()([deep, labelled, wide, same])
+        N = kernel.normalized()([deep, labeled, wide, same])
         np.testing.assert_allclose(np.diag(N), 1)
         assert (N <= 1 + 1e-9).all()
 

@@ -78,7 +78,7 @@ def naive(bank: list[Tree], markov: int | None, parent: bool | str) -> list[floa
 
 
 def score(grammar: CompiledGrammar, lexical: Any, tree: Tree) -> float:
-    """Log probability of a tree, all its derivations through the binarised rules together."""
+    """Log probability of a tree, all its derivations through the binarized rules together."""
     binary: dict[tuple[int, int], list[tuple[int, float]]] = {}
     for left, right, head, logp in zip(grammar.left, grammar.right, grammar.head, grammar.logp, strict=True):
         binary.setdefault((left, right), []).append((head, logp))
@@ -238,7 +238,7 @@ def test_parameters_of_the_estimate(bad: dict[str, Any]) -> None:
         PCFG.from_treebank(BANK, **bad)
 
 
-def test_what_cannot_be_learnt_from() -> None:
+def test_what_cannot_be_learned_from() -> None:
     for empty in ([], [None]):
         with pytest.raises(TreeError, match=messages.NO_TREES):
             PCFG.from_treebank(empty)
@@ -341,7 +341,7 @@ def test_rules_as_given() -> None:
     assert grammar != "S"
 
 
-def test_binarised_by_prefixes() -> None:
+def test_binarized_by_prefixes() -> None:
     grammar = PCFG.from_rules(TOY, start="S").compiled()
     assert grammar.symbols == ["S", "NP", "VP", "PP", "V", "(the old)", "(V NP)", "((V NP) NP)", "the", "old"]
     assert grammar.labels == ["S", "NP", "VP", "PP", "V", "", "", "", "the", "old"]

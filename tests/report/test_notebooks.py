@@ -239,7 +239,7 @@ def test_parameters_have_the_names_that_set_them() -> None:
     assert "syntax__lam" in shown(named)[HTML]
 
 
-def test_models_keep_the_diagram_and_say_what_they_learnt() -> None:
+def test_models_keep_the_diagram_and_say_what_they_learned() -> None:
     y = np.where([len(tree.words()) > 9 for tree in BANK if tree is not None], EVIL, "short")
     for model in (tl.KernelSVC(kernel=tl.SubsetTree()), tl.RLS()):
         before = shown(model)[HTML]

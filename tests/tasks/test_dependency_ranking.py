@@ -19,7 +19,7 @@ from treelet.cuts.link_features import FEATURES
 from treelet.datasets import ParsedSentence, link_parses
 from treelet.learn.matrices import SharedMatrices
 from treelet.metrics import align_words, link_f1
-from treelet.metrics.ranking import levelled
+from treelet.metrics.ranking import leveled
 from treelet.parsing import link_grammar_version
 from treelet.tasks import ParseLists, ParseRanker
 from treelet.tasks.dependency_ranking import default_kernels, trees, typewise
@@ -175,11 +175,11 @@ def test_rounding_is_no_order() -> None:
     st.sampled_from([1e-12, 1e-9, 1e-3]),
 )
 def test_levels_are_the_order_of_values(values: np.ndarray, tolerance: float) -> None:
-    found = levelled(values, tolerance)
+    found = leveled(values, tolerance)
     np.testing.assert_array_equal(
         np.sign(found[:, :, None] - found[:, None]), np.sign(values[:, :, None] - values[:, None])
     )
-    np.testing.assert_array_equal(levelled(values * (1 + tolerance / 3), tolerance), found)
+    np.testing.assert_array_equal(leveled(values * (1 + tolerance / 3), tolerance), found)
 
 
 def test_lists() -> None:

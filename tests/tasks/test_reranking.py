@@ -262,7 +262,7 @@ def sentences(parses: CandidateParses) -> set[tuple[str, ...]]:
     return {tuple(tree.words()) for tree in parses.gold}
 
 
-def test_no_sentence_is_learnt_and_tested(bank: tl.Treebank) -> None:
+def test_no_sentence_is_learned_and_tested(bank: tl.Treebank) -> None:
     doubled = tl.Treebank.concat([bank[:60], bank[:60], tl.Treebank([None, "(word)"])])
     told: list[str] = []
     parts = parts_of_treebank(doubled, [60, 20, 40], k=3, folds=2, say=told.append)

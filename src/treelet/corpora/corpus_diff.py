@@ -10,7 +10,7 @@ import numpy as np
 from treelet.checks import check_boolean, check_integer
 from treelet.corpora.diversity import vendi_score
 from treelet.corpora.fragment_differences import FragmentDifference, differing_fragments
-from treelet.corpora.two_samples import discrepancy, relabelled
+from treelet.corpora.two_samples import discrepancy, relabeled
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.gram.matrix import ordered
 from treelet.gram.stored.fingerprint import fingerprint
@@ -201,7 +201,7 @@ def diff(
     without bias from the values of all pairs, and compared with what it is where the labels are dealt out by lot (Gretton et al. 2012):
     p = (1 + draws with as much) / (1 + draws). No more than a share α of comparisons of two samples of one kind have p ≤ α.
 
-    :math:`\mu_A - \mu_B` has an entry a fragment, its weight: with a normalised SST
+    :math:`\mu_A - \mu_B` has an entry a fragment, its weight: with a normalized SST
     :math:`w(f) = \lambda^{\mathrm{size}(f)/2} (\frac{1}{|A|} \sum_{T \in A} \frac{h_f(T)}{\lVert T \rVert} - \frac{1}{|B|} \sum_{T \in B} \frac{h_f(T)}{\lVert T \rVert})`,
     with :math:`h_f(T)` how often T has it. The squared weights add up to the biased MMD². Common fragments weigh more
     than rare ones also by chance alone. So the 2,000 heaviest are ordered by z, the weight over its standard deviation if labels are dealt out by lot. Of
@@ -249,13 +249,13 @@ def diff(
     _warn_of_empty(own, sizes, turned)
 
     rows = _drawn(sizes, most, rngs["sample"], paired)
-    labels = relabelled(len(rows[0]), len(rows[1]), permutations, rngs["labels"], paired=paired)
+    labels = relabeled(len(rows[0]), len(rows[1]), permutations, rngs["labels"], paired=paired)
     some = X if (len(rows[0]), len(rows[1])) == sizes else X[np.concatenate(rows)]
     result = discrepancy(kernel, some, labels, resources)
     fragments: list[FragmentDifference] = []
     looked_at = 0
     if n and listed_parts(kernel):
-        dealt = relabelled(*sizes, searches, rngs["searches"], paired=paired)
+        dealt = relabeled(*sizes, searches, rngs["searches"], paired=paired)
         fragments, looked_at = differing_fragments(kernel, X, dealt, n, paired=paired, progress=progress)
     vendi, vendi_size = _variety(kernel, X, own, sizes, rngs["variety"], n_jobs)
     return CorpusDifference(

@@ -26,7 +26,7 @@ def vendi_score(
     Parameters
     ----------
     kernel : Kernel
-        It is normalised, if it is not.
+        It is normalized, if it is not.
     X : collection
     sample : int, optional
         Take so many examples, drawn at random, instead of all (if there are more). A sample has a lower score than the whole, so compare scores of

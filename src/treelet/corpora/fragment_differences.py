@@ -70,7 +70,7 @@ def differing_fragments(
 ) -> tuple[list[FragmentDifference], int]:
     """Return the fragments by which the first sample differs from the second, and how many were examined.
 
-    `labels` are those of `relabelled`: those of the first column, and for each further one the whole search is done again, for p-values.
+    `labels` are those of `relabeled`: those of the first column, and for each further one the whole search is done again, for p-values.
     """
     sizes = labels.sum(axis=0, dtype=np.int64)
     signs = np.where(labels == 1, 1 / sizes, -1 / (len(labels) - sizes)).T
@@ -111,7 +111,7 @@ class _Witness:
             counter = FragmentCounter(summand.kernel, Treebank([entry.tree for entry in fragments]))
             values = sp.csr_array(counter.rows(summand.data(self.X), None))
             logs = self.roots.logs(term.kernel_term.roots)
-            z = self._standardised(values if logs is None else sp.diags_array(_inverse(logs)) @ values, signs)
+            z = self._standardized(values if logs is None else sp.diags_array(_inverse(logs)) @ values, signs)
             held = sp.csc_array(values > 0)
             holders = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]
             for at, entry in enumerate(fragments):
@@ -125,7 +125,7 @@ class _Witness:
                 columns.append(held.indices[held.indptr[at] : held.indptr[at + 1]])
         return _without_repeats(differences, columns, n, len(signs)), len(heaviest)
 
-    def _standardised(self, values: sp.csr_array, signs: Vector) -> Vector:
+    def _standardized(self, values: sp.csr_array, signs: Vector) -> Vector:
         """Return the entries of the witness divided by their standard deviations under random labels."""
         if self.paired:
             half = len(signs) // 2

@@ -24,7 +24,7 @@ class Discrepancy(NamedTuple):
     p_value: float
 
 
-def relabelled(first: int, second: int, times: int, rng: np.random.Generator, *, paired: bool) -> Labels:
+def relabeled(first: int, second: int, times: int, rng: np.random.Generator, *, paired: bool) -> Labels:
     """Return labels of `first` + `second` examples, one labeling per column: 1 for the first sample.
 
     Column 0 has them as they are; in the others they are dealt out again, or, paired, changed within some pairs.

@@ -27,7 +27,7 @@ def dependency_tree(
 
     With r a word's relation, t its tag, w the word itself, and its dependents as subtrees:
 
-    - ``"grct"``, centred on grammatical relations: r over the dependents and, in the word's own place among them, t over w;
+    - ``"grct"``, centered on grammatical relations: r over the dependents and, in the word's own place among them, t over w;
     - ``"lct"``, on words: w over the dependents, then t and r as last children;
     - ``"loct"``, on words only: w over the dependents;
     - ``"pct"``, on tags: t over the dependents, then w and r as last children.

@@ -30,7 +30,7 @@ def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
     - ``"word_tag"``: each word with its tag;
     - ``"link_type"``: the type of each link;
     - ``"word_link_type"``: each word with the type of each of its links;
-    - ``"link_length"``: how many words each link spans, 1 between neighbours;
+    - ``"link_length"``: how many words each link spans, 1 between neighbors;
     - ``"link_length_type"``: that length with the type;
     - ``"link_bigram"``: the types of each two links of each word, the leftmost link first.
 

@@ -241,7 +241,7 @@ def _path_within(copy: Copy, word: int, found: list[int], span: Span, mark: bool
         label = index.labels[number]
         for variant, share in copy.variants(number):
             tag = draft.nodes[variant][0][len(label) :]
-            top = draft.labelled(variant, label + ARGUMENT + tag) if mark else variant
+            top = draft.labeled(variant, label + ARGUMENT + tag) if mark else variant
             roots[top,] = roots.get((top,), 0.0) + weight * share
     return {root: weight for root, weight in roots.items() if weight > 0}
 
@@ -257,7 +257,7 @@ def _path_between(copy: Copy, word: int, found: list[int], span: Span, mark: boo
     down: dict[int, int] = {}
     for number in found:
         label = labels[number] + ARGUMENT if mark else labels[number]
-        down[number] = draft.labelled(copy.node_of[number], label) if whole else draft.node(label, span, {})
+        down[number] = draft.labeled(copy.node_of[number], label) if whole else draft.node(label, span, {})
     reach = index.reach(found, span)
     roots = RootCollector()
     for number in sorted(reach):

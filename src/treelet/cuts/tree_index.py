@@ -330,7 +330,7 @@ def covering_span(tree: AnyTree, span: Span) -> Span:
 
 
 def siblings(index: TreeIndex, nodes: Sequence[int]) -> list[list[int]]:
-    """Nodes in order, in runs of neighbours under one parent."""
+    """Nodes in order, in runs of neighbors under one parent."""
     runs = [[node] for node in nodes[:1]]
     for left, right in pairwise(nodes):
         if index.parent[left] == index.parent[right] and index.after[left] == right:

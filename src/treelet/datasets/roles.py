@@ -32,7 +32,7 @@ def propbank(
     ----------
     name : {"wsj", "masc"}
         PropBank on the Penn Treebank sample, or on MASC, which is openly licensed. Some articles of MASC are also in
-        the Penn Treebank sample, under the same `doc`, as in wsj_0006: leave them out where a parser has learnt from
+        the Penn Treebank sample, under the same `doc`, as in wsj_0006: leave them out where a parser has learned from
         that.
     verbs : bool
         True for predicates that are tagged as verbs only.

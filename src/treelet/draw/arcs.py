@@ -214,8 +214,8 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
     lines += ["</g>"]
     for arc in highest:
         if arc.arrow is not None:
-            x, colour = arc.arrow.x + MARGIN, ROOT if arc.root else LINE
-            lines.append(f'<path d="M{x - 3.5:.1f} {floor - 5:.1f}h7l-3.5 6.5z" fill="{colour}"/>')
+            x, color = arc.arrow.x + MARGIN, ROOT if arc.root else LINE
+            lines.append(f'<path d="M{x - 3.5:.1f} {floor - 5:.1f}h7l-3.5 6.5z" fill="{color}"/>')
     for arc in highest:
         x, y = arc.at + MARGIN, floor - LEVEL * arc.level
         half = arc.label_width / 2 + 2

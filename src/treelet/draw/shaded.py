@@ -13,7 +13,7 @@ from treelet.draw.svg import SMALL, Picture, captioned_svg
 from treelet.errors import ParameterError
 from treelet.structures import Forest, Tree
 
-PLUS, MINUS = (0x00, 0x72, 0xB2), (0xE0, 0x7B, 0x00)  # blue and orange: told apart by everybody who sees colours at all
+PLUS, MINUS = (0x00, 0x72, 0xB2), (0xE0, 0x7B, 0x00)  # blue and orange: told apart by everybody who sees colors at all
 FAINT, STRONG = 0.06, 0.62
 SEEN = 0.02  # of the largest: what is less has no number
 
@@ -71,13 +71,13 @@ def heat_svg(tree: Tree, heat: Sequence[float], *, caption: str = "", scale: flo
     Parameters
     ----------
     tree : Tree
-        Of a large tree a part is drawn, without colours.
+        Of a large tree a part is drawn, without colors.
     heat : sequence of float
         A number for each node, in pre-order, such as the shares of `Explanation.heat`.
     caption : str
         A line of text below.
     scale : float
-        The number that has the strongest colour; by default the largest of `heat`. For pictures that are to be compared.
+        The number that has the strongest color; by default the largest of `heat`. For pictures that are to be compared.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> D
     """A picture of a packed forest.
 
     Words are at the bottom, and a node stands over the middle of its words. A node that can be expanded in several ways
-    has a dot for each, in a colour of its own, with P(expansion | node) beside it; lines lead from a dot to what it
+    has a dot for each, in a color of its own, with P(expansion | node) beside it; lines lead from a dot to what it
     expands to. The number in a node, and its shade, is the probability that a tree of the forest has it; where there is
     none, every tree does. The most probable tree is drawn in bold black. A small circle is a hidden root.
 
@@ -144,7 +144,7 @@ class Picture:
         leaves = [node for number, node in enumerate(self.graph.nodes) if number not in self.graph.own]
         return [node.label for node in sorted(leaves, key=lambda node: node.begin)]
 
-    def _colour(self, edge: DrawnEdge, rank: int) -> str:
+    def _color(self, edge: DrawnEdge, rank: int) -> str:
         if edge.best:
             return BEST
         return ALTERNATIVES[rank % len(ALTERNATIVES)] if len(self.graph.own[edge.head]) > 1 else ONLY
@@ -169,19 +169,19 @@ class Picture:
                     here_y = top + layout.band[number]
                     path += f"V{here_y:.1f}"
             paths.append(path)
-        style = f'stroke="{self._colour(edge, rank)}" stroke-width="{2.2 if edge.best else 1.3:g}"'
+        style = f'stroke="{self._color(edge, rank)}" stroke-width="{2.2 if edge.best else 1.3:g}"'
         return [f'<path d="{"".join(paths)}" {style}/>']
 
     def _dot(self, edge: DrawnEdge, x: float, y: float, rank: int) -> list[str]:
         if not self.graph.marked(edge):
             return []
-        colour = self._colour(edge, rank)
-        lines = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{3.2 if edge.best else 2.8:g}" fill="{colour}"/>']
+        color = self._color(edge, rank)
+        lines = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{3.2 if edge.best else 2.8:g}" fill="{color}"/>']
         if len(self.graph.own[edge.head]) > 1:
             head = self.layout.at[edge.head, self.graph.layer[edge.head]].x
             aside, anchor = (-5, "end") if x < head - 1 else (5, "start")  # away from the line that comes from the head
             lines.append(
-                f'<text x="{x + aside:.1f}" y="{y + 3:.1f}" text-anchor="{anchor}" font-size="{SMALL:g}" fill="{colour}" '
+                f'<text x="{x + aside:.1f}" y="{y + 3:.1f}" text-anchor="{anchor}" font-size="{SMALL:g}" fill="{color}" '
                 f'stroke="#ffffff" stroke-width="2.5" paint-order="stroke">{_number(edge.chance) or "1.00"}</text>'
             )
         return lines

@@ -1,4 +1,4 @@
-"""Other libraries' trees, taken as they are: nothing is imported, only recognised by what it can do.
+"""Other libraries' trees, taken as they are: nothing is imported, only recognized by what it can do.
 
 Every adapter says of a node its label and what is below it; `walk` and `flatten` do the rest, without recursion.
 """

@@ -34,16 +34,16 @@ class Form(NamedTuple):
 
     kinds: tuple[str, ...]
     above: tuple[int, ...] = ()
-    neighbours: bool = False
+    neighbors: bool = False
     """Whether a word's nodes have numbers next to each other: then it has its own place among its dependents."""
 
     def number(self, kind: int, place: Numbers, words: Numbers) -> Numbers:
         """The numbers of nodes in their trees. Children are in the order of these."""
-        return len(self.kinds) * place + kind if self.neighbours else words * kind + place
+        return len(self.kinds) * place + kind if self.neighbors else words * kind + place
 
 
 FORMS = {
-    "grct": Form(("relation", "tag", "word"), (0, 1), neighbours=True),
+    "grct": Form(("relation", "tag", "word"), (0, 1), neighbors=True),
     "lct": Form(("word", "tag", "relation"), (0, 0)),
     "loct": Form(("word",)),
     "pct": Form(("tag", "word", "relation"), (0, 0)),

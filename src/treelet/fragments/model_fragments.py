@@ -55,7 +55,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     Notes
     -----
     The share of a fragment :math:`f` under SST is :math:`\lambda^{\mathrm{size}(f)} h_f(T) w(f)`, with :math:`w(f) = \sum_k \alpha_k h_f(T_k)` over
-    the support trees; where the kernel is normalised, each of these trees is divided by its norm. In forests, :math:`h_f` is an expected count; runs
+    the support trees; where the kernel is normalized, each of these trees is divided by its norm. In forests, :math:`h_f` is an expected count; runs
     of tags and subsequences are counted likewise, with their kernels' decays. The windows of `Locality` are compared pair by pair: the fragment is what is equal in a pair, seen from the example, and
     its share that of all pairs in which it is. The shares that are listed are the largest ones, unless the search was ended after about a second of work, as on trees of many thousands of nodes;
     ``exact`` says so.
@@ -146,7 +146,7 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     -----
     A kernel is a product of two vectors with an entry a fragment; SST's vector of a tree has :math:`\lambda^{\mathrm{size}(f)/2} h_f(T)`, and the model is the vector
     :math:`\sum_k \alpha_k \phi(T_k)`. The weight of a fragment is its entry there, :math:`\lambda^{\mathrm{size}(f)/2} \sum_k \alpha_k h_f(T_k)`; for ST the same, for PT with
-    :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`, and skipped children discounted in each tree. Where the kernel is normalised, the support trees' vectors have
+    :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`, and skipped children discounted in each tree. Where the kernel is normalized, the support trees' vectors have
     the length 1. The heaviest are those of the largest absolute weight, unless there is too much to look at (about a second of work): ``exact`` says what holds. `Locality` has no such
     entries: its windows are those of the model, and a weight is what one such window adds to a score.
 

@@ -39,7 +39,7 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -
     tree : Tree, str, ...
         A tree, in any form that a Treebank takes.
     kernel : Subtree, SubsetTree or PartialTree
-        What counts as an occurrence; normalised or not.
+        What counts as an occurrence; normalized or not.
     limit : int
         How many at most: a partial tree can have exponentially many.
 

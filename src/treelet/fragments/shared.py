@@ -62,7 +62,7 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     a, b : Tree, str, Forest, ...
         Two trees, forests, tagged sequences, sequences of features or dependency parses, in any form that the kernel takes.
     kernel : Subtree, SubsetTree, PartialTree, ForestKernel, Tagging, Subsequence or Locality
-        Which fragments, and what they are worth; normalised or not.
+        Which fragments, and what they are worth; normalized or not.
     limit : int
         How many at most: there can be exponentially many.
 

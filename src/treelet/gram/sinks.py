@@ -70,7 +70,7 @@ def checked_out(out: Any, shape: Shape, given: Iterable[Any]) -> Values:
         problem = "the memory of the examples"
     if problem is not None:
         raise ParameterError(
-            f"The 'out' parameter must be a writeable float64 or float32 array of shape {shape}, rows contiguous and apart, or "
+            f"The 'out' parameter must be a writable float64 or float32 array of shape {shape}, rows contiguous and apart, or "
             f"the name of a .npy or .zarr file. Got {problem} instead."
         )
     checked: Values = out

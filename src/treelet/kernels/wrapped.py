@@ -148,7 +148,7 @@ class Normalized(WrappedKernel):
             K, parts = self.kernel._gradient(X)
         except KernelOverflowError as error:
             raise KernelOverflowError(
-                f"the gradient of {self!r} is computed from values before they are normalised, and those do not fit a "
+                f"the gradient of {self!r} is computed from values before they are normalized, and those do not fit a "
                 "float64: start from a smaller lam, or leave large trees out"
             ) from error
         values = np.diag(K)

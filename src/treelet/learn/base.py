@@ -76,7 +76,7 @@ def atomic_fit(*, forget: bool = True) -> Callable[[Fit], Fit]:
 
 
 def default_kernel() -> Kernel:
-    """The kernel of an estimator that was given none: normalised subset trees."""
+    """The kernel of an estimator that was given none: normalized subset trees."""
     return SubsetTree().normalized()
 
 
@@ -180,7 +180,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     # --- in a notebook ------------------------------------------------------------------------------------------
 
-    # scikit-learn's diagram, and below it what was learnt. By either way, since its versions differ in which they take.
+    # scikit-learn's diagram, and below it what was learned. By either way, since its versions differ in which they take.
     def _repr_html_inner(self) -> str:
         return f"{super()._repr_html_inner()}{learnt(self)}"
 

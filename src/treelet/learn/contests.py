@@ -193,7 +193,7 @@ class StreamState(NamedTuple):
     seen: int
 
     def tell(self, function: Growing) -> None:
-        """Let a function, whose first rows are these examples, grow by all that was learnt from them."""
+        """Let a function, whose first rows are these examples, grow by all that was learned from them."""
         added, taken = np.searchsorted(self.rows, self.history.updates).T
         weights = signed_sums(added, taken, np.ones(len(added)), len(self.rows))
         for begin in range(0, len(self.rows), min(function.width, max(1, len(self.rows)))):

@@ -63,7 +63,7 @@ def sigmoid(scores: Floats, parameters: Floats) -> Floats:
 
 
 def coupled(first: Floats, n_classes: int) -> Floats:
-    r"""Probabilities of classes from those of pairs: minimise :math:`\sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`.
+    r"""Probabilities of classes from those of pairs: minimize :math:`\sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`.
 
     With :math:`r_{ij}` the probability of class i among i and j. Wu, Lin & Weng, JMLR 5 (2004), section 4.2: a linear
     system for each example.

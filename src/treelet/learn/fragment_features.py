@@ -39,14 +39,14 @@ from treelet.learn.terms import Roots
 from treelet.resources import count_threads
 from treelet.structures import Tree, Treebank
 
-NOTHING = "FragmentFeatures finds no fragment with a weight other than 0: there are no columns, and nothing can be learnt on them"
+NOTHING = "FragmentFeatures finds no fragment with a weight other than 0: there are no columns, and nothing can be learned on them"
 
 
 @register
 class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
     r"""Turns trees into sparse vectors of fragments: each column is one, and is named by its brackets.
 
-    The values are the kernel's own, :math:`\lambda^{\mathrm{size}(f)/2} h_f(T)` for SST, divided by the tree's norm where the kernel is normalised. So a
+    The values are the kernel's own, :math:`\lambda^{\mathrm{size}(f)/2} h_f(T)` for SST, divided by the tree's norm where the kernel is normalized. So a
     linear machine on them is a kernel machine cut to these fragments: small, fast, and open to inspection.
 
     - ``FragmentFeatures(model)``: the heaviest fragments of a kernel machine, each class's in turn. `linear` is the machine cut to them.
@@ -67,11 +67,11 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     kernel : Kernel, optional
         Without a model: which fragments, and what they are worth. By default ``SubsetTree().normalized()``.
     norm : {"kernel", "l2"}
-        ``"kernel"``: rows are divided by the tree's norm under the kernel, if that is normalised. ``"l2"``: rows get the length 1, by the fragments
+        ``"kernel"``: rows are divided by the tree's norm under the kernel, if that is normalized. ``"l2"``: rows get the length 1, by the fragments
         that are columns alone. That is faster than everything else here together, as no self-value is needed, and as good for a machine
         that is trained on the rows; but `linear` has then no meaning.
     n_features : int, optional
-        Hash all fragments into so many columns, with a sign by the hash, too. A normalised kernel gives rows of length 1.
+        Hash all fragments into so many columns, with a sign by the hash, too. A normalized kernel gives rows of length 1.
     size : int
         With `n_features`: productions of a fragment, at most; for PT nodes. At a node with more than 50,000 such fragments only smaller ones count, and a warning says
         so.

@@ -225,7 +225,7 @@ def select_from_model(functions: list[LinearOutput], n: int, depth: int | None) 
     kernel_terms = listed_parts(kernel)
     if not kernel_terms:
         raise InputTypeError(
-            f"fragments of trees are features for models of {FRAGMENTS}, of their sums, multiples and normalised forms, also on "
+            f"fragments of trees are features for models of {FRAGMENTS}, of their sums, multiples and normalized forms, also on "
             f"columns; not for {kernel!r}"
         )
     limit = n if len(functions) == 1 else min(n, 16 + 2 * n // len(functions))

@@ -3,7 +3,7 @@
 There are several ways to the same scores. One, for sums of tree kernels, linear kernels and constants, keeps the
 function itself: one weighted graph of distinct subtrees (Collins & Duffy 2001, section 5), to which a tree is added
 in place. Where rows are many and sparse, a linear kernel keeps a weight for each feature. Any other kernel works through values
-among the training rows: all of them where they are few, otherwise those of the rows that come next, with what was learnt before
+among the training rows: all of them where they are few, otherwise those of the rows that come next, with what was learned before
 as a `CompressedModel`.
 """
 
@@ -284,7 +284,7 @@ class GrowingConstant:
 
 
 class GrowingSum:
-    """A sum of functions, one for each of a kernel's `linear_parts`, normalised where the term is."""
+    """A sum of functions, one for each of a kernel's `linear_parts`, normalized where the term is."""
 
     width = WIDTH
 

@@ -139,7 +139,7 @@ class LeastSquares(KernelLearner):
     # --- after the fit ------------------------------------------------------------------------------------------
 
     def path(self, alphas: Any) -> RLSPath:
-        """What other strengths of regularisation would give, from the decomposition of the fit.
+        """What other strengths of regularization would give, from the decomposition of the fit.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class LeastSquares(KernelLearner):
         return found_path(self._kept.problem, alphas, self.loo_predictions_.ndim == 1)
 
     def with_alpha(self, alpha: float) -> Self:
-        """A fitted copy with another strength of regularisation, from the decomposition of the fit."""
+        """A fitted copy with another strength of regularization, from the decomposition of the fit."""
         self._need_kept("with_alpha")
         other: Self = clone(self).set_params(alpha=alpha, alphas=None)
         check_number(other, "alpha", 0, np.inf)
@@ -182,7 +182,7 @@ class LeastSquares(KernelLearner):
             The group of each training example, as the folds of a cross-validation. For `RankRLS`, candidates of one
             query are in one group.
         alphas : sequence of numbers, optional
-            Strengths of regularisation; by default that of the fit, and the result has no axis for them.
+            Strengths of regularization; by default that of the fit, and the result has no axis for them.
 
         Returns
         -------

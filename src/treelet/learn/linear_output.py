@@ -78,7 +78,7 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
     compressed = compressed_model(model)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
-            f"fragments are listed for models of {LISTED}, of their sums, multiples and normalised forms, also on columns; "
+            f"fragments are listed for models of {LISTED}, of their sums, multiples and normalized forms, also on columns; "
             f"not for {compressed.kernel!r}"
         )
     intercepts = getattr(model, "intercept_", np.zeros(compressed.outputs))

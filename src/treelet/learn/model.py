@@ -1,4 +1,4 @@
-r"""What a kernel machine has learnt, without the examples it was learnt from.
+r"""What a kernel machine has learned, without the examples it was learned from.
 
 A machine's score is a sum over its support examples, :math:`\sum_k \alpha_k K(T_k, x)`. For the tree kernels that sum
 only needs to know how much weight each *distinct* subtree carries (Collins & Duffy 2001, section 5): the support trees
@@ -112,7 +112,7 @@ class ModelStats:
 class CompressedModel:
     r"""Linear functions in a kernel's space, :math:`f_o(x) = \sum_k \alpha_{ok} K(T_k, x)`, ready to be evaluated.
 
-    Made by `CompressedModel.of`. The kernel is taken apart into its summands; those that are tree kernels, normalised
+    Made by `CompressedModel.of`. The kernel is taken apart into its summands; those that are tree kernels, normalized
     or not, become weighted graphs of distinct subtrees, all others keep their support examples.
 
     Examples

@@ -162,7 +162,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         y : array-like of numbers
             How good each example is; only the best of each group and those that are worse matter.
         qid : array-like
-            The group of each example: numbers or texts. Rows of a group need not be neighbours.
+            The group of each example: numbers or texts. Rows of a group need not be neighbors.
         """
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
@@ -230,7 +230,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         return self
 
     def _go_on(self) -> StreamState:
-        """What was learnt from earlier parts."""
+        """What was learned from earlier parts."""
         if isinstance(self.kernel, str):
             raise self._refuse("kernel", "a kernel or None for partial_fit, which keeps no matrix")
         stream = self._stream

@@ -239,7 +239,7 @@ HIDDEN = ("kernel", "n_jobs", "device", "device_memory", "progress", "memory")
 
 
 def fingerprint(*parts: Any) -> str:
-    """A hash of examples and what is learnt of them, the same on every machine and whatever they were read from.
+    """A hash of examples and what is learned of them, the same on every machine and whatever they were read from.
 
     >>> from treelet import Treebank
     >>> bank = Treebank(["(A a)", "(B b)", "(C c)"])

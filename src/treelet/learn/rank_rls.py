@@ -31,7 +31,7 @@ class RankRLS(Ranker, LeastSquares):
     kernel : Kernel or "precomputed", optional
         By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
     alpha : float
-        The strength of regularisation, :math:`\lambda`.
+        The strength of regularization, :math:`\lambda`.
     alphas : sequence of numbers, optional
         Choose among these instead: the one with the smallest squared error of differences within groups, as predicted
         by what is fitted without the group.
@@ -119,7 +119,7 @@ class RankRLS(Ranker, LeastSquares):
         y : array-like of numbers
             How good each example is.
         qid : array-like
-            The group of each example: numbers or texts. Rows of a group need not be neighbours.
+            The group of each example: numbers or texts. Rows of a group need not be neighbors.
         """
         self._check_parameters()
         if self.weights not in ("pairs", "groups"):

@@ -175,7 +175,7 @@ class RankSVM(Ranker, KernelLearner):
     n_iter_ : int
         Passes over them.
     objective_, gap_ : float
-        The value that was minimised, and by how much it may be above the minimum.
+        The value that was minimized, and by how much it may be above the minimum.
     model_ : CompressedModel
         What predictions are made with.
     fit_seconds_ : dict
@@ -242,7 +242,7 @@ class RankSVM(Ranker, KernelLearner):
         y : array-like of numbers
             How good each example is.
         qid : array-like
-            The group of each example: numbers or texts. Rows of a group need not be neighbours.
+            The group of each example: numbers or texts. Rows of a group need not be neighbors.
         """
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)

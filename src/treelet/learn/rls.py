@@ -1,4 +1,4 @@
-"""Regularised least squares over any kernel, by one decomposition of the matrix or by conjugate gradients."""
+"""Regularized least squares over any kernel, by one decomposition of the matrix or by conjugate gradients."""
 
 from __future__ import annotations
 
@@ -123,18 +123,18 @@ BY_EIGEN = ("loo_predictions_", "leave_group_out_predictions_", "path_", "smalle
 
 @register
 class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Regularised least squares over any kernel: kernel ridge regression, with all that one decomposition gives.
+    r"""Regularized least squares over any kernel: kernel ridge regression, with all that one decomposition gives.
 
     .. math:: \min_f \; \sum_i (y_i - f(x_i))^2 + \lambda \|f\|^2, \quad (K + \lambda I) a = y
 
-    There is no intercept: take ``kernel + 1``, or centre `y`.
+    There is no intercept: take ``kernel + 1``, or center `y`.
 
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
         By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
     alpha : float
-        The strength of regularisation, :math:`\lambda`.
+        The strength of regularization, :math:`\lambda`.
     alphas : sequence of numbers, optional
         Choose among these instead: the one with the smallest squared error of leave-group-out predictions where `fit`
         gets `groups`, otherwise of leave-one-out predictions.

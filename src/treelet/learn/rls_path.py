@@ -1,4 +1,4 @@
-r"""Least squares with a kernel from one decomposition: any strength of regularisation, any examples held out.
+r"""Least squares with a kernel from one decomposition: any strength of regularization, any examples held out.
 
 With :math:`S = V \Lambda V^T` and :math:`G = (S + \lambda I)^{-1} = V (\Lambda + \lambda)^{-1} V^T`, the coefficients
 are :math:`G z`, and the predictions for examples Q by what is fitted without them
@@ -32,7 +32,7 @@ ROUNDING = 8 * np.finfo(float).eps  # times the order of a matrix and its larges
 @register
 @dataclass(frozen=True)
 class RLSPath:
-    """What each strength of regularisation gives, from one decomposition.
+    """What each strength of regularization gives, from one decomposition.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ def checked_signs(values: Vector, name: str, size: float = 0.0) -> tuple[float, 
 
 
 def check_strength(alphas: Vector, spectrum: Spectrum, name: str, stacklevel: int = 3) -> None:
-    """A warning where rounding errors of the matrix are larger than the regularisation."""
+    """A warning where rounding errors of the matrix are larger than the regularization."""
     limit = ROUNDING * len(spectrum.values) * spectrum.largest
     if alphas.min() < limit:
         warnings.warn(
@@ -241,7 +241,7 @@ def held_out(spectrum: Spectrum, z: Matrix, alphas: Vector, groups: list[Rows] |
 
 
 class Problem:
-    """Examples with values, decomposed: what does not depend on the strength of regularisation."""
+    """Examples with values, decomposed: what does not depend on the strength of regularization."""
 
     def __init__(self, spectrum: Spectrum, y: Matrix, groups: list[Rows] | None) -> None:
         self.spectrum, self.y, self.groups = spectrum, y, groups
@@ -313,7 +313,7 @@ def too_weak() -> ParameterError:
 
 
 def checked_alphas(alphas: Any, name: str) -> Vector:
-    """Strengths of regularisation, positive."""
+    """Strengths of regularization, positive."""
     try:
         found = np.array(alphas, dtype=np.float64)
     except (TypeError, ValueError):

@@ -201,7 +201,7 @@ def _settings(learner: KernelLearner, grid: Any) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Data:
-    """What is learnt, and the folds."""
+    """What is learned, and the folds."""
 
     y: NDArray[Any]
     qid: NDArray[Any] | None

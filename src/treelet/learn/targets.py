@@ -1,4 +1,4 @@
-"""What is learnt, checked: classes, values, how good each candidate is, and which group it belongs to."""
+"""What is learned, checked: classes, values, how good each candidate is, and which group it belongs to."""
 
 from __future__ import annotations
 

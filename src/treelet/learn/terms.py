@@ -68,7 +68,7 @@ class KernelTerm:
 
 
 def linear_parts(kernel: Kernel) -> list[KernelTerm]:
-    """A kernel as a sum of terms: through sums, multiples, columns and normalisations, down to what is none of these.
+    """A kernel as a sum of terms: through sums, multiples, columns and normalizations, down to what is none of these.
 
     >>> from treelet import PartialTree, SubsetTree
     >>> [(kernel_term.factor, kernel_term.inner.kernel) for kernel_term in linear_parts(0.5 * (SubsetTree() + 2 * PartialTree()))]
@@ -155,7 +155,7 @@ STRIP = 1 << 23  # cells of a kernel matrix that a sum over support examples hol
 class Term(ABC):
     """The share of the scores of one term of the kernel: a weighted sum over what is left of the support examples.
 
-    Where that term is normalised the weights are divided by the support examples' roots, and multiplied by exp(`shift`).
+    Where that term is normalized the weights are divided by the support examples' roots, and multiplied by exp(`shift`).
     It `needs_scaling` if those roots are too large for plain arithmetic.
     """
 

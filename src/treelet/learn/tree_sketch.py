@@ -47,7 +47,7 @@ class TreeSketch(FeatureMap):
     Parameters
     ----------
     kernel : SubsetTree or PartialTree, optional
-        As it is or ``.normalized()``; by default ``SubsetTree().normalized()``. Normalised by exact self-values.
+        As it is or ``.normalized()``; by default ``SubsetTree().normalized()``. Normalized by exact self-values.
     n_components : int
         How many numbers a vector has.
     exact : int or "auto"
@@ -76,7 +76,7 @@ class TreeSketch(FeatureMap):
     seed_ : int
         What the random vectors were drawn by.
     error_ : float
-        The expected root mean squared error of a normalised value, by the bound below.
+        The expected root mean squared error of a normalized value, by the bound below.
 
     Notes
     -----
@@ -174,7 +174,7 @@ class TreeSketch(FeatureMap):
         check_boolean("progress", self.progress, of=self)
 
     def _left(self, sketched: _Sketched, bank: Treebank, parts: _Parts) -> float:
-        """The mean self-value of normalised trees without their rare fragments, by a small sketch of some of them."""
+        """The mean self-value of normalized trees without their rare fragments, by a small sketch of some of them."""
         some = bank[np.linspace(0, len(bank) - 1, min(PROBED, len(bank))).astype(np.int64)]
         counted = np.arange(len(parts.key))
         counted[PROBE_EXACT:] = -1
@@ -299,7 +299,7 @@ class _Sketched(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The smallest fragments, and their shares of normalised self-values, on average."""
+    """The smallest fragments, and their shares of normalized self-values, on average."""
 
     key: NDArray[np.uint64]
     mass: Vector

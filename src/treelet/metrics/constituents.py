@@ -1,4 +1,4 @@
-"""Constituents: the labelled spans of a tree, under a convention that says which of them count."""
+"""Constituents: the labeled spans of a tree, under a convention that says which of them count."""
 
 from __future__ import annotations
 

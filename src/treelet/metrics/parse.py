@@ -22,7 +22,7 @@ class ParsevalResult:
     Attributes
     ----------
     precision, recall, f1 : float
-        Of labelled constituents, over all sentences together.
+        Of labeled constituents, over all sentences together.
     exact_match : float
         Sentences whose constituents are all found, and no others.
     tagging_accuracy : float
@@ -88,7 +88,7 @@ def parse_score(gold: object, parsed: object, convention: Convention = PLAIN) ->
 
 
 def labelled_f1(gold: object, parsed: object, convention: Convention = PARSEVAL) -> float:
-    """The F1 of labelled constituents in percent, as `parseval` has it.
+    """The F1 of labeled constituents in percent, as `parseval` has it.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def bracket_counts(gold: object, parsed: object, convention: Convention = PLAIN)
 
 
 def parseval(gold: object, parsed: object, convention: Convention = PARSEVAL) -> ParsevalResult:
-    """Labelled precision, recall and F1 of parses, with what else the program evalb prints.
+    """Labeled precision, recall and F1 of parses, with what else the program evalb prints.
 
     Parameters
     ----------

@@ -90,14 +90,14 @@ def kendall_tau_by_group(
         which = np.flatnonzero(size == length)
         for chunk in np.array_split(which, -(-len(which) * length**2 // PAIRS)):
             members = order[start[chunk][:, None] + np.arange(length)]
-            out[chunk] = _taus(levelled(a[members], tolerance) if tolerance else a[members], b[members])
+            out[chunk] = _taus(leveled(a[members], tolerance) if tolerance else a[members], b[members])
     return out
 
 
-def levelled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
-    """The place of each value among those of its row, counted from 0; neighbours that differ too little share it.
+def leveled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
+    """The place of each value among those of its row, counted from 0; neighbors that differ too little share it.
 
-    >>> levelled(np.array([[5.0, 1.0, 5.0 + 1e-12, 2.0]]), 1e-9).tolist()
+    >>> leveled(np.array([[5.0, 1.0, 5.0 + 1e-12, 2.0]]), 1e-9).tolist()
     [[2.0, 0.0, 2.0, 1.0]]
     """
     if not values.shape[1]:

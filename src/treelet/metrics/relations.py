@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from treelet.errors import InputTypeError, ParameterError
 
 DIRECTED = re.compile(r"(.+)\((e1,e2|e2,e1)\)")
-Labelled = tuple[str, int, int]
+Labeled = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def semeval_scores(
     A label is a relation with its direction, as in ``Cause-Effect(e2,e1)``, or `other`. For each relation,
 
     - correct: relation and direction are right,
-    - precision: correct, of all that were labelled with this relation in either direction,
+    - precision: correct, of all that were labeled with this relation in either direction,
     - recall: correct, of all that have this relation in either direction.
 
     A right relation in the wrong direction thus counts in both denominators and is correct in neither. The score is the
@@ -205,8 +205,8 @@ class RoleScores:
         return self.overall.f1
 
 
-def role_scores(gold: Iterable[Iterable[Labelled]], predicted: Iterable[Iterable[Labelled]]) -> RoleScores:
-    """Precision, recall and F1 of labelled arguments, as in the CoNLL-2005 shared task.
+def role_scores(gold: Iterable[Iterable[Labeled]], predicted: Iterable[Iterable[Labeled]]) -> RoleScores:
+    """Precision, recall and F1 of labeled arguments, as in the CoNLL-2005 shared task.
 
     An argument is right if its label, its first and its last word are. Arguments that no constituent of a parse has
     stay in the gold lists, and so lower the recall.
@@ -252,7 +252,7 @@ def role_scores(gold: Iterable[Iterable[Labelled]], predicted: Iterable[Iterable
     return RoleScores(overall, Score(spans, overall.predicted, overall.gold), labels)
 
 
-def _argument(argument: Labelled) -> Labelled:
+def _argument(argument: Labeled) -> Labeled:
     try:
         label, begin, end = argument
         if not isinstance(label, str):
@@ -264,7 +264,7 @@ def _argument(argument: Labelled) -> Labelled:
         ) from None
 
 
-def _spans(arguments: Counter[Labelled]) -> Counter[tuple[int, int]]:
+def _spans(arguments: Counter[Labeled]) -> Counter[tuple[int, int]]:
     spans = Counter[tuple[int, int]]()
     for (_, begin, end), count in arguments.items():
         spans[begin, end] += count

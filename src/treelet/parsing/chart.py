@@ -258,7 +258,7 @@ class Parser(ABC):
             Trees with their log probabilities, best first, none twice. A symbol over itself, with the same span, does not
             occur: unary cycles would give endlessly many trees. (Where symbols of a grammar of yours share labels, so
             that a tree has many derivations, the search for others ends at 100 k.) Where there is no parse, the list is empty; or, from a grammar of a treebank, it holds the
-            likeliest pieces under a root that is labelled FALLBACK, with the log probability -inf.
+            likeliest pieces under a root that is labeled FALLBACK, with the log probability -inf.
 
         Examples
         --------

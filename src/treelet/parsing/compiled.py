@@ -1,4 +1,4 @@
-"""A grammar as arrays, binarised, for the native parser."""
+"""A grammar as arrays, binarized, for the native parser."""
 
 from __future__ import annotations
 

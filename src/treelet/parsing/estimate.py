@@ -100,7 +100,7 @@ class _Counter:
         lone = np.flatnonzero((roots >= 0) & self.is_word[roots])
         if len(lone):
             word = self.store.labels[self.store.label[roots[lone[0]]]]
-            raise TreeError(f"item {lone[0]} is the lone word {word!r}: a grammar is learnt from labels over words")
+            raise TreeError(f"item {lone[0]} is the lone word {word!r}: a grammar is learned from labels over words")
         weights = bank.weights()
         self.total = np.bincount(weights.node, weights.weight, minlength=len(self.store))
         self.parent = parent

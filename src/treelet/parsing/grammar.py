@@ -397,7 +397,7 @@ class PCFG(Parser):
         return self._lexicon.symbols(str(word), bool(first))
 
     def compiled(self) -> CompiledGrammar:
-        """The grammar as arrays, binarised, for the parser; made once."""
+        """The grammar as arrays, binarized, for the parser; made once."""
         if self._compiled is None:
             self._compiled = CompiledGrammar(self)
         return self._compiled

@@ -12,7 +12,7 @@ from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Tree
 
 WRONG, NEW = "*", "+"
-COLOURS = {WRONG: "\x1b[1;31m", NEW: "\x1b[1;32m"}
+COLORS = {WRONG: "\x1b[1;31m", NEW: "\x1b[1;32m"}
 RESET = "\x1b[0m"
 SHADES = {WRONG: ("#fbdcd6", "#c0341d"), NEW: ("#d8f0dc", "#1d7a3a"), "": ("#f4f5f7", "#7a838c")}
 DRAWN = 500  # levels: each line of a drawing is as long as its node is deep
@@ -91,7 +91,7 @@ def marked(tree: object, gold: object, other: object = None, *, new: bool = True
         label = node.label
         if mark := marks[number]:
             label = f"{mark} {label}"
-            label = f"{COLOURS[mark]}{label}{RESET}" if colour else label
+            label = f"{COLORS[mark]}{label}{RESET}" if colour else label
         if not node.children:
             lines.append(ahead + label)
         elif node.is_preterminal or ((node, constituent.start) in same and not marks_below[number] and ahead):

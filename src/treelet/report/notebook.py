@@ -1,7 +1,7 @@
 """The display of objects in notebooks: pictures of structures, tables of collections, kernels, models and results.
 
 Large things are shown in part, and say so. Labels are other people's text: all of it is escaped. Pictures have a white ground of
-their own, and tables take the page's colours, so that both can be read on dark pages too.
+their own, and tables take the page's colors, so that both can be read on dark pages too.
 """
 
 from __future__ import annotations

@@ -188,10 +188,10 @@ def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
         out.append(f'<text x="{left - 8}" y="{y + cell / 2 + 4:.0f}" text-anchor="end">{said(names[i])}</text>')
         for j, count in enumerate(row):
             share = count / total if total else 0.0
-            colour = "#0072b2" if i == j else "#d95f02"
+            color = "#0072b2" if i == j else "#d95f02"
             about = f"{labels[i]} taken for {labels[j]}: {count:,} of {total:,}"
             out.append(
-                f'<g><title>{said(about)}</title><rect x="{left + cell * j}" y="{y}" width="{cell}" height="{cell}" fill="{colour}" '
+                f'<g><title>{said(about)}</title><rect x="{left + cell * j}" y="{y}" width="{cell}" height="{cell}" fill="{color}" '
                 f'fill-opacity="{0.9 * share**0.6 if count else 0:.3f}"/>'
             )
             if count:
@@ -207,7 +207,7 @@ def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
     return Html("\n".join([*out, "</svg>"]) + paragraphs(said_of))
 
 
-# --- what it has learnt ---------------------------------------------------------------------------------------------
+# --- what it has learned ---------------------------------------------------------------------------------------------
 
 
 def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
@@ -232,7 +232,7 @@ def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
             where = f"in {seen.trees:,} of {report.examples:,} trees" if seen.trees else "in none of these trees"
             listed = "".join(f"<li>{_sentence(example)}</li>" for example in seen.examples)
             text += f'<span class="aside">{where}</span>' + (f"<ul>{listed}</ul>" if listed else "")
-        rows.append((_coloured(fragment.weight), _fragment(fragment.tree), Html(text)))
+        rows.append((_colored(fragment.weight), _fragment(fragment.tree), Html(text)))
     if rows:
         yield table(("weight", "", "fragment, and examples"), rows, kind="fragments")
     else:
@@ -241,7 +241,7 @@ def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
         yield paragraphs("These are the heaviest of those that were looked at.")
 
 
-def _coloured(value: float) -> Html:
+def _colored(value: float) -> Html:
     return Html(f'<span class="{"plus" if value > 0 else "minus"}">{signed(value)}</span>')
 
 
@@ -316,7 +316,7 @@ def _case(case: ExplainedCase, task: str, told: list[Any]) -> str:
                 structure["title"] = name or structure["title"]
         lines += [_figure(structure, name, largest_share(trees)) for name, structure in zip(names, trees, strict=True)]
     rows = [
-        (_coloured(structure.share), Html(f"<code>{said(_cut(structure.tree))}</code>"))
+        (_colored(structure.share), Html(f"<code>{said(_cut(structure.tree))}</code>"))
         for structure in case.why.fragments[:SHOWN]
     ]
     lines.append(table(("share", "fragment"), rows, kind="fragments"))

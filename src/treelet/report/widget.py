@@ -24,7 +24,7 @@ class TreeView(anywidget.AnyWidget):
     """A tree, a forest, a dependency parse, tagged words or an explanation, to be looked at closely.
 
     It can be zoomed, walked through by the keyboard (arrows, Enter), and folded (Space, or a double click). Of an explanation the nodes
-    have the colours of their shares, and pointing at a fragment shows where it is.
+    have the colors of their shares, and pointing at a fragment shows where it is.
 
     Parameters
     ----------

@@ -182,7 +182,7 @@ class Dependencies(Drawn):
     def rooted(self, root: int = 0) -> Dependencies:
         """The links directed away from one word, so that undirected parses can become trees.
 
-        A word's head is its neighbour on a shortest way to the root, of several the leftmost; other links are left out.
+        A word's head is its neighbor on a shortest way to the root, of several the leftmost; other links are left out.
         What no link leads to has roots of its own, each the leftmost word of its part.
 
         Parameters

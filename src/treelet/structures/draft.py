@@ -54,7 +54,7 @@ class Draft:
             self.ways.append({})
         return number
 
-    def labelled(self, number: int, label: str) -> int:
+    def labeled(self, number: int, label: str) -> int:
         """A node made before, with another label."""
         _, begin, end = self.nodes[number]
         return self.node(label, (begin, end), self.ways[number])

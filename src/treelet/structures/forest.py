@@ -126,7 +126,7 @@ class Forest(Drawn):
         Parameters
         ----------
         parses : iterable of (tree, log probability)
-            All over the same words. They need not be normalised, and may be far below what a float could hold as a
+            All over the same words. They need not be normalized, and may be far below what a float could hold as a
             probability.
         temperature : float in (0, inf)
             Each tree's probability is raised to the power 1 / temperature and all are divided by their sum: below 1 the

@@ -21,7 +21,7 @@ def check_label(label: object) -> str:
 
 
 class Tree(Drawn):
-    """An ordered labelled tree. A node without children is a word.
+    """An ordered labeled tree. A node without children is a word.
 
     Immutable and hashable; equal trees are equal whatever they were made from. A tree is no list: its children
     are in `children`, and iterating over it gives them.

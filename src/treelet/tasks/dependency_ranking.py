@@ -25,7 +25,7 @@ from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table
 from treelet.work import generator
 
 ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
-"""Strengths of regularisation to choose from; all of them cost one decomposition."""
+"""Strengths of regularization to choose from; all of them cost one decomposition."""
 ROUNDING = 1e-9
 """Scores of one sentence that are closer, as a share of the largest, are equal. With kernels of parses, rounding moves scores
 by up to 1e-11, and scores of parses that are not alike to the kernel differ by 1e-6 at least: this lies between."""
@@ -176,7 +176,7 @@ def trees(parses: Sequence[Dependencies], form: str = "grct") -> Treebank:
 
 
 def typewise(kernel: Kernel) -> Kernel:
-    """The sum over the seven types of a kernel between their sequences, normalised: no type outweighs the others by its length.
+    """The sum over the seven types of a kernel between their sequences, normalized: no type outweighs the others by its length.
 
     >>> from treelet import Locality
     >>> print(repr(typewise(Locality(window=3)))[:65])
@@ -190,7 +190,7 @@ def typewise(kernel: Kernel) -> Kernel:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel and a strength of regularisation, and the mean tau_b that they had in cross-validation."""
+    """A kernel and a strength of regularization, and the mean tau_b that they had in cross-validation."""
 
     kernel: Kernel
     alpha: float
@@ -206,9 +206,9 @@ class ParseRanker:
     ----------
     kernels : sequence of Kernel, optional
         To choose from, on the columns of `ParseLists.table`; by default the locality-convolution kernel of the paper
-        and a few neighbours.
+        and a few neighbors.
     alphas : sequence of float
-        Strengths of regularisation to choose from.
+        Strengths of regularization to choose from.
     learner : {"rls", "rankrls"}
         Least squares on the goodness, or on the differences of goodness within a sentence.
     form : str, optional

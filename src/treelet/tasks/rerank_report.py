@@ -12,7 +12,7 @@ from treelet.tasks.rerank_job import Mended, Outcome, Scores
 
 WIDTH = 100
 BESIDE = 640  # pixels: pictures up to this width may stand side by side
-HEADER = ("", "parse score", "labelled F1", "wholly right")
+HEADER = ("", "parse score", "labeled F1", "wholly right")
 
 
 # --- words that all three share -----------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def learning(outcome: Outcome) -> str:
     """What was done about it."""
     train = len(outcome.parts.train) + len(outcome.parts.development)
     return (
-        f"treelet has looked at {train:,} other sentences, learnt which pieces of trees are typical of right parses, and "
+        f"treelet has looked at {train:,} other sentences, learned which pieces of trees are typical of right parses, and "
         f"chosen anew among the same proposals: {outcome.reranked.parse_score:.1f} points."
     )
 
@@ -272,11 +272,11 @@ def _bars(outcome: Outcome) -> str:
     named = zip(
         ("first choice", "reranked", "best possible"), ("#9aa3ad", "#2f6fb0", "#d4dae0"), rows(outcome), strict=True
     )
-    for row, (name, colour, (_, scores)) in enumerate(named):
+    for row, (name, color, (_, scores)) in enumerate(named):
         y, long = 6 + row * high, width * scores.parse_score
         lines.append(
             f'<text x="{left - 8}" y="{y + 16}" text-anchor="end">{name}</text>'
-            f'<rect x="{left}" y="{y}" width="{long:.1f}" height="{high - 8}" rx="3" fill="{colour}"/>'
+            f'<rect x="{left}" y="{y}" width="{long:.1f}" height="{high - 8}" rx="3" fill="{color}"/>'
             f'<text x="{left + long + 8:.1f}" y="{y + 16}" font-weight="600">{scores.parse_score:.1f}</text>'
         )
     return "\n".join([*lines, "</svg>"])

@@ -331,9 +331,9 @@ class Reranker:
     >>> import treelet as tl
     >>> from treelet.tasks import CandidateParses, Reranker
     >>> train, _, test = tl.datasets.flights_split()
-    >>> learnt = CandidateParses.jackknifed(train[:200], k=20)
+    >>> learned = CandidateParses.jackknifed(train[:200], k=20)
     >>> found = CandidateParses.parsed(tl.PCFG.from_treebank(train[:200]), test[:100], k=20)
-    >>> reranker = Reranker().fit(learnt)
+    >>> reranker = Reranker().fit(learned)
     >>> found.score(reranker.choose(found)) > found.first_score
     True
     """

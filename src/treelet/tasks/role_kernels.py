@@ -36,7 +36,7 @@ def hybrid(
     leaves : bool
         Whether words count without their tags, as in `SubsetTree`.
     normalized : bool
-        True to normalise each of the two, so that a large constituent does not outweigh its path.
+        True to normalize each of the two, so that a large constituent does not outweigh its path.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def composite(
     leaves : bool
         Whether words count without their tags, as in `SubsetTree`.
     normalized : bool
-        True to normalise both, the features before they are expanded.
+        True to normalize both, the features before they are expanded.
 
     Returns
     -------

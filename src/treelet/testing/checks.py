@@ -23,7 +23,7 @@ def check_kernel(
 ) -> None:
     """Check a kernel on data; raise AssertionError with what went wrong.
 
-    Symmetric; K(X) = K(X, X); the diagonal is `diag`; positive semi-definite; normalised to 1; the same whatever
+    Symmetric; K(X) = K(X, X); the diagonal is `diag`; positive semi-definite; normalized to 1; the same whatever
     tiles, threads and order; its repr and parameters rebuild it; equal to the slow definition where one is given.
 
     Parameters
@@ -65,10 +65,10 @@ def check_kernel(
 
     N = kernel.normalized()(data)
     self_values = np.diag(K)
-    _equal(np.diag(N), (self_values > 0).astype(float), 1e-12, "the normalised diagonal is not 1")
+    _equal(np.diag(N), (self_values > 0).astype(float), 1e-12, "the normalized diagonal is not 1")
     roots = np.sqrt(np.outer(self_values, self_values))
     expected = np.divide(K, roots, out=np.zeros_like(K), where=roots > 0)
-    _equal(N, expected, rtol, "normalised values are not K / sqrt(K K)")
+    _equal(N, expected, rtol, "normalized values are not K / sqrt(K K)")
 
     _equal(kernel(data, n_jobs=2), K, 0, "two threads give another matrix")
     out = np.full((n, n), np.nan)

@@ -222,7 +222,7 @@ KERNEL partial_trees_wide(long long first, long long last, long long blocks, con
     }
 }
 
-// G(r,v) = sum over the parts u of example r of how often it holds u, times D(u,v). A block has one row and neighbouring columns. A
+// G(r,v) = sum over the parts u of example r of how often it holds u, times D(u,v). A block has one row and neighboring columns. A
 // row's entries are ordered by kind.
 KERNEL partial_trees_rows(long long first, long long last_node, long long blocks_a_row, long long columns,
                           const long long *__restrict__ entry_start, const int *__restrict__ entry_kind,
@@ -249,7 +249,7 @@ KERNEL partial_trees_rows(long long first, long long last_node, long long blocks
 constexpr int together = 4; // rows
 
 // K(r,c) += sum over the parts v of example c of how often it holds v, times G(r,v). A thread has `together` rows and a piece of
-// the parts of a column; neighbouring threads have neighbouring pieces. By halves only columns up to the row.
+// the parts of a column; neighboring threads have neighboring pieces. By halves only columns up to the row.
 KERNEL partial_trees_columns(long long rows, long long out_row, long long first_row, long long pieces,
                              const int *__restrict__ piece_column, const long long *__restrict__ piece_start,
                              const int *__restrict__ part, const double *__restrict__ weight, long long columns,

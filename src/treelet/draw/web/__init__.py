@@ -1,7 +1,7 @@
 """Pictures for browsers: their content as JSON (`pictures`), and the ES modules, without dependencies, that draw it.
 
 A page that is served takes the files as they are (``import {treeView} from "./tree-view.js"``); a page that is one file takes them as one
-text (`script`). Colours are in ``tree-view.css``.
+text (`script`). Colors are in ``tree-view.css``.
 """
 
 from __future__ import annotations

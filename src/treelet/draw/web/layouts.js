@@ -93,7 +93,7 @@ function push(outline, half) {
   outline.right.push(half - outline.shift);
 }
 
-// The outline of two neighbours, in the longer one's lists, and how far right the second stands.
+// The outline of two neighbors, in the longer one's lists, and how far right the second stands.
 function join(one, other) {
   const a = one.left.length, b = other.left.length, common = Math.min(a, b);
   let apart = -Infinity;

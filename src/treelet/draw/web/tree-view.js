@@ -7,13 +7,13 @@
 // `element` gets the events "treelet:node" ({number}: clicked, or Enter) and "treelet:hover" ({number}, or null).
 // Pictures are JSON, made by treelet.draw.web.pictures:
 //   {kind: "tree", labels: [...], parents: [-1, 0, ...], heat?: [...], marks?: [{nodes: [...], tone: 0}]}      in pre-order
-//   (scale?: the number that has the strongest colour, where several pictures are to be compared; by default the largest of heat)
+//   (scale?: the number that has the strongest color, where several pictures are to be compared; by default the largest of heat)
 //   {kind: "forest", nodes: [{label, words: [i, j], p}], edges: [{head, tails, p, best}], words: [...], root}
 //   {kind: "arcs", words: [...], tags?: [...], links: [{from, to, label}], directed?, heat?}                 from -1: the root
 //   {kind: "tagged", words: [...], tags: [...], heat?, marks?}
 // Options: words ("bottom", or "hang": below their parents), limit and levels (of what is shown at first), interactive.
 //
-// All texts are other people's: they are only ever set as text. Colours are in tree-view.css.
+// All texts are other people's: they are only ever set as text. Colors are in tree-view.css.
 
 import {SVG, drawn, el, html, legend} from "./drawing.js";
 import {Folds, scene} from "./scenes.js";
@@ -285,7 +285,7 @@ class View {
     if (way === "Up") return node > 0 ? parents[node] : null;
     if (way === "Down") return open.get(node) ? first[node] : null;
     const row = this.boxes.get(node), near = {Left: -1, Right: 1}[way];
-    let best = null; // the neighbour in the row; siblings first
+    let best = null; // the neighbor in the row; siblings first
     if (node > 0) {
       const line = [];
       for (let kid = first[parents[node]], k = 0; k < open.get(parents[node]); k++, kid = next[kid]) line.push(kid);

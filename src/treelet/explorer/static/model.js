@@ -164,7 +164,7 @@ export class ModelView {
       : `Of the ${near.of.toLocaleString("en")} support trees in the model, by their cosine, and what each weighs` +
         (found.task === "classify" ? ` for ${found.output}` : "") + ". Others of the training trees are not in its file: name them, treelet explore m.treelet --data train.tsv";
     this.near.append(...near.trees.map((one) => make("li", {}, make("button",
-      {type: "button", class: "neighbour", title: one.tree, on: {click: () => {
+      {type: "button", class: "neighbor", title: one.tree, on: {click: () => {
         this.link.set("model", {tree: one.tree});
         this.select(null);
         this.restore();

@@ -61,13 +61,13 @@ export class TreesView {
         make("div", {class: "controls"},
           this.kernel.element,
           make("div", {class: "sliders"}, this.lam.element, this.mu.element, this.depth.element,
-            make("label", {class: "check"}, this.norm, "normalised")),
+            make("label", {class: "check"}, this.norm, "normalized")),
           this.means)),
       this.complaint.element,
       make("div", {class: "pair only-plus"}, ...[0, 1].map((k) => make("div", {class: "card"}, this.stages[k], this.editors[k].element))),
       examples,
       make("div", {class: "card list wide-list"}, make("h2", {}, "What they share"),
-        make("p", {class: "faint"}, "Each piece with what it adds; a node's colour is what all pieces that begin there add. Point at a piece to see where it is."),
+        make("p", {class: "faint"}, "Each piece with what it adds; a node's color is what all pieces that begin there add. Point at a piece to see where it is."),
         this.fragments.element));
   }
 
