@@ -665,7 +665,7 @@ def test_the_generator_makes_what_it_says() -> None:
     assert generate(30, 1) == generate(30, 1) != generate(30, 2)
 
 
-def test_help_says_what_is_normalised_and_loads_nothing_heavy(train: Path) -> None:
+def test_help_states_what_is_normalized_and_loads_nothing_heavy(train: Path) -> None:
     code = (
         "import sys, treelet.cli.main as m\n"
         "try: m.app(['train', '--help'], prog_name='treelet')\n"
@@ -673,7 +673,7 @@ def test_help_says_what_is_normalised_and_loads_nothing_heavy(train: Path) -> No
         "print([name for name in ('numpy', 'scipy', 'sklearn', 'matplotlib', 'rich') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert "normalised unless told otherwise" in " ".join(result.stdout.split())
+    assert "kernel is normalized unless you pass --no-normalize" in " ".join(result.stdout.split())
     assert result.stdout.splitlines()[-1] == "[]"
 
 

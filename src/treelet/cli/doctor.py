@@ -26,15 +26,18 @@ CAT = "(VP (V brought) (NP (D a) (N cat)))"
 
 def command(
     model: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="A model's file: print its card instead."), READ
+        str | None, typer.Argument(metavar="MODEL", help="Model file whose card is printed."), READ
     ] = None,
     *,
     json: JsonOption = False,
 ) -> None:
-    """Say what is installed and check known values; or print the card of a model.
+    """Check the installation, or print the card of a model.
 
-    The exit code is 1 if a kernel does not give the value it should. A card says what a model is and what it was trained
-    on: kernel, fingerprint of the examples, labels, sizes, measures, version.
+    Without MODEL, the command lists versions, the GPU and the data folder, and compares kernel values with known results. The exit code is 1 if any value is wrong.
+
+    With MODEL, the command prints the model card: kernel, labels, sizes, metrics, treelet version and a fingerprint of the training examples.
+
+    Example: treelet doctor m.treelet
     """
     if model is not None:
         from treelet.learn.persist import card

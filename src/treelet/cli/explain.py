@@ -31,39 +31,51 @@ WIDTH = 100  # letters of a tree's words that are shown
 @with_option_groups
 def command(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
+        str, typer.Argument(metavar="MODEL", help="Model file written by treelet train or treelet.save."), READ
     ],
     data: Annotated[
         str,
         typer.Argument(
-            metavar="TREES", help="A tree in brackets, or a file, with labels or not; - is the standard input."
+            metavar="TREES",
+            help="Tree in brackets, or a file of trees, with or without labels. Use - for standard input.",
         ),
         READ,
     ],
     *,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Write a report of the file, to a name ending in .html."),
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="Write a report on the whole file, to a name ending in .html."
+        ),
         WRITTEN,
     ] = None,
     class_name: Annotated[
         str | None,
-        typer.Option("--class", metavar="NAME", help="Why this class, or why not; by default that which is predicted."),
+        typer.Option(
+            "--class",
+            metavar="NAME",
+            help="Class whose score is explained; classifiers only.  [default: the predicted class]",
+        ),
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", help="Fragments of each tree; in a report, of each class.")] = 10,
-    errors: Annotated[int, typer.Option(metavar="N", help="In a report: how many errors are explained.")] = 10,
+    top: Annotated[
+        int, typer.Option(metavar="N", help="Number of fragments per tree or, in a report, per class.")
+    ] = 10,
+    errors: Annotated[int, typer.Option(metavar="N", help="Number of errors to explain in a report.")] = 10,
     qid: Annotated[
-        str, typer.Option("--query", metavar="NAME", help="Of a model that ranks: the column of queries.")
+        str, typer.Option("--query", metavar="NAME", help="Column of the queries; for reports on rankers.")
     ] = "qid",
     computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Show which fragments of a tree a model's score comes from; of a file with labels, where and why the model errs.
+    """Show which fragments contribute most to a model's predictions.
 
-    A report has scores, confusions, the heaviest fragments with examples, and the worst errors explained; it is one page that needs
-    nothing else, and can be printed. Example: treelet explain m.treelet test.tsv -o report.html
+    Without --output, the command lists the fragments with the largest share of each tree's score.
+
+    With --output, the command writes a report: one HTML file with scores, the confusion matrix, the most important fragments and the worst errors.
+
+    Example: treelet explain m.treelet test.tsv -o report.html
     """
     for name, value in (("--top", top), ("--errors", errors)):
         if value < 0:

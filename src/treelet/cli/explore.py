@@ -29,41 +29,51 @@ CANDIDATES = 20  # parses of each
 def command(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL]", help="A model of trees, by treelet train, treelet rerank or treelet.save."),
+        typer.Argument(metavar="MODEL", help="Model file written by treelet train, treelet rerank or treelet.save."),
         READ,
     ] = None,
     *,
     data: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The model's training trees: the nearest ones are shown, with their labels."),
+        typer.Option(
+            metavar="FILE", help="Training trees of MODEL. The page then shows the nearest ones with their labels."
+        ),
         READ,
     ] = None,
     grammar: Annotated[
         str | None,
-        typer.Option("--grammar", "-g", metavar="FILE", help="Parse by this grammar, JSON or text, as treelet parse."),
+        typer.Option(
+            "--grammar", "-g", metavar="FILE", help="Grammar file for parsing, as JSON (.json, .json.gz) or text."
+        ),
         READ,
     ] = None,
     treebank: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Or by one learnt from these trees, by relative frequencies."),
+        typer.Option(metavar="FILE", help="File of trees to estimate the grammar from, instead of --grammar."),
         READ,
     ] = None,
     port: Annotated[
-        int | None, typer.Option(metavar="N", help="By default 8377, or the next one that is free; 0: any.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Port of the web server; 0 for any free port.  [default: 8377, or the next free one]"
+        ),
     ] = None,
     browser: Annotated[
         bool,
         typer.Option(
             "--browser/--no-browser",
-            help="Open the page in the web browser, if there is a screen.  [default: --browser]",
+            help="Open the page in the web browser if a display is available.  [default: --browser]",
             show_default=False,
         ),
     ] = True,
     reading: Reading,
 ) -> None:
-    """Look at trees, parses and a model in the browser, on this machine alone, until Ctrl-C.
+    """Explore trees, parses and a model in the web browser.
 
-    Without a grammar, sentences are parsed by one of generated travel questions, and a small ranker puts the parses in order.
+    The server accepts connections from this machine only. Press Ctrl-C to stop the server.
+
+    By default, sentences are parsed with a grammar of generated travel questions, and a small ranker orders the parses.
+
     Example: treelet explore m.treelet --data train.tsv
     """
     if grammar is not None and treebank is not None:

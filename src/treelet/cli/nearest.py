@@ -37,10 +37,12 @@ LISTED = 200  # shared fragments, of which the widest are shown
 
 @with_option_groups
 def command(
-    bank: Annotated[str, typer.Argument(metavar="BANK", help="Trees to look in; - is the standard input."), READ],
+    bank: Annotated[
+        str, typer.Argument(metavar="BANK", help="File of trees to search. Use - for standard input."), READ
+    ],
     query: Annotated[
         str | None,
-        typer.Argument(metavar="[QUERY]", help="A file of trees, or a tree in brackets. By default those of BANK."),
+        typer.Argument(metavar="QUERY", help="Tree in brackets, or a file of trees.  [default: every tree of BANK]"),
         READ,
     ] = None,
     *,
@@ -50,32 +52,44 @@ def command(
             "--k",
             "-k",
             metavar="N",
-            help=f"How many neighbours of each. By default {DEFAULT_K}, if there are; with --threshold all that reach it.",
+            help=f"Number of neighbors per query.  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(metavar="VALUE", help="Only neighbours of at least this value; 1 is the same to the kernel."),
+        typer.Option(
+            metavar="VALUE",
+            help="Minimum similarity of a neighbor. The similarity of equal trees is 1.  [default: none]",
+        ),
     ] = None,
     kernel: Annotated[
-        str, typer.Option(metavar="NAME", autocompletion=among(*KERNELS), help="st, sst or pt, always normalised.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=among(*KERNELS),
+            help="Tree kernel, always normalized: st (subtrees), sst (subset trees) or pt (partial trees).",
+        ),
     ] = "sst",
     lam: LamOption = None,
     mu: MuOption = None,
     max_depth: MaxDepthOption = None,
     leaves: LeavesOption = None,
     top: Annotated[
-        int, typer.Option(metavar="N", help="How many shared fragments of each pair to show, widest first.")
+        int, typer.Option(metavar="N", help="Number of shared fragments to show per neighbor, largest first.")
     ] = 1,
     computing: dict[str, Any],
-    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory limit for the search, e.g. 512MiB.  [default: 1GiB]")
+    ] = None,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Show the trees that are most like given ones.
+    """Find the trees that are most similar to a query.
 
-    Trees are counted from 1; those of source code and markup also have the line where they begin. Example: treelet nearest bank.mrg "(NP (D the) (N apple))" -k 3
+    Trees are numbered from 1. For source code and markup, the output also shows the line where each tree begins.
+
+    Example: treelet nearest bank.mrg "(NP (D the) (N apple))" -k 3
     """
     if top < 0:
         raise ParameterError(f"--top must be at least 0, got {top}")
