@@ -68,7 +68,7 @@ def command(
         return
     for number, tree in enumerate(trees, 1):
         print(f"tree {number}\n{_drawing(tree)}\n")
-    print(f"kernel      {tree_kernel!r}\nvalue       {value!r}\nnormalised  {cosine:.12g}\n")
+    print(f"kernel      {tree_kernel!r}\nvalue       {value!r}\nnormalized  {cosine:.12g}\n")
     print(_table(shared, top))
 
 
@@ -108,9 +108,11 @@ def _table(shared: SharedFragments, top: int) -> str:
         lines.append(f"{contribution!r:>22}  {count1:>5}  {count2:>5}  {tree}")
     if len(shared) > top:
         rest = math.fsum(fragment.contribution for fragment in shared[top:])
-        lines.append(f"{rest!r:>22}  {'':>5}  {'':>5}  {len(shared) - top:,} more (--top shows them)")
+        lines.append(f"{rest!r:>22}  {'':>5}  {'':>5}  {len(shared) - top:,} more (increase --top to list them)")
     if shared.complete:
         lines.append(f"{shared.total()!r:>22}  {'':>5}  {'':>5}  all {len(shared):,} shared fragments")
     else:
-        lines.append(f"{shared.total()!r:>22}  {'':>5}  {'':>5}  these {len(shared):,}; there are more, not listed")
+        lines.append(
+            f"{shared.total()!r:>22}  {'':>5}  {'':>5}  sum of these {len(shared):,}; more fragments exist, but are not listed"
+        )
     return "\n".join(lines)

@@ -129,11 +129,21 @@ def _checks(on_gpu: bool) -> list[dict[str, Any]]:
         ("fragments of [NP the apple] (SST)", 6, lambda kernels: _value(kernels.SubsetTree(lam=1), APPLE)),
         ("fragments of [PP in the bank] (SST)", 11, lambda kernels: _value(kernels.SubsetTree(lam=1), BANK)),
         ("fragments of [VP brought a cat] (SST)", 17, lambda kernels: _value(kernels.SubsetTree(lam=1), CAT)),
-        ("partial trees rooted at its VP (PT)", 30, lambda kernels: _rooted(kernels.PartialTree(lam=1, mu=1))),
-        ("complete subtrees of it (ST)", 5, lambda kernels: _value(kernels.Subtree(), CAT)),
+        (
+            "partial trees of [VP brought a cat] rooted at VP (PT)",
+            30,
+            lambda kernels: _rooted(kernels.PartialTree(lam=1, mu=1)),
+        ),
+        ("subtrees of [VP brought a cat] (ST)", 5, lambda kernels: _value(kernels.Subtree(), CAT)),
     ]
     if on_gpu:
-        known.append(("fragments of it (SST), by the GPU", 17, lambda kernels: _on_gpu(kernels.SubsetTree(lam=1), CAT)))
+        known.append(
+            (
+                "fragments of [VP brought a cat] (SST), on the GPU",
+                17,
+                lambda kernels: _on_gpu(kernels.SubsetTree(lam=1), CAT),
+            )
+        )
     results: list[dict[str, Any]] = []
     for name, expected, compute in known:
         try:
@@ -202,7 +212,11 @@ def _text(report: dict[str, Any]) -> str:
     gpu = report["gpu"]
     lines.append(f"{'GPU':<14}{gpu['name'] if gpu['usable'] else 'not usable: ' + gpu['why']}")
     data = report["data"]
-    where = data["folder"] if data["there"] else f"{data['folder']} (no such folder: set TREELET_DATA to the corpora)"
+    where = (
+        data["folder"]
+        if data["there"]
+        else f"{data['folder']} (folder not found; set TREELET_DATA to the folder of the corpora)"
+    )
     lines += [f"{'data':<14}{where}", ""]
     for check in report["checks"]:
         verdict = "ok    " if check["ok"] else "FAILED"

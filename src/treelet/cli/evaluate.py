@@ -1,4 +1,4 @@
-"""``treelet evaluate``: how well a model does on labelled examples."""
+"""``treelet evaluate``: how well a model does on labeled examples."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
 
 
 def draw(result: dict[str, Any], kind: str, target: Path) -> None:
-    """The confusion matrix: counts in the cells, colours by share of the row."""
+    """The confusion matrix: counts in the cells, colors by share of the row."""
     import numpy as np
     from matplotlib.figure import Figure
     from matplotlib.transforms import ScaledTranslation

@@ -178,7 +178,7 @@ def _text(explanation: dict[str, Any]) -> str:
     words = explanation["words"] if len(explanation["words"]) <= WIDTH else f"{explanation['words'][: WIDTH - 4]} ..."
     what = f"score of {explanation['output']!r}" if explanation["output"] is not None else "score"
     also = (
-        f", {explanation['predicted']!r} is predicted"
+        f"; predicted: {explanation['predicted']!r}"
         if explanation["output"] not in (None, explanation["predicted"])
         else ""
     )
@@ -217,9 +217,9 @@ def _report(
             queries = learning.queries_of(contents, query) if predictor.task == "rank" else None
     model_report = report(predictor, data, labels, queries=queries, top=top, errors=errors, progress=progress)
     about = card(model)
-    source = f"{Path(model).name}, looked at with {len(data):,} examples of {Path(contents.file).name}"
+    source = f"{Path(model).name}, evaluated on {len(data):,} examples of {Path(contents.file).name}"
     command = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["explain"] else ""
-    title = f"What {Path(model).stem} has learnt"
+    title = f"What {Path(model).stem} has learned"
     return model_report, report_page(model_report, title=title, source=source, card=about, command=command)
 
 
@@ -231,7 +231,7 @@ def _said(result: dict[str, Any]) -> str:
     figures = result["figures"] or {}
     what = f"{result['examples']:,} examples"
     if "accuracy" in figures:
-        what += f", {100 * figures['accuracy']:.2f} % right"
+        what += f", accuracy {100 * figures['accuracy']:.2f} %"
     elif "tau" in figures:
         what += f", tau {figures['tau']:.4f}"
     elif "rmse" in figures:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treelet.explorer.workspace import ModelView, Parsing, Workspace
     from treelet.parsing import PCFG
 
-LEARNT = 400  # generated sentences that the embedded ranker learns from: under a second
+TRAINING_SENTENCES = 400  # generated sentences that the embedded ranker learns from: under a second
 UTF8 = "utf-8"
 CANDIDATES = 20  # parses of each
 
@@ -133,10 +133,10 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
 
 
 def embedded() -> Parsing:
-    """The grammar of generated sentences, and a perceptron that has learnt to choose among its parses."""
+    """The grammar of generated sentences, and a perceptron that has learned to choose among its parses."""
     from treelet.explorer.workspace import LazyValue, ModelView, Parsing
 
-    def learnt() -> PCFG:
+    def learned() -> PCFG:
         from treelet.datasets import flights_split
         from treelet.parsing import PCFG
 
@@ -146,14 +146,16 @@ def embedded() -> Parsing:
         from treelet.datasets import flights_split
         from treelet.tasks import CandidateParses, Reranker
 
-        parses = CandidateParses.jackknifed(flights_split().train[:LEARNT], CANDIDATES, folds=5)
-        return ModelView(Reranker().fit(parses).ranker, f"a perceptron of {LEARNT} generated travel questions")
+        parses = CandidateParses.jackknifed(flights_split().train[:TRAINING_SENTENCES], CANDIDATES, folds=5)
+        return ModelView(
+            Reranker().fit(parses).ranker, f"a perceptron of {TRAINING_SENTENCES} generated travel questions"
+        )
 
-    return Parsing("generated travel questions", LazyValue(learnt), LazyValue(trained))
+    return Parsing("generated travel questions", LazyValue(learned), LazyValue(trained))
 
 
 def _ready(link: str, browser: bool) -> None:
-    print(f"treelet explorer: {link} (Ctrl-C stops it)", file=sys.stderr, flush=True)
+    print(f"treelet explorer: {link} (press Ctrl-C to stop)", file=sys.stderr, flush=True)
     screen = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if browser and screen:  # else a browser for terminals might take this one
         webbrowser.open(link)

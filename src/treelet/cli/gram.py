@@ -138,7 +138,7 @@ def command(
         }
         print(json_format.dumps(summary))
         return
-    where = "the standard output" if out == "-" else out
+    where = "standard output" if out == "-" else out
     lines = [f"rows: {rows.stats()}"] + ([] if others is None else [f"columns: {others.stats()}"])
     lines.append(f"{shape[0]} x {shape[1]} values of {chosen!r} in {end - read:.2f} s (reading: {read - begin:.2f} s)")
     lines.append(f"matrix: {where}")

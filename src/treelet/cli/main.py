@@ -48,8 +48,8 @@ Run treelet COMMAND --help for the options of a command.
 Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
 """
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-COLOURS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
-"""What treelet's own colours are: see `treelet.report.gold_comparison`."""
+COLORS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
+"""What treelet's own colors are: see `treelet.report.gold_comparison`."""
 
 
 class ErrorReporting:
@@ -200,11 +200,11 @@ class _Stream:
 
 
 class Terminal(_Stream):
-    """A terminal that is sent text, ends of lines and treelet's colours, and nothing else that it would obey."""
+    """A terminal that is sent text, ends of lines and treelet's colors, and nothing else that it would obey."""
 
     def write(self, text: str) -> int:
         """Write the text, with other signs spelled out."""
-        parts = COLOURS.split(text)
+        parts = COLORS.split(text)
         self._stream.write("".join(part if n % 2 else printable(part, keep="\n\t") for n, part in enumerate(parts)))
         return len(text)
 

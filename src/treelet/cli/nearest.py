@@ -122,19 +122,19 @@ def command(
         progress=progress,
         **computing,
     )
-    neighbours = _listed(near, but_itself=query is None)
+    neighbors = _listed(near, but_itself=query is None)
     if threshold is None:
         not_missing = chosen.self_values(trees if queries is None else queries) > 0  # missing trees are near to nothing
-        best = [max((value for value, _ in row), default=0.0) for row in neighbours]
+        best = [max((value for value, _ in row), default=0.0) for row in neighbors]
         if unlike := sum(present and value == 0 for present, value in zip(not_missing, best, strict=True)):
             warnings.warn(
                 f"{unlike:,} of {len(best):,} trees share nothing with any tree of BANK: are they of the same kind, read in the same way?",
                 TreeletWarning,
                 stacklevel=2,
             )
-    results = _found(chosen, trees if queries is None else queries, trees, neighbours, top)
+    results = _found(chosen, trees if queries is None else queries, trees, neighbors, top)
     for result in results:
-        for item, locations in [(result, asked), *((neighbour, places) for neighbour in result["nearest"])]:
+        for item, locations in [(result, asked), *((neighbor, places) for neighbor in result["nearest"])]:
             if locations is not None:
                 item["place"] = locations[item["number"] - 1]
     if json:
@@ -154,7 +154,7 @@ def _read(file: str, reading: Reading) -> tuple[Treebank, list[str] | None]:
 
 
 def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
-    """The neighbours of each query, value and row, out of a graph of them."""
+    """The neighbors of each query, value and row, out of a graph of them."""
     values, rows = graph.data.tolist(), graph.indices.tolist()
     return [
         [(values[at], rows[at]) for at in range(begin, end) if not (but_itself and rows[at] == query)]
@@ -165,29 +165,29 @@ def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
 def _found(
     kernel: Kernel, queries: Treebank, trees: Treebank, near: list[list[tuple[float, int]]], top: int
 ) -> list[dict[str, Any]]:
-    """Each query with its neighbours, ready for JSON."""
+    """Each query with its neighbors, ready for JSON."""
     from treelet.fragments import shared_fragments
 
     results = []
     for number, query in enumerate(queries):
-        neighbours = []
+        neighbors = []
         for value, row in near[number]:
             tree = trees[row]
             shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
             widest = sorted(shared, key=lambda fragment: -len(fragment.tree.productions()))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
-            neighbours.append({"number": row + 1, "value": value, **_said(tree), "shared": fragments})
-        results.append({"number": number + 1, **_said(query), "nearest": neighbours})
+            neighbors.append({"number": row + 1, "value": value, **_said(tree), "shared": fragments})
+        results.append({"number": number + 1, **_said(query), "nearest": neighbors})
     return results
 
 
 def _text(query: dict[str, Any]) -> str:
     lines = [f"{query['number']}. {_shown(query)}"]
-    for neighbour in query["nearest"]:
-        lines.append(f"   {neighbour['value']:.4f}  {neighbour['number']}. {_shown(neighbour)}")
-        lines += [f"             {fragment}" for fragment in neighbour["shared"]]
+    for neighbor in query["nearest"]:
+        lines.append(f"   {neighbor['value']:.4f}  {neighbor['number']}. {_shown(neighbor)}")
+        lines += [f"             {fragment}" for fragment in neighbor["shared"]]
     if not query["nearest"]:
-        lines.append("   none is as near as that")
+        lines.append("   no neighbor reaches the threshold")
     return "\n".join(lines)
 
 

@@ -387,7 +387,7 @@ def _close(count: int, produced: str, seconds: float, without: int, pieces: int)
 
     line = f"{plural(count, 'sentence')}, {produced} in {seconds:.2f} s"
     if pieces:
-        line += f"; {pieces:,} without a parse (pieces under the root FALLBACK)"
+        line += f"; {pieces:,} without a parse (pieces under the root FALLBACK returned)"
     if without:
-        line += f"; {without:,} without a parse (nothing)"
+        line += f"; {without:,} without a parse (nothing returned)"
     print(line, file=sys.stderr)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 REPORT = "report.html", "report.md", "report.json", "mended-*.svg"
 FLIGHTS = (800, 200, 336)
 GENERATED = (
-    "The sentences are from a generator (treelet.datasets.flights): nobody has said them, and scores on them are no scores "
-    "on English."
+    "The sentences come from a generator (treelet.datasets.flights), not from speakers. Scores on them are not scores on "
+    "English."
 )
 
 
@@ -169,7 +169,7 @@ def command(
             }
             if treebank is None:
                 title, source = "Parse reranking on generated travel questions", GENERATED
-                tell("no treebank was named: these are generated travel questions, not a corpus")
+                tell("no treebank was given: using generated travel questions, not a corpus")
             else:
                 title, source = "Parse reranking", f"The trees are from {treebank}."
             parts = _treebank(treebank, reading, drop_empty, drop_function_tags, wanted, options)
@@ -193,8 +193,8 @@ def command(
     if json:
         print(json_format.dumps({"source": nbest or treebank or "flights (generated)", **outcome.as_dict()}))
         return
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print(rerank_report.text(outcome, mended, title, source, colour=coloured))
+    colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    print(rerank_report.text(outcome, mended, title, source, colour=colored))
     if save is not None:
         print(f"Model: {save}")
     if folder is not None:

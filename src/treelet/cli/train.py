@@ -1,4 +1,4 @@
-"""``treelet train``: a classifier from labelled trees, in a file."""
+"""``treelet train``: a classifier from labeled trees, in a file."""
 
 from __future__ import annotations
 
@@ -226,12 +226,12 @@ def command(
 
 
 def _unused(contents: examples.Examples, vectors: float | None, task: str) -> list[str]:
-    """What a user may think was learnt from, and was not."""
+    """What a user may think was learned from, and was not."""
     lines = []
     if contents.vectors and vectors is None:
-        lines.append(f"the feature vectors {', '.join(contents.vectors)}: --vectors 1 adds them")
+        lines.append(f"feature vectors {', '.join(contents.vectors)}; add them with --vectors 1")
     if "qid" in contents.strings and task != "rank":
-        lines.append("the queries qid: --task rank learns an order within them")
+        lines.append("queries qid; learn to rank within queries with --task rank")
     return lines
 
 
@@ -382,7 +382,7 @@ class TrainingReport:
     unused: list[str]
     """What the file has and the machine does not see: what it is, and how to use it."""
 
-    def learnt(self) -> dict[str, Any]:
+    def learned(self) -> dict[str, Any]:
         """What the examples say: classes and how many have each, or values; queries."""
         labels = self.contents.labels or []
         if self.task == "classify":
@@ -391,21 +391,21 @@ class TrainingReport:
         summary: dict[str, Any] = {"values": {"least": min(values), "most": max(values)}}
         return summary if self.queries is None else {**summary, "queries": len(set(self.queries))}
 
-    def learnt_text(self) -> str:
-        learnt = self.learnt()
-        if "classes" in learnt:
-            named = [f"{label} {count:,}" for label, count in learnt["classes"].items()]
+    def learned_text(self) -> str:
+        learned = self.learned()
+        if "classes" in learned:
+            named = [f"{label} {count:,}" for label, count in learned["classes"].items()]
             more = f", and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
             return f"classes   {len(named)}: {', '.join(named[:SHOWN])}{more}"
-        queries = f", within {learnt['queries']:,} queries" if "queries" in learnt else ""
-        return f"values    from {learnt['values']['least']:g} to {learnt['values']['most']:g}{queries}"
+        queries = f", within {learned['queries']:,} queries" if "queries" in learned else ""
+        return f"values    from {learned['values']['least']:g} to {learned['values']['most']:g}{queries}"
 
     def machine_text(self) -> str:
         machine = self.machine
         phrases = [type(machine).__name__, f"C={machine.C:g}"]
         phrases += [f"epsilon={machine.epsilon:g}"] if hasattr(machine, "epsilon") else []
         phrases += [machine.multi_class] if hasattr(machine, "multi_class") else []
-        phrases += ["balanced classes"] if getattr(machine, "class_weight", None) == "balanced" else []
+        phrases += ["balanced class weights"] if getattr(machine, "class_weight", None) == "balanced" else []
         phrases += ["with probabilities"] if getattr(machine, "probability", False) else []
         return f"machine   {', '.join(phrases)}"
 
@@ -415,7 +415,7 @@ class TrainingReport:
             "file": self.contents.file,
             "task": self.task,
             "examples": len(self.contents),
-            **self.learnt(),
+            **self.learned(),
             "kernel": repr(self.machine.kernel),
             **{name: getattr(self.machine, name) for name in PARAMETERS if hasattr(self.machine, name)},
             "grid": None if self.search is None else self.search.as_dict(),
@@ -428,17 +428,17 @@ class TrainingReport:
 
     def text(self) -> str:
         machine, stats = self.machine, self.machine.model_.stats()
-        kept = f", {stats.kept_examples:,} examples kept as they are" if stats.kept_examples else ""
+        kept = f", {stats.kept_examples:,} examples stored uncompressed" if stats.kept_examples else ""
         times = ", ".join(f"{name} {value:.2f}" for name, value in self.seconds.items() if name != "total")
         lines = [] if self.search is None else [self.search.table(), ""]
         lines += [
             f"examples  {len(self.contents):,} from {self.contents.file}",
-            self.learnt_text(),
+            self.learned_text(),
             f"kernel    {machine.kernel!r}",
             self.machine_text(),
             f"support   {stats.support_examples:,} of {len(self.contents):,} examples",
             f"model     {stats.nodes:,} nodes of support trees as {stats.distinct_subtrees:,} distinct subtrees: "
-            f"{stats.model_bytes:,} bytes for {stats.support_bytes:,} ({stats.compression:.1f} times smaller){kept}",
+            f"{stats.model_bytes:,} bytes instead of {stats.support_bytes:,} ({stats.compression:.1f} times smaller){kept}",
             f"seconds   {self.seconds['total']:.2f} ({times})",
             f"file      {self.output}, {self.size:,} bytes",
         ]
