@@ -50,7 +50,7 @@ def test_a_long_step_speaks_too(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_time_left_follows_from_the_time_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    state = progress._State("grid", 400)
+    state = progress._Progress("grid", 400)
     state.done = 120
     state.begin -= 70
     assert state.text() == "grid: 120 of 400, 1 min 10 s gone, about 2 min 43 s left"

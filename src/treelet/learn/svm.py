@@ -33,7 +33,6 @@ from treelet.learn.machine import (
 )
 from treelet.learn.matrices import folds_of, matrix_parts
 from treelet.learn.targets import checked_numbers, checked_targets
-from treelet.resources import count_threads
 from treelet.vocabulary import keyword
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -265,7 +264,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
     def _solve(self, K: Matrix, codes: Codes, weights: Vector) -> DualSolution:
         if self.multi_class == "ovo" and codes.max() > 1:
             return between_pairs(K, codes, weights, self._solver)
-        balanced, threads = self.class_weight == "balanced", count_threads(self.n_jobs)
+        balanced, threads = self.class_weight == "balanced", self._resources.threads
         return against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads)
 
     def _calibrated(self, K: Matrix, codes: Codes, sample_weight: Any) -> Matrix:
