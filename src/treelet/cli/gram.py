@@ -48,7 +48,9 @@ def command(
     ] = False,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="FILE2", help="File of trees for the columns.  [default: the trees of FILE]"),
+        typer.Option(
+            metavar="FILE2", help="File of trees for the columns of the matrix.  [default: the trees of FILE]"
+        ),
         READ,
     ] = None,
     computing: dict[str, Any],

@@ -44,13 +44,15 @@ SkipOption = Annotated[bool, typer.Option("--skip-bad", help="Skip malformed tre
 LabelOption = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="Column of the labels: a number from 0, or a name in the header line; tsv and csv only."
+        metavar="COLUMN",
+        help="Column of the labels: a number counted from 0, or a name in the header line; tsv and csv only.",
     ),
 ]
 TreeOption = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="Column of the trees: a number from 0, or a name in the header line; tsv and csv only."
+        metavar="COLUMN",
+        help="Column of the trees: a number counted from 0, or a name in the header line; tsv and csv only.",
     ),
 ]
 OwnOption = Annotated[

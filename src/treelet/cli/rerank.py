@@ -66,7 +66,7 @@ def command(
         int,
         typer.Option(
             metavar="N",
-            help="Number of candidates per training sentence: the best one, and others at random; 0 for all.",
+            help="Number of candidates per training sentence: the best one and a random sample of the others; 0 for all.",
         ),
     ] = 20,
     folds: Annotated[
