@@ -1,4 +1,4 @@
-"""What every command says to ``--help``, as a page."""
+"""Build the page with the ``--help`` output of every command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WIDTH = 100
 
 
 def helps() -> dict[str, str]:
-    """The help of `treelet` and of each command, by what is typed."""
+    """Return the help of `treelet` and of each command, keyed by command line."""
     from typer.main import get_command
 
     from treelet.cli.main import app
@@ -27,9 +27,10 @@ def helps() -> dict[str, str]:
 
 def page() -> str:
     lines = [
-        "# Every command's options",
+        "# Command-line options",
         "",
-        "What `treelet COMMAND --help` prints. [The command line](../command-line.md) shows each command in its shortest use.",
+        "This page lists every option of every command, as printed by `treelet COMMAND --help`.",
+        "[Use treelet from the command line](../command-line.md) shows each command in its shortest form.",
     ]
     for name, text in helps().items():
         lines += ["", f"## {name}", "", "```text", text.rstrip(), "```"]

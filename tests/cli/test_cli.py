@@ -219,7 +219,7 @@ def test_compare_shows_values_trees_and_fragments() -> None:
     assert tl.Tree.parse(PEAR).pretty() in text
     lines = [line.split(None, 3) for line in text.splitlines()]
     assert ["value", "3.0"] in lines
-    assert next(float(line[1]) for line in lines if line[:1] == ["normalised"]) == pytest.approx(0.5)
+    assert next(float(line[1]) for line in lines if line[:1] == ["normalized"]) == pytest.approx(0.5)
     assert ["1.0", "1", "1", "(NP (D the) N)"] in lines
     assert ["3.0", "all", "3", "shared fragments"] in lines
 
@@ -246,7 +246,7 @@ def test_compare_says_when_it_does_not_list_all() -> None:
     result = json.loads(succeed("compare", tree, tree, "--json").stdout)
     assert not result["complete"]
     assert result["sum"] < result["value"]
-    assert "there are more" in succeed("compare", tree, tree).stdout
+    assert "more fragments exist" in succeed("compare", tree, tree).stdout
 
 
 def test_compare_reads_files(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_grid_passes_over_values_that_do_not_fit(tmp_path: Path, monkeypatch: py
     result = report(*options)
     assert result["grid"]["overflow"] == [{"lam": 1.0}]
     assert result["grid"]["best"]["lam"] == 0.01
-    assert "too large" in succeed(*options)
+    assert "kernel values overflow float64" in succeed(*options)
     assert messages.DOES_NOT_FIT_FLOAT64 in fail(*options, "--lam", "1")
 
 
@@ -258,7 +258,7 @@ def test_svm_light_tk_files_unchanged(tmp_path: Path) -> None:
     train = svmlight(tmp_path / "train.dat", 40, 1)
     test = svmlight(tmp_path / "test.dat", 20, 2, positive="1.0")
     model = tmp_path / "m.treelet"
-    assert "not used  the feature vectors vector: --vectors 1 adds them" in succeed("train", train, "-o", model)
+    assert "not used  feature vectors vector; add them with --vectors 1" in succeed("train", train, "-o", model)
     without = report("evaluate", model, test)
     result = report("train", train, "-o", model, "--vectors", "0.5")
     kernel = tl.On("tree", tl.SubsetTree().normalized()) + 0.5 * tl.On("vector", tl.Linear())
@@ -665,7 +665,7 @@ def test_the_generator_makes_what_it_says() -> None:
     assert generate(30, 1) == generate(30, 1) != generate(30, 2)
 
 
-def test_help_says_what_is_normalised_and_loads_nothing_heavy(train: Path) -> None:
+def test_help_says_what_is_normalized_and_loads_nothing_heavy(train: Path) -> None:
     code = (
         "import sys, treelet.cli.main as m\n"
         "try: m.app(['train', '--help'], prog_name='treelet')\n"
@@ -673,7 +673,7 @@ def test_help_says_what_is_normalised_and_loads_nothing_heavy(train: Path) -> No
         "print([name for name in ('numpy', 'scipy', 'sklearn', 'matplotlib', 'rich') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert "normalised unless told otherwise" in " ".join(result.stdout.split())
+    assert "kernel is normalized unless you pass --no-normalize" in " ".join(result.stdout.split())
     assert result.stdout.splitlines()[-1] == "[]"
 
 

@@ -62,7 +62,7 @@ def test_only_those_that_are_near_enough(bank: Path) -> None:
     assert {len(one["nearest"]) for one in few} == {0, 1}
     result = run("nearest", bank, bank, "--threshold", 1, "--top", 0)
     assert result.stdout.count("   1.0000  ") == 40
-    assert "   none is as near as that" in run("nearest", bank, "(X y)", "--threshold", 0.5).stdout
+    assert "   no neighbor reaches the threshold" in run("nearest", bank, "(X y)", "--threshold", 0.5).stdout
 
 
 def test_from_the_standard_input(bank: Path) -> None:

@@ -254,7 +254,7 @@ def test_no_parse_is_marked_and_keeps_its_place(grammar: Path, tmp_path: Path) -
         result = run("parse", "-g", grammar, *texts, "--to", to)
         assert result.exit_code == 1
         assert check(result.stdout.split("\n"))
-        assert messages.without_a_parse(1, "nothing)") in result.stderr
+        assert messages.without_a_parse(1, "nothing returned)") in result.stderr
     output = tmp_path / "f.jsonl"
     assert run("parse", "-g", grammar, *texts, "--forest", "-o", output).exit_code == 1
     assert [bool(forest) for forest in tl.read_forests(output)] == [False, True]
@@ -267,7 +267,7 @@ def test_fallback(bank: Path) -> None:
     assert first[:3] == ["1", "1", "-inf"]
     assert first[3].startswith("(FALLBACK ")
     assert float(second[2]) > -math.inf
-    assert messages.without_a_parse(1, "pieces under the root FALLBACK)") in result.stderr
+    assert messages.without_a_parse(1, "pieces under the root FALLBACK returned)") in result.stderr
     record = json.loads(succeed("parse", "--treebank", bank, *texts, "--to", "json").stdout.splitlines()[0])
     assert record["nbest"][0][0] is None
     assert "1 without a parse (pieces" in succeed("parse", "--treebank", bank, *texts, "--forest").stderr

@@ -56,7 +56,7 @@ def test_long_work_speaks_off_a_terminal(bank: Path) -> None:
 def test_generated_questions_by_default() -> None:
     result = succeed("rerank", "--sizes", "100,20,40", *QUICK)
     assert "generated travel questions, not a corpus" in result.stderr
-    assert "nobody has said them" in " ".join(result.stdout.split())
+    assert "not from speakers" in " ".join(result.stdout.split())
     assert "40 to test; drawn at random" in result.stdout
     for name in ("parser's first choice", "reranked", "best of the proposals (oracle)", "p ", "seconds: split"):
         assert name in result.stdout

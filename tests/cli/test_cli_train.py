@@ -99,7 +99,7 @@ def test_one_setting_can_be_cross_validated(classes: Path) -> None:
 
 def test_a_choice_at_the_edge_is_said(classes: Path) -> None:
     text = run("train", classes, "-o", classes.with_name("m"), "--C", "0.0001,0.001,1", "--lam", "0.4").stdout
-    assert "C=1 is the largest tried: a larger one may be better (--C 1,10,100)" in text
+    assert "C=1 is the largest value tried; a larger one may be better (try --C 1,10,100)" in text
 
     def edges(scores: dict[float, float], name: str = "lam") -> list[str]:
         rows = [
@@ -107,7 +107,8 @@ def test_a_choice_at_the_edge_is_said(classes: Path) -> None:
             for value, score in scores.items()
         ]
         return [
-            str(edge).split(" tried")[0] for edge in Search(rows, "accuracy", METRICS["classify"]["accuracy"]).edges()
+            str(edge).split(" value tried")[0]
+            for edge in Search(rows, "accuracy", METRICS["classify"]["accuracy"]).edges()
         ]
 
     assert edges({0.2: 0.5, 0.4: 0.6, 0.8: 0.7}) == ["lam=0.8 is the largest"]
@@ -143,7 +144,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
     assert early.stderr == messages.INTERRUPTED_EARLY
     assert early.stdout == ""
     assert os.listdir(classes.parent) == ["classes.tsv"]
-    line = "treelet: interrupted: 4 of 8 settings were tried, the best of them --lam 0."
+    line = "treelet: interrupted: 4 of 8 settings were tried; the best is --lam 0."
     assert result.stderr.startswith(line)
     assert result.stderr.endswith(messages.NO_MODEL_WRITTEN)
     assert result.stdout.startswith("accuracy in 5-fold cross-validation")
@@ -301,7 +302,7 @@ def test_queries_of_svm_light(tmp_path: Path, ranks: Path) -> None:
     file.write_text("".join(lines))
     assert report("train", file, "-o", model, "--task", "rank")["queries"] == 15
     assert report("evaluate", model, file)["queries"] == 15
-    unused = "not used  the queries qid: --task rank learns an order within them"
+    unused = "not used  queries qid; learn to rank within queries with --task rank"
     assert unused in run("train", file, "-o", tmp_path / "c").stdout.splitlines()
     assert unused not in run("train", file, "-o", tmp_path / "c", "--task", "rank").stdout
     assert (

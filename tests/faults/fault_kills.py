@@ -159,7 +159,7 @@ def _end(process: subprocess.Popen[str] | Child, how: signal.Signals) -> tuple[i
 
 def _wrong_words(how: signal.Signals, code: int, said: str, gone: bool) -> str:
     """What is wrong with the exit code, or with what was said."""
-    said = "".join(line for line in said.splitlines(keepends=True) if not line.startswith("no treebank was named"))
+    said = "".join(line for line in said.splitlines(keepends=True) if not line.startswith("no treebank was given"))
     if gone or code == 0:  # it was done by then
         return f"done, and it says {said!r}" if "Traceback" in said or "terminate" in said else ""
     codes = {signal.SIGKILL: (-9,), signal.SIGTERM: (143, -15), signal.SIGINT: (130,)}[how]

@@ -273,7 +273,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_command_writes_a_report(folder: Path) -> None:
     out = folder / "report.html"
     said = succeed("explain", folder / "m.treelet", folder / "test.tsv", "-o", out, "--errors", 1, "--top", 2).stdout
-    assert "30 examples, 93.33 % right" in said
+    assert "30 examples, accuracy 93.33 %" in said
     page = Page(out.read_text("utf-8"))
     assert "1 of 2: " in page.text
     result = json.loads(succeed("explain", folder / "m.treelet", folder / "plain.mrg", "-o", out, "--json").stdout)

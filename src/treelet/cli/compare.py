@@ -23,18 +23,23 @@ LARGEST_DRAWN = 300  # nodes
 @with_option_groups
 def command(
     first: Annotated[
-        str, typer.Argument(metavar="TREE1", help="A tree in brackets, or a file with one tree in it."), READ
+        str,
+        typer.Argument(
+            metavar="TREE1",
+            help="Tree in brackets, or a file that contains one tree. Write @NAME for a file whose name begins with a bracket.",
+        ),
+        READ,
     ],
-    second: Annotated[str, typer.Argument(metavar="TREE2", help="The other. @NAME is always a file."), READ],
+    second: Annotated[str, typer.Argument(metavar="TREE2", help="Second tree, in the same form."), READ],
     *,
     tree_kernel: Any,
-    top: Annotated[int, typer.Option(metavar="N", help="How many shared fragments to show.")] = 20,
+    top: Annotated[int, typer.Option(metavar="N", help="Number of shared fragments to show.")] = 20,
     reading: Reading,
     json: JsonOption = False,
 ) -> None:
-    """Show how much two trees have in common, and what.
+    """Show how similar two trees are and which fragments they share.
 
-    Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))" --lam 1
+    Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
     """
     if top < 0:
         raise ParameterError(f"--top must be at least 0, got {top}")
@@ -63,7 +68,7 @@ def command(
         return
     for number, tree in enumerate(trees, 1):
         print(f"tree {number}\n{_drawing(tree)}\n")
-    print(f"kernel      {tree_kernel!r}\nvalue       {value!r}\nnormalised  {cosine:.12g}\n")
+    print(f"kernel      {tree_kernel!r}\nvalue       {value!r}\nnormalized  {cosine:.12g}\n")
     print(_table(shared, top))
 
 
@@ -103,9 +108,11 @@ def _table(shared: SharedFragments, top: int) -> str:
         lines.append(f"{contribution!r:>22}  {count1:>5}  {count2:>5}  {tree}")
     if len(shared) > top:
         rest = math.fsum(fragment.contribution for fragment in shared[top:])
-        lines.append(f"{rest!r:>22}  {'':>5}  {'':>5}  {len(shared) - top:,} more (--top shows them)")
+        lines.append(f"{rest!r:>22}  {'':>5}  {'':>5}  {len(shared) - top:,} more (increase --top to list them)")
     if shared.complete:
         lines.append(f"{shared.total()!r:>22}  {'':>5}  {'':>5}  all {len(shared):,} shared fragments")
     else:
-        lines.append(f"{shared.total()!r:>22}  {'':>5}  {'':>5}  these {len(shared):,}; there are more, not listed")
+        lines.append(
+            f"{shared.total()!r:>22}  {'':>5}  {'':>5}  sum of these {len(shared):,}; more fragments exist, but are not listed"
+        )
     return "\n".join(lines)

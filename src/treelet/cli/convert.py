@@ -14,25 +14,36 @@ from treelet.errors import ParameterError
 
 @with_option_groups
 def command(
-    source: Annotated[str, typer.Argument(metavar="IN", help="File to read; - is the standard input."), READ],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is the standard output."), WRITTEN],
+    source: Annotated[str, typer.Argument(metavar="IN", help="File to read. Use - for standard input."), READ],
+    target: Annotated[str, typer.Argument(metavar="OUT", help="File to write. Use - for standard output."), WRITTEN],
     *,
-    from_: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help="The same as --format.")] = None,
-    to: Annotated[str | None, typer.Option(metavar="FORMAT", help="By default what the name of OUT suggests.")] = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="FORMAT", help="Input format, the same as --format.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="Output format.  [default: from the name of OUT]")
+    ] = None,
     drop: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="WHAT", help="labels, vectors, strings, trees: what OUT's format has no place for; may be repeated."
+            metavar="KIND",
+            help="Data to discard if the output format cannot store it: labels, vectors, strings or trees (all tree columns but the first). Can be repeated.",
         ),
     ] = None,
-    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Leave out -NONE- elements.")] = False,
-    drop_function_tags: Annotated[bool, typer.Option("--drop-function-tags", help="NP-SBJ-1 becomes NP.")] = False,
-    root: Annotated[str | None, typer.Option(metavar="LABEL", help="For roots that have no label.")] = None,
+    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Remove -NONE- elements.")] = False,
+    drop_function_tags: Annotated[
+        bool, typer.Option("--drop-function-tags", help="Remove function tags, e.g. NP-SBJ-1 becomes NP.")
+    ] = False,
+    root: Annotated[str | None, typer.Option(metavar="LABEL", help="Label for roots that have none.")] = None,
     reading: Reading,
 ) -> None:
-    """Convert a file of trees to another format; what that has no place for is an error, unless --drop names it.
+    """Convert a file of trees to another format.
 
-    Formats: brackets, lines, tsv, csv, svmlight_tk, kelp. Names that end in .gz, .xz or .bz2 are (un)packed.
+    Output formats: brackets, lines, tsv, csv, svmlight_tk, kelp. Files ending in .gz, .xz or .bz2 are compressed or decompressed.
+
+    The command fails if the output format cannot store all data of IN. Use --drop to discard such data.
+
+    Example: treelet convert train.tsv train.klp
     """
     from treelet.checks import plural
     from treelet.formats import find_target, read_document, write_document

@@ -15,39 +15,59 @@ from treelet.errors import ParameterError
 
 @with_option_groups
 def command(
-    first: Annotated[str, typer.Argument(metavar="A", help="A file of trees; - is the standard input."), READ],
-    second: Annotated[str, typer.Argument(metavar="B", help="The other."), READ],
+    first: Annotated[str, typer.Argument(metavar="A", help="First file of trees. Use - for standard input."), READ],
+    second: Annotated[str, typer.Argument(metavar="B", help="Second file of trees. Use - for standard input."), READ],
     *,
     tree_kernel: Any,
     normalize: Annotated[
-        bool, typer.Option("--normalize/--no-normalize", help="Whether all trees count alike, long and short ones.")
+        bool,
+        typer.Option(
+            "--normalize/--no-normalize",
+            help="Normalize the kernel, which gives long and short trees the same weight.  [default: --normalize]",
+            show_default=False,
+        ),
     ] = True,
     permutations: Annotated[
-        int, typer.Option(metavar="N", help="How often trees are dealt out again, for the p-value.")
+        int, typer.Option(metavar="N", help="Number of random permutations for the p-value.")
     ] = 1_000,
-    top: Annotated[int, typer.Option(metavar="N", help="How many fragments to show.")] = 20,
+    top: Annotated[int, typer.Option(metavar="N", help="Number of fragments to show.")] = 20,
     searches: Annotated[
-        int, typer.Option(metavar="N", help="Searches among trees dealt out by lot, for a p-value of each fragment.")
+        int,
+        typer.Option(
+            metavar="N",
+            help="Number of searches on randomly mixed files, for a p-value per fragment. Each takes a second or two; 0 omits these p-values.",
+        ),
     ] = 0,
     paired: Annotated[
-        bool, typer.Option("--paired", help="Trees of A and B belong together one by one, as two parses of a sentence.")
+        bool,
+        typer.Option(
+            "--paired", help="Treat the i-th trees of A and B as a pair, e.g. two parses of the same sentence."
+        ),
     ] = False,
     most: Annotated[
-        int, typer.Option(metavar="N", help="From larger files so many trees are drawn, for the p-value.")
+        int,
+        typer.Option(
+            metavar="N", help="Maximum number of trees per file for the p-value. Larger files are sampled at random."
+        ),
     ] = 20_000,
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
+        str | None, typer.Option(metavar="NAME", help="Tree column to use when rows contain several trees.")
     ] = None,
     random_state: SeedOption = 0,
     n_jobs: JobsOption = 1,
-    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory limit for kernel values, e.g. 512MiB.  [default: 1GiB]")
+    ] = None,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Show whether two files of trees differ, and in what.
+    """Test whether two files of trees differ, and show how.
 
-    z is how far a fragment's weight is from what chance makes of it, in standard deviations: above 0 where A has more. Example: treelet diff wsj.mrg questions.mrg --jobs 2
+    The output is a p-value and a list of fragments with z-scores. A z-score is the difference in weight between A and B, in standard deviations expected by chance.
+    A positive z-score means more weight in A.
+
+    Example: treelet diff wsj.mrg questions.mrg --jobs 2
     """
     if first == second == "-":
         raise ParameterError("only one of A and B can be the standard input")

@@ -26,15 +26,18 @@ CAT = "(VP (V brought) (NP (D a) (N cat)))"
 
 def command(
     model: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="A model's file: print its card instead."), READ
+        str | None, typer.Argument(metavar="MODEL", help="Model file whose card is printed."), READ
     ] = None,
     *,
     json: JsonOption = False,
 ) -> None:
-    """Say what is installed and check known values; or print the card of a model.
+    """Check the installation, or print the card of a model.
 
-    The exit code is 1 if a kernel does not give the value it should. A card says what a model is and what it was trained
-    on: kernel, fingerprint of the examples, labels, sizes, measures, version.
+    Without MODEL, the command lists versions, the GPU and the data folder, and compares kernel values with known results. The exit code is 1 if any value is wrong.
+
+    With MODEL, the command prints the model card: kernel, labels, sizes, metrics, treelet version and a fingerprint of the training examples.
+
+    Example: treelet doctor m.treelet
     """
     if model is not None:
         from treelet.learn.persist import card
@@ -126,11 +129,21 @@ def _checks(on_gpu: bool) -> list[dict[str, Any]]:
         ("fragments of [NP the apple] (SST)", 6, lambda kernels: _value(kernels.SubsetTree(lam=1), APPLE)),
         ("fragments of [PP in the bank] (SST)", 11, lambda kernels: _value(kernels.SubsetTree(lam=1), BANK)),
         ("fragments of [VP brought a cat] (SST)", 17, lambda kernels: _value(kernels.SubsetTree(lam=1), CAT)),
-        ("partial trees rooted at its VP (PT)", 30, lambda kernels: _rooted(kernels.PartialTree(lam=1, mu=1))),
-        ("complete subtrees of it (ST)", 5, lambda kernels: _value(kernels.Subtree(), CAT)),
+        (
+            "partial trees of [VP brought a cat] rooted at VP (PT)",
+            30,
+            lambda kernels: _rooted(kernels.PartialTree(lam=1, mu=1)),
+        ),
+        ("subtrees of [VP brought a cat] (ST)", 5, lambda kernels: _value(kernels.Subtree(), CAT)),
     ]
     if on_gpu:
-        known.append(("fragments of it (SST), by the GPU", 17, lambda kernels: _on_gpu(kernels.SubsetTree(lam=1), CAT)))
+        known.append(
+            (
+                "fragments of [VP brought a cat] (SST), on the GPU",
+                17,
+                lambda kernels: _on_gpu(kernels.SubsetTree(lam=1), CAT),
+            )
+        )
     results: list[dict[str, Any]] = []
     for name, expected, compute in known:
         try:
@@ -199,7 +212,11 @@ def _text(report: dict[str, Any]) -> str:
     gpu = report["gpu"]
     lines.append(f"{'GPU':<14}{gpu['name'] if gpu['usable'] else 'not usable: ' + gpu['why']}")
     data = report["data"]
-    where = data["folder"] if data["there"] else f"{data['folder']} (no such folder: set TREELET_DATA to the corpora)"
+    where = (
+        data["folder"]
+        if data["there"]
+        else f"{data['folder']} (folder not found; set TREELET_DATA to the folder of the corpora)"
+    )
     lines += [f"{'data':<14}{where}", ""]
     for check in report["checks"]:
         verdict = "ok    " if check["ok"] else "FAILED"

@@ -1,4 +1,4 @@
-"""``treelet evaluate``: how well a model does on labelled examples."""
+"""``treelet evaluate``: how well a model does on labeled examples."""
 
 from __future__ import annotations
 
@@ -30,27 +30,30 @@ CONFUSIONS = 20  # listed where the table is too wide
 @with_option_groups
 def command(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
+        str, typer.Argument(metavar="MODEL", help="Model file written by treelet train or treelet.save."), READ
     ],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input."), READ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="File of labeled trees. Use - for standard input."), READ],
     *,
     picture: Annotated[
         str | None,
-        typer.Option(metavar="OUT", help="Draw the confusion matrix, to a name ending in .png, .pdf or .svg."),
+        typer.Option(
+            metavar="OUT", help="Draw the confusion matrix to a file ending in .png, .pdf or .svg; classifiers only."
+        ),
         WRITTEN,
     ] = None,
-    qid: Annotated[
-        str, typer.Option("--query", metavar="NAME", help="Of a model that ranks: the column of queries.")
-    ] = "qid",
+    qid: Annotated[str, typer.Option("--query", metavar="NAME", help="Column of the queries; rankers only.")] = "qid",
     computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Compare what a model says with the labels in a file.
+    """Measure how well a model predicts the labels of a file.
 
-    Classes: accuracy with its 95 % interval (Wilson's), precision, recall and F1 of each class, and who is taken for whom.
-    Values: root mean squared error and correlation. Ranks: Kendall's tau within queries.
+    Classifiers: accuracy with a 95% Wilson interval, precision, recall and F1 per class, confusion matrix.
+
+    Regressors: root mean squared error, mean absolute error, correlation, R².
+
+    Rankers: Kendall's tau within queries, and how often the best candidate is ranked first.
 
     Example: treelet evaluate m.treelet test.tsv --picture confusion.png
     """
@@ -194,7 +197,7 @@ def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
 
 
 def draw(result: dict[str, Any], kind: str, target: Path) -> None:
-    """The confusion matrix: counts in the cells, colours by share of the row."""
+    """The confusion matrix: counts in the cells, colors by share of the row."""
     import numpy as np
     from matplotlib.figure import Figure
     from matplotlib.transforms import ScaledTranslation

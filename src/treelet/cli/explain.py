@@ -31,39 +31,51 @@ WIDTH = 100  # letters of a tree's words that are shown
 @with_option_groups
 def command(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
+        str, typer.Argument(metavar="MODEL", help="Model file written by treelet train or treelet.save."), READ
     ],
     data: Annotated[
         str,
         typer.Argument(
-            metavar="TREES", help="A tree in brackets, or a file, with labels or not; - is the standard input."
+            metavar="TREES",
+            help="Tree in brackets, or a file of trees, with or without labels. Use - for standard input.",
         ),
         READ,
     ],
     *,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Write a report of the file, to a name ending in .html."),
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="Write a report on the whole file, to a name ending in .html."
+        ),
         WRITTEN,
     ] = None,
     class_name: Annotated[
         str | None,
-        typer.Option("--class", metavar="NAME", help="Why this class, or why not; by default that which is predicted."),
+        typer.Option(
+            "--class",
+            metavar="NAME",
+            help="Class whose score is explained; classifiers only.  [default: the predicted class]",
+        ),
     ] = None,
-    top: Annotated[int, typer.Option(metavar="N", help="Fragments of each tree; in a report, of each class.")] = 10,
-    errors: Annotated[int, typer.Option(metavar="N", help="In a report: how many errors are explained.")] = 10,
+    top: Annotated[
+        int, typer.Option(metavar="N", help="Number of fragments per tree or, in a report, per class.")
+    ] = 10,
+    errors: Annotated[int, typer.Option(metavar="N", help="Number of errors to explain in a report.")] = 10,
     qid: Annotated[
-        str, typer.Option("--query", metavar="NAME", help="Of a model that ranks: the column of queries.")
+        str, typer.Option("--query", metavar="NAME", help="Column of the queries; for reports on rankers.")
     ] = "qid",
     computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Show which fragments of a tree a model's score comes from; of a file with labels, where and why the model errs.
+    """Show which fragments contribute most to a model's predictions.
 
-    A report has scores, confusions, the heaviest fragments with examples, and the worst errors explained; it is one page that needs
-    nothing else, and can be printed. Example: treelet explain m.treelet test.tsv -o report.html
+    Without --output, the command lists the fragments with the largest share of each tree's score.
+
+    With --output, the command writes a report: one HTML file with scores, the confusion matrix, the most important fragments and the worst errors.
+
+    Example: treelet explain m.treelet test.tsv -o report.html
     """
     for name, value in (("--top", top), ("--errors", errors)):
         if value < 0:
@@ -166,7 +178,7 @@ def _text(explanation: dict[str, Any]) -> str:
     words = explanation["words"] if len(explanation["words"]) <= WIDTH else f"{explanation['words'][: WIDTH - 4]} ..."
     what = f"score of {explanation['output']!r}" if explanation["output"] is not None else "score"
     also = (
-        f", {explanation['predicted']!r} is predicted"
+        f"; predicted: {explanation['predicted']!r}"
         if explanation["output"] not in (None, explanation["predicted"])
         else ""
     )
@@ -205,9 +217,9 @@ def _report(
             queries = learning.queries_of(contents, query) if predictor.task == "rank" else None
     model_report = report(predictor, data, labels, queries=queries, top=top, errors=errors, progress=progress)
     about = card(model)
-    source = f"{Path(model).name}, looked at with {len(data):,} examples of {Path(contents.file).name}"
+    source = f"{Path(model).name}, evaluated on {len(data):,} examples of {Path(contents.file).name}"
     command = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["explain"] else ""
-    title = f"What {Path(model).stem} has learnt"
+    title = f"What {Path(model).stem} has learned"
     return model_report, report_page(model_report, title=title, source=source, card=about, command=command)
 
 
@@ -219,7 +231,7 @@ def _said(result: dict[str, Any]) -> str:
     figures = result["figures"] or {}
     what = f"{result['examples']:,} examples"
     if "accuracy" in figures:
-        what += f", {100 * figures['accuracy']:.2f} % right"
+        what += f", accuracy {100 * figures['accuracy']:.2f} %"
     elif "tau" in figures:
         what += f", tau {figures['tau']:.4f}"
     elif "rmse" in figures:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treelet.explorer.workspace import ModelView, Parsing, Workspace
     from treelet.parsing import PCFG
 
-LEARNT = 400  # generated sentences that the embedded ranker learns from: under a second
+TRAINING_SENTENCES = 400  # generated sentences that the embedded ranker learns from: under a second
 UTF8 = "utf-8"
 CANDIDATES = 20  # parses of each
 
@@ -29,41 +29,51 @@ CANDIDATES = 20  # parses of each
 def command(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL]", help="A model of trees, by treelet train, treelet rerank or treelet.save."),
+        typer.Argument(metavar="MODEL", help="Model file written by treelet train, treelet rerank or treelet.save."),
         READ,
     ] = None,
     *,
     data: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The model's training trees: the nearest ones are shown, with their labels."),
+        typer.Option(
+            metavar="FILE", help="Training trees of MODEL. The page then shows the nearest ones with their labels."
+        ),
         READ,
     ] = None,
     grammar: Annotated[
         str | None,
-        typer.Option("--grammar", "-g", metavar="FILE", help="Parse by this grammar, JSON or text, as treelet parse."),
+        typer.Option(
+            "--grammar", "-g", metavar="FILE", help="Grammar file for parsing, as JSON (.json, .json.gz) or text."
+        ),
         READ,
     ] = None,
     treebank: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Or by one learnt from these trees, by relative frequencies."),
+        typer.Option(metavar="FILE", help="File of trees to estimate the grammar from, instead of --grammar."),
         READ,
     ] = None,
     port: Annotated[
-        int | None, typer.Option(metavar="N", help="By default 8377, or the next one that is free; 0: any.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Port of the web server; 0 for any free port.  [default: 8377, or the next free one]"
+        ),
     ] = None,
     browser: Annotated[
         bool,
         typer.Option(
             "--browser/--no-browser",
-            help="Open the page in the web browser, if there is a screen.  [default: --browser]",
+            help="Open the page in the web browser if a display is available.  [default: --browser]",
             show_default=False,
         ),
     ] = True,
     reading: Reading,
 ) -> None:
-    """Look at trees, parses and a model in the browser, on this machine alone, until Ctrl-C.
+    """Explore trees, parses and a model in the web browser.
 
-    Without a grammar, sentences are parsed by one of generated travel questions, and a small ranker puts the parses in order.
+    The server accepts connections from this machine only. Press Ctrl-C to stop the server.
+
+    By default, sentences are parsed with a grammar of generated travel questions, and a small ranker orders the parses.
+
     Example: treelet explore m.treelet --data train.tsv
     """
     if grammar is not None and treebank is not None:
@@ -123,10 +133,10 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
 
 
 def embedded() -> Parsing:
-    """The grammar of generated sentences, and a perceptron that has learnt to choose among its parses."""
+    """The grammar of generated sentences, and a perceptron that has learned to choose among its parses."""
     from treelet.explorer.workspace import LazyValue, ModelView, Parsing
 
-    def learnt() -> PCFG:
+    def learned() -> PCFG:
         from treelet.datasets import flights_split
         from treelet.parsing import PCFG
 
@@ -136,14 +146,16 @@ def embedded() -> Parsing:
         from treelet.datasets import flights_split
         from treelet.tasks import CandidateParses, Reranker
 
-        parses = CandidateParses.jackknifed(flights_split().train[:LEARNT], CANDIDATES, folds=5)
-        return ModelView(Reranker().fit(parses).ranker, f"a perceptron of {LEARNT} generated travel questions")
+        parses = CandidateParses.jackknifed(flights_split().train[:TRAINING_SENTENCES], CANDIDATES, folds=5)
+        return ModelView(
+            Reranker().fit(parses).ranker, f"a perceptron of {TRAINING_SENTENCES} generated travel questions"
+        )
 
-    return Parsing("generated travel questions", LazyValue(learnt), LazyValue(trained))
+    return Parsing("generated travel questions", LazyValue(learned), LazyValue(trained))
 
 
 def _ready(link: str, browser: bool) -> None:
-    print(f"treelet explorer: {link} (Ctrl-C stops it)", file=sys.stderr, flush=True)
+    print(f"treelet explorer: {link} (press Ctrl-C to stop)", file=sys.stderr, flush=True)
     screen = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if browser and screen:  # else a browser for terminals might take this one
         webbrowser.open(link)

@@ -27,49 +27,68 @@ BINARY = (".npy", ".zarr")
 
 @with_option_groups
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees; - is the standard input."), READ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="File of trees. Use - for standard input."), READ],
     *,
     out: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="OUT", help="Name ending in .npy, .zarr, .tsv, .csv or .txt; - prints text."
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Output file, ending in .npy, .zarr, .tsv, .csv or .txt. Use - to print the matrix as text.",
         ),
         WRITTEN,
     ],
     tree_kernel: Any,
     normalize: Annotated[
-        bool, typer.Option("--normalize", help="K(x,y) / sqrt(K(x,x) K(y,y)); never overflows.")
+        bool,
+        typer.Option(
+            "--normalize", help="Normalize the kernel: K(x,y) / sqrt(K(x,x) K(y,y)). Normalized values never overflow."
+        ),
     ] = False,
     columns: Annotated[
-        str | None, typer.Option(metavar="FILE2", help="Trees of the columns. By default those of FILE."), READ
+        str | None,
+        typer.Option(
+            metavar="FILE2", help="File of trees for the columns of the matrix.  [default: the trees of FILE]"
+        ),
+        READ,
     ] = None,
     computing: dict[str, Any],
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB; the matrix is in the file."),
+        typer.Option(
+            metavar="SIZE",
+            help="Memory limit for the computation, e.g. 512MiB. A .npy or .zarr matrix does not count toward the limit.  [default: 1GiB]",
+        ),
     ] = None,
-    dtype: Annotated[str, typer.Option(metavar="NUMBERS", help="float64, or float32: half the size.")] = "float64",
+    dtype: Annotated[
+        str, typer.Option(metavar="float64|float32", help="Number type of the matrix. float32 takes half the space.")
+    ] = "float64",
     resume: Annotated[
-        bool, typer.Option("--resume", help="Keep what is done: the same command goes on where it was ended.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Keep finished parts on disk. To continue after an interruption, repeat the command; .npy and .zarr only.",
+        ),
     ] = False,
     extend: Annotated[
         str | None,
         typer.Option(
             metavar="FILE3",
-            help="The matrix of the first trees: only the others' rows are computed. OUT may be the same file, and is replaced at the end.",
+            help="Existing matrix of the first trees of FILE. Only the entries of the remaining trees are computed. OUT may be the same file; .npy and .zarr only.",
         ),
         InputFile(replaced_by="out"),
     ] = None,
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which trees, where a file has several a row.")
+        str | None, typer.Option(metavar="NAME", help="Tree column to use when rows contain several trees.")
     ] = None,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Write the matrix of kernel values of all pairs of trees.
+    """Compute the kernel matrix of all pairs of trees.
 
-    Example: treelet gram trees.mrg -o K.npy --kernel sst --lam 0.4 --normalize --jobs 2
+    Example: treelet gram trees.mrg -o K.npy --lam 0.4 --normalize --jobs 2
     """
     chosen = tree_kernel.normalized() if normalize else tree_kernel
     _check_output(out)
@@ -121,7 +140,7 @@ def command(
         }
         print(json_format.dumps(summary))
         return
-    where = "the standard output" if out == "-" else out
+    where = "standard output" if out == "-" else out
     lines = [f"rows: {rows.stats()}"] + ([] if others is None else [f"columns: {others.stats()}"])
     lines.append(f"{shape[0]} x {shape[1]} values of {chosen!r} in {end - read:.2f} s (reading: {read - begin:.2f} s)")
     lines.append(f"matrix: {where}")

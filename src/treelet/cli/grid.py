@@ -56,7 +56,7 @@ class BoundaryValue:
         else:
             further = [(self.value + 1) / 2, 1.0] if self.largest else [self.value / 2, self.value / 4]
         values = ",".join(f"{value:g}" for value in (self.value, *further))
-        return f"{self.name}={self.value:g} is the {side} tried: a {more} one may be better (--{self.name} {values})"
+        return f"{self.name}={self.value:g} is the {side} value tried; a {more} one may be better (try --{self.name} {values})"
 
 
 @dataclass(frozen=True)
@@ -141,18 +141,18 @@ class Search:
             lines.append(line.rstrip())
         for refused in self.refused:
             line = "".join(f"{value:>6g}" for value in refused.values())
-            lines += [f"{line}  values too large for a float64"]
+            lines += [f"{line}  kernel values overflow float64"]
         best, scale = self.best_row, 100 if self.shown.percent else 1
         spread = scale * float(np.std(best.by_fold))
         chosen = ", ".join(f"{name}={value:g}" for name, value in self.best.items())
-        head, *unit = self.shown.head.split(", per cent")
+        head, *unit = self.shown.head.split(", percent")
         title = f"{head} in {len(best.by_fold)}-fold cross-validation on the training examples"
         digits = 2 if self.shown.percent else 4
         return "\n".join(
             [
-                title + (", per cent" if unit else ""),
+                title + (", percent" if unit else ""),
                 *lines,
-                f"chosen: {chosen}, with {self.figure(best.score)} (folds differ by ±{spread:.{digits}f})",
+                f"chosen: {chosen}, with {self.figure(best.score)} (standard deviation over folds {spread:.{digits}f})",
                 *map(str, self.edges()),
             ]
         )
@@ -164,7 +164,7 @@ class Stopped(KeyboardInterrupt):
     def __init__(self, search: Search) -> None:
         best = " ".join(f"--{name} {value:g}" for name, value in search.best.items())
         super().__init__(
-            f"{len(search.rows)} of {search.total} settings were tried, the best of them {best}; no model was written"
+            f"{len(search.rows)} of {search.total} settings were tried; the best is {best}; no model was written"
         )
         self.search = search
 

@@ -24,7 +24,7 @@ class Metric:
     head : str
         What it is, above a table.
     percent, negated : bool
-        Whether it is shown in per cent; and whether it is an error, which is scored by its negative.
+        Whether it is shown in percent; and whether it is an error, which is scored by its negative.
     """
 
     scoring: Callable[[], Any] | None
@@ -51,9 +51,9 @@ def _correlation() -> Any:
 
 METRICS: dict[str, dict[str, Metric]] = {
     "classify": {
-        "accuracy": Metric(lambda: "accuracy", "accuracy, per cent", percent=True),
-        "macro-f1": Metric(_macro_f1, "macro-averaged F1, per cent", percent=True),
-        "balanced-accuracy": Metric(lambda: "balanced_accuracy", "mean recall of the classes, per cent", percent=True),
+        "accuracy": Metric(lambda: "accuracy", "accuracy, percent", percent=True),
+        "macro-f1": Metric(_macro_f1, "macro-averaged F1, percent", percent=True),
+        "balanced-accuracy": Metric(lambda: "balanced_accuracy", "balanced accuracy, percent", percent=True),
     },
     "regress": {
         "rmse": Metric(lambda: "neg_root_mean_squared_error", "root mean squared error", negated=True),
@@ -67,7 +67,7 @@ METRICS: dict[str, dict[str, Metric]] = {
 TASKS = tuple(METRICS)
 
 
-# --- what is learnt -----------------------------------------------------------------------------------------------
+# --- what is learned -----------------------------------------------------------------------------------------------
 
 
 def classes_of(examples: Examples) -> list[str]:

@@ -41,9 +41,15 @@ from treelet.printable import printable
 from treelet.vocabulary import speaking
 
 FAILED, INTERNAL, PIPE_CLOSED, TERMINATED = 2, 3, 141, 143
+SUMMARY = """Compare, search and classify trees by the fragments they share.
+
+Run treelet COMMAND --help for the options of a command.
+
+Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
+"""
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-COLOURS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
-"""What treelet's own colours are: see `treelet.report.gold_comparison`."""
+COLORS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
+"""What treelet's own colors are: see `treelet.report.gold_comparison`."""
 
 
 class ErrorReporting:
@@ -81,7 +87,17 @@ class Commands(ErrorReporting, TyperGroup):
 
 
 class Command(ErrorReporting, TyperCommand):
-    """A subcommand, or a command of its own, as ``python -m experiments`` is."""
+    """A subcommand, or a standalone command such as ``python -m experiments``."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for parameter in self.params:
+            if parameter.param_type_name == "argument":  # typer adds <str>, which the name already implies
+                parameter.display_type_rich = lambda ctx: None  # type: ignore[attr-defined]
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line, with FILE where typer writes {FILE}."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
 
 def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
@@ -127,7 +143,7 @@ def _version(wanted: bool) -> None:
 app = typer.Typer(
     name="treelet",
     cls=Commands,
-    help="Compare trees by the pieces they share.",
+    help=SUMMARY,
     no_args_is_help=True,
     rich_markup_mode=None,  # rich's help takes longer to import than everything else together
     pretty_exceptions_enable=False,
@@ -140,10 +156,11 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where an error comes from (also: TREELET_TRACEBACK=1).")
+        bool,
+        typer.Option("--traceback", help="Show the Python traceback of an error. TREELET_TRACEBACK=1 does the same."),
     ] = False,
 ) -> None:
-    """Compare trees by the pieces they share."""
+    """Take the options that come before a command."""
 
 
 for module in (
@@ -183,11 +200,11 @@ class _Stream:
 
 
 class Terminal(_Stream):
-    """A terminal that is sent text, ends of lines and treelet's colours, and nothing else that it would obey."""
+    """A terminal that is sent text, ends of lines and treelet's colors, and nothing else that it would obey."""
 
     def write(self, text: str) -> int:
         """Write the text, with other signs spelled out."""
-        parts = COLOURS.split(text)
+        parts = COLORS.split(text)
         self._stream.write("".join(part if n % 2 else printable(part, keep="\n\t") for n, part in enumerate(parts)))
         return len(text)
 

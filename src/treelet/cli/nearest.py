@@ -37,10 +37,12 @@ LISTED = 200  # shared fragments, of which the widest are shown
 
 @with_option_groups
 def command(
-    bank: Annotated[str, typer.Argument(metavar="BANK", help="Trees to look in; - is the standard input."), READ],
+    bank: Annotated[
+        str, typer.Argument(metavar="BANK", help="File of trees to search. Use - for standard input."), READ
+    ],
     query: Annotated[
         str | None,
-        typer.Argument(metavar="[QUERY]", help="A file of trees, or a tree in brackets. By default those of BANK."),
+        typer.Argument(metavar="QUERY", help="Tree in brackets, or a file of trees.  [default: every tree of BANK]"),
         READ,
     ] = None,
     *,
@@ -50,32 +52,44 @@ def command(
             "--k",
             "-k",
             metavar="N",
-            help=f"How many neighbours of each. By default {DEFAULT_K}, if there are; with --threshold all that reach it.",
+            help=f"Number of neighbors per query.  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(metavar="VALUE", help="Only neighbours of at least this value; 1 is the same to the kernel."),
+        typer.Option(
+            metavar="VALUE",
+            help="Minimum similarity of a neighbor. The similarity of equal trees is 1.  [default: none]",
+        ),
     ] = None,
     kernel: Annotated[
-        str, typer.Option(metavar="NAME", autocompletion=among(*KERNELS), help="st, sst or pt, always normalised.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=among(*KERNELS),
+            help="Tree kernel, always normalized: st (subtrees), sst (subset trees) or pt (partial trees).",
+        ),
     ] = "sst",
     lam: LamOption = None,
     mu: MuOption = None,
     max_depth: MaxDepthOption = None,
     leaves: LeavesOption = None,
     top: Annotated[
-        int, typer.Option(metavar="N", help="How many shared fragments of each pair to show, widest first.")
+        int, typer.Option(metavar="N", help="Number of shared fragments to show per neighbor, largest first.")
     ] = 1,
     computing: dict[str, Any],
-    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="What the work may take, such as 1GiB.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory limit for the search, e.g. 512MiB.  [default: 1GiB]")
+    ] = None,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Show the trees that are most like given ones.
+    """Find the trees that are most similar to a query.
 
-    Trees are counted from 1; those of source code and markup also have the line where they begin. Example: treelet nearest bank.mrg "(NP (D the) (N apple))" -k 3
+    Trees are numbered from 1. For source code and markup, the output also shows the line where each tree begins.
+
+    Example: treelet nearest bank.mrg "(NP (D the) (N apple))" -k 3
     """
     if top < 0:
         raise ParameterError(f"--top must be at least 0, got {top}")
@@ -108,19 +122,19 @@ def command(
         progress=progress,
         **computing,
     )
-    neighbours = _listed(near, but_itself=query is None)
+    neighbors = _listed(near, but_itself=query is None)
     if threshold is None:
         not_missing = chosen.self_values(trees if queries is None else queries) > 0  # missing trees are near to nothing
-        best = [max((value for value, _ in row), default=0.0) for row in neighbours]
+        best = [max((value for value, _ in row), default=0.0) for row in neighbors]
         if unlike := sum(present and value == 0 for present, value in zip(not_missing, best, strict=True)):
             warnings.warn(
                 f"{unlike:,} of {len(best):,} trees share nothing with any tree of BANK: are they of the same kind, read in the same way?",
                 TreeletWarning,
                 stacklevel=2,
             )
-    results = _found(chosen, trees if queries is None else queries, trees, neighbours, top)
+    results = _found(chosen, trees if queries is None else queries, trees, neighbors, top)
     for result in results:
-        for item, locations in [(result, asked), *((neighbour, places) for neighbour in result["nearest"])]:
+        for item, locations in [(result, asked), *((neighbor, places) for neighbor in result["nearest"])]:
             if locations is not None:
                 item["place"] = locations[item["number"] - 1]
     if json:
@@ -140,7 +154,7 @@ def _read(file: str, reading: Reading) -> tuple[Treebank, list[str] | None]:
 
 
 def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
-    """The neighbours of each query, value and row, out of a graph of them."""
+    """The neighbors of each query, value and row, out of a graph of them."""
     values, rows = graph.data.tolist(), graph.indices.tolist()
     return [
         [(values[at], rows[at]) for at in range(begin, end) if not (but_itself and rows[at] == query)]
@@ -151,29 +165,29 @@ def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
 def _found(
     kernel: Kernel, queries: Treebank, trees: Treebank, near: list[list[tuple[float, int]]], top: int
 ) -> list[dict[str, Any]]:
-    """Each query with its neighbours, ready for JSON."""
+    """Each query with its neighbors, ready for JSON."""
     from treelet.fragments import shared_fragments
 
     results = []
     for number, query in enumerate(queries):
-        neighbours = []
+        neighbors = []
         for value, row in near[number]:
             tree = trees[row]
             shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
             widest = sorted(shared, key=lambda fragment: -len(fragment.tree.productions()))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
-            neighbours.append({"number": row + 1, "value": value, **_said(tree), "shared": fragments})
-        results.append({"number": number + 1, **_said(query), "nearest": neighbours})
+            neighbors.append({"number": row + 1, "value": value, **_said(tree), "shared": fragments})
+        results.append({"number": number + 1, **_said(query), "nearest": neighbors})
     return results
 
 
 def _text(query: dict[str, Any]) -> str:
     lines = [f"{query['number']}. {_shown(query)}"]
-    for neighbour in query["nearest"]:
-        lines.append(f"   {neighbour['value']:.4f}  {neighbour['number']}. {_shown(neighbour)}")
-        lines += [f"             {fragment}" for fragment in neighbour["shared"]]
+    for neighbor in query["nearest"]:
+        lines.append(f"   {neighbor['value']:.4f}  {neighbor['number']}. {_shown(neighbor)}")
+        lines += [f"             {fragment}" for fragment in neighbor["shared"]]
     if not query["nearest"]:
-        lines.append("   none is as near as that")
+        lines.append("   no neighbor reaches the threshold")
     return "\n".join(lines)
 
 

@@ -31,58 +31,76 @@ KERNELS = {
 }
 OPTION_NAMES = {"lam": "--lam", "mu": "--mu", "max_depth": "--max-depth", "leaves": "--leaves"}
 
+LAM = "Decay in (0, 1]: per production (st, sst) or per skipped child (pt). 1 disables the decay."
+LAM_DEFAULT = "[default: 1 for st, 0.4 for sst and pt]"
+
 KernelOption = Annotated[
     str,
     typer.Option(
         "--kernel",
         "-k",
         metavar="NAME",
-        help="st (subtrees), sst (subset trees) or pt (partial trees).",
+        help="Tree kernel: st (subtrees), sst (subset trees) or pt (partial trees).",
         autocompletion=among(*KERNELS),
     ),
 ]
 LamOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="NUMBER", help="Decay in (0, 1]; 1 counts fragments. By default 1 for st, 0.4 for sst and pt."
-    ),
+    typer.Option(metavar="NUMBER", help=f"{LAM}  {LAM_DEFAULT}"),
 ]
-MuOption = Annotated[float | None, typer.Option(metavar="NUMBER", help="pt: decay a level, in (0, 1].  [default: 0.4]")]
+MuOption = Annotated[
+    float | None, typer.Option(metavar="NUMBER", help="Decay per tree level, in (0, 1]; pt only.  [default: 0.4]")
+]
 LamsOption = Annotated[
-    str | None, typer.Option("--lam", metavar="LIST", help="Decay in (0, 1]; several to choose from: 0.2,0.4.")
+    str | None, typer.Option("--lam", metavar="LIST", help=f"{LAM} Separate several values with commas.  {LAM_DEFAULT}")
 ]
 MusOption = Annotated[
-    str | None, typer.Option("--mu", metavar="LIST", help="pt: decay a level, in (0, 1]; or several.  [default: 0.4]")
+    str | None,
+    typer.Option(
+        "--mu",
+        metavar="LIST",
+        help="Decay per tree level, in (0, 1]; pt only. Separate several values with commas.  [default: 0.4]",
+    ),
 ]
-MaxDepthOption = Annotated[int | None, typer.Option(metavar="N", help="sst: only fragments of at most this depth.")]
+MaxDepthOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Maximum depth of a fragment, in productions; sst only.  [default: no limit]"),
+]
 LeavesOption = Annotated[
     bool | None,
     typer.Option(
         "--leaves/--no-leaves",
-        help="Whether equal words count on their own: by default for pt, not for sst.",
+        help="Count equal words as fragments of their own; sst and pt only.  [default: on for pt, off for sst]",
         show_default=False,
     ),
 ]
-JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Number of threads; -1 for one per core.")]
 DeviceOption = Annotated[
     str,
     typer.Option(
-        metavar="cpu|cuda", autocompletion=among("cpu", "cuda"), help="cuda: compute on a GPU; see treelet doctor."
+        metavar="cpu|cuda",
+        autocompletion=among("cpu", "cuda"),
+        help="Where to compute: cpu, or cuda for a GPU. Run treelet doctor to check for a usable GPU.",
     ),
 ]
 DeviceMemoryOption = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="What may be taken of the GPU's memory, such as 10GiB.")
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="GPU memory limit, e.g. 10GiB; for --device cuda.  [default: all free GPU memory]"
+    ),
 ]
 ProgressOption = Annotated[
     bool,
     typer.Option(
         "--progress/--no-progress",
-        help="How far long work is, on the standard error: a bar on a terminal, lines elsewhere.  [default: --progress]",
+        help="Show progress on standard error: a bar in a terminal, lines otherwise.  [default: --progress]",
         show_default=False,
     ),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="For whatever is random.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on the standard output.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Random seed, at least 0. Equal seeds give equal results.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
 
 KERNEL_OPTIONS: dict[str, tuple[Any, Any]] = {

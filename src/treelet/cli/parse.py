@@ -44,87 +44,125 @@ class InputSentence:
 def command(
     sentences: Annotated[
         str | None,
-        typer.Argument(metavar="SENTENCES", help="One a line, words separated by blanks; - is the standard input."),
+        typer.Argument(
+            metavar="SENTENCES",
+            help="File with one sentence per line, words separated by spaces. Use - for standard input.  [default: -]",
+        ),
         READ,
     ] = None,
     *,
     grammar: Annotated[
         str | None,
-        typer.Option("--grammar", "-g", metavar="FILE", help="A grammar, as JSON (.json, .json.gz) or text."),
+        typer.Option(
+            "--grammar",
+            "-g",
+            metavar="FILE",
+            help="Grammar file, as JSON (.json, .json.gz) or text. Required unless --treebank is given.",
+        ),
         READ,
     ] = None,
     treebank: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Or trees to learn one from: relative frequencies."), READ
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="File of trees to estimate a grammar from, by relative frequency. Required unless --grammar is given.",
+        ),
+        READ,
     ] = None,
     text: Annotated[
-        list[str] | None, typer.Option(metavar="WORDS", help="A sentence, instead of SENTENCES; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="WORDS", help="Sentence to parse, instead of SENTENCES. Can be repeated."),
     ] = None,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="OUT", help="Where the parses go; - is the standard output."),
+        typer.Option("--output", "-o", metavar="OUT", help="Output file. Use - for standard output."),
         WRITTEN,
     ] = "-",
-    k: Annotated[int | None, typer.Option("--k", metavar="N", help="The N best trees of each.  [default: 1]")] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", metavar="N", help="Number of trees per sentence, best first.  [default: 1]")
+    ] = None,
     forest: Annotated[
-        bool, typer.Option("--forest", help="A packed forest of each instead, one a line, as JSON.")
+        bool, typer.Option("--forest", help="Write one packed forest per sentence instead of trees, as JSON lines.")
     ] = False,
     to: Annotated[
         str | None,
-        typer.Option(metavar="FORMAT", help="trees, tsv or json. By default what OUT suggests, else tsv if N > 1."),
+        typer.Option(
+            metavar="FORMAT",
+            help="Output format: trees, tsv or json.  [default: from the name of OUT; otherwise trees, or tsv with several trees per sentence]",
+        ),
     ] = None,
     prune: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help="Forests: only trees so near to the best one, or none.  [default: 8.0]"),
+        typer.Option(
+            metavar="NUMBER",
+            help="Remove nodes that occur only in trees more than NUMBER below the best log probability; none keeps all nodes. For --forest.  [default: 8.0]",
+        ),
     ] = None,
     picture: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Draw the first sentence's tree or, with --forest, forest: .svg, .png, .pdf, .tex."
+            metavar="FILE",
+            help="Draw the first parse to a file ending in .svg, .png, .pdf or .tex. With --forest, draw the first forest; .tex is then unavailable.",
         ),
         WRITTEN,
     ] = None,
     beam: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Cut the chart: faster, and no longer exact.")
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Prune chart symbols more than NUMBER below the best log probability of their span. Faster, but no longer exact.  [default: no pruning]",
+        ),
     ] = None,
     markov: Annotated[
-        int | None, typer.Option(metavar="H", help="Treebank: children one at a time, given H before them.")
+        int | None,
+        typer.Option(
+            metavar="H",
+            help="Estimate the probability of one child at a time, given the H siblings before the child; for --treebank.  [default: whole productions]",
+        ),
     ] = None,
     parent: Annotated[
         str | None,
         typer.Option(
             metavar="WHICH",
             autocompletion=among(*PARENTS),
-            help="Treebank: tell labels apart by the one above: off, phrases, tags.",
+            help="Distinguish equal labels with different parents: off, phrases, or tags (phrases and tags); for --treebank.  [default: off]",
         ),
     ] = None,
     min_count: Annotated[
-        int | None, typer.Option(metavar="N", help="Treebank: words seen at most so often are rare.  [default: 1]")
+        int | None,
+        typer.Option(metavar="N", help="Treat words seen at most N times as rare; for --treebank.  [default: 1]"),
     ] = None,
-    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Treebank: leave out -NONE- elements.")] = False,
+    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Remove -NONE- elements; for --treebank.")] = False,
     drop_function_tags: Annotated[
-        bool, typer.Option("--drop-function-tags", help="Treebank: NP-SBJ-1 becomes NP.")
+        bool,
+        typer.Option("--drop-function-tags", help="Remove function tags, e.g. NP-SBJ-1 becomes NP; for --treebank."),
     ] = False,
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Treebank: which trees, where a file has several a row.")
+        str | None,
+        typer.Option(metavar="NAME", help="Tree column to use when rows contain several trees; for --treebank."),
     ] = None,
     reading: Reading,
     save_grammar: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the grammar, as JSON (.json) or text; needs no sentences."),
+        typer.Option(metavar="FILE", help="Save the grammar, as JSON (.json) or text. SENTENCES can then be omitted."),
         WRITTEN,
     ] = None,
     skip_empty: Annotated[
-        bool, typer.Option("--skip-empty", help="Pass over empty lines; else they are errors.")
+        bool, typer.Option("--skip-empty", help="Skip empty lines. By default, an empty line is an error.")
     ] = False,
     n_jobs: JobsOption = 1,
     progress: ProgressOption = True,
 ) -> None:
-    """Parse sentences.
+    """Parse sentences with a probabilistic grammar.
 
-    Output: trees (one a line), tsv (line of the sentence, rank from 1, log probability, tree) or json (an object a line).
-    The exit code is 1 if a sentence has no parse and the grammar no fallback: an empty line, rank 0 or an empty list.
+    The format trees has one tree per line. The format tsv has the columns line number, rank, log probability and tree. The format json has one object per line.
+    Ranks start at 1, and logarithms are natural.
 
-    Example: treelet parse --treebank wsj.mrg --markov 1 --text "What time is it ?" --k 10
+    If a sentence has no parse, a grammar with a fallback returns the most probable pieces under the root FALLBACK.
+    Without a fallback, the output is an empty line (trees), rank 0 (tsv) or an empty list (json), and the exit code is 1.
+    Grammars estimated from a treebank have a fallback.
+
+    Example: treelet parse --treebank wsj.mrg --text "What time is it ?" --k 10
     """
     if (grammar is None) == (treebank is None):
         raise ParameterError("one of --grammar and --treebank is needed" + (", not both" if grammar else ""))
@@ -349,7 +387,7 @@ def _close(count: int, produced: str, seconds: float, without: int, pieces: int)
 
     line = f"{plural(count, 'sentence')}, {produced} in {seconds:.2f} s"
     if pieces:
-        line += f"; {pieces:,} without a parse (pieces under the root FALLBACK)"
+        line += f"; {pieces:,} without a parse (pieces under the root FALLBACK returned)"
     if without:
-        line += f"; {without:,} without a parse (nothing)"
+        line += f"; {without:,} without a parse (nothing returned)"
     print(line, file=sys.stderr)

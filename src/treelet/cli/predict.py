@@ -22,29 +22,43 @@ if TYPE_CHECKING:
 @with_option_groups
 def command(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A file that treelet train or treelet.save wrote."), READ
+        str, typer.Argument(metavar="MODEL", help="Model file written by treelet train or treelet.save."), READ
     ],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees, labels or not; - is the standard input."), READ],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="File of trees, with or without labels. Use - for standard input."),
+        READ,
+    ],
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="OUT", help="Where the labels go; - is the standard output."),
+        typer.Option("--output", "-o", metavar="OUT", help="Output file. Use - for standard output."),
         WRITTEN,
     ] = "-",
     scores: Annotated[
-        bool, typer.Option("--scores", help="Also each class's score, after tabs, with a line of names first.")
+        bool,
+        typer.Option(
+            "--scores",
+            help="Also print the score of each class, in tab-separated columns with a header line; classifiers only.",
+        ),
     ] = False,
     probability: Annotated[
-        bool, typer.Option("--probability", help="Also each class's probability, if trained with --probability.")
+        bool,
+        typer.Option(
+            "--probability",
+            help="Also print the probability of each class, in the same layout. The model must be trained with --probability.",
+        ),
     ] = False,
     computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Print what a model says of each example, one a line: a label, a value, or a score within its query.
+    """Predict a label or a number for each tree, one per line.
 
-    Labels in FILE are passed over. Example: treelet predict m.treelet test.tsv --scores
+    A classifier predicts a label and a regressor predicts a number. A ranker predicts a score, which is comparable within a query only. Labels in FILE are ignored.
+
+    Example: treelet predict m.treelet test.tsv --scores
     """
     if scores and probability:
         raise ParameterError("give --scores or --probability, not both")

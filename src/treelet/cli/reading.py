@@ -36,23 +36,30 @@ FormatOption = Annotated[
         "--format",
         autocompletion=_formats,
         metavar="FORMAT",
-        help="Of the input: brackets, lines, tsv, ...  By default what its name, or it, looks like.",
+        help="Input format, e.g. brackets, lines, tsv or conllu.  [default: detected from the file name, then from the content]",
     ),
 ]
-EncodingOption = Annotated[str, typer.Option(metavar="NAME", help="Of the input; what is written is UTF-8.")]
-SkipOption = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out trees that are not as they should be, and say how many.")
-]
+EncodingOption = Annotated[str, typer.Option(metavar="NAME", help="Encoding of the input. Output is always UTF-8.")]
+SkipOption = Annotated[bool, typer.Option("--skip-bad", help="Skip malformed trees and report how many were skipped.")]
 LabelOption = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="tsv, csv: where the labels are; a number from 0, or a name in the first line."
+        metavar="COLUMN",
+        help="Column of the labels: a number counted from 0, or a name in the header line; tsv and csv only.",
     ),
 ]
-TreeOption = Annotated[str | None, typer.Option(metavar="COLUMN", help="tsv, csv: where the trees are, likewise.")]
+TreeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of the trees: a number counted from 0, or a name in the header line; tsv and csv only.",
+    ),
+]
 OwnOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="Of the format, such as drop_empty=true or root=TOP; may be repeated."),
+    typer.Option(
+        metavar="NAME=VALUE", help="Option of the input format, e.g. drop_empty=true or root=TOP. Can be repeated."
+    ),
 ]
 OPTIONS: dict[str, tuple[Any, Any]] = {
     "format": (FormatOption, None),

@@ -25,87 +25,117 @@ if TYPE_CHECKING:
 REPORT = "report.html", "report.md", "report.json", "mended-*.svg"
 FLIGHTS = (800, 200, 336)
 GENERATED = (
-    "The sentences are from a generator (treelet.datasets.flights): nobody has said them, and scores on them are no scores "
-    "on English."
+    "The sentences come from a generator (treelet.datasets.flights), not from speakers. Scores on them are not scores on "
+    "English."
 )
 
 
 @with_option_groups
 def command(
     treebank: Annotated[
-        str | None, typer.Argument(metavar="TREEBANK", help="Trees. By default 1,336 generated travel questions."), READ
+        str | None,
+        typer.Argument(metavar="TREEBANK", help="File of trees.  [default: 1,336 generated travel questions]"),
+        READ,
     ] = None,
     *,
     nbest: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help='Another parser\'s lists instead: {"gold": ..., "nbest": [[logp, tree], ...]} a line.'
+            metavar="FILE",
+            help='Candidates of another parser, instead of TREEBANK; one JSON object per line: {"gold": ..., "nbest": [[logp, tree], ...]}.',
         ),
         READ,
     ] = None,
     reading: Reading,
-    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Leave out -NONE- elements.")] = False,
-    drop_function_tags: Annotated[bool, typer.Option("--drop-function-tags", help="NP-SBJ-1 becomes NP.")] = False,
+    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Remove -NONE- elements.")] = False,
+    drop_function_tags: Annotated[
+        bool, typer.Option("--drop-function-tags", help="Remove function tags, e.g. NP-SBJ-1 becomes NP.")
+    ] = False,
     sizes: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,C", help="To train, develop, test on: sentences, or fractions.  [default: 0.6,0.15,0.25]"
+            metavar="A,B,C",
+            help="Sizes of the training, development and test parts: numbers of sentences, or fractions.  [default: 0.6,0.15,0.25]",
         ),
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", metavar="N", help="Candidates a sentence, at most.  [default: 100]")
+        int | None,
+        typer.Option("--k", metavar="N", help="Maximum number of candidates per sentence, at least 2.  [default: 100]"),
     ] = None,
     train_candidates: Annotated[
-        int, typer.Option(metavar="N", help="Train on so many a sentence, at random with the best one; 0: all.")
+        int,
+        typer.Option(
+            metavar="N",
+            help="Number of candidates per training sentence: the best one and a random sample of the others; 0 for all.",
+        ),
     ] = 20,
     folds: Annotated[
-        int | None, typer.Option(metavar="N", help="In which the training part is parsed.  [default: 10]")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of folds of the training part, at least 2. Each fold is parsed by a grammar of the others.  [default: 10]",
+        ),
     ] = None,
     lam: Annotated[
-        str, typer.Option(metavar="LIST", help="Decays of larger fragments to choose from, in (0, 1].")
+        str, typer.Option(metavar="LIST", help="Decays per production to choose from, in (0, 1].")
     ] = "0.2,0.3,0.5",
     max_depth: Annotated[
-        str, typer.Option("--depth", metavar="LIST", help="Largest depths of fragments to choose from; none: any.")
+        str,
+        typer.Option(
+            "--depth", metavar="LIST", help="Maximum fragment depths to choose from, in productions; none for no limit."
+        ),
     ] = "none",
     logp: Annotated[
         str | None,
         typer.Option(
-            metavar="LIST", help="Weights of the log probability to choose from.  [default: 0,0.1; --nbest: 0.1,1,10]"
+            metavar="LIST",
+            help="Weights of the parser's log probability to choose from, at least 0.  [default: 0,0.1; with --nbest 0.1,1,10]",
         ),
     ] = None,
-    epochs: Annotated[int, typer.Option(metavar="N", help="Passes of the perceptron.")] = 3,
+    epochs: Annotated[
+        int, typer.Option(metavar="N", help="Number of passes of the perceptron over the training part.")
+    ] = 3,
     markov: Annotated[
-        int | None, typer.Option(metavar="H", help="Grammar: children one at a time, given H before them.")
+        int | None,
+        typer.Option(
+            metavar="H",
+            help="Estimate the probability of one child at a time, given the H siblings before the child.  [default: whole productions]",
+        ),
     ] = None,
     parent: Annotated[
         str | None,
         typer.Option(
             metavar="WHICH",
             autocompletion=among(*PARENTS),
-            help="Grammar: tell labels apart by the one above: off, phrases, tags.",
+            help="Distinguish equal labels with different parents in the grammar: off, phrases, or tags (phrases and tags).  [default: off]",
         ),
     ] = None,
-    max_words: Annotated[int, typer.Option(metavar="N", help="Leave out longer sentences.")] = 40,
-    show: Annotated[int, typer.Option(metavar="N", help="Mended sentences to draw.")] = 3,
+    max_words: Annotated[
+        int, typer.Option(metavar="N", help="Maximum number of words per sentence. Longer sentences are skipped.")
+    ] = 40,
+    show: Annotated[int, typer.Option(metavar="N", help="Number of improved sentences to show.")] = 3,
     random_state: SeedOption = 0,
     n_jobs: JobsOption = 1,
     progress: ProgressOption = True,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Write report.html and report.md there."),
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Folder for the report: report.html, report.md and report.json."
+        ),
         OutputFile(*REPORT),
     ] = None,
     save: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Keep the ranker in a file, such as m.treelet."), WRITTEN
+        str | None, typer.Option(metavar="MODEL", help="Where to save the ranker, e.g. m.treelet."), WRITTEN
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Parse reranking (Collins & Duffy 2001): a parser proposes, a perceptron with a tree kernel chooses.
+    """Rerank the candidate parses of a parser and measure the gain.
 
-    Sentences are split at random. A grammar of the training part proposes parses; settings are chosen on the development
-    part, and the test part is used once, at the end.
+    The method is that of Collins & Duffy (2001). A grammar proposes candidates, and a perceptron with a tree kernel chooses among them.
 
-    Example: treelet rerank trees.mrg --drop-empty --drop-function-tags --jobs 2 -o report
+    Sentences are split at random into three parts. The grammar is estimated from the training part, and settings are chosen on the development part. The test part is used once, at the end.
+
+    Example: treelet rerank trees.mrg --drop-empty --drop-function-tags -o out
     """
     _check(treebank, nbest, reading, drop_empty, drop_function_tags, k, folds, markov, parent)
     _check_counts(train_candidates, epochs, max_words, show, random_state, save)
@@ -139,7 +169,7 @@ def command(
             }
             if treebank is None:
                 title, source = "Parse reranking on generated travel questions", GENERATED
-                tell("no treebank was named: these are generated travel questions, not a corpus")
+                tell("no treebank was given: using generated travel questions, not a corpus")
             else:
                 title, source = "Parse reranking", f"The trees are from {treebank}."
             parts = _treebank(treebank, reading, drop_empty, drop_function_tags, wanted, options)
@@ -163,8 +193,8 @@ def command(
     if json:
         print(json_format.dumps({"source": nbest or treebank or "flights (generated)", **outcome.as_dict()}))
         return
-    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print(rerank_report.text(outcome, mended, title, source, colour=coloured))
+    colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    print(rerank_report.text(outcome, mended, title, source, colour=colored))
     if save is not None:
         print(f"Model: {save}")
     if folder is not None:

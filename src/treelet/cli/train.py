@@ -1,4 +1,4 @@
-"""``treelet train``: a classifier from labelled trees, in a file."""
+"""``treelet train``: a classifier from labeled trees, in a file."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
 
 @with_option_groups
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Trees with labels; - is the standard input."), READ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="File of labeled trees. Use - for standard input."), READ],
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="MODEL", help="The model's file, such as m.treelet."), WRITTEN
+        str, typer.Option("--output", "-o", metavar="MODEL", help="Where to save the model, e.g. m.treelet."), WRITTEN
     ],
     kernel: KernelOption = "sst",
     lam: LamsOption = None,
@@ -55,33 +55,56 @@ def command(
     max_depth: MaxDepthOption = None,
     leaves: LeavesOption = None,
     no_normalize: Annotated[
-        bool, typer.Option("--no-normalize", help="The plain kernel. By default K(x,y) / sqrt(K(x,x) K(y,y)).")
+        bool,
+        typer.Option(
+            "--no-normalize",
+            help="Use the kernel without normalization. By default, the kernel is K(x,y) / sqrt(K(x,x) K(y,y)).",
+        ),
     ] = False,
     column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Which trees, where an example has several; may be repeated. Default: all."),
+        typer.Option(
+            metavar="NAME",
+            help="Tree column to use when rows contain several trees. Can be repeated.  [default: all tree columns]",
+        ),
     ] = None,
     vectors: Annotated[
-        float | None, typer.Option(metavar="WEIGHT", help="Add WEIGHT times the inner product of feature vectors.")
+        float | None,
+        typer.Option(
+            metavar="WEIGHT",
+            help="Weight of the feature vectors, above 0. WEIGHT times their inner product is added to the tree kernel.  [default: feature vectors are not used]",
+        ),
     ] = None,
     normalize_vectors: Annotated[
-        bool, typer.Option("--normalize-vectors", help="The cosine of feature vectors instead.")
+        bool,
+        typer.Option(
+            "--normalize-vectors",
+            help="Use the cosine of the feature vectors instead of the inner product; for --vectors.",
+        ),
     ] = False,
     C: Annotated[  # the name that all support vector machines have for it
-        str | None, typer.Option("--C", "-C", metavar="LIST", help="The price of an error.  [default: 1]")
+        str | None,
+        typer.Option(
+            "--C",
+            "-C",
+            metavar="LIST",
+            help="Regularization: the penalty per training error, above 0. Larger values fit the training data more closely. Separate several values with commas.  [default: 1]",
+        ),
     ] = None,
     task: Annotated[
         str,
         typer.Option(
             metavar="TASK",
             autocompletion=among(*TASKS),
-            help="classify; regress (labels are numbers); rank (numbers, within queries).",
+            help="Task to learn: classify, regress (labels are numbers) or rank (labels are numbers, compared within each query).",
         ),
     ] = "classify",
     multi_class: Annotated[
         str,
         typer.Option(
-            metavar="ovr|ovo", autocompletion=among("ovr", "ovo"), help="One machine a class, or one a pair of classes."
+            metavar="ovr|ovo",
+            autocompletion=among("ovr", "ovo"),
+            help="Use one-vs-rest, or one-vs-one with voting; for three or more classes.",
         ),
     ] = "ovr",
     class_weight: Annotated[
@@ -89,23 +112,39 @@ def command(
         typer.Option(
             metavar="balanced",
             autocompletion=among("balanced"),
-            help="balanced: rare classes weigh as much as frequent ones.",
+            help="Give rare classes the same weight as frequent ones; classify only.",
         ),
     ] = None,
     probability: Annotated[
-        bool, typer.Option("--probability", help="For predict --probability; takes about five times as long.")
+        bool,
+        typer.Option(
+            "--probability",
+            help="Prepare the model for predict --probability. Training takes about five times as long; classify only.",
+        ),
     ] = False,
     epsilon: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="regress: errors up to this cost nothing.  [default: 0.1]")
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="Largest error without a penalty, at least 0; regress only.  [default: 0.1]"
+        ),
     ] = None,
     qid: Annotated[
-        str | None, typer.Option("--query", metavar="NAME", help="rank: the column of queries.  [default: qid]")
+        str | None, typer.Option("--query", metavar="NAME", help="Column of the queries; rank only.  [default: qid]")
     ] = None,
     grid: Annotated[
-        bool, typer.Option("--grid", help="Choose --lam, --mu and --C, as far as not given, by cross-validation.")
+        bool,
+        typer.Option(
+            "--grid",
+            help="Choose --lam, --mu and --C by cross-validation. Values that you pass replace the built-in ones.",
+        ),
     ] = False,
     cv: Annotated[
-        int | None, typer.Option("--cv", metavar="N", help="Cross-validate, in so many folds.  [--grid: 5]")
+        int | None,
+        typer.Option(
+            "--cv",
+            metavar="N",
+            help="Cross-validate with N folds, at least 2.  [default: 5 with --grid or several values, otherwise no cross-validation]",
+        ),
     ] = None,
     scoring: Annotated[
         str | None,
@@ -113,11 +152,12 @@ def command(
             "--metric",
             metavar="METRIC",
             autocompletion=among(*(name for known in METRICS.values() for name in known)),
-            help="To choose by: accuracy, macro-f1, balanced-accuracy; rmse, correlation, r2; tau.",
+            help="Score to choose by: accuracy, macro-f1 or balanced-accuracy (classify); rmse, correlation or r2 (regress); tau (rank).  [default: accuracy, rmse or tau, depending on --task]",
         ),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="What the matrix of kernel values may take, such as 4GiB.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory limit for the kernel matrix, e.g. 4GiB.  [default: no limit]"),
     ] = None,
     random_state: SeedOption = 0,
     computing: dict[str, Any],
@@ -125,12 +165,14 @@ def command(
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Train a support vector machine with a tree kernel, normalised unless told otherwise.
+    """Train a classifier, regressor or ranker on trees.
 
-    --lam, --mu and --C take several values, separated by commas: the best is chosen by cross-validation. An interrupt
-    (Ctrl-C) of that prints what was found; the exit code is 130, and no model is written.
+    The model is a support vector machine. Its tree kernel is normalized unless you pass --no-normalize.
 
-    Example: treelet train train.tsv -o m.treelet --kernel sst --lam 0.2,0.4 --C 1,10
+    Pass several values to --lam, --mu or --C to choose the best combination by cross-validation. Press Ctrl-C to stop the search
+    and print the results so far; no model is written and the exit code is 130.
+
+    Example: treelet train train.tsv -o m.treelet --lam 0.2,0.4 --C 1,10
     """
     task = one_of("--task", task, TASKS)
     tried = _tried(kernel, lam, mu, C, grid)
@@ -184,12 +226,12 @@ def command(
 
 
 def _unused(contents: examples.Examples, vectors: float | None, task: str) -> list[str]:
-    """What a user may think was learnt from, and was not."""
+    """What a user may think was learned from, and was not."""
     lines = []
     if contents.vectors and vectors is None:
-        lines.append(f"the feature vectors {', '.join(contents.vectors)}: --vectors 1 adds them")
+        lines.append(f"feature vectors {', '.join(contents.vectors)}; add them with --vectors 1")
     if "qid" in contents.strings and task != "rank":
-        lines.append("the queries qid: --task rank learns an order within them")
+        lines.append("queries qid; learn to rank within queries with --task rank")
     return lines
 
 
@@ -340,7 +382,7 @@ class TrainingReport:
     unused: list[str]
     """What the file has and the machine does not see: what it is, and how to use it."""
 
-    def learnt(self) -> dict[str, Any]:
+    def learned(self) -> dict[str, Any]:
         """What the examples say: classes and how many have each, or values; queries."""
         labels = self.contents.labels or []
         if self.task == "classify":
@@ -349,21 +391,21 @@ class TrainingReport:
         summary: dict[str, Any] = {"values": {"least": min(values), "most": max(values)}}
         return summary if self.queries is None else {**summary, "queries": len(set(self.queries))}
 
-    def learnt_text(self) -> str:
-        learnt = self.learnt()
-        if "classes" in learnt:
-            named = [f"{label} {count:,}" for label, count in learnt["classes"].items()]
+    def learned_text(self) -> str:
+        learned = self.learned()
+        if "classes" in learned:
+            named = [f"{label} {count:,}" for label, count in learned["classes"].items()]
             more = f", and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
             return f"classes   {len(named)}: {', '.join(named[:SHOWN])}{more}"
-        queries = f", within {learnt['queries']:,} queries" if "queries" in learnt else ""
-        return f"values    from {learnt['values']['least']:g} to {learnt['values']['most']:g}{queries}"
+        queries = f", within {learned['queries']:,} queries" if "queries" in learned else ""
+        return f"values    from {learned['values']['least']:g} to {learned['values']['most']:g}{queries}"
 
     def machine_text(self) -> str:
         machine = self.machine
         phrases = [type(machine).__name__, f"C={machine.C:g}"]
         phrases += [f"epsilon={machine.epsilon:g}"] if hasattr(machine, "epsilon") else []
         phrases += [machine.multi_class] if hasattr(machine, "multi_class") else []
-        phrases += ["balanced classes"] if getattr(machine, "class_weight", None) == "balanced" else []
+        phrases += ["balanced class weights"] if getattr(machine, "class_weight", None) == "balanced" else []
         phrases += ["with probabilities"] if getattr(machine, "probability", False) else []
         return f"machine   {', '.join(phrases)}"
 
@@ -373,7 +415,7 @@ class TrainingReport:
             "file": self.contents.file,
             "task": self.task,
             "examples": len(self.contents),
-            **self.learnt(),
+            **self.learned(),
             "kernel": repr(self.machine.kernel),
             **{name: getattr(self.machine, name) for name in PARAMETERS if hasattr(self.machine, name)},
             "grid": None if self.search is None else self.search.as_dict(),
@@ -386,17 +428,17 @@ class TrainingReport:
 
     def text(self) -> str:
         machine, stats = self.machine, self.machine.model_.stats()
-        kept = f", {stats.kept_examples:,} examples kept as they are" if stats.kept_examples else ""
+        kept = f", {stats.kept_examples:,} examples stored uncompressed" if stats.kept_examples else ""
         times = ", ".join(f"{name} {value:.2f}" for name, value in self.seconds.items() if name != "total")
         lines = [] if self.search is None else [self.search.table(), ""]
         lines += [
             f"examples  {len(self.contents):,} from {self.contents.file}",
-            self.learnt_text(),
+            self.learned_text(),
             f"kernel    {machine.kernel!r}",
             self.machine_text(),
             f"support   {stats.support_examples:,} of {len(self.contents):,} examples",
             f"model     {stats.nodes:,} nodes of support trees as {stats.distinct_subtrees:,} distinct subtrees: "
-            f"{stats.model_bytes:,} bytes for {stats.support_bytes:,} ({stats.compression:.1f} times smaller){kept}",
+            f"{stats.model_bytes:,} bytes instead of {stats.support_bytes:,} ({stats.compression:.1f} times smaller){kept}",
             f"seconds   {self.seconds['total']:.2f} ({times})",
             f"file      {self.output}, {self.size:,} bytes",
         ]

@@ -41,8 +41,8 @@ class OptionVocabulary(Vocabulary):
     @property
     def normalized(self) -> str:  # type: ignore[override]
         if "no_normalize" in self.options:
-            return "the normalised kernel (no --no-normalize)"
-        return self.options.get("normalize", "a normalised kernel")
+            return "the normalized kernel (no --no-normalize)"
+        return self.options.get("normalize", "a normalized kernel")
 
     def keyword(self, name: str, value: object, of: str) -> str:
         """``--memory``, ``--column tree`` or ``--probability``."""
