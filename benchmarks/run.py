@@ -111,7 +111,7 @@ def scoring(bank: tl.Treebank, kernel: str) -> tuple[str, str]:
     model = CompressedModel.of(KERNELS[kernel], bank, np.random.default_rng(0).normal(size=(1, len(bank))))
     tests = tl.Treebank(bank[:500].strings())  # a store of their own, as new trees have
     seconds, _ = best(lambda: model.score(tl.Treebank.from_columns(tests.columns)), 5)
-    return f"{seconds / (len(tests) * len(bank)) * 1e6:.4f} µs a (model tree, test tree) pair", str(model.stats())
+    return f"{seconds / (len(tests) * len(bank)) * 1e6:.4f} µs per (model tree, test tree) pair", str(model.stats())
 
 
 def by_size(program: Path | None, folder: Path, bank: tl.Treebank, kernel: str) -> list[dict[str, float]]:
@@ -144,7 +144,7 @@ def plot(results: dict[str, Any], folder: Path) -> None:
 
     for key, x, ours, theirs, title, xlabel, ylabel in (
         ("by_n", "n", "treelet_s", "yardstick_s", "Gram matrix of N trees, one thread", "N", "CPU seconds"),
-        ("by_size", "nodes", "treelet_us", "yardstick_us", "Time against tree size", "nodes a tree", "µs a pair"),
+        ("by_size", "nodes", "treelet_us", "yardstick_us", "Time against tree size", "nodes per tree", "µs per pair"),
     ):
         figure, axes = plt.subplots(figsize=(7, 4.5))
         for color, kernel in zip(("tab:green", "tab:blue", "tab:orange"), KERNELS, strict=True):
@@ -178,12 +178,17 @@ def report(results: dict[str, Any]) -> str:
     lines = [
         "# Performance",
         "",
-        f"Written by `make bench` on {results['made_by']['date']}, commit `{results['made_by']['commit']}`, {results['machine']}.",
-        f"Data: {results['data']}. CPU seconds of one thread, kernel parameters 0.4. The yardstick is a plain C++ program",
-        "that computes the same kernels pair by pair (sorted productions, memo table; Moschitti 2006), built with",
-        "`-O3 -march=native` and run in the same minute. treelet's time includes counting subtrees and building its index.",
+        "This page shows how long treelet takes to compute a kernel matrix, compared with a program that works pair by pair.",
         "",
-        "| kernel | N | treelet s | yardstick s | ratio | µs a pair |",
+        f"Written by `make bench` on {results['made_by']['date']}, commit `{results['made_by']['commit']}`, {results['machine']}.",
+        f"Data: {results['data']}. Times are CPU seconds of one thread, with kernel parameters of 0.4.",
+        "",
+        "The baseline is a plain C++ program that computes the same kernels pair by pair.",
+        "The program uses sorted productions and a memo table (Moschitti 2006).",
+        "The baseline was built with `-O3 -march=native` and ran in the same minute.",
+        "treelet's time includes counting subtrees and building its index.",
+        "",
+        "| kernel | N | treelet, s | baseline, s | ratio | µs per pair |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for kernel in KERNELS:
@@ -192,7 +197,7 @@ def report(results: dict[str, Any]) -> str:
             lines.append(
                 f"| {NAMES[kernel]} | {row['n']:,} | {row['treelet_s']:.4f} | {there} | {row['us_per_pair']:.4f} |"
             )
-    lines += ["", "| what | figure |", "|---|---|"]
+    lines += ["", "| measurement | result |", "|---|---|"]
     lines += [f"| {name} | {value} |" for name, value in results["other"].items()]
     lines += [
         "",
@@ -200,9 +205,11 @@ def report(results: dict[str, Any]) -> str:
         "",
         "![time against tree size](results/bench-by-size.png)",
         "",
-        "The cost is that of the matched pairs. A tree in which everything matches everything (200,000 nodes of one label",
-        "in a chain, or 200,000 equal children of one node) has 10^10 matched pairs with itself, and takes minutes:",
-        "subtrees are shared, but pairs of them are still pairs. Such work can be interrupted.",
+        "Time depends on the number of matched pairs.",
+        "The worst case is a tree in which all nodes match each other.",
+        "Examples are 200,000 nodes of one label in a chain, or 200,000 equal children of one node.",
+        "Such a tree has 10^10 matched pairs with itself and takes minutes.",
+        "Equal subtrees are stored once, but all pairs of nodes still count. Such work can be interrupted.",
         "",
     ]
     return "\n".join(lines)
@@ -227,25 +234,25 @@ def main() -> None:
         }
         other: dict[str, str] = {}
         read, _ = best(lambda: tl.read_trees(file), 5)
-        other["read + intern, s"] = f"{read:.4f}"
+        other["reading and interning, s"] = f"{read:.4f}"
         if program:
             theirs = min(yardstick(program, file, "st", len(bank), 1)["read"] for _ in range(3))
-            other["the yardstick's read, s"] = f"{theirs:.4f} (treelet takes {read / theirs:.2f} of it)"
+            other["reading by the baseline, s"] = f"{theirs:.4f} (treelet takes {read / theirs:.2f} of this time)"
         n = sizes[-1]
         for kernel in ("sst", "ptk"):
             m = n if kernel == "sst" else min(n, 2000)
             one, _ = best(lambda m=m, kernel=kernel: KERNELS[kernel](fresh(bank, m), n_jobs=1), 3, time.perf_counter)
             two, _ = best(lambda m=m, kernel=kernel: KERNELS[kernel](fresh(bank, m), n_jobs=2), 3, time.perf_counter)
-            other[f"{NAMES[kernel]}, N={m:,}: two threads against one, wall"] = (
+            other[f"{NAMES[kernel]}, N={m:,}: two threads against one, wall time"] = (
                 f"{one / two:.2f} times faster ({one:.3f} s, {two:.3f} s)"
             )
-        other[f"peak memory, reading and SST at N={n:,}"] = (
+        other[f"peak memory, reading and SST, N={n:,}"] = (
             f"{peak_memory(file, n):.0f} MB (the matrix itself: {8 * n * n / 2**20:.0f} MB)"
         )
         for kernel in KERNELS:
             speed, size = scoring(bank, kernel)
-            other[f"scoring 500 trees with a {NAMES[kernel]} model of all"] = speed
-        other["that model"] = size
+            other[f"scoring 500 trees with a {NAMES[kernel]} model of all trees"] = speed
+        other["size of the PT model"] = size
         for name, value in other.items():
             print(f"  {name}: {value}")
         results = {
