@@ -227,7 +227,7 @@ def chosen(chooser: Chooser) -> dict[str, dict[str, Any]]:
 
 
 class Part:
-    """What is learned from, and what is tested on."""
+    """The training examples and the test examples."""
 
     def __init__(self, name: str, train: Rows, test: Rows) -> None:
         self.name, self.train, self.test = name, train, test

@@ -138,7 +138,7 @@ class Split:
 
 
 class Work:
-    """What is chosen, learned and found with the trees and forests of one parser."""
+    """The choices, models and results with the trees and forests of one parser."""
 
     def __init__(
         self, parser: Parser, parts: Parts, splits: Sequence[Split], *, quick: bool, n_jobs: int, seed: int, say: Say

@@ -167,9 +167,9 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
         (["--task", "rang"], "--task must be classify, regress or rank. Got 'rang' instead (did you mean rank?)"),
         (["--epsilon", "1"], "--epsilon is for --task regress, not for classify"),
         (["--task", "regress", "--probability"], "--probability is for --task classify, not for regress"),
-        (["--task", "regress"], "the label of example 1, 'few', is no number"),
+        (["--task", "regress"], "the label of example 1, 'few', is not a number"),
         (["--memory", "1kB"], "the matrix of 60 training examples takes 28,800 bytes, more than the 1,000 of --memory: give more --memory, or train on fewer examples"),
-        (["--task", "rank"], "is no number"),
+        (["--task", "rank"], "is not a number"),
     ],
 )  # fmt: skip
 def test_errors(classes: Path, options: list[str], message: str) -> None:

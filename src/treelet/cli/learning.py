@@ -90,7 +90,7 @@ def values_of(examples: Examples) -> list[float]:
             values.append(math.nan)
         if not math.isfinite(values[-1]):
             raise ParameterError(
-                f"{examples.file}: the label of example {number}, {label!r}, is no number; --task classify takes names"
+                f"{examples.file}: the label of example {number}, {label!r}, is not a number; use --task classify for labels that are names"
             )
     return values
 
