@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,17 @@ def some_of(names: Iterable[object], most: int = 20) -> str:
     every = list(names)
     more = f" and {len(every) - most:,} more" if len(every) > most else ""
     return ", ".join(map(repr, every[:most])) + more
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return a question that names the closest known name, with a space before; or nothing, if no name is close.
+
+    >>> suggestion("lamda", ["lam", "max_depth"]), suggestion("SubTree", ["Subtree"]), suggestion("x", ["lam"])
+    (" Did you mean 'lam'?", " Did you mean 'Subtree'?", '')
+    """
+    spelled = {choice.lower(): choice for choice in known}
+    close = get_close_matches(name.lower(), spelled, 1)
+    return f" Did you mean {spelled[close[0]]!r}?" if close else ""
 
 
 # --- what a value is --------------------------------------------------------------------------------------------
