@@ -739,7 +739,7 @@ def test_errors_say_what_is_wrong(bank):
         enclosed_forest(bank, (0, 1), (6, 7), labels=("a b", "c"))
     with pytest.raises(TreeError, match=messages.NEEDS_A_TREE):
         tl.Forest.from_nbest([])
-    with pytest.raises(TreeError, match="The log probability of tree 1 must be finite. Got -inf instead"):
+    with pytest.raises(TreeError, match=r"The log probability of tree 1 must be finite. Got -inf instead"):
         tl.Forest.from_nbest([("(S x)", 0.0), ("(T x)", -math.inf)])
     assert Candidate("NP", 2, 4, 0.5).span == (2, 4)
 

@@ -114,7 +114,7 @@ def other_words(name: str, words: str, sentence: str) -> str:
 
 
 def must_be_finite(name: str, got: str) -> str:
-    return f"The log probability in the field '{name}' must be finite. Got {got} instead"
+    return f"The log probability in the field '{name}' must be a finite float64. Got {got} instead"
 
 
 def of_one_kind(first: str, number: int, other: str) -> str:

@@ -496,7 +496,7 @@ def test_banks() -> None:
         with pytest.raises(InputTypeError, match=messages.COLLECTION_OF_PARSES):
             DependencyBank(wrong)  # type: ignore[arg-type]
     with pytest.raises(
-        InputTypeError, match="'x.conllu' is a file name.*Read the file with treelet.structures.read_conllu"
+        InputTypeError, match=r"'x.conllu' is a file name.*Read the file with treelet.structures.read_conllu"
     ):
         DependencyBank("x.conllu")  # type: ignore[arg-type]
     with pytest.raises(InputTypeError, match=messages.item_needed(1, "a str", "a dependency parse")):

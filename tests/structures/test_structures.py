@@ -294,7 +294,10 @@ def test_everything_that_holds_trees_is_taken() -> None:
             pd.DataFrame({"tree": ["(B y)"], "more": [1]}),
             messages.choose_with_on("tree", "a DataFrame", "columns 'tree', 'more'"),
         ),
-        (pd.DataFrame({"n": [1, 2]}), item_is(0, "int")),
+        (
+            pd.DataFrame({"n": [1, 2]}),
+            messages.collection_needed("trees", "a DataFrame of numbers", "Select the column that contains the trees"),
+        ),
     ],
 )
 def test_what_is_no_collection_of_trees(bad: object, match: str) -> None:

@@ -25,9 +25,9 @@ def candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
     children of a PP among them are candidates, too. Constituents that are coordinated with a node on
     the path, and punctuation, are skipped.
 
-    Two children are coordinated if they are children of a UCP, or if a sister is a CC or CONJP and
-    their labels are similar: equal, or both tags of verbs, of nouns or of adjectives. The conjunction
-    is then skipped as well.
+    The children of a UCP are coordinated. Other children are coordinated if a sister is a CC or CONJP
+    and their labels are similar: equal, or both tags of verbs, of nouns or of adjectives. The
+    conjunction is then skipped as well.
 
     Parameters
     ----------

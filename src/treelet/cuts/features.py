@@ -105,8 +105,8 @@ def voice(tree: AnyTree, predicate: int) -> str:
     A participle (VBN) is passive if the nearest auxiliary above it is a form of *be* or *get*, and active
     if it is a form of *have*. Auxiliaries are searched to the left of the path to the root, through VP
     nodes and a final S, SQ or SINV. A participle without an auxiliary is passive within an NP, an ADJP or
-    a PP ("the book given to her") and in an S without a subject ("asked about it, she left"); otherwise
-    it is active. Predicates with other tags are active.
+    a PP ("the book given to her"). It is also passive in an S without a subject ("asked about it, she
+    left"). Other participles are active. Predicates with other tags are active.
 
     Examples
     --------

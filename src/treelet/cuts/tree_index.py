@@ -296,8 +296,8 @@ class TreeIndex:
         rename : dict of int to str, optional
             New labels of nodes.
         wrap : dict of int to list of (int, int, str), optional
-            New nodes above groups of a node's children: the position of the first child, the
-            position after the last child, and the label. Groups must not overlap.
+            New nodes above groups of a node's children. A group is (first child, child after the
+            last one, label), with positions among the children. Groups must not overlap.
 
         Returns
         -------

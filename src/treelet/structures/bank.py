@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -131,15 +132,18 @@ def listed(
     if isinstance(items, Bank) and not isinstance(items, banks):
         hint = f" Convert it to trees with treelet.{items._as_trees}." if items._as_trees and what == "trees" else ""
         raise InputTypeError(f"{needed} Got {kind} instead.{hint}")
-    items = one_column(items, what)
+    column = one_column(items, what)
     try:
-        members = list(cast("Iterable[object]", items))
+        members = list(cast("Iterable[object]", column))
     except TypeError:
         raise InputTypeError(f"{needed} Got {kind} instead. Pass a list.") from None
-    if members and "trees" in what and isinstance(members[0], Mapping):
-        name = next(iter(members[0]), "column")
+    first = next((member for member in members if not is_missing(member)), None)
+    if what == "trees" and column is not items and isinstance(first, numbers.Number):
+        raise InputTypeError(f"{needed} Got {kind} of numbers instead. Select the column that contains the trees.")
+    if "trees" in what and isinstance(first, Mapping):
+        name = next(iter(first), "column")
         raise InputTypeError(
-            f"{needed} Got dicts with the keys {some_of(members[0])} instead. Choose a key with On({name!r}, kernel)."
+            f"{needed} Got dicts with the keys {some_of(first)} instead. Choose a key with On({name!r}, kernel)."
         )
     return [None if is_missing(item) else item for item in members]
 

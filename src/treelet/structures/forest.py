@@ -268,8 +268,8 @@ class Forest(Drawn):
         Parameters
         ----------
         threshold : float, default 8
-            An edge is kept if the log probability of its best tree is at most this much below the
-            log probability of the best tree of the forest. Natural logarithm.
+            Maximum difference in log probability (natural logarithm) between the best tree of the
+            forest and the best tree with the edge. Edges with a larger difference are removed.
 
         Returns
         -------

@@ -222,7 +222,7 @@ def _check_sentence(instance: Instance) -> None:
             raise _wrong(f"nbest[{number}]", "a tree with its log probability", parse)
         if not is_number(parse[1]):
             raise ParameterError(
-                f"The log probability in the field 'nbest[{number}]' must be finite. Got {parse[1]!s:.40} instead."
+                f"The log probability in the field 'nbest[{number}]' must be a finite float64. Got {parse[1]!s:.40} instead."
             )
         nbest.append(Parse(_tree(f"nbest[{number}]", parse[0]), float(parse[1])))
     words = tuple(_listed("words", instance.words))
