@@ -6,7 +6,9 @@ import inspect
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -128,7 +130,30 @@ def test_a_users_lines_have_types(tmp_path: Path) -> None:
     assert {int(line.split(":")[1]) for line in errors} == set(range(first, first + len(WRONG))), said
 
 
-def test_a_name_that_is_elsewhere_is_said() -> None:
+@pytest.mark.parametrize(
+    ("module", "name", "similar"),
+    [
+        (tl, "SubTree", "Subtree"),
+        (tl, "Kernelsvc", "KernelSVC"),
+        (tl, "subset_tree", "SubsetTree"),
+        (tl.learn, "kernel_matrix", "KernelMatrix"),
+    ],
+)
+def test_misspelled_names_suggest_similar_names(module: ModuleType, name: str, similar: str) -> None:
+    with pytest.raises(AttributeError, match=messages.misspelled(name, similar)) as error:
+        getattr(module, name)
+    printed = "".join(traceback.format_exception(error.value))
+    assert printed.count("Did you mean") == 1  # Python adds no second suggestion
+    with pytest.raises(ImportError, match=f"cannot import name '{name}'"):
+        exec(f"from {module.__name__} import {name}")
+
+
+def test_private_names_and_modules_cost_no_suggestion() -> None:
+    code = "import sys, treelet\nhasattr(treelet, '_x')\nfrom treelet import lazy\nprint('numpy' in sys.modules)"
+    assert run_python(code) == "False\n"
+
+
+def test_names_in_subpackages_are_located() -> None:
     with pytest.raises(
         AttributeError, match=messages.is_elsewhere("DependencyBank", r"treelet\.structures\.DependencyBank")
     ):

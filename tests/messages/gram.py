@@ -122,4 +122,4 @@ CANNOT_BE_MAPPED = "is complete, but cannot be mapped"
 
 
 def no_memory_for_threads(threads: int, free: str) -> str:
-    return f"no memory for {threads} threads: {free} are free"
+    return f"Not enough memory to start {threads} threads: only {free} are free"
