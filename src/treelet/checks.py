@@ -19,15 +19,19 @@ from treelet.errors import ParameterError
 from treelet.vocabulary import current
 
 
-def wrong(name: str, wanted: str, value: object, of: object = None, *, optional: bool = False) -> ParameterError:
-    """Return the error for a parameter with a wrong value. If `optional`, None is also valid.
+def wrong(
+    name: str, wanted: str, value: object, of: object = None, *, optional: bool = False, got: str | None = None
+) -> ParameterError:
+    """Return the error for a parameter with a wrong value.
+
+    If `optional`, None is also valid. `got` describes a value whose `repr` would be too long.
 
     >>> str(wrong("lam", "a number in (0, 1]", 2, of="SubsetTree"))
     "The 'lam' parameter of SubsetTree must be a number in (0, 1]. Got 2 instead."
     """
     owner = "" if of is None else of if isinstance(of, str) else type(of).__name__
     subject, none_or = current().parameter(name, value, owner), current().none_or if optional else ""
-    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {value!r} instead.")
+    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {got or repr(value)} instead.")
 
 
 # --- phrases ------------------------------------------------------------------------------------------------------

@@ -62,18 +62,24 @@ def locked() -> np.ndarray:
 
 
 UNFIT = {
-    "another shape": (np.empty((3, 3)), "float64 (3, 3)"),
-    "one dimension": (np.empty(4), "float64 (4,)"),
-    "integers": (np.empty((2, 2), int), "int64 (2, 2)"),
-    "halves": (np.empty((2, 2), np.float16), "float16 (2, 2)"),
-    "the other byte order": (np.empty((2, 2), np.dtype(np.float64).newbyteorder()), ">f8 (2, 2)"),
-    "columns": (np.empty((2, 2), order="F"), "float64 (2, 2), whose rows are not contiguous"),
-    "small columns": (np.empty((2, 2), np.float32, order="F"), "float32 (2, 2), whose rows are not contiguous"),
-    "a list": ([[0, 0], [0, 0]], "list"),
-    "read-only": (locked(), "float64 (2, 2), which is read-only"),
-    "one row twice": (strided((2, 2), (0, 8)), "float64 (2, 2), whose rows overlap"),
-    "overlapping rows": (strided((2, 2), (8, 8)), "float64 (2, 2), whose rows overlap"),
-    "misaligned": (np.zeros(33, np.uint8)[1:].view(np.float64).reshape(2, 2), "float64 (2, 2), which is not aligned"),
+    "another shape": (np.empty((3, 3)), "a float64 array of shape (3, 3)"),
+    "one dimension": (np.empty(4), "a float64 array of shape (4,)"),
+    "integers": (np.empty((2, 2), int), "an int64 array of shape (2, 2)"),
+    "halves": (np.empty((2, 2), np.float16), "a float16 array of shape (2, 2)"),
+    "the other byte order": (np.empty((2, 2), np.dtype(np.float64).newbyteorder()), "a >f8 array of shape (2, 2)"),
+    "columns": (np.empty((2, 2), order="F"), "a float64 array of shape (2, 2) whose rows are not contiguous"),
+    "small columns": (
+        np.empty((2, 2), np.float32, order="F"),
+        "a float32 array of shape (2, 2) whose rows are not contiguous",
+    ),
+    "a list": ([[0, 0], [0, 0]], "a list"),
+    "read-only": (locked(), "a float64 array of shape (2, 2) that is read-only"),
+    "one row twice": (strided((2, 2), (0, 8)), "a float64 array of shape (2, 2) whose rows overlap"),
+    "overlapping rows": (strided((2, 2), (8, 8)), "a float64 array of shape (2, 2) whose rows overlap"),
+    "misaligned": (
+        np.zeros(33, np.uint8)[1:].view(np.float64).reshape(2, 2),
+        "a float64 array of shape (2, 2) that is not aligned",
+    ),
     "another file": ("K.tsv", "'K.tsv'"),
 }
 
@@ -90,7 +96,7 @@ def test_unfit_places_for_results(out: Any, got: str) -> None:
 def test_examples_are_not_written_over() -> None:
     X = np.arange(9.0).reshape(3, 3)
     for compute in (lambda: tl.gram(tl.Linear(), X, out=X), lambda: tl.gram(tl.Linear(), np.eye(3), X, out=X.T[:3].T)):
-        with pytest.raises(tl.errors.ParameterError, match=messages.OUT_IS_THE_MEMORY_OF_THE_EXAMPLES):
+        with pytest.raises(tl.errors.ParameterError, match=messages.OUT_SHARES_MEMORY):
             compute()
     np.testing.assert_array_equal(X, np.arange(9.0).reshape(3, 3))
 
@@ -205,8 +211,10 @@ def test_threads_that_make_no_sense(n_jobs: object) -> None:
 
 
 def test_not_a_kernel() -> None:
-    with pytest.raises(tl.errors.InputTypeError, match=needs_a_kernel("gram", got="str")):
+    with pytest.raises(tl.errors.InputTypeError, match=needs_a_kernel("gram", got="'sst'")):
         tl.gram("sst", ["(A x)"])
+    with pytest.raises(tl.errors.InputTypeError, match=r"Got the class SubsetTree instead\. Pass an instance"):
+        tl.gram(tl.SubsetTree, ["(A x)"])
 
 
 def test_plans_cover_everything_once() -> None:

@@ -21,7 +21,7 @@ TOO_MANY_CHAINS = "too many chains: more pairs of symbols .* Take out unary rule
 ROWS_OVERLAP = "rows of out overlap"
 NOT_CONTIGUOUS = "contiguous"
 NOT_ALIGNED = "not aligned"
-ROWS_APART = "rows contiguous and apart"
+ROWS_APART = "contiguous, non-overlapping rows"
 
 
 def no_attribute(name: str) -> str:
