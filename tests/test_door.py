@@ -1,4 +1,4 @@
-"""What `treelet` shows: few names, each listed once, loaded when they are used."""
+"""The public names of `treelet`: few, each listed once, and loaded on first use."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 import treelet as tl
 from conftest import run_python
 from messages import project as messages
+from treelet import testing
 
 
 def test_import_is_light() -> None:
@@ -110,7 +111,7 @@ WRONG = [
 
 
 def check_types(code: str, folder: Path) -> str:
-    """What mypy says of a user's file, to whom treelet is an installed package."""
+    """Return the output of mypy for a user's file, with treelet as an installed package."""
     (folder / "user.py").write_text(code)
     options = ["--strict", "--no-error-summary", "--cache-dir", str(folder / "cache"), "--config-file", os.devnull]
     where = {**os.environ, "PYTHONPATH": str(Path(tl.__file__).parent.parent)}
@@ -137,6 +138,7 @@ def test_a_users_lines_have_types(tmp_path: Path) -> None:
         (tl, "Kernelsvc", "KernelSVC"),
         (tl, "subset_tree", "SubsetTree"),
         (tl.learn, "kernel_matrix", "KernelMatrix"),
+        (testing, "check_kernels", "check_kernel"),
     ],
 )
 def test_misspelled_names_suggest_similar_names(module: ModuleType, name: str, similar: str) -> None:

@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, lines off it, a line that changes in a notebook."""
+"""The progress display: a bar on a terminal, lines in a log, and an updated line in a notebook."""
 
 from __future__ import annotations
 

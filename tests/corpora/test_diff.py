@@ -171,7 +171,7 @@ def test_weights_and_z_are_as_defined() -> None:
 
 
 def test_weights_add_up_to_the_discrepancy() -> None:
-    """All of them, squared: what the fragments say is what the statistic says."""
+    """The squared weights of all fragments add up to the statistic."""
     some, others = ["(S (A a) (B b))", "(S (A a) (B c))", "(A a)"], ["(S (A d) (B b))", "(B c)"]
     from treelet.learn.model import CompressedModel
 

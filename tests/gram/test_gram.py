@@ -42,7 +42,7 @@ def test_results_go_where_they_are_told(bank: tl.Treebank, tmp_path) -> None:
     again = np.load(tmp_path / "wide.npy")
     np.testing.assert_allclose(again[5:75, 10:80], K, rtol=1e-14)
     assert again.sum() == pytest.approx(K.sum())
-    private = np.memmap(tmp_path / "K.npy", np.float64, "c", 128, K.shape)  # what is written stays in this process
+    private = np.memmap(tmp_path / "K.npy", np.float64, "c", 128, K.shape)  # written values stay in this process
     private[...] = 0
     np.testing.assert_array_equal(tl.gram(kernel, bank, out=private, memory="20kB"), K)
     inside = np.zeros((80, 90))
@@ -233,7 +233,7 @@ def test_plans_cover_everything_once() -> None:
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("memory", [10**4, 10**7])
 def test_tiles_cover_a_matrix_once(symmetric: bool, memory: int) -> None:
-    """Each cell, or where the matrix is symmetric each on or left of the diagonal, and its cost is what the progress counts."""
+    """A plan covers each cell once (each cell on or below the diagonal, if symmetric), and progress counts these cells."""
     shape = (90, 90) if symmetric else (90, 50)
     for jobs in (1, 3):
         plan = planned(shape, symmetric=symmetric, index=20_000, thread=0, cell=16, threads=jobs, memory=memory)

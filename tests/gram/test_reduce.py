@@ -1,4 +1,4 @@
-"""Reductions over tiles are what the whole matrix would give."""
+"""Reductions over tiles equal those of the whole matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices on disk: ended at any moment and gone on with, grown, and never of something else than what was asked for."""
+"""Matrices on disk: killed at any moment and resumed, extended, and never mistaken for another matrix."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Killed(BaseException):
 
 
 def cut(monkeypatch: pytest.MonkeyPatch, method: str, after: int, *, committed: bool) -> None:
-    """Let the process end in the middle of a tile: half of it is written, and what was said to be done before stays."""
+    """Kill the process in the middle of a tile: half of the tile is written, and the recorded tiles stay."""
     left, whole = after, getattr(RowsInFile, method)
 
     def ending(self: Any, tile: Tile, *values: Any) -> None:
@@ -141,7 +141,7 @@ def ended(bank: Any, path: Path, **options: Any) -> None:
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool) -> None:
-    """And nothing of what is there is lost."""
+    """And no existing file is lost."""
     if complete:
         tl.gram(KERNEL, bank, out=path, resume=True)
     else:

@@ -116,9 +116,9 @@ def largest(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
     least = np.partition(tile, width - k, axis=1)[:, width - k]
     near = tile >= _below(least, close)[:, None]
     for row in np.flatnonzero(near.sum(axis=1) > k):  # more equal values than fit
-        columns = np.flatnonzero(near[row])
-        surely = _apart(tile[row, columns], least[row], close)
-        near[row, columns[~surely][k - int(surely.sum()) :]] = False
+        candidates = np.flatnonzero(near[row])
+        surely = _apart(tile[row, candidates], least[row], close)
+        near[row, candidates[~surely][k - int(surely.sum()) :]] = False
     columns = np.nonzero(near)[1].reshape(rows, k)
     return np.take_along_axis(tile, columns, axis=1), columns
 
