@@ -55,7 +55,7 @@ def bank() -> tl.Treebank:
 
 
 def kept() -> int:
-    """Return the number of bytes that a worker holds."""
+    """Return the number of shipments whose content a worker still holds."""
     return sum(one._content is not None or bool(one._evaluators) for one in list(shipment._here.values()))
 
 

@@ -26,4 +26,4 @@ def takes(size: str) -> str:
 
 
 def no_code_for(kernel: str) -> str:
-    return f"no code for {kernel}: one thread"
+    return f"{kernel} cannot be computed with device='emulated'. One CPU thread computes"
