@@ -60,7 +60,7 @@ class Request:
         text = self.text(field)
         if not text.strip():
             raise RequestError(
-                field, "There is no tree yet. Enter one in brackets, for example (NP (D the) (N apple)).", 1, 1
+                field, "There is no tree yet. Enter one in brackets, for example (NP (D the) (N apple))."
             )
         try:
             tree = Tree.parse(text)
