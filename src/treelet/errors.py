@@ -67,12 +67,32 @@ class FormatError(TreeletError, ValueError):
     def __init__(
         self, message: str, source: str = "<text>", line: int | None = None, column: int | None = None
     ) -> None:
-        location = ":".join(str(item) for item in (source, line, column) if item is not None)
-        super().__init__(f"{location}: {message}")
+        location = self._location(source, line, column)
+        super().__init__(f"{location}: {message}" if location else message)
         self.message, self.source, self.line, self.column = message, source, line, column
+
+    @staticmethod
+    def _location(source: str, line: int | None, column: int | None) -> str:
+        return ":".join(str(item) for item in (source, line, column) if item is not None)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.message, self.source, self.line, self.column)
+
+
+class InlineFormatError(FormatError):
+    """A text that was passed as a string, not read from a file, does not follow its format.
+
+    The location is "item 3, column 12" instead of "file:line:column". `source` may be empty.
+
+    >>> print(InlineFormatError("unexpected ')'.", "item 3", 1, 12))
+    item 3, column 12: unexpected ')'.
+    """
+
+    @staticmethod
+    def _location(source: str, line: int | None, column: int | None) -> str:
+        line_text = f"line {line}" if line is not None and line > 1 else ""
+        column_text = "" if column is None else f"column {column}"
+        return ", ".join(item for item in (source, line_text, column_text) if item)
 
 
 class FileError(TreeletError, OSError):

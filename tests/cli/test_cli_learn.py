@@ -441,7 +441,7 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     known = report("evaluate", model, write_tsv(tmp_path / "test.tsv", examples))
     test = write_tsv(tmp_path / "test.tsv", [*examples, ("reason", "(S (WH (W why)))"), ("reason", examples[0][1])])
     told = run("evaluate", model, test, "--json")
-    line = "2 of 14 examples have labels that were never seen in training, and count as errors: 'reason' (2)\n"
+    line = "2 of 14 examples have labels that do not occur in the training data, and count as errors: 'reason' (2).\n"
     assert (told.exit_code, told.stderr) == (0, f"treelet: warning: {test}: {line}")
     result = json.loads(told.stdout)
     assert result["unknown"] == {"reason": 2}

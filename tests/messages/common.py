@@ -88,7 +88,7 @@ def nothing_to_search(function: str, got: int) -> str:
     return f"X has {got} examples?, but {function} needs {needed}"
 
 
-PUT_IT_IN_A_LIST = "put it in a list"
+PUT_IT_IN_A_LIST = "[Pp]ut it in a list"
 SPLIT_IT = "split it"
 SMALLER_LAM = "smaller lam"
 
@@ -105,4 +105,4 @@ def left_out(count: str, of: str, first: str = "") -> str:
 
 def item_is(number: int, kind: str, problem: str = "") -> str:
     """An item of a collection has a type that cannot be used."""
-    return f"item {number} is a {kind}{problem}"
+    return f"[Ii]tem {number} is an? {kind}{problem}"

@@ -13,7 +13,7 @@ WEIGHTS_IN_RANGE = "None or a dict .* from 1e-100 to"
 # --- names, files and memory --------------------------------------------------------------------------------------
 
 OLDEST_VERSION_NEEDED = "name>=version"
-NOT_A_MODEL = "this is no treelet model"
+NOT_A_MODEL = "the file is not a treelet model"
 UNPACKS_TO_MORE = "bytes unpack to more than"
 SET_TREELET_UNPACKED = f"{UNPACKS_TO_MORE} .* set TREELET_UNPACKED"
 NUL_BYTE = "a NUL byte: this is no text file"
