@@ -100,9 +100,9 @@ def at(source: str, line: int, problem: str, *, column: object = None) -> str:
 
 def left_out(count: str, of: str, first: str = "") -> str:
     """Malformed examples were skipped; `of` says of how many what, `first` begins the list of their problems."""
-    return f"{count} of {of} (was|were) left out" + (f": {first}" if first else "")
+    return f"{count} of {of} (was|were) skipped" + (f": {first}" if first else "")
 
 
 def item_is(number: int, kind: str, problem: str = "") -> str:
     """An item of a collection has a type that cannot be used."""
-    return f"item {number} is a {kind}{problem}"
+    return f"[Ii]tem {number} is an? {kind}{problem}"

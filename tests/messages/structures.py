@@ -27,15 +27,15 @@ def needs_an_order(got: str) -> str:
 
 
 NOT_A_COLLECTION = "collection"
-TWO_TREES = "2 trees"
+TWO_TREES = "one tree is needed here, but there are 2 trees"
 MISSING_TREE_IS_NONE = "a missing tree is None"
 GIVE_A_LIST = ", which has none: give a list"
 NAN_IS_NO_TEXT = f"{MISSING_TREE_IS_NONE}, or NaN as a number, and no text"
-EMPTY_TEXT = f"no tree; {MISSING_TREE_IS_NONE}"
+EMPTY_TEXT = f"one tree is needed here, but there is none.*{MISSING_TREE_IS_NONE}"
 OUTSIDE_BRACKETS = "outside brackets"
 LOOKS_LIKE_A_FILE_NAME = "looks like the name of a file"
 READ_THE_FILE = f"{LOOKS_LIKE_A_FILE_NAME}: read it with treelet.read_trees"
-USE_READ_TREES = "read a file with treelet.read_trees"
+USE_READ_TREES = r"[Rr]ead a file with treelet\.read_trees"
 ONE_DIMENSION = "dimension"
 COLUMNS = "columns"
 USE_ON = r'On\("column"'
@@ -104,10 +104,10 @@ NO_TABS_OR_LINE_ENDS = "no tabs or line ends"
 TAG_IS_NOT_A_STRING = "tag 1: a tag is a string, not a NoneType"
 EMPTY_TYPE = "a type is not empty"
 LINK_FORM = r"a link is \(position, position, type\)"
-HEAD_IS_NOT_A_NUMBER = "a head is a number, not '1'"
-ITS_OWN_HEAD = "it is its own head"
-FOLLOWING_THE_HEADS = "following the heads"
-CYCLE = f"{FOLLOWING_THE_HEADS} from here leads back here"
+HEAD_IS_NOT_A_NUMBER = r"a head must be an int\. Got '1' instead\."
+ITS_OWN_HEAD = r"a word cannot be its own head\. Give a root the head 0\."
+FOLLOWING_THE_HEADS = "the heads form a cycle through this word"
+CYCLE = f"{FOLLOWING_THE_HEADS}. Give one word of the cycle another head"
 
 
 def at_word(number: object, problem: str) -> str:
@@ -135,11 +135,12 @@ def link_twice(link: int) -> str:
 
 
 def no_head(value: int, words: int | None = None) -> str:
-    return f"the head {value} is no word" + ("" if words is None else f": there are {words}")
+    last = "[0-9]+" if words is None else words
+    return rf"the head {value} does not exist\. Heads are 1 to {last}, or 0 for a root\."
 
 
 def no_head_in_sentence(value: int, words: int) -> str:
-    return f"{no_head(value)} of this sentence, which has {words}"
+    return f"the head {value} does not exist: this sentence has {words} words."
 
 
 def position_range(last: int) -> str:
@@ -149,7 +150,7 @@ def position_range(last: int) -> str:
 DEPENDENCIES_NEEDED = "Dependencies are needed"
 COLLECTION_OF_PARSES = "collection of parses"
 DEPENDENCY_TREES = "dependency_trees"
-NOT_A_TREE = ", not a tree: .*"
+NOT_A_TREE = r", but a tree is needed\. .*"
 MAKE_TREES = f"make trees of it with treelet.cuts.{DEPENDENCY_TREES}"
 MAKE_TREES_OF_A_BANK = f"got a DependencyBank: {MAKE_TREES}"
 
@@ -168,20 +169,20 @@ def too_many_to_draw(words: int) -> str:
 
 # --- CoNLL-U files ------------------------------------------------------------------------------------------------
 
-SEPARATED_BY_BLANKS = "they look separated by blanks"
-NO_WORDS = "no words here"
+SEPARATED_BY_BLANKS = "The columns seem to be separated by spaces: replace them by tabs."
+NO_WORDS = "this sentence has no words."
 
 
 def column_count(columns: int, got: int) -> str:
-    return f"has {columns} columns with tabs between them, this one has {got}"
+    return f"a CoNLL-U line needs {columns} tab-separated columns, but this line has {got}."
 
 
 def next_id(expected: int, got: str) -> str:
-    return f"{expected} is next, not '{got}'"
+    return f"must be numbered 1, 2, 3, ... The next number is {expected}, not '{got}'."
 
 
 def bad_head(got: str) -> str:
-    return f"0 for a root, not '{got}'"
+    return f"must be the number of another word, or 0 for a root. Got '{got}' instead."
 
 
 def own_head(word: int) -> str:
@@ -189,22 +190,22 @@ def own_head(word: int) -> str:
 
 
 def empty_column(name: str) -> str:
-    return f"the column {name} is empty: write _"
+    return f"the column {name} is empty. Write _ for an unknown value."
 
 
 def no_tags(column: str, other: str) -> str:
     """No word has a tag in one column; another column has tags."""
-    return f'no word has a tag in the column {column}.* give tag="{other}"'
+    return f"no word has a tag in the column {column}.* use tag='{other}'"
 
 
 # --- parses of other libraries ------------------------------------------------------------------------------------
 
-SPACY_NEEDED = "spaCy Doc or Span is needed, got str"
+SPACY_NEEDED = "A parsed spaCy Doc or Span is needed, but got a str "
 GIVE_ITS_SENTENCES = ", .* as of each of its sentences"
 NOT_PARSED = "has not been parsed"
-USE_DEPPARSE = f"{NOT_PARSED}: .* the processor depparse"
-USE_A_PARSER = f"{NOT_PARSED}: its words have no heads; use a pipeline with a parser"
+USE_DEPPARSE = f"{NOT_PARSED}: .* Add the processor 'depparse'"
+USE_A_PARSER = f"{NOT_PARSED}: its words have no heads. Use a pipeline with a parser"
 
 
 def has_no_head(word: int) -> str:
-    return f"word {word} has no head"
+    return rf"Word {word} has no head\. Write 0 for a root"

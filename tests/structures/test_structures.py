@@ -230,7 +230,7 @@ def test_everything_that_holds_trees_is_taken() -> None:
         (5, messages.NOT_A_COLLECTION),
         ({DOG, CAT}, messages.needs_an_order("set") + messages.GIVE_A_LIST),
         (frozenset([DOG]), messages.needs_an_order("frozenset")),
-        ([DOG, 5], "item 1"),
+        ([DOG, 5], item_is(1, "int", ", but a tree is needed")),
         ([DOG, "(NP"], "item 1"),
         ([DOG, CAT + DOG], messages.TWO_TREES),
         ([DOG, ""], messages.EMPTY_TEXT),
@@ -247,7 +247,7 @@ def test_everything_that_holds_trees_is_taken() -> None:
         ([DOG, __file__], messages.LOOKS_LIKE_A_FILE_NAME),
         ([DOG, Path("wsj.mrg")], item_is(1, ".*Path", ".*" + messages.USE_READ_TREES)),
         (Path("wsj.mrg"), messages.USE_READ_TREES),
-        ([1.5], "item 0"),
+        ([1.5], item_is(0, "float", ", but a tree is needed")),
         (np.zeros((2, 2)), messages.ONE_DIMENSION),
         ({"(A x)": ["(B y)"]}, messages.COLUMNS),
         (pd.DataFrame({"(A x)": ["(B y)"], "more": [1]}), messages.USE_ON),
@@ -281,7 +281,7 @@ def test_a_tree_that_shares_its_parts_is_not_spelled_out(tmp_path: Path) -> None
             spelled(tree)
     bank = tl.Treebank([tree])
     assert (hash(tree) == hash(bank[0]), tree == bank[0]) == (True, True)
-    with pytest.raises(tl.errors.TreeError, match="tree 0 has " + messages.too_many_nodes("50,000,000")):
+    with pytest.raises(tl.errors.TreeError, match="Tree 0 has " + messages.too_many_nodes("50,000,000")):
         bank.write(tmp_path / "bank.mrg")
     assert list(tmp_path.iterdir()) == []
     tl.save(bank, tmp_path / "bank.treelet")

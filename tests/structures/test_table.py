@@ -312,7 +312,7 @@ def test_a_column_in_which_all_is_missing() -> None:
     frame = pd.DataFrame({"tree": [np.nan, np.nan], "n": [1.0, np.nan]})  # floats, to pandas
     for K in (tl.SubsetTree()(frame["tree"]), tl.SubsetTree()(frame[["tree"]]), tl.On("tree", tl.SubsetTree())(frame)):
         np.testing.assert_array_equal(K, np.zeros((2, 2)))
-    with pytest.raises(tl.errors.InputTypeError, match=item_is(0, "float64", ", not a tree")):
+    with pytest.raises(tl.errors.InputTypeError, match=item_is(0, "float64", ", but a tree is needed")):
         tl.On("n", tl.SubsetTree())(frame)
 
 

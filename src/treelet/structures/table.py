@@ -318,7 +318,9 @@ def read_examples(
     X : Treebank or Table
         A Treebank if there is one tree a row and nothing else; otherwise a Table of all trees, vectors and texts.
     y : list of str or None
-        The labels, numbers in their shortest form: ``+1``, ``1`` and ``1.0`` are one class.
+        The labels, numbers in their shortest form: ``+1``, ``1`` and ``1.0`` are one class. None,
+        with a warning, if the format has no labels (such as brackets or CoNLL-U) or the table has no
+        label column; ``label_column=None`` disables the warning. Use `read_trees` for trees alone.
 
     Examples
     --------
@@ -330,7 +332,7 @@ def read_examples(
     >>> y
     ['1', '-1']
     """
-    return _examples(read_document(file, format, **options), file)
+    return _examples(read_document(file, format, expect_labels=True, **options), file)
 
 
 def iter_examples(
@@ -359,7 +361,7 @@ def iter_examples(
     ['(A x)', '(A y)'] ['yes', 'no']
     ['(B y)'] ['no']
     """
-    for document in read_blocks(file, format, block=block, **options):
+    for document in read_blocks(file, format, block=block, expect_labels=True, **options):
         yield _examples(document, file)
 
 
