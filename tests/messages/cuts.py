@@ -46,17 +46,17 @@ def tree_needed(got: str) -> str:
 # --- scores and features ------------------------------------------------------------------------------------------
 
 TWO_WORDS = "two words"
-LIST_OF_LABELS = "a list of labels, got one str"
-NOTHING_TO_SCORE = "nothing to score"
-ARGUMENT_FORM = "an argument is"
+LIST_OF_LABELS = r"must be a list of labels\. Got the string "
+NOTHING_TO_SCORE = "is a relation that counts, so there is nothing to score"
+ARGUMENT_FORM = r"An argument must be \(label, first word, word after the last\), in one list per predicate\. Got "
 
 
 def label_counts(right: int, found: int) -> str:
-    return f"{right} right labels and {found} found ones"
+    return f"Got {right} gold labels? and {found} predicted labels?"
 
 
 def label_is(number: int, parameter: str, kind: str) -> str:
-    return f"label {number} of '{parameter}' is a {kind}"
+    return rf"Label {number} of '{parameter}' is an? {kind} \(.*\), but a string is needed"
 
 
 def feature_is(name: str, kind: str) -> str:
@@ -64,22 +64,22 @@ def feature_is(name: str, kind: str) -> str:
 
 
 def predicate_counts(right: int, found: int) -> str:
-    return f"{right} predicates and found ones of {found}"
+    return f"Got {right} gold lists? and {found} predicted lists?"
 
 
 # --- files of instances -------------------------------------------------------------------------------------------
 
 NO_SENTENCE = "there is no sentence"
-NOT_JSON = "not JSON"
-ONE_OBJECT_PER_LINE = "one JSON object, this is a list"
+NOT_JSON = r"this is not valid JSON \(|this JSON cannot be read: it is nested too deeply, or a number is too long"
+ONE_OBJECT_PER_LINE = "each line must be a JSON object, but this line is a list"
 TEXT = "a text"
 
 
 def missing_field(name: str) -> str:
-    return f"'{name}' missing"
+    return f"the fields? .*'{name}' (is|are) missing"
 
 
-RELATIONS_NEED = ": for relations each line needs 'e1' and 'e2'"
+RELATIONS_NEED = r"\. Each line of relations needs 'e1' and 'e2'"
 
 
 def bad_field(name: str, problem: str) -> str:
@@ -91,7 +91,7 @@ def field_must_be(name: str, kind: str) -> str:
 
 
 def unknown_field(name: str, kind: str) -> str:
-    return f"'{name}' is no field of {kind}"
+    return rf"unknown field '{name}'\..* The fields of {kind} are "
 
 
 def outside_the_sentence(name: str, span: str, words: int) -> str:

@@ -53,7 +53,7 @@ def words_needed(got: str) -> str:
 
 CHECKSUM_DOES_NOT_FIT = "The grammar was altered: its checksum does not match"
 UPGRADE_TREELET = "Upgrade treelet"
-IS_THE_FILE_WHOLE = "is the file whole"
+IS_THE_FILE_WHOLE = "Is the file complete"
 WRITTEN_BY_SAVE = r"written by PCFG\.save"
 NO_RULES = "no rules"
 RULE_SYNTAX = "this line is not a rule. Write HEAD -> SYMBOL"

@@ -90,7 +90,8 @@ def _check_fields(source: Source, number: int, kind: str, fields: dict[str, Any]
     missing = [name for name in NEEDED[kind] if name not in fields]
     if missing:
         names, needed = (" and ".join(map(repr, some)) for some in (missing, NEEDED[kind]))
-        raise source.error(f"the field {names} is missing. Each line of {kind} needs {needed}.", number)
+        verb = "field {} is" if len(missing) == 1 else "fields {} are"
+        raise source.error(f"the {verb.format(names)} missing. Each line of {kind} needs {needed}.", number)
     unknown = [name for name in fields if name not in FIELDS[kind]]
     if unknown:
         raise source.error(
