@@ -104,10 +104,10 @@ def other_words(name: str) -> str:
 
 # --- corpora ------------------------------------------------------------------------------------------------------
 
-NOT_THERE = "not there"
-NOT_XML = "not XML"
-FIVE_COLUMNS = "five columns"
+NOT_THERE = "does not exist"
+NOT_XML = "this is not well-formed XML"
+FIVE_COLUMNS = "five columns are needed: "
 
 
 def no_candidates(corpus: str) -> str:
-    return f"no lists of parses for '{corpus}'"
+    return rf"The corpus '{corpus}' has no n-best parses\. Leave 'nbest' at 0"
