@@ -58,7 +58,7 @@ GRAM_INTO_A_FILE = "treelet.gram(..., out='K.npy')"
 
 # --- matrices in files --------------------------------------------------------------------------------------------
 
-ANOTHER_PROCESS_WRITES = "another process or thread is writing it"
+ANOTHER_PROCESS_WRITES = "another process or thread is writing this file"
 NOT_A_FILE = "is no file"
 NOT_THE_SAME_MATRIX = "is not the matrix"
 NOT_A_ZARR_MATRIX = "is no matrix of float64 or float32 in Zarr's form"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-# In these patterns, <...> is replaced. It stands for an alternative of SLOTS; for a noun <NP flight fare> or a verb
-# <VB show list>, of which the first is the most frequent, and which may get modifiers; or for at least two modifiers
-# <+2>, each at the phrase where it belongs. After <.>, earlier phrases get no more modifiers. The verbs <V *> are
-# those of the last noun in DOES.
+# Slots <...> are filled in from left to right. A name stands for one of its alternatives in SLOTS. <NP flight fare>
+# stands for a noun and <VB show list> for a verb; the first of the list is the most frequent. Both may get modifiers.
+# <+2> adds at least two modifiers, each at the phrase where it belongs. After <.>, earlier phrases get no more
+# modifiers. The verbs <V *> are those of the last noun in DOES.
 SENTENCES = (
     "(S <please> <VB show book list give reserve find buy cancel change rent> <+2>)",
     "(S (NP (PRP <i>)) <VBP want+to need+to plan+to> <+2>)",

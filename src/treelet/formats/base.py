@@ -91,8 +91,8 @@ class Format:
         Suffixes of file names that suggest the format.
     looks : callable, optional
         Function from the first bytes of a file, as UTF-8, to the reason why they look like this
-        format (``"it begins with '('"``), or None. It should return a reason only if it is certain,
-        because the content takes precedence over a file name that suggests nothing.
+        format (``"it begins with '('"``), or None. Return a reason only for a clear match:
+        the file is then read in this format, unless its name suggests another one.
     holds : tuple of str, optional
         Contents that can be stored besides one column of trees: some of ``"labels"``,
         ``"vectors"``, ``"strings"``, ``"trees"`` (further columns of trees), and the names of

@@ -212,7 +212,7 @@ class _GrammarReader:
                 tail.append(token)
 
     def rules(self) -> list[Rule]:
-        """Return the rules. All heads are known now, so symbols and words can be told apart."""
+        """Return the rules. All heads are known now, so symbols and words can be distinguished."""
         if not self.raw:
             raise self.source.error("the file contains no rules.")
         heads = {rule.head for rule in self.raw}
