@@ -60,7 +60,7 @@ GRAM_INTO_A_FILE = "treelet.gram(..., out='K.npy')"
 
 # --- matrices in files --------------------------------------------------------------------------------------------
 
-ANOTHER_PROCESS_WRITES = "another process or thread is writing it"
+ANOTHER_PROCESS_WRITES = "another process or thread is writing this file"
 NOT_A_FILE = "not a file"
 NOT_THE_SAME_MATRIX = "cannot be extended because it is not the matrix"
 NOT_A_ZARR_MATRIX = "not a float64 or float32 matrix in Zarr format"

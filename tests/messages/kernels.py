@@ -168,7 +168,7 @@ LOOKS_LIKE_SLASHES = "this looks like word/tag, .*format='slashes'"
 
 
 def not_word_and_tag(place: str, token: str) -> str:
-    return f"{place}: '{token}' is not word/tag"
+    return f"{place}: '{token}' is not of the form word/tag"
 
 
 def in_item(number: int, problem: str) -> str:

@@ -31,8 +31,8 @@ def lacks(field: str) -> str:
 
 # --- lists of parses ----------------------------------------------------------------------------------------------
 
-SAME_WORDS = "same words"
-A_LINE_IS = "a line is"
+SAME_WORDS = "the parse has 'u' as word 0, but the gold tree has 'x'"
+A_LINE_IS = r"this line is not an n-best list \("
 A_NUMBER_IS_NEEDED = "much"
 NO_CANDIDATES = "no candidates"
 ASCENDING = "ascending, and every sentence"
