@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
 from pathlib import Path
@@ -265,7 +266,9 @@ def test_nested_parameters() -> None:
     assert repr(changed.get_params()["k1"]) == "On('path', SubsetTree(lam=0.7).normalized()).gaussian(sigma=3.0)"
     assert changed.get_params()["k2__kernel__kernel__kernel__gamma"] == 2
     assert kernel.get_params()["k1__sigma"] == 2.0
-    with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("Gaussian", "width")):
+    with pytest.raises(
+        tl.errors.ParameterError, match=messages.no_parameter("Gaussian", "width", known="'kernel', 'sigma'")
+    ):
         kernel.set_params(k1__width=1)
 
 
@@ -300,24 +303,90 @@ def test_named_parts() -> None:
     [
         (
             lambda: (A + B).set_params(lam=0.2),
-            "Sum has no parameter 'lam'; it has ['k1', 'k2']. Say whose it is: k1__lam or k2__lam",
+            "Sum has no parameter 'lam'. Use 'k1__lam' or 'k2__lam'.",
         ),
-        (lambda: tl.Sum(a=A, b=C.normalized()).set_params(mu=1), "Sum has no parameter 'mu'; it has ['a', 'b']"),
-        (lambda: tl.Sum(a=A).set_params(a__mu=1), "SubsetTree has no parameter 'mu'"),
+        (
+            lambda: tl.Sum(a=A, b=C.normalized()).set_params(mu=1),
+            "Sum has no parameter 'mu'. The parameters are 'a', 'b'. Put the name of an inner kernel before its parameter, "
+            "for example 'a__lam'.",
+        ),
+        (
+            lambda: tl.Sum(a=A).set_params(a__mu=1),
+            "SubsetTree has no parameter 'mu'. The parameters are 'lam', 'max_depth'",
+        ),
+        (
+            lambda: A.set_params(lam__x=1),
+            "The 'lam' parameter of SubsetTree is not a kernel, so it has no parameter 'x'.",
+        ),
+        (lambda: A.set_params(factor=2), "SubsetTree has no parameter 'factor'. Multiply by a number to add a factor"),
         (lambda: tl.Sum(a=A, b=1), "The 'b' parameter of Sum must be a kernel. Got 1 instead."),
-        (tl.Sum, "Sum needs at least one kernel"),
-        (lambda: tl.Sum(A, b=B), "Sum takes kernels by their places or by names, not both"),
-        (lambda: tl.Sum(normalized=A), "a kernel in Sum cannot be called 'normalized'"),
-        (lambda: tl.Sum(theta=A), "a kernel in Sum cannot be called 'theta'"),
-        (lambda: tl.Sum(a__b=A), "a kernel in Sum cannot be called 'a__b'"),
-        (lambda: tl.Sum(**{"a b": A}), "a kernel in Sum cannot be called 'a b'"),
-        (lambda: tl.kernels.Product(_a=A), "a kernel in Product cannot be called '_a'"),
+        (tl.Sum, "Sum needs at least one kernel."),
+        (lambda: tl.Sum(A, b=B), "Sum takes kernels by position or by name, not both. Pass all kernels by name."),
+        (lambda: tl.Sum(normalized=A), "A kernel in Sum cannot be named 'normalized'"),
+        (lambda: tl.Sum(theta=A), "A kernel in Sum cannot be named 'theta'"),
+        (lambda: tl.Sum(a__b=A), "A kernel in Sum cannot be named 'a__b'"),
+        (lambda: tl.Sum(**{"a b": A}), "A kernel in Sum cannot be named 'a b'"),
+        (lambda: tl.kernels.Product(_a=A), "A kernel in Product cannot be named '_a'"),
     ],
 )
 def test_parts_that_make_no_sense(make: Any, message: str) -> None:
     with pytest.raises(tl.errors.ParameterError) as error:
         make()
     assert message in str(error.value)
+
+
+MISSPELLED = [
+    *((tl.SubsetTree, name, "lam") for name in ("lambda_", "lambda", "lamda", "Lambda", "lambd", "λ", "decay")),
+    (tl.SubsetTree, "lambda_bounds", "lam_bounds"),
+    (tl.SubsetTree, "depth", "max_depth"),
+    (tl.PartialTree, "m", "mu"),
+    (tl.Smoothed, "treshold", "threshold"),
+    (tl.Locality, "thta", "theta"),
+    (tl.kernels.Gaussian, "sgima", "sigma"),
+    (tl.On, "col", "column"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "name", "meant"), MISSPELLED)
+def test_misspelled_parameters(kernel: Any, name: str, meant: str) -> None:
+    with pytest.raises(tl.errors.InputTypeError, match=messages.no_parameter(kernel.__name__, name, meant=meant)):
+        kernel(**{name: 1})
+
+
+def test_misspelled_parameters_to_set() -> None:
+    for name in ("lambda_", "lamda", "decay"):
+        with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("SubsetTree", name, meant="lam")):
+            A.set_params(**{name: 0.2})
+        with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("Normalized", name, meant="lam")):
+            A.normalized().set_params(**{name: 0.2})
+    with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("On", "kernl", meant="kernel")):
+        tl.On("path", A).set_params(kernl__lam=0.2)
+
+
+def test_unknown_parameters() -> None:
+    """Every kernel lists its parameters if no name is close, and its signature stays readable."""
+    with pytest.raises(TypeError, match=messages.no_parameter("SubsetTree", "sigma", known="'lam', 'max_depth'")):
+        tl.SubsetTree(sigma=1)  # type: ignore[call-arg]
+    with pytest.raises(tl.TreeletError, match=r"Linear has no parameter 'degree'. Linear takes no parameters."):
+        tl.Linear(degree=2)  # type: ignore[call-arg]
+    with pytest.raises(tl.TreeletError, match=r"Distance has no parameter 'k'. The only parameter is 'kernel'."):
+        tl.kernels.Distance(k=A)  # type: ignore[call-arg]
+    assert list(inspect.signature(tl.SubsetTree).parameters) == ["lam", "max_depth", "leaves", "lam_bounds"]
+    assert list(inspect.signature(A).parameters)[:2] == ["X", "Y"]
+
+
+def test_other_type_errors_stay() -> None:
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'kernel'"):
+        tl.kernels.Scale(2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="multiple values for argument 'lam'"):
+        tl.SubsetTree(1, lam=1)  # type: ignore[misc]
+
+    class Mine(tl.SubsetTree):
+        def __init__(self, lam: float = 0.4, **options: Any) -> None:
+            super().__init__(lam, **options)
+
+    with pytest.raises(TypeError, match=messages.no_parameter("Mine", "max_dept", meant="max_depth")):
+        Mine(max_dept=2)
 
 
 WRONG = [
@@ -336,7 +405,7 @@ WRONG = [
     (
         lambda: tl.On(None, A),
         wrong_parameter_text(
-            "column", "the name of a column, a string or an int, or a list of different ones", "None", of="On"
+            "column", "a column name (a string or an int) or a list of different column names", "None", of="On"
         ),
     ),
     (lambda: tl.On("path", "sst"), wrong_parameter_text("kernel", "a kernel", "'sst'", of="On")),
