@@ -154,7 +154,7 @@ def test_large_values():
     trees = [doubled[-1], "(B b)"]
     with pytest.raises(KernelOverflowError, match="example"):
         tl.gram(tl.SubsetTree(lam=1), trees, device="emulated")
-    with pytest.raises(KernelOverflowError, match="use " + messages.USE_THE_CPU):
+    with pytest.raises(KernelOverflowError, match="only in float64. Use " + messages.USE_THE_CPU):
         tl.gram(tl.SubsetTree(lam=1).normalized(), trees, device="emulated")
 
 

@@ -87,15 +87,15 @@ class Locality(SequenceKernel):
 
     ``"exact"`` and ``"count"`` are positive semi-definite: both are products of counts of feature
     pairs in one window, with or without their distance. ``"position"`` is the exponential of
-    :math:`\sum_{m, l} \log(1 + e^{-(d / \theta)^2}) [f_m = g_l]`. It is positive semi-definite if
-    the matrix of these logarithms over the positions of a window is positive semi-definite. The
-    property `is_certain` reports whether that holds. If `theta` is at most 1, all windows satisfy it.
+    :math:`\sum_{m, l} \log(1 + e^{-(d / \theta)^2}) [f_m = g_l]`. This kernel is positive
+    semi-definite if the matrix of these logarithms over the positions of a window is. The property
+    `is_certain` reports whether that holds, which is the case for all windows if `theta` is at
+    most 1.
 
     For a larger `theta` the kernel can be indefinite. In a test of 27 settings on 1,000 real
     parses, a window of 9 with a `theta` of 5 had eigenvalues below zero by more than rounding:
-    -1.6e-10 of the largest eigenvalue. No setting had such eigenvalues after ``gaussian``. `RLS` and
-    `RankRLS` leave out such directions with a warning. `Subsequence` is always positive
-    semi-definite.
+    -1.6e-10 of the largest. No setting had such eigenvalues after ``gaussian``. `RLS` and `RankRLS`
+    leave out such directions with a warning. `Subsequence` is always positive semi-definite.
 
     Examples may have any form that `SequenceBank` accepts, or be dependency parses. Computation
     time grows with the number of pairs of distinct windows that share their middle and one more
@@ -171,7 +171,7 @@ class Locality(SequenceKernel):
             if isinstance(self.window, Mapping) and name not in self.window:
                 raise ParameterError(
                     f"The 'window' parameter of Locality has no entry for the type {name!r} of the examples. "
-                    f"It has entries for {some_of(self.window) or 'no type'}. Add an entry for every type."
+                    f"There are entries for {some_of(self.window) or 'no type'}. Add an entry for every type."
                 )
             window = self.window[name] if isinstance(self.window, Mapping) else self.window
             types.append((label, min(int(window) // 2, 2**30), float(factors.get(name, 1))))

@@ -190,9 +190,9 @@ class PartialTree(TreeKernel):
         Whether two equal words also count on their own. If False, the sum includes only pairs of
         nodes with children.
     terminal_factor : float, default 1.0
-        Factor in [0, inf) for pairs of nodes of which at least one has no children, on their own
-        and as part of larger fragments: the terminal factor of KeLP. 0 ignores all fragments with
-        words. Above 1 the kernel is positive semi-definite only if no word equals
+        Factor in [0, inf) for pairs of nodes of which at least one has no children, as in KeLP. The
+        factor applies to these pairs on their own and as part of larger fragments. 0 ignores all
+        fragments with words. Above 1 the kernel is positive semi-definite only if no word equals
         the label of an inner node.
     lam_bounds, mu_bounds : pair of numbers or "fixed", default (0.001, 1)
         Ranges in which a Gaussian process may choose `lam` and `mu`. ``"fixed"`` keeps a parameter
