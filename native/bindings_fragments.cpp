@@ -1,4 +1,4 @@
-// Python bindings of the search for fragments.
+// Python bindings of the fragment search.
 #include "bindings.hpp"
 #include "fragment_graphs.hpp"
 
@@ -9,7 +9,8 @@ namespace {
 using Nodes = std::vector<IdArray>;
 using Values = std::vector<DoubleArray>;
 
-// Values; where each fragment's steps begin, where and what they grow; sums, sides one after the other; complete, exact.
+// Values; the first step of each fragment; the node and the expansion of each step; sums per
+// fragment and side; complete; exact.
 using Told = std::tuple<nb::ndarray<nb::numpy, double, nb::ndim<1>>, nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>,
                         nb::ndarray<nb::numpy, Id, nb::ndim<1>>, nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>,
                         nb::ndarray<nb::numpy, double, nb::ndim<1>>, bool, bool>;
