@@ -35,7 +35,7 @@ namespace {
 // nodes without a parent as children. A negative arity -1 - k repeats the subtree of node k.
 // ends[t] is the number of nodes up to the end of tree t.
 std::pair<StorePtr, std::vector<Id>> build(const std::vector<std::string> &labels, IdArray label, IdArray arity, LongArray ends) {
-    if (label.shape(0) != arity.shape(0)) refuse("label and arity must be of one length");
+    if (label.shape(0) != arity.shape(0)) refuse("label and arity must have the same length");
     check_ids(label, labels.size(), "label");
     auto store = std::make_shared<Store>();
     std::vector<Id> here(labels.size(), none), stack, roots, built;
@@ -49,13 +49,13 @@ std::pair<StorePtr, std::vector<Id>> build(const std::vector<std::string> &label
             pulse.add(32);
             if (n < 0) {
                 if (static_cast<std::size_t>(-(n + 1)) >= built.size())
-                    refuse("node " + std::to_string(i) + " repeats one that is not there");
+                    refuse("node " + std::to_string(i) + " repeats a node that does not exist");
                 stack.push_back(built[static_cast<std::size_t>(-(n + 1))]);
                 built.push_back(stack.back());
                 continue;
             }
             if (static_cast<std::size_t>(n) > stack.size())
-                refuse("node " + std::to_string(i) + " claims children that are not there");
+                refuse("node " + std::to_string(i) + " claims children that do not exist");
             Id &own = here[label.data()[i]];
             if (own == none) own = store->add_label(labels[label.data()[i]]);
             const Id node = store->add_node(own, stack.data() + stack.size() - n, static_cast<std::size_t>(n));

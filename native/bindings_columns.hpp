@@ -57,7 +57,7 @@ template <template <class> class Algorithm> class Columns {
         if (out.shape(0) != end - begin || out.shape(1) != columns || columns > size_) refuse("out has the wrong shape");
         check_place(out);
         if (limit && (limit->shape(0) != trees.rows() || !std::is_sorted(limit->data(), limit->data() + limit->shape(0))))
-            refuse("limit must be ascending, one a row");
+            refuse("limit must be ascending, with one value per row");
         for (std::int64_t i = trees.start[begin]; i < trees.start[end]; ++i)
             if (static_cast<std::size_t>(trees.node[i]) >= store->size()) refuse("trees do not belong to this store");
         Rows rows{store.get(), &trees, limit ? limit->data() : nullptr, begin, end, nullptr, out.stride(0)};
@@ -86,7 +86,7 @@ template <template <class> class Algorithm> class Columns {
         const auto first = static_cast<std::size_t>(trees.start[row]), last = static_cast<std::size_t>(trees.start[row + 1]);
         for (std::size_t i = first; i < last; ++i)
             if (static_cast<std::size_t>(trees.node[i]) >= held_.size() || !held_[trees.node[i]])
-                refuse("the target does not hold all nodes of this tree");
+                refuse("the target does not contain all nodes of this tree");
         plain_->add(trees.node.data() + first, trees.weight.data() + first, last - first, scale);
     }
 
@@ -130,7 +130,7 @@ template <template <class> class Algorithm> class Columns {
         for (const Matrix *m : {&out, &by_lam, &by_mu})
             if (m->shape(0) != trees.rows() || m->shape(1) != targets.rows() || m->stride(1) != 1 ||
                 m->stride(0) != static_cast<std::int64_t>(targets.rows()))
-                refuse("the three matrices must be contiguous, one row a tree, one column a target");
+                refuse("the three matrices must be contiguous, with one row per tree and one column per target");
         Rows rows{store.get(), &trees, nullptr, 0, trees.rows(), out.data(), static_cast<std::int64_t>(targets.rows())};
         rows.gradient[0] = by_lam.data(), rows.gradient[1] = by_mu.data();
         {

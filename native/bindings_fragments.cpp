@@ -17,10 +17,10 @@ using Told = std::tuple<nb::ndarray<nb::numpy, double, nb::ndim<1>>, nb::ndarray
 
 std::vector<Numbers> checked(const Nodes &nodes, const Values &values, std::size_t size, std::size_t limit) {
     if (nodes.empty() || nodes.size() > 2 || nodes.size() != values.size()) refuse("one or two sides are needed");
-    if (limit == 0) refuse("a limit of 1 at least is needed");
+    if (limit == 0) refuse("limit must be at least 1");
     std::vector<Numbers> sides;
     for (std::size_t s = 0; s < nodes.size(); ++s) {
-        if (nodes[s].shape(0) != values[s].shape(0)) refuse("a number a node is needed");
+        if (nodes[s].shape(0) != values[s].shape(0)) refuse("one number per node is needed");
         check_ids(nodes[s], size, "node");
         sides.push_back({nodes[s].data(), values[s].data(), nodes[s].shape(0)});
     }

@@ -60,7 +60,7 @@ ordered(const Store &self, IdArray roots) {
 // Returns one store with the parts below the roots of several stores, and all those roots in it.
 // Each store is absorbed once.
 template <class Store> auto joined(const std::vector<std::shared_ptr<const Store>> &stores, const std::vector<IdArray> &roots) {
-    if (stores.size() != roots.size()) refuse("as many stores as arrays of roots are needed");
+    if (stores.size() != roots.size()) refuse("one array of roots per store is needed");
     for (std::size_t i = 0; i < stores.size(); ++i) check_ids(roots[i], stores[i]->size(), "root", none);
     auto store = std::make_shared<Store>();
     std::vector<Id> out;
@@ -115,7 +115,7 @@ template <class Store, class Class> void bind_weights(Class &weights) {
             [](const Store &store, IdArray roots, const NodeWeights &at_roots) {
                 check_ids(roots, store.size(), "root");
                 for (Id which : at_roots.node)
-                    if (static_cast<std::size_t>(which) >= roots.shape(0)) refuse("a weight of a root that is not there");
+                    if (static_cast<std::size_t>(which) >= roots.shape(0)) refuse("a weight belongs to a root that does not exist");
                 WithoutGil free;
                 return spread(store, roots.data(), at_roots);
             },

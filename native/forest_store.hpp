@@ -74,7 +74,7 @@ class ForestStore {
         const bool in_trees = !label_text(own).empty();
         for (Edge &edge : edges) {
             for (Id c : edge.child)
-                if (hidden(c)) throw std::invalid_argument("a hidden node stands below another: only a root may be hidden");
+                if (hidden(c)) throw std::invalid_argument("a hidden node is below another node, but only a root may be hidden");
             edge.production = in_trees ? production_of(own, edge.child) : none;
         }
         std::sort(edges.begin(), edges.end(), [](const Edge &a, const Edge &b) {

@@ -196,8 +196,7 @@ struct TreeSketch::Work {
             enter(child);
     }
 
-    // Multiplies the vector of the node by that of its next child, and adds the sum over the
-    // child's nodes.
+    // Includes the next child in the vector of the node, and adds the sum over the child's nodes.
     void take(Open &o, const Sketched &child) {
         const std::size_t position = o.next++;
         waves.add(o.sum, child.sum);
