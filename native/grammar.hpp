@@ -199,7 +199,7 @@ class Chains {
             if ((++work_ & 0xFFF) == 0) check_();
             if (paths_.size() > max_paths)
                 throw std::length_error("more than " + std::to_string(max_paths) +
-                                        " chains of unary rules between two symbols: ask for fewer parses");
+                                        " chains of unary rules connect two symbols. Request fewer parses.");
             const Path path = paths_[-at];
             const Id last = path.symbols.back();
             if (last == child_) {

@@ -39,7 +39,7 @@ class Windows {
         Id number = find(window);
         if (number == none) {
             if (start_.size() > static_cast<std::size_t>(std::numeric_limits<Id>::max()))
-                throw std::length_error("more than 2,147,483,646 distinct windows: split the collection");
+                throw std::length_error("the examples have more than 2,147,483,646 distinct windows: split the collection");
             number = static_cast<Id>(start_.size() - 1);
             slot_.insert(slot_.end(), window.begin(), window.end());
             start_.push_back(static_cast<std::int64_t>(slot_.size()));

@@ -44,7 +44,7 @@ template <class Store> NodeWeights count_nodes(const Store &store, const Id *roo
             store.each_child(nodes[i], [&](Id child, double times) { count[place[child]] += times * count[i]; });
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             if (!(count[i] < 0x1p1000))
-                throw std::length_error("tree " + std::to_string(t) + " has more nodes than a double can count");
+                throw std::length_error("tree " + std::to_string(t) + " has more nodes than a float64 can count");
             if (store.hidden(nodes[i])) continue;
             out.node.push_back(nodes[i]);
             out.weight.push_back(count[i]);

@@ -76,8 +76,8 @@ class Sampler {
             pulse.add(64 * (drawn.steps + 16));
             if (!taken) {
                 if (++refused == patience)
-                    throw std::length_error("of " + std::to_string(patience) + " trees, one after the other, none has at most " +
-                                            std::to_string(max_words) + " words: allow more (max_words)");
+                    throw std::length_error("of " + std::to_string(patience) + " consecutive trees, none has at most " +
+                                            std::to_string(max_words) + " words. Increase max_words.");
                 continue;
             }
             refused = 0;
@@ -124,8 +124,8 @@ class Sampler {
         out.open.assign(1, opened(start[start_choice(random())], random));
         for (out.steps = 0; !out.open.empty(); ++out.steps) {
             if (out.steps == most_steps)
-                throw std::length_error("a tree has no end after " + std::to_string(most_steps) +
-                                        " steps: with these probabilities trees may grow for ever; bound them (max_words)");
+                throw std::length_error("a tree is not complete after " + std::to_string(most_steps) +
+                                        " steps. With these probabilities, trees may grow without end. Limit them with max_words.");
             Frame &frame = out.open.back();
             if (frame.next < frame.end) {
                 const Id below = tail[frame.next++];
