@@ -1,4 +1,4 @@
-"""Kernels made of kernels: what they are worth, how they are written, and all that a kernel must be."""
+"""Composite kernels: their values, their text form, and the invariants that every kernel must satisfy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CONTAINERS = {
 
 
 def check_held(kind: str, hold: Any, data: list[Any]) -> None:
-    """All kernels of a kind, on examples that are held in another way."""
+    """Check all kernels of a kind on examples in another container."""
     for case in KERNELS.values():
         if case.kind == kind:
             slow, scale, held = definition(case.kernel), size(case.kernel), hold(data)
@@ -106,7 +106,9 @@ def test_rectangles_of_bags(left: list[list[tl.Tree]], right: list[list[tl.Tree]
 
 
 def test_bags_whose_members_only_fit_as_logarithms() -> None:
-    count = 1e100 * (1e100 * (1e100 * tl.SubsetTree(lam=1)))  # no kernel that bags are summed under
+    count = 1e100 * (
+        1e100 * (1e100 * tl.SubsetTree(lam=1))
+    )  # not a kernel under which the members of a bag can be added up
     data = [[binary(8), binary(8), binary(7)], [binary(8)], [], [binary(7), "(B y)"]]
     plain = tl.Bag(tl.SubsetTree(lam=1)).normalized()(data)
     np.testing.assert_allclose(tl.Bag(count).normalized()(data), plain, rtol=1e-9)
@@ -610,7 +612,7 @@ def test_vectors_that_are_none(data: Any, kind: type[Exception], message: str) -
 
 
 def test_columns_of_frames_are_matched_by_name(tmp_path: Path) -> None:
-    """Whoever trains on a frame may have its columns in another order later."""
+    """The columns of a frame may be in another order at prediction time."""
     frame = pd.DataFrame({"a": [1.0, 2.0, 0.0, 4.0], "b": [5.0, 3.0, 1.0, 0.0]})
     turned = frame[["b", "a"]]
     K = tl.Linear()(frame.to_numpy())
@@ -698,7 +700,7 @@ def test_bag_of_words() -> None:
             bag_of_words(wrong)
 
 
-# --- data that do not suit --------------------------------------------------------------------------------------
+# --- unsuitable data -----------------------------------------------------------------------------------------
 
 BAD_DATA = [
     (
