@@ -342,8 +342,8 @@ MISSPELLED = [
     (tl.SubsetTree, "lambda_bounds", "lam_bounds"),
     (tl.SubsetTree, "depth", "max_depth"),
     (tl.PartialTree, "m", "mu"),
-    (tl.Smoothed, "treshold", "threshold"),
-    (tl.Locality, "thta", "theta"),
+    (tl.Smoothed, "thresh", "threshold"),
+    (tl.Locality, "thetas", "theta"),
     (tl.kernels.Gaussian, "sgima", "sigma"),
     (tl.On, "col", "column"),
 ]

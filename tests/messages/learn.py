@@ -32,9 +32,9 @@ def unknown_parameter(name: str, hint: str = "", *, of: str = "") -> str:
     return f"{of}no parameter '{name}'{hint}"
 
 
-THE_KERNEL_WITHIN_HAS_LAM = r"; .* within it \['lam', 'max_depth'"
+THE_KERNEL_WITHIN_HAS_LAM = r"\. Did you mean 'lam'\?$"
 ITS_KERNEL_HAS_LAM = ", its kernel has: kernel__lam"
-MADE_WITH_A_FACTOR = r"; .*made with one: 1.0 \* kernel"
+MADE_WITH_A_FACTOR = r"\. Multiply by a number to add a factor: 1\.0 \* kernel\."
 
 
 def a_basis(examples: int) -> str:
