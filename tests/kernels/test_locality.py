@@ -256,15 +256,15 @@ def test_equal_features_are_equal_across_banks() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (["abc"], messages.in_example(0, r"a str is no sequence.*list\(text\)")),
+        (["abc"], messages.in_example(0, r"A list of features is needed\. Got a str instead\. .*list\(text\)")),
         ("abc", messages.ONE_STR),
         ({"a": ["x"]}, messages.ONE_DICT),
-        (3, "got int"),
+        (3, "A collection of feature sequences is needed. Got an int instead"),
         ([["a"], 3], messages.in_example(1, messages.A_SEQUENCE_IS_NEEDED)),
         ([["a", float("nan")]], messages.in_example(0, "NaN", feature=1)),
-        ([{"t": ["a", {}]}], messages.in_example(0, ".*not a dict", kind="t", feature=1)),
+        ([{"t": ["a", {}]}], messages.in_example(0, ".*Got a dict instead", kind="t", feature=1)),
         ([["a", frozenset("a")]], messages.in_example(r"\d", ".*frozenset", feature=1)),
-        ([[("a", ["b"])]], messages.in_example(r"\d", ".*not a list", feature=0)),
+        ([[("a", ["b"])]], messages.in_example(r"\d", ".*Got a list instead", feature=0)),
         ([{1: ["a"]}], messages.in_example(0, messages.type_is(1))),
     ],
 )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-CLIENT_OR_DEVICE = "either client= or device="
+CLIENT_OR_DEVICE = "client= and device='emulated' cannot be combined"
 INSTALL_CUPY = r"pip install 'treelet\[cuda\]'"
 USE_THE_CPU = "device='cpu'"
 NEEDS_CUPY = rf"needs CuPy\. Install it with {INSTALL_CUPY}, or use {USE_THE_CPU}\. The import failed: "
-MEMORY_IS_FOR_CUDA = "device_memory= is for device='cuda'"
+MEMORY_IS_FOR_CUDA = "device_memory= requires device='cuda'"
 NO_GPU_FOUND = r"needs an NVIDIA GPU, but CuPy does not find one \(.*\)\. Use device='cpu'\."
 SCALE_THE_FEATURES_DOWN = "does not fit a float64. Scale the features down"
 BYTES_OF_VALUES = "is full: the values take .* bytes"
-MEMORY_OPTION_IS_FOR_CUDA = "--device-memory is for --device cuda"
+MEMORY_OPTION_IS_FOR_CUDA = "--device-memory requires --device cuda"
 
 
 def is_full(device: str) -> str:
@@ -29,4 +29,4 @@ def takes(size: str) -> str:
 
 
 def no_code_for(kernel: str) -> str:
-    return f"no code for {kernel}: one thread"
+    return f"{kernel} cannot be computed with device='emulated'. One CPU thread computes"
