@@ -8,7 +8,7 @@ A_KERNEL = "a kernel"
 A_KERNEL_OR_A_NUMBER = "only with a kernel or a number. Got an? "
 FIXED_OR_TWO_NUMBERS = "'fixed' or two numbers"
 NO_FRAGMENTS_WITH_A_TERMINAL_FACTOR = r"listed only if terminal_factor is 1\. Got PartialTree\("
-TEMPERATURE_TOO_SMALL = "'temperature' parameter is so small"
+TEMPERATURE_TOO_SMALL = "The temperature 1e-320 is so small that only the best tree is left"
 NO_GRADIENT_WITH_Y = "only for a new matrix of X with itself. Omit Y and out="
 OPTIONS_ARE_NAMED = "only X and Y by position. Pass other options by name"
 
