@@ -18,7 +18,7 @@ def wrong_out(shape: str, got: str) -> str:
     )
 
 
-OUT_IS_FOR_VALUES_ONLY = "leave Y out, and out= too"
+OUT_IS_FOR_VALUES_ONLY = "Omit Y and out="
 GIVE_OUT = ".*out="
 
 # --- kernels and examples -----------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ def does_not_fit(value: str, dtype: str) -> str:
     return f"{value} does not fit a {dtype}"
 
 
-USE_FLOAT64 = ": dtype='float64'"
+USE_FLOAT64 = r"\. Use dtype='float64' or kernel\.normalized\(\)\."
 
 # --- cost and memory ----------------------------------------------------------------------------------------------
 
