@@ -80,7 +80,7 @@ std::pair<std::vector<Id>, std::vector<Id>> post_order(IdArray parent, LongArray
         const std::int64_t end = ends.data()[t];
         if (end < begin || static_cast<std::size_t>(end) > parent.shape(0)) refuse("ends out of range");
         if (!order.add(parent.data() + begin, static_cast<std::size_t>(end - begin)))
-            refuse("the parents of tree " + std::to_string(t) + " make no tree");
+            refuse("the parents of tree " + std::to_string(t) + " do not form a tree");
     }
     if (static_cast<std::size_t>(begin) != parent.shape(0)) refuse("nodes after the last tree");
     return {std::move(order.node), std::move(order.arity)};
@@ -209,7 +209,7 @@ NB_MODULE(_core, m) {
         } catch (const TooMuchMemory &e) {
             raise_memory(e.what());
         } catch (const std::bad_alloc &) {
-            raise_memory("there is not enough memory for this: take fewer or smaller examples");
+            raise_memory("There is not enough memory. Use fewer or smaller examples.");
         } catch (const InputError &e) {
             PyErr_SetObject(input_error.ptr(), nb::make_tuple(e.line, e.column, nb::str(e.what())).ptr());
         }

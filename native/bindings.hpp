@@ -62,7 +62,7 @@ class Busy {
     class Guard {
       public:
         Guard(Busy &busy, const char *what) : busy_(busy) {
-            if (busy_.taken_.exchange(true)) refuse(std::string(what) + " is in use by another thread: give each thread its own");
+            if (busy_.taken_.exchange(true)) refuse(std::string(what) + " is in use by another thread. Create one per thread.");
         }
         ~Guard() { busy_.taken_ = false; }
         Guard(const Guard &) = delete;

@@ -80,7 +80,7 @@ template <template <class> class Algorithm> class Columns {
     // Adds scale times a row of `trees` to the weights of the only target. No other thread may
     // compute rows meanwhile.
     void add(const NodeWeights &trees, std::size_t row, double scale) {
-        if (readers_ > 0) refuse("these columns are in use by another thread: they cannot grow now");
+        if (readers_ > 0) refuse("these columns are in use by another thread, so they cannot grow now.");
         if (!plain_ || size_ != 1) refuse("only a single target in plain numbers can grow");
         if (row >= trees.rows()) refuse("row out of range");
         const auto first = static_cast<std::size_t>(trees.start[row]), last = static_cast<std::size_t>(trees.start[row + 1]);

@@ -105,7 +105,7 @@ void bind_fragments(nb::module_ &m) {
         [](std::shared_ptr<const Store> store, Nodes nodes, Values values, std::size_t limit, std::int64_t steps, double lam,
            Id length) {
             check_decay(lam);
-            if (length < 1) refuse("subsequences have one feature at least");
+            if (length < 1) refuse("a subsequence needs at least one feature");
             return found(nodes, values, store->size(), limit, steps,
                          [&](const std::vector<Numbers> &sides) { return Lists::subsequences(*store, sides, lam, length); });
         },

@@ -25,7 +25,7 @@ template <> struct ParametersOf<LocalityColumns> {
 };
 template <> struct ParametersOf<SubsequenceColumns> {
     template <class Num> static auto of(double lam, Id length) {
-        if (length < 1) refuse("subsequences have one feature at least");
+        if (length < 1) refuse("a subsequence needs at least one feature");
         return std::tuple(as_parameter<Num>(lam, 0), length);
     }
 };

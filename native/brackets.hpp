@@ -79,8 +79,8 @@ class BracketReader {
         }
         if (!frames_.empty())
             throw InputError(frames_.front().at.line, frames_.front().at.column,
-                             "this '(' starts a tree that is never closed: " + std::to_string(frames_.size()) +
-                                 " ')' missing at the end of the input");
+                             "this '(' starts a tree that is never closed. Number of missing ')' at the end of the input: " +
+                                 std::to_string(frames_.size()) + ".");
     }
 
     // Returns the position where the open tree begins; {0, 0} if no tree is open.
@@ -161,14 +161,13 @@ class BracketReader {
 
     void finish_token(std::string_view text) {
         if (!valid_utf8(text))
-            throw InputError(
-                token_at_.line, token_at_.column,
-                text.find('\0') != text.npos
-                    ? "a NUL byte: this is no text file"
-                    : "these bytes are not UTF-8 text; if the file has another encoding, name it (encoding=\"latin-1\")");
+            throw InputError(token_at_.line, token_at_.column,
+                             text.find('\0') != text.npos ? "the file contains a NUL byte, so it is not a text file."
+                                                          : "these bytes are not UTF-8 text. If the file has another encoding, "
+                                                            "name the encoding (encoding=\"latin-1\").");
         if (frames_.empty())
             throw InputError(token_at_.line, token_at_.column,
-                             "text outside brackets: '" + beginning(text) + "'; a tree starts with '('");
+                             "unexpected text outside brackets: '" + beginning(text) + "'. A tree starts with '('.");
         Frame &frame = frames_.back();
         const bool is_label = frame.label == none && kids_.size() == frame.first_kid && !frame.dropped;
         if (is_label) {
@@ -195,7 +194,7 @@ class BracketReader {
     }
 
     void close() {
-        if (frames_.empty()) throw InputError(line_, column_, "this ')' closes nothing: one '(' too few before it");
+        if (frames_.empty()) throw InputError(line_, column_, "unexpected ')'. Check for an extra closing bracket.");
         const Frame frame = frames_.back();
         frames_.pop_back();
         const std::size_t n = kids_.size() - frame.first_kid;
@@ -204,14 +203,14 @@ class BracketReader {
             kids_.resize(frame.first_kid);
             if (frames_.empty())
                 throw InputError(frame.at.line, frame.at.column,
-                                 "nothing is left of this tree once its empty elements are dropped: remove it or keep -NONE-");
+                                 "this tree is empty after its -NONE- elements are removed. Remove the tree, or keep -NONE-.");
             frames_.back().dropped = true;
             return;
         }
         if (frame.label != none) {
             node = store_.add_node(frame.label, kids_.data() + frame.first_kid, n);
         } else if (n == 0) {
-            throw InputError(frame.at.line, frame.at.column, "empty brackets '()': a tree needs a label");
+            throw InputError(frame.at.line, frame.at.column, "empty brackets '()'. A tree needs a label.");
         } else if (frames_.empty() && !options_.root.empty()) {
             node = store_.add_node(store_.add_label(options_.root), kids_.data() + frame.first_kid, n);
         } else if (n == 1 && (frames_.empty() || frames_.back().label == none)) {
@@ -219,8 +218,8 @@ class BracketReader {
         } else {
             throw InputError(frame.at.line, frame.at.column,
                              frames_.empty()
-                                 ? "a root without a label over several trees: give it one (\"(ROOT ...\", or root=\"ROOT\")"
-                                 : "a node without a label inside a tree: write the label right after '('");
+                                 ? "the root has no label and several children. Write \"(ROOT ...\", or pass root=\"ROOT\"."
+                                 : "a node inside the tree has no label. Write the label directly after '('.");
         }
         kids_.resize(frame.first_kid);
         if (frames_.empty()) {

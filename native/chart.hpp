@@ -159,7 +159,7 @@ class Chart {
         first_[here] = static_cast<std::int64_t>(items_.size());
         if ((items_.size() + touched.size()) * sizeof(Item) > most_bytes_)
             throw TooMuchMemory("the chart of " + std::to_string(size()) +
-                                " words takes more memory than there is: cut it (beam=, coarse=), or take shorter sentences");
+                                " words does not fit into memory. Prune the chart (beam=, coarse=), or parse shorter sentences.");
         for (Id s : touched) {
             // A hidden symbol needs a right sibling, which does not exist behind the last word.
             if (top[s] != impossible && !(at_end && g_.hidden(s))) items_.push_back({s, static_cast<Id>(here), top[s], base[s]});

@@ -67,7 +67,7 @@ class ChartForest {
     void add_edge(Id head, const Id *tails, std::size_t n, double logp) {
         if (parts_.head.size() >= max_edges_)
             throw std::length_error("the forest has more than " + std::to_string(max_edges_) +
-                                    " hyper-edges: prune it (prune=8.0), or use a smaller grammar");
+                                    " hyperedges. Prune the forest (prune=8.0), or use a smaller grammar.");
         if ((++work_ & 0xFFFF) == 0) c_.check();
         parts_.add_edge(head, tails, n, logp);
     }

@@ -56,7 +56,7 @@ class ChartOutside {
                 }
                 if ((count += edges.size()) > keeping.most && keeping.all)
                     throw std::length_error("the forest has more than " + std::to_string(keeping.most) +
-                                            " hyper-edges: prune it (prune=8.0), or use a smaller grammar");
+                                            " hyperedges. Prune the forest (prune=8.0), or use a smaller grammar.");
             }
     }
 

@@ -133,8 +133,9 @@ struct Grammar {
             done[s] = 1;
             if (s != head) found.push_back({s, score});
             if (found.size() > most)
-                throw TooMuchMemory("the unary rules of this grammar make too many chains: more pairs of symbols stand above each "
-                                    "other than there is memory for. Take out unary rules, or use a smaller grammar");
+                throw TooMuchMemory(
+                    "the unary rules of this grammar form too many chains: the table of these chains does not fit into "
+                    "memory. Remove unary rules, or use a smaller grammar.");
             for (const Unary *u = by_head.begin(s); u < by_head.end(s); ++u)
                 if (!done[u->symbol]) queue.push({score + u->logp, u->symbol});
         }

@@ -147,7 +147,7 @@ class Serial {
 
 inline Id next_id(std::size_t n) {
     if (n >= static_cast<std::size_t>(std::numeric_limits<Id>::max()))
-        throw std::length_error("more than 2,147,483,646 distinct parts or labels in one bank: split it");
+        throw std::length_error("The bank has more than 2,147,483,646 distinct parts or labels. Split the bank.");
     return static_cast<Id>(n);
 }
 

@@ -313,12 +313,12 @@ def test_nothing_in_the_file(format: str, data: str) -> None:
 @pytest.mark.parametrize(
     ("tree", "column", "message"),
     [
-        ("(é (猫 \U0001f333)))", 10, "this ')' closes nothing"),
+        ("(é (猫 \U0001f333)))", 10, r"unexpected '\)'\. Check for an extra closing bracket\."),
         ("(é (猫 \U0001f333)", 1, "1 ')' missing"),
         ("((é (猫 (x", 1, "4 ')' missing"),
         ("(é 猫 ())", 6, "empty brackets"),
-        ("(é 猫 ((x y)))", 6, "a node without a label inside a tree"),
-        ("((é 猫) (x y))", 1, "a root without a label over several trees"),
+        ("(é 猫 ((x y)))", 6, "a node inside the tree has no label"),
+        ("((é 猫) (x y))", 1, "the root has no label and several children"),
     ],
 )
 def test_unbalanced_brackets(format: str, end: str, tree: str, column: int, message: str, tmp_path: Path) -> None:
@@ -641,7 +641,7 @@ def test_svmlight_tk_columns_without_numbers() -> None:
         (" |BT| (é x) |ET|", 2, "the target is missing"),
         ("1:2 3:4", 1, "the target is missing"),
         ("(é x)", 1, "the target is missing"),
-        ("1 |BT| ((V delivers)(NP x)) |ET|", 8, "a root without a label over several trees"),
+        ("1 |BT| ((V delivers)(NP x)) |ET|", 8, "the root has no label and several children"),
     ],
 )
 def test_svmlight_tk_errors(line: str, column: int, message: str) -> None:

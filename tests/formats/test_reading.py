@@ -549,7 +549,7 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
     path.write_text("yes\t(S (A a))\nno\t(S ( ))\nno\t(S (B b))\n")
     warning = f"treelet: warning: 1 of 3 examples was skipped: {path}:2:7: empty brackets"
-    line = f"treelet: error: {path}:2:7: empty brackets '()': a tree needs a label (--skip-bad leaves it out)"
+    line = f"treelet: error: {path}:2:7: empty brackets '()'. A tree needs a label. Pass --skip-bad to skip such items."
     assert fail("train", path, "-o", model).strip() == line
     for command in (("train", path, "-o", model), ("evaluate", model, path)):
         assert warning in succeed(*command, "--skip-bad").stderr

@@ -17,7 +17,7 @@ NOT_A_MODEL = "the file is not a treelet model"
 UNPACKS_TO_MORE = "packed bytes expand to more than"
 SET_TREELET_UNPACKED = f"{UNPACKS_TO_MORE} .* set the environment variable TREELET_UNPACKED"
 NUL_BYTE = "a NUL byte.* text file"
-TOO_MANY_CHAINS = "too many chains: more pairs of symbols .* Take out unary rules"
+TOO_MANY_CHAINS = "too many chains: .* Remove unary rules"
 ROWS_OVERLAP = "rows of out overlap"
 NOT_CONTIGUOUS = "contiguous"
 NOT_ALIGNED = "not aligned"
@@ -41,8 +41,8 @@ def more_than_free(free: str) -> str:
 
 
 def chart_takes_more(words: int) -> str:
-    return rf"the chart of {words} words takes more memory than there is: cut it \(beam="
+    return rf"the chart of {words} words does not fit into memory\. Prune the chart \(beam="
 
 
 def forest_too_large(words: int, limit: int) -> str:
-    return f"the forest of {words} words: the forest has more than {limit} hyper-edges: prune it"
+    return f"the forest of {words} words: the forest has more than {limit} hyperedges\. Prune the forest"

@@ -198,7 +198,7 @@ def test_a_reader_is_for_one_thread() -> None:
     refused = 0
     for _ in range(5):
         for got in in_threads(lambda _: reader.feed(text)):
-            assert got in (len(text), "this reader is in use by another thread: give each thread its own")
+            assert got in (len(text), "this reader is in use by another thread. Create one per thread.")
             refused += got != len(text)
     assert refused
     taken = 20 - refused
