@@ -31,7 +31,9 @@ QUESTIONS = [
 ]
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:1 of 1 example has no fragment in common")  # The page shows the same message.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:1 of 1 example has no fragment in common"
+)  # The page shows the same message.
 
 
 @contextmanager

@@ -142,7 +142,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         for name in params:
             if known is not None and name not in known:
                 raise InputTypeError(cls._unknown_parameter(name, known - {"self"}, default_kernel(), in_call=True))
-        return super().__new__(cls)
+        return cast("Self", super().__new__(cls))
 
     @classmethod
     def _unknown_parameter(cls, name: str, known: Iterable[str], kernel: Any, *, in_call: bool = False) -> str:

@@ -288,6 +288,6 @@ class SavedClassifier(Decides, SavedPredictor):
         """Return the probability of each class."""
         if not hasattr(self, "platt_"):
             raise NoPredictorError(
-                f"the model was trained without probabilities. Train it with {keyword('probability', True)}."
+                f"The model was trained without probabilities. Train it with {keyword('probability', True)}."
             )
         return self._probabilities(X)

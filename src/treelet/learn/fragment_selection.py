@@ -229,8 +229,8 @@ def select_from_model(functions: list[LinearOutput], n: int, depth: int | None) 
     kernel_terms = listed_parts(kernel)
     if not kernel_terms:
         raise InputTypeError(
-            f"The fragments of {kernel!r} cannot be features. Use a model with {FRAGMENTS}, or with sums, multiples and "
-            "normalized forms of these kernels, also on columns."
+            f"The fragments of {kernel!r} cannot be features. Use one of the kernels {FRAGMENTS}, or a sum, "
+            "multiple or normalized form of these, also on columns."
         )
     limit = n if len(functions) == 1 else min(n, 16 + 2 * n // len(functions))
     while True:

@@ -154,7 +154,7 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     tl.save(ranker, folder + "/model.treelet")
     ...     tl.load(folder + "/model.treelet")
-    VotedPerceptron(kernel=Normalized(kernel=SubsetTree(lam=0.4)))
+    VotedPerceptron()
     """
     known = known_kernels()
     for cls in kernels:
