@@ -32,7 +32,7 @@ def must_end_in(suffixes: str) -> str:
 
 
 def no_room(size: int) -> str:
-    return f"no room for {size} bytes (No space left on device)"
+    return f"not enough disk space for {size} bytes (No space left on device)"
 
 
 def no_trees_in(file: object) -> str:

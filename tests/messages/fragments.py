@@ -8,7 +8,7 @@ FITTED_TO_A_MATRIX = "This RLS cannot be explained, because it was fitted to a p
 VOTES = "This VotedPerceptron cannot be explained, because it predicts by votes of many weight vectors"
 INDEX_FROM_0_TO_1 = "'output' parameter must be the index of an output, from 0 to 1. Got "
 KERNELS_WITH_FRAGMENTS = "Subtree, SubsetTree, PartialTree, ForestKernel"
-FRAGMENT_NEEDED = "a fragment is needed"
+FRAGMENT_NEEDED = "'fragment' parameter of places must be a Tree or a bracketed string.* Got None instead"
 KERNELS_WITH_PLACES = "Subtree, SubsetTree and PartialTree"
 ONLY_MODELS_OF = rf"The fragments of .* cannot be listed\. Use one of the kernels {KERNELS_WITH_FRAGMENTS}"
 
