@@ -232,7 +232,7 @@ GIVE_FIT_THE_EXAMPLES = r"is not fitted\. Pass the examples X and y to fit"
 USE_NAMES_OF = r"Hashed columns do not have names\. Use names_of"
 USE_FEATURE_NAMES = r"names_of needs hashed columns \(n_features=\)\. Use get_feature_names_out"
 NOT_FEATURES_OF_A_MODEL = "The fragments were not selected from a model, so they have no weights"
-NO_FRAGMENTS_OF_THIS_MODEL = r"The fragments of .* cannot be listed\. Use a model with "
+NO_FRAGMENTS_OF_THIS_MODEL = r"The fragments of Linear\(\) cannot be listed\. Use one of the kernels Subtree, SubsetTree"
 
 
 def too_many_fragments(subtrees: int) -> str:

@@ -296,7 +296,10 @@ def term_number(kernel_terms: list[KernelTerm], wanted: KernelTerm) -> int:
 
 
 def row_factors(roots: Roots, kernel_term: KernelTerm) -> Vector | None:
-    """Return the factor of a term's vector per example, 0 if a self-value is 0. None means that all factors are 1."""
+    """Return the factor of a term's vector per example, 0 if a self-value is 0.
+
+    None means that all factors are 1.
+    """
     logs = roots.logs(kernel_term.roots)
     return None if logs is None else np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
 

@@ -102,7 +102,10 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
 
 
 def compressed_model(model: Any) -> CompressedModel:
-    """Return the compressed model of a fitted estimator; raise InputTypeError with a reason if there is none."""
+    """Return the compressed model of a fitted estimator.
+
+    Raises InputTypeError with a reason if there is none.
+    """
     if isinstance(model, CompressedModel):
         return model
     kind = type(model).__name__
