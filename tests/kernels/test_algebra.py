@@ -521,7 +521,11 @@ BAD_VECTORS = [
     (np.array([["1", "2"]]), tl.errors.InputTypeError, messages.MUST_BE_NUMBERS + ". Got an array of <U1"),
     (np.array([[1j]]), tl.errors.InputTypeError, messages.MUST_BE_NUMBERS),
     ([["1", "2"]], tl.errors.InputTypeError, messages.row_contains(0, "a str, '1', but numbers are needed")),
-    ([[1, 2], [3, None]], tl.errors.InputTypeError, messages.row_contains(1, "a NoneType, None, but numbers are needed")),
+    (
+        [[1, 2], [3, None]],
+        tl.errors.InputTypeError,
+        messages.row_contains(1, "a NoneType, None, but numbers are needed"),
+    ),
     ([{"a": 1}, [2]], tl.errors.InputTypeError, messages.row_is(1, "list", messages.OTHER_ROWS_ARE_DICTS)),
     ([{"a": 1}, None], tl.errors.InputTypeError, messages.row_is(1, "NoneType", messages.OTHER_ROWS_ARE_DICTS)),
     ([{"a": "x"}], tl.errors.InputTypeError, messages.bad_feature(0, "'x'", "'a'")),
@@ -660,7 +664,12 @@ BAD_DATA = [
         messages.table_needed("Treebank"),
     ),
     (tl.On("path", A), np.zeros((2, 2)), tl.errors.InputTypeError, messages.table_needed("array")),
-    (tl.On("path", A), [{"path": "(A x)"}, {"path": "(A x"}], tl.errors.FormatError, r"^column 'path', item 1, column \d"),
+    (
+        tl.On("path", A),
+        [{"path": "(A x)"}, {"path": "(A x"}],
+        tl.errors.FormatError,
+        r"^column 'path', item 1, column \d",
+    ),
     (
         tl.On("path", A),
         [{"path": "(A x)"}, {"path": 3}],

@@ -51,7 +51,7 @@ NOT_BOTH = "not both"
 MODEL_WITHOUT_PROBABILITIES = "The model was trained without probabilities. Train it with --probability."
 SMALLER_LAM_OPTION = "a smaller --lam"
 SMALLER_LAM_OR_NO_NO_NORMALIZE = f"{SMALLER_LAM_OPTION}, or the normalized kernel (no --no-normalize)"
-USE_A_FILE = "a file needs none of it: --output K.npy"
+USE_A_FILE = "or --output K.npy for a file"
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "only one of BANK and QUERY"
 
