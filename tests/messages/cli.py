@@ -48,7 +48,7 @@ def would_overwrite(argument: str) -> str:
 PICTURE_IS_FOR_CLASSIFIERS = "--picture draws a classifier's confusions"
 PROBABILITY_IS_FOR_CLASSIFIERS = "--probability is for classifiers"
 NOT_BOTH = "not both"
-MODEL_WITHOUT_PROBABILITIES = "this model has no probabilities: train it with --probability"
+MODEL_WITHOUT_PROBABILITIES = "The model was trained without probabilities. Train it with --probability."
 SMALLER_LAM_OPTION = "a smaller --lam"
 SMALLER_LAM_OR_NO_NO_NORMALIZE = f"{SMALLER_LAM_OPTION}, or the normalized kernel (no --no-normalize)"
 USE_A_FILE = "or --output K.npy for a file"
@@ -110,7 +110,8 @@ def empty_label(example: int) -> str:
 
 def nothing_in_common(examples: int, all_examples: int) -> str:
     """Examples have no fragment in common with the model."""
-    return rf"warning: {examples} of {all_examples} examples? ha(s|ve) no fragment in common with the model"
+    noun, verb = "example" if all_examples == 1 else "examples", "has" if examples == 1 else "have"
+    return f"warning: {examples} of {all_examples} {noun} {verb} no fragment in common with the model"
 
 
 def needs_column(column: str, there_are: str) -> str:
