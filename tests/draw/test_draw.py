@@ -274,7 +274,10 @@ def test_without_matplotlib(tmp_path: Path) -> None:
         "except TreeletError as error:\n"
         "    print(error)\n"
     )
-    assert run_python(code) == "Writing .png requires matplotlib. Install it with pip install 'treelet[viz]', or choose .svg.\n"
+    assert (
+        run_python(code)
+        == "Writing .png requires matplotlib. Install it with pip install 'treelet[viz]', or choose .svg.\n"
+    )
     assert os.listdir(tmp_path) == []
 
 
