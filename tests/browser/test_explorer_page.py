@@ -33,7 +33,9 @@ QUESTIONS = [
 ]
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:1 of 1 examples share nothing")  # the page says it
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:1 of 1 example has no fragment in common"
+)  # The page shows the same message.
 
 
 @contextmanager
