@@ -36,7 +36,7 @@ CLASSES = 20  # classes that are listed
 TEXT = 1_000  # nodes or words of a structure that is also given as text
 FOREST = 160  # nodes and edges of a forest that is drawn completely
 
-DRAWING = 90  # width in pixels reserved for a drawing in a row, so that texts are aligned
+DRAWING = 100  # width in pixels reserved for a drawing in a row, so that texts are aligned
 LEFT = "text-align:left; vertical-align:middle; padding-top:1px; padding-bottom:1px"
 RIGHT = (
     "text-align:right; vertical-align:middle; padding-top:1px; padding-bottom:1px; font-variant-numeric:tabular-nums"

@@ -42,7 +42,7 @@ nav { color: var(--faint); overflow-wrap: anywhere; } nav a { color: var(--accen
 .case { margin-bottom: 2rem; } .case svg { max-width: 100%; height: auto; } .case > figure { margin: .6rem 0; }
 .verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; }
 @media print { .case { break-inside: avoid; } nav { display: none; } }
-@media screen and (max-width: 36rem) { .fragments svg { display: none; } th, td { padding-left: .35rem; padding-right: .35rem; } .fragments .aside { white-space: normal; }
+@media screen and (max-width: 36rem) { .fragments svg { display: none; } table { font-size: .88rem; } th, td { padding-left: .25rem; padding-right: .25rem; } .fragments .aside { white-space: normal; }
   .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
 """
 
@@ -141,7 +141,13 @@ def _class_table(figures: dict[str, Any]) -> Html:
         for name, row in figures["classes"].items()
     ]
     mean = figures["macro"]
-    rows.append(("Macro average", *(f"{100 * mean[field]:.1f}" for field in ("precision", "recall", "f1")), ""))
+    rows.append(
+        (
+            "Macro average",
+            *(f"{100 * mean[field]:.1f}" for field in ("precision", "recall", "f1")),
+            f"{figures['examples']:,}",
+        )
+    )
     return table(("Class", "Precision", "Recall", "F1", "Support"), rows, chosen=[len(rows) - 1])
 
 
