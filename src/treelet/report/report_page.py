@@ -40,7 +40,7 @@ STYLE = """
 .below { text-decoration: underline; text-decoration-color: var(--line); text-underline-offset: .2em; } .aside { color: var(--faint); }
 nav { color: var(--faint); overflow-wrap: anywhere; } nav a { color: var(--accent); text-decoration: none; } nav a:hover { text-decoration: underline; }
 .case { margin-bottom: 2rem; } .case svg { max-width: 100%; height: auto; } .case > figure { margin: .6rem 0; }
-.verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; }
+.verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; } .classes td:first-child { overflow-wrap: anywhere; }
 @media print { .case { break-inside: avoid; } nav { display: none; } }
 @media screen and (max-width: 36rem) { .fragments svg { display: none; } table { font-size: .88rem; } th, td { padding-left: .25rem; padding-right: .25rem; } .fragments .aside { white-space: normal; }
   .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
@@ -148,7 +148,7 @@ def _class_table(figures: dict[str, Any]) -> Html:
             f"{figures['examples']:,}",
         )
     )
-    return table(("Class", "Precision", "Recall", "F1", "Support"), rows, chosen=[len(rows) - 1])
+    return table(("Class", "Precision", "Recall", "F1", "Support"), rows, chosen=[len(rows) - 1], kind="classes")
 
 
 def _figure_rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
