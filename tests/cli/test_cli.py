@@ -300,13 +300,13 @@ def test_convert_leaves_nothing_out_unasked(tmp_path: Path) -> None:
         (
             "out.mrg",
             [],
-            "'brackets' has no place for labels: choose svmlight_tk, kelp, csv or tsv, or leave them out (--drop labels)",
+            "'brackets' cannot store labels. Choose svmlight_tk, kelp, csv or tsv, or drop this part (--drop labels).",
         ),
-        ("out.mrg", ["labels"], "'brackets' has no place for the feature vectors vector: choose svmlight_tk or kelp"),
-        ("out.txt", ["labels", "vectors"], "'lines' has no place for more than one tree a row (tree2): choose"),
-        ("out.tsv", [], "'tsv' has no place for the feature vectors vector"),
-        ("out.json", [], "out.json: no format's name ends in .json; choose one of "),
-        ("out.json.gz", [], "no format's name ends in .json; "),
+        ("out.mrg", ["labels"], "'brackets' cannot store the feature vectors vector. Choose svmlight_tk or kelp"),
+        ("out.txt", ["labels", "vectors"], "'lines' cannot store more than one tree per row (tree2). Choose"),
+        ("out.tsv", [], "'tsv' cannot store the feature vectors vector"),
+        ("out.json", [], "out.json: the suffix .json does not belong to a format that can be written. Use "),
+        ("out.json.gz", [], "the suffix .json does not belong to a format that can be written. Use "),
     ):
         assert message in fail("convert", source, tmp_path / target, *[part for k in kept for part in ("--drop", k)])
         assert list(tmp_path.iterdir()) == [source]
@@ -472,7 +472,7 @@ def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
 
 def test_gram_of_one_of_several_trees_a_row(tmp_path: Path) -> None:
     (tmp_path / "two.dat").write_text("1 |BT| (A b) |BT| (C d) |ET|\n-1 |BT| (A c) |BT| (C d) |ET|\n")
-    assert "tree1, tree2" in fail("gram", tmp_path / "two.dat", "-o", "-")
+    assert "'tree1', 'tree2'. Choose one, for example --column tree1" in fail("gram", tmp_path / "two.dat", "-o", "-")
     rows = succeed("gram", tmp_path / "two.dat", "-o", "-", "--column", "tree2", "--lam", "1").stdout.split()
     assert [float(cell) for cell in rows] == [1, 1, 1, 1]
 
@@ -519,7 +519,7 @@ def test_streams_that_are_closed(bank: Path) -> None:
     assert done.stderr.startswith(messages.error("the standard output is closed: "))
     done = shell('"$@" <&-', "gram", "-", "-o", "-")
     assert done.returncode == 2
-    assert done.stderr == messages.error("<stdin>: cannot be read (the standard input is closed)\n")
+    assert done.stderr == messages.error("<stdin>: cannot be read (standard input is closed).\n")
     done = shell('"$@" 2>&-', "gram", bank.with_name("missing.mrg"), "-o", "-")
     assert (done.returncode, done.stdout) == (2, "")
 

@@ -20,11 +20,11 @@ def error(line: str) -> str:
 
 
 def not_found(name: object) -> str:
-    return error(f"{name}: cannot be opened (No such file or directory)\n")
+    return error(f"{name}: cannot be opened (No such file or directory).\n")
 
 
 def no_format_for(name: str, suffix: str) -> str:
-    return f"{name}: no format's name ends in {suffix}"
+    return f"{name}: the suffix {suffix} does not belong to a format that can be written"
 
 
 def must_end_in(suffixes: str) -> str:
@@ -83,9 +83,9 @@ NO_EXAMPLES = "no examples"
 NOT_A_MODEL = "the file is not a treelet model"
 ONE_TREE_EACH = "the model needs examples of one tree each"
 NO_TREES = "no trees"
-LINE_WITHOUT_QID = "this line has no qid:N, others do"
-ONLY_LINE_WITH_QID = "only this line has a qid:N"
-NO_TREES_TO_WRITE = "no trees to write"
+LINE_WITHOUT_QID = "this line has no qid:N, but others do. Give every line a query, or none."
+ONLY_LINE_WITH_QID = "this line has a qid:N, but others do not. Give every line a query, or none."
+NO_TREES_TO_WRITE = "The document has no trees, and the format"
 DOES_NOT_FIT_FLOAT64 = "does not fit a float64"
 NO_MODEL_WRITTEN = "; no model was written\n"
 INTERRUPTED_EARLY = f"treelet: interrupted: before the first setting was done{NO_MODEL_WRITTEN}"
@@ -130,12 +130,12 @@ def query_column(name: str) -> str:
 
 
 def query_is_no_number(query: str) -> str:
-    return f"the query '{query}' is no number"
+    return f"the query '{query}' is not a number, but svmlight_tk needs numbers"
 
 
 def no_place_for(what: str) -> str:
     """A format cannot hold all of a document."""
-    return f"no place for the {what}"
+    return f"cannot store the {what}"
 
 
 def result_takes(size: str) -> str:
@@ -158,7 +158,7 @@ NEEDS_A_SENTENCE = "needs a sentence"
 NO_WORDS = "no words"
 NOTHING_IS_LEFT = "nothing is left"
 EMPTY_LINE = "an empty line has no parse"
-A_LINE_IS = "a line is"
+A_LINE_IS = "this line is not an n-best list ("
 OUTSIDE_BRACKETS = "text outside brackets"
 
 

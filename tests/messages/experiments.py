@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NOT_THERE = "not there"
+NOT_THERE = "does not exist"
 NOT_BOTH = "not both"
 ONE_SHAPE = "one shape"
 NO_RIGHT_PARSE = "no right parse"

@@ -18,4 +18,4 @@ def which_of_classes(classes: int) -> str:
 
 
 def not_for(kernel: str) -> str:
-    return f"not for {kernel}"
+    return rf"Fragments can be listed only for .*\. Got {kernel}\b"

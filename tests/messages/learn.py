@@ -34,8 +34,8 @@ def unknown_parameter(name: str, hint: str = "") -> str:
     return f"no parameter '{name}'{hint}"
 
 
-THE_KERNEL_WITHIN_HAS_LAM = r"; .* within it \['lam', 'max_depth'"
-MADE_WITH_A_FACTOR = r"; .*made with one: 1.0 \* kernel"
+THE_KERNEL_WITHIN_HAS_LAM = r"\. Did you mean 'lam'\?$"
+MADE_WITH_A_FACTOR = r"\. Multiply by a number to add a factor: 1\.0 \* kernel\."
 
 
 def no_parameter(estimator: str, name: str, hint: str = "") -> str:

@@ -51,34 +51,34 @@ def words_needed(got: str) -> str:
 
 # --- grammar files ------------------------------------------------------------------------------------------------
 
-CHECKSUM_DOES_NOT_FIT = "was altered: its checksum does not fit"
-UPGRADE_TREELET = "upgrade treelet"
-IS_THE_FILE_WHOLE = "is the file whole"
+CHECKSUM_DOES_NOT_FIT = "The grammar was altered: its checksum does not match"
+UPGRADE_TREELET = "Upgrade treelet"
+IS_THE_FILE_WHOLE = "Is the file complete"
 WRITTEN_BY_SAVE = r"written by PCFG\.save"
 NO_RULES = "no rules"
-RULE_SYNTAX = "a rule is written"
-NOTHING_TO_THE_RIGHT = "nothing to the right"
-SOME_PROBABILITIES_MISSING = "all rules have a probability"
-PROBABILITY_RANGE = "a probability in"
+RULE_SYNTAX = "this line is not a rule. Write HEAD -> SYMBOL"
+NOTHING_TO_THE_RIGHT = "the right side of a rule, or an alternative between two bars, is empty"
+SOME_PROBABILITIES_MISSING = "some rules have a probability and others do not"
+PROBABILITY_RANGE = r"a probability must be a number in \(0, 1\], in square brackets\. Got "
 PROBABILITY_AT_THE_END = "ends with its probability"
 QUOTE_NOT_CLOSED = "not closed"
 BAD_ESCAPE = "escapes"
 TWICE = "twice"
-SEVERAL_START_LINES = "all start symbols"
-START_SYNTAX = "must be '%start SYMBOL'"
+SEVERAL_START_LINES = "some start symbols have a probability and others do not"
+START_SYNTAX = "this line is not a valid directive. Directives are '%start SYMBOL'"
 LABEL_SYNTAX = "%label SYMBOL LABEL"
 UNKNOWN_WORDS = "unknown words"
 NLTK_HAS_ONE_START = "one start symbol"
 NLTK_HAS_NO_MARKOV = "without markov"
-NLTK_GRAMMAR_NEEDED = "an nltk grammar is needed, got str"
+NLTK_GRAMMAR_NEEDED = "An NLTK grammar is needed, but got a str"
 
 
 def there_twice(first_line: int) -> str:
-    return f"there twice, first in line {first_line}"
+    return f"occurs twice, first in line {first_line}. Remove one of them"
 
 
 def heads_no_rule(symbol: str) -> str:
-    return f"'{symbol}' heads no rule"
+    return f"the start symbol '{symbol}' is not the head of any rule"
 
 
 def hidden_symbol(symbol: str) -> str:

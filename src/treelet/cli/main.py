@@ -122,7 +122,7 @@ def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning
 def _no_memory(error: MemoryError) -> str:
     """What did not fit, where that is known: NumPy says how many bytes it wanted."""
     what = _one_line(error)
-    return f"there is not enough memory for this{f' ({what})' if what else ''}: take fewer examples at a time"
+    return f"There is not enough memory{f' ({what})' if what else ''}. Use fewer examples at a time."
 
 
 def _one_line(error: BaseException) -> str:

@@ -1,8 +1,8 @@
 """The search for the fragments with the largest values.
 
 The search itself is native (`native/fragment_search.hpp`). A fragment grows step by step together with all its occurrences. The
-native code returns these steps, each with one node of the store as an example; here they become trees, tag runs and
-subsequences.
+native code returns these steps, each with one node of the store as an example. This module builds trees, tag runs and
+subsequences from the steps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from treelet.structures import Tree
 from treelet.structures.open_node import OpenNode
 from treelet.structures.sequence_bank import feature_of
 
-MAX_STEPS = 16_000_000  # of growth, before the search is cut off: about a second
+MAX_STEPS = 16_000_000  # growth steps, about a second of work, after which the search is cut off
 Steps = list[tuple[int, int]]
 """How a fragment grew: the index of the node that was expanded, and an example of its expansion in the store."""
 
@@ -80,7 +80,7 @@ def _search(kernel: Kernel) -> tuple[Search, Build]:
 
 
 def _complete_subtrees(kernel: Subtree, store: Any, weightings: tuple[NodeWeighting, ...], limit: int) -> SearchResult:
-    """Return the complete subtrees of the largest values. They are nodes of the store, so that no search is needed."""
+    """Return the complete subtrees with the largest values. Subtrees are nodes of the store, so no search is needed."""
     production, sizes, half = store.production, store.productions_below, len(weightings) / 2
     numbers = [dict(zip(weighting.node.tolist(), weighting.number.tolist(), strict=True)) for weighting in weightings]
     subtrees = []
