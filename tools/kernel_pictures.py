@@ -1,4 +1,4 @@
-"""Pictures of the fragments that kernels count, for docs/kernels.
+"""Pictures of the fragments that kernels count, for docs/kernels. Dashed boxes are categories that a fragment does not expand.
 
     python tools/kernel_pictures.py [FOLDER]
 
@@ -169,11 +169,11 @@ def smoothed() -> str:
 
 def forest() -> str:
     trees = [("(NP (V flying) (N planes))", 0.7), ("(NP (J flying) (N planes))", 0.3)]
-    expected: dict[str, float] = {}
+    expected: dict[tl.Tree, float] = {}
     for tree, chance in trees:
-        for one in shared_fragments(tree, tree, tl.SubsetTree(1)):
-            expected[str(one.tree)] = expected.get(str(one.tree), 0) + chance
-    order = sorted(expected, key=lambda tree: (len(tree.split()), -expected[tree], tree))
+        for fragment in shared_fragments(tree, tree, tl.SubsetTree(1)):
+            expected[fragment.tree] = expected.get(fragment.tree, 0) + chance
+    order = sorted(expected, key=lambda tree: (len(str(tree).split()), -expected[tree], str(tree)))
     parts = [drawn(tree, f"{expected[tree]:.1f}") for tree in order]
     packed = tl.Forest.from_trees(trees)
     assert math.isclose(math.fsum(value**2 for value in expected.values()), tl.ForestKernel(1)([packed])[0, 0])
@@ -199,13 +199,13 @@ def overview() -> str:
         ("more subset trees (SST)", lambda lam, _: tl.SubsetTree(lam)),
         ("more partial trees (PT)", tl.PartialTree),
     ]
-    groups, seen = [("A tree", [drawn(CAT)])], set[str]()
+    groups, seen = [("A tree", [drawn(CAT)])], set[tl.Tree]()
     for name, kernel in kernels:
-        found = [str(tree) for tree, _, _ in weighted(CAT, CAT, kernel)]
-        assert seen <= set(found)
-        parts = [drawn(tree) for tree in found if tree not in seen]
+        trees = [tree for tree, _, _ in weighted(CAT, CAT, kernel)]
+        assert seen <= set(trees)
+        parts = [drawn(tree) for tree in trees if tree not in seen]
         groups.append((f"{len(parts)} {name}", parts))
-        seen |= set(found)
+        seen |= set(trees)
     return sheet(*groups)
 
 

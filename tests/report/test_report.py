@@ -221,7 +221,7 @@ def test_the_page_is_whole_without_scripts_and_asks_nobody() -> None:
 
 def test_classes_are_listed_with_the_usual_measures() -> None:
     text = made(report(MODEL, TREES, TWISTED))[1].text
-    head = ["Class", "Precision (%)", "Recall (%)", "F1 (%)", "Support"]
+    head = ["Class", "Precision", "Recall", "F1", "Support"]
     assert "".join(head) in text.replace("\n", "")
     assert re.search(r"Macro average\d", text)
 

@@ -16,7 +16,7 @@ from treelet.printable import printable
 PIXELS = 96.0  # per inch
 LARGEST = 20_000  # pixels along a side
 FAMILIES = ("Helvetica", "Arial", "Liberation Sans", "DejaVu Sans")
-INHERITED = ("fill", "stroke", "stroke-width", "font-size", "text-anchor")
+INHERITED = ("fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "text-anchor")
 SIDES = {"start": "left", "middle": "center", "end": "right"}
 
 Style = dict[str, str]
@@ -66,12 +66,12 @@ def _elements(root: Any) -> Iterator[tuple[Any, Style]]:
 
 
 def _look(style: Style) -> dict[str, Any]:
-    return {
-        "facecolor": style["fill"],
-        "edgecolor": style["stroke"],
-        "linewidth": float(style["stroke-width"]) * 72 / PIXELS,
-        "capstyle": "round",
-    }
+    width = float(style["stroke-width"]) * 72 / PIXELS
+    look = {"facecolor": style["fill"], "edgecolor": style["stroke"], "linewidth": width, "capstyle": "round"}
+    if dashes := style.get("stroke-dasharray"):  # matplotlib measures dashes in line widths
+        lengths = [float(length) / float(style["stroke-width"]) for length in dashes.split()]
+        look |= {"linestyle": (0, lengths), "capstyle": "butt"}
+    return look
 
 
 def _path(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
