@@ -248,10 +248,10 @@ def test_a_model_takes_the_same_vectors_from_either_format(tmp_path: Path) -> No
     assert succeed("predict", model, back, "--scores") == scores
     other = tmp_path / "other.dat"
     other.write_text("1 |BT| (S (N a) (V saw)) |ET| 11:1 |EV|\n-1 |BT| (S (N a) (V was)) |ET| 12:1 15:2 |EV|\n")
-    warned = f"treelet: warning: {other}: none of the features of vector was seen in training"
+    warned = f"treelet: warning: {other}: none of the features in the column 'vector' was seen in training"
     for result in (run("predict", model, other), run("evaluate", model, other)):
         assert (result.exit_code, result.stderr.startswith(warned)) == (0, True)
-        assert result.stderr.endswith("there are 11, 12, 15 here, there were 2, 9, 1\n")
+        assert result.stderr.endswith("Features in the file: 11, 12, 15. Features in training: 2, 9, 1.\n")
 
 
 def test_svm_light_tk_files_unchanged(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_several_trees_a_line(tmp_path: Path) -> None:
     assert report("train", train, "-o", model)["kernel"] == repr(tl.On("tree1", sst) + tl.On("tree2", sst))
     assert report("train", train, "-o", model, "--column", "tree2")["kernel"] == repr(tl.On("tree2", sst))
     assert report("evaluate", model, train)["accuracy"] == 1
-    assert messages.no_trees_called("tree3") in fail("train", train, "-o", model, "--column", "tree3")
+    assert messages.no_tree_column("tree3") in fail("train", train, "-o", model, "--column", "tree3")
 
     # No line has a second tree: the column is called otherwise, and the second is missing everywhere.
     succeed("train", train, "-o", model)
@@ -299,7 +299,7 @@ def test_several_trees_a_line(tmp_path: Path) -> None:
     X = tl.structures.Table({"tree1": ["(S (N x))"] * 2, "tree2": [None] * 2})
     result = run("predict", model, test)
     assert (result.exit_code, result.stdout.splitlines()) == (0, tl.load(model).predict(X).tolist())
-    warned = f"treelet: warning: {test}: no line has tree2, which the model was trained on: taken as missing\n"
+    warned = f"treelet: warning: {test}: the model was trained with the column 'tree2', which no line contains. These values are treated as missing.\n"
     assert result.stderr == warned
 
 
@@ -574,13 +574,15 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
     vectors = tmp_path / "vectors.dat"
     vectors.write_text("1 1:1\n-1 2:1\n")
     succeed("train", train, "-o", model)
-    assert f"{vectors}: {messages.ONE_TREE_EACH}; there are vectors vector" in fail(command, model, vectors)
+    assert f"{vectors}: {messages.ONE_TREE_EACH} The file has the vector column 'vector'." in fail(
+        command, model, vectors
+    )
     report = tmp_path / "report.html"
     assert messages.ONE_TREE_EACH in fail("explain", model, vectors, "-o", report)
     assert not report.exists()
     succeed("train", file, "-o", model, "--vectors", "1")
-    assert messages.needs_column("tree", "vectors vector") in fail(command, model, vectors)
-    assert messages.needs_column("vector", "trees tree") in fail(command, model, train)
+    assert messages.needs_column("tree", "the vector column 'vector'") in fail(command, model, vectors)
+    assert messages.needs_column("vector", "the tree column 'tree'") in fail(command, model, train)
     assert messages.only_vectors("vector") in fail("train", vectors, "-o", model)
     assert messages.needs("--vectors", "feature vectors") in fail("train", train, "-o", model, "--vectors", "1")
 
@@ -590,16 +592,16 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
     [
         (["--C", "0"], "--C must be a number above 0"),
         (["--C", "nan"], "--C must be finite numbers"),
-        (["--vectors", "-1"], "--vectors must be a number above 0"),
-        (["--normalize-vectors"], "--normalize-vectors is for --vectors"),
+        (["--vectors", "-1"], "--vectors must be a finite number above 0. Got "),
+        (["--normalize-vectors"], "--normalize-vectors needs --vectors WEIGHT."),
         (["--multi-class", "all"], "--multi-class must be ovr or ovo"),
         (["--class-weight", "heavy"], "--class-weight must be balanced"),
         (["--seed", "-1"], "--seed"),
-        (["--mu", "0.5"], "--mu is for the kernel pt"),
+        (["--mu", "0.5"], "--mu does not apply to --kernel sst. Use --kernel pt, or remove --mu."),
         (["--lam", "2"], "--lam must be a number in (0, 1]"),
         (["--jobs", "0"], "--jobs must be a whole number"),
         (["--format", "yaml"], "--format must be"),
-        (["--column", "parse"], "no trees called 'parse'"),
+        (["--column", "parse"], "there is no tree column 'parse'. The file has the tree column 'tree'."),
     ],
 )
 def test_bad_options_leave_nothing_behind(train: Path, options: list[str], message: str) -> None:

@@ -484,7 +484,7 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
     path.write_text("yes\t(S (A a))\nno\t(S ( ))\nno\t(S (B b))\n")
     warning = f"treelet: warning: 1 of 3 examples was left out: {path}:2:7: empty brackets"
-    line = f"treelet: error: {path}:2:7: empty brackets '()': a tree needs a label (--skip-bad leaves it out)"
+    line = f"treelet: error: {path}:2:7: empty brackets '()': a tree needs a label. Pass --skip-bad to skip such items."
     assert fail("train", path, "-o", model).strip() == line
     for command in (("train", path, "-o", model), ("evaluate", model, path)):
         assert warning in succeed(*command, "--skip-bad").stderr
@@ -500,11 +500,11 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     bank = path.with_suffix(".mrg")
     bank.write_text("(S (A a))\n(S ( ))\n")
     assert (
-        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()': a tree needs a label {messages.SKIP_BAD_LEAVES_IT_OUT}"
+        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()': a tree needs a label. {messages.SKIP_BAD_LEAVES_IT_OUT}"
         in fail("rerank", bank)
     )
     bank.write_text("(S (A a))\n(S (B b)\n")
-    assert f"1 ')' missing at the end of the input {messages.SKIP_BAD_LEAVES_IT_OUT}" in fail("rerank", bank)
+    assert f"1 ')' missing at the end of the input. {messages.SKIP_BAD_LEAVES_IT_OUT}" in fail("rerank", bank)
     assert messages.LEAVES_IT_OUT not in fail("compare", "(S ( ))", "(S (A a))")  # it is all there is
     assert messages.LEAVES_IT_OUT not in fail("gram", tmp_path / "m.treelet", "-o", "-")
     assert messages.ONE_OF_TWO_TREES_LEFT_OUT in succeed("compare", path, "(S (A a))", "--skip-bad").stderr

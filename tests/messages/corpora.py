@@ -16,7 +16,7 @@ def nothing_seen(corpus: str, count: int, examples: int) -> str:
 CANNOT_BE_LISTED = "cannot be listed"
 NO_MORE_THAN_CHANCE = "no more than chance"
 NO_FRAGMENT = "no fragment"
-TOP_AT_LEAST_0 = "--top must be at least 0"
+TOP_AT_LEAST_0 = "--top must be a whole number of at least 0"
 STANDARD_INPUT = "standard input"
 
 

@@ -57,7 +57,7 @@ def up_to_words(limit: int) -> str:
 # --- command line -------------------------------------------------------------------------------------------------
 
 PORT_RANGE = "--port must be from 0 to 65535"
-NOT_BOTH = "not both"
-DATA_ARE_TRAINING_TREES = "--data are the training trees"
-FORMAT_IS_FOR_DATA_AND_TREEBANK = "--format is for --data and --treebank"
+NOT_BOTH = "--grammar and --treebank exclude each other."
+DATA_ARE_TRAINING_TREES = "--data needs a model: treelet explore MODEL --data FILE."
+FORMAT_IS_FOR_DATA_AND_TREEBANK = "--format applies to --data and --treebank."
 NO_SUCH_FILE = "no such file"

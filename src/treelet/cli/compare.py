@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import JsonOption
+from treelet.cli.options import JsonOption, wrong_value
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
-from treelet.errors import FileError, FormatError, ParameterError, TreeError
+from treelet.errors import FileError, FormatError, TreeError
 
 if TYPE_CHECKING:
     from treelet.fragments import SharedFragments
@@ -42,7 +42,7 @@ def command(
     Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
     """
     if top < 0:
-        raise ParameterError(f"--top must be at least 0, got {top}")
+        raise wrong_value("--top", "a whole number of at least 0", top)
     trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
 
     from treelet.fragments import shared_fragments
@@ -73,7 +73,8 @@ def command(
 
 
 def read_argument(text: str, argument: str, reading: Reading) -> Tree:
-    """A tree from a command's argument: brackets, ``@file``, or a file's name."""
+    """Return the tree of an argument, which is a bracketed tree, ``@FILE``, or the name of a file."""
+    from treelet.checks import plural
     from treelet.structures import Tree, read_trees
 
     if text.lstrip().startswith("("):
@@ -85,11 +86,13 @@ def read_argument(text: str, argument: str, reading: Reading) -> Tree:
     try:
         bank = read_trees(name, **reading.arguments())
     except FileError as error:
-        hint = "" if text.startswith("@") or name == "-" else "; a tree is written in brackets, (NP (D the) (N apple))"
-        raise FileError(f"{error}{hint}") from error
+        if text.startswith("@") or name == "-":
+            raise
+        hint = "Write a tree in brackets, for example '(NP (D the) (N apple))'."
+        raise FileError(f"{str(error).removesuffix('.')}. {hint}") from error
     tree = bank[0] if len(bank) == 1 else None
     if tree is None:
-        raise TreeError(f"{name}: exactly one tree is needed, there are {len(bank)}")
+        raise TreeError(f"{name}: the file must contain exactly one tree. Got {plural(len(bank), 'tree')} instead.")
     return tree
 
 

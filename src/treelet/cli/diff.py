@@ -1,4 +1,4 @@
-"""``treelet diff``: whether two files of trees differ by more than chance, and in what."""
+"""``treelet diff``: test whether two files of trees differ, and show the fragments that differ most."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption
+from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, wrong_value
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
@@ -70,9 +70,9 @@ def command(
     Example: treelet diff wsj.mrg questions.mrg --jobs 2
     """
     if first == second == "-":
-        raise ParameterError("only one of A and B can be the standard input")
+        raise ParameterError("A and B are both standard input (-). Pass a file name for one of them.")
     if top < 0:
-        raise ParameterError(f"--top must be at least 0, got {top}")
+        raise wrong_value("--top", "a whole number of at least 0", top)
     from treelet.corpora import diff
     from treelet.printable import printable
     from treelet.structures import read_trees

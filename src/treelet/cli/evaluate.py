@@ -1,4 +1,4 @@
-"""``treelet evaluate``: how well a model does on labeled examples."""
+"""``treelet evaluate``: measure how well a model predicts the labels of a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from treelet.learn.deciding import SavedPredictor
 
 PICTURES = (".png", ".pdf", ".svg")
-CONFUSIONS = 20  # listed where the table is too wide
+CONFUSIONS = 20  # number of listed confusions if the table is too wide for the terminal
 
 
 @with_option_groups
@@ -67,7 +67,9 @@ def command(
     with whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
         predictor = load_predictor(model, progress=progress, **computing)
         if temporary is not None and predictor.task != "classify":
-            raise ParameterError(f"{model}: --picture draws a classifier's confusions; this model has no classes")
+            raise ParameterError(
+                f"{model}: --picture draws the confusion matrix of a classifier, but this model has no classes. Remove --picture."
+            )
         contents = examples.read(file, reading)
         result = {"model": model, "file": contents.file, "task": predictor.task, **_measured(predictor, contents, qid)}
         if temporary is not None:
@@ -78,7 +80,7 @@ def command(
 
 
 def _measured(predictor: SavedPredictor, contents: examples.Examples, query: str) -> dict[str, Any]:
-    """The figures of a task."""
+    """Return the metrics of the task."""
     if predictor.task == "classify":
         return _classified(predictor, contents)
     from treelet.metrics.predictions import order_figures, value_figures
@@ -100,17 +102,23 @@ def _classified(classifier: Any, contents: examples.Examples) -> dict[str, Any]:
 
 
 def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[str], list[str]]:
-    """The labels of a file, and those that a classifier knows; an error if it knows none of these, a warning if not all."""
+    """Return the labels of a file and the labels that a classifier knows.
+
+    Labels that the classifier does not know cause a warning, or an error if the classifier knows none of the labels.
+    """
     from treelet.formats import label_text
     from treelet.learn.deciding import Unseen
 
-    known = [label_text(name) for name in class_names(classifier)]  # +1 and 1 are one class
+    known = [label_text(name) for name in class_names(classifier)]  # +1 and 1 are the same class
     truth = contents.needed_labels()
     if contents.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
-        raise ParameterError(f"{contents.file}: the examples have no labels: all targets are 0")
+        raise ParameterError(
+            f"{contents.file}: the examples have no labels, because all targets are 0. Write the class of each example as its target."
+        )
     unseen = Unseen.of(truth, known)
     if unseen.all:
-        raise ParameterError(f"{contents.file}: {unseen}; is it the right file, and are these its labels?")
+        fact = str(unseen).removesuffix(".")
+        raise ParameterError(f"{contents.file}: {fact}. Check the file name and the column of the labels.")
     if unseen.counts:
         warnings.warn(f"{contents.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
     return truth, known
@@ -118,7 +126,7 @@ def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[s
 
 def _check_picture(picture: str) -> None:
     if Path(picture).suffix.lower() not in PICTURES:
-        raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg")
+        raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg.")
     if importlib.util.find_spec("matplotlib") is None:
         raise ParameterError("--picture needs matplotlib, which is not installed: pip install 'treelet[viz]'")
 
@@ -165,7 +173,7 @@ def _class_text(result: dict[str, Any]) -> str:
 
 
 def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
-    """A table, or the largest confusions if it would be too wide."""
+    """Return the confusion matrix as a table, or the most frequent confusions if the table would be too wide."""
     first = max(len("true"), *(len(label) for label in labels))
     widths = [max(len(label), *(len(f"{row[k]:,}") for row in matrix)) for k, label in enumerate(labels)]
     if first + sum(widths) + 2 * len(widths) <= shutil.get_terminal_size((100, 24)).columns:

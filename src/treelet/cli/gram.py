@@ -1,4 +1,4 @@
-"""``treelet gram``: the matrix of a kernel's values, in a file."""
+"""``treelet gram``: compute a kernel matrix and write it to a file."""
 
 from __future__ import annotations
 
@@ -93,12 +93,13 @@ def command(
     chosen = tree_kernel.normalized() if normalize else tree_kernel
     _check_output(out)
     if json and out == "-":
-        raise ParameterError("--json and -o - both want the standard output: name a file for one of them")
+        raise ParameterError("--json and --output - both write to standard output. Pass a file name to --output.")
     if file == columns == "-":
-        raise ParameterError("only one of FILE and --columns can be the standard input")
+        raise ParameterError("FILE and --columns are both standard input (-). Pass a file name for one of them.")
 
     if (resume or extend) and not _is_binary(out):
-        raise ParameterError("--resume and --extend are for matrices in .npy or .zarr files")
+        option = "--resume" if resume else "--extend"
+        raise ParameterError(f"{out}: {option} needs an output file that ends in .npy or .zarr.")
 
     from treelet.formats.files import whole_file
     from treelet.gram import gram
@@ -121,7 +122,7 @@ def command(
         read = time.perf_counter()
         options: dict[str, Any] = {"memory": memory, "dtype": dtype, "progress": progress, **computing}
         if _is_binary(out):
-            with suppress(NotOpenedError):  # which nobody asks for here
+            with suppress(NotOpenedError):  # the file is complete; only opening it again failed
                 gram(chosen, rows, others, out=out, resume=resume, extend=extend, **options)
         else:
             matrix = executor.host_matrix(Job(chosen, rows, others, checked_dtype(dtype)))
@@ -151,23 +152,25 @@ def command(
 
 
 def _is_binary(output: str) -> bool:
-    """Whether such a file holds numbers as they are in memory."""
+    """Whether the file is a binary matrix, .npy or .zarr."""
     return Path(output).suffix.lower() in BINARY
 
 
 def _check_output(output: str) -> None:
-    """Refuse a name that does not say how to write a matrix."""
+    """Raise an error if the suffix of the output is unknown, or its folder cannot be written."""
     if output != "-" and not _is_binary(output) and Path(output).suffix.lower() not in SEPARATORS:
         raise ParameterError(
-            f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt, or be - (text)"
+            f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt. Use - to print the matrix."
         )
     folder = Path(output).parent
-    if output != "-" and not os.access(folder, os.W_OK):  # not after hours
-        raise FileError(f"{output}: cannot be written ({'permission denied' if folder.exists() else 'no such folder'})")
+    if output != "-" and not os.access(folder, os.W_OK):  # checked first, because the computation may take hours
+        raise FileError(
+            f"{output}: cannot be written ({'permission denied' if folder.exists() else 'no such folder'})."
+        )
 
 
 def _write_text(matrix: Matrix, output: str, temporary: Path | None) -> None:
-    """A matrix as text, one row a line, to the temporary file or the standard output; the numbers read back as the same floats."""
+    """Write a matrix as text, one row per line, to the temporary file or to standard output, without rounding."""
     if temporary is None:
         _write_rows(matrix, sys.stdout, "\t")
         return

@@ -1,4 +1,4 @@
-"""``treelet train``: a classifier from labeled trees, in a file."""
+"""``treelet train``: train a classifier, regressor or ranker on labeled trees, and save the model."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from treelet.cli.options import (
     kernel_from_options,
     numbers,
     one_of,
+    wrong_value,
 )
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, with_option_groups
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from treelet.cli.grid import Search
     from treelet.kernels import Kernel
 
-SHOWN = 20  # classes
+SHOWN = 20  # maximum number of classes to list
 PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
 
 
@@ -82,7 +83,7 @@ def command(
             help="Use the cosine of the feature vectors instead of the inner product; for --vectors.",
         ),
     ] = False,
-    C: Annotated[  # the name that all support vector machines have for it
+    C: Annotated[  # the usual name of this parameter of support vector machines
         str | None,
         typer.Option(
             "--C",
@@ -178,7 +179,7 @@ def command(
     tried = _tried(kernel, lam, mu, C, grid)
     kernel_options: dict[str, Any] = {"max_depth": max_depth, "leaves": leaves, "normalize": not no_normalize}
     for name, value in ((name, value) for name, values in tried.items() if name != "C" for value in values):
-        kernel_from_options(kernel, **{**kernel_options, name: value})  # complains before anything is read
+        kernel_from_options(kernel, **{**kernel_options, name: value})  # reports wrong values before any file is read
     kernel_from_options(kernel, **kernel_options)
     _check(vectors, normalize_vectors, random_state, cv, output)
     searching = grid or cv is not None or any(len(values) > 1 for values in tried.values())
@@ -214,7 +215,7 @@ def command(
             chosen, seconds["grid"] = dict(search.best), search.seconds
         machine.set_params(C=chosen.pop("C"), kernel=kernel_of(**chosen))
         machine.fit(data, targets, **({} if queries is None else {"qid": queries}))
-        machine.set_params(progress=False, n_jobs=1, memory=None)  # a model does not remember how it was made
+        machine.set_params(progress=False, n_jobs=1, memory=None)  # resources of the training are not saved
         seconds.update(machine.fit_seconds_)
         save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
@@ -226,7 +227,7 @@ def command(
 
 
 def _unused(contents: examples.Examples, vectors: float | None, task: str) -> list[str]:
-    """What a user may think was learned from, and was not."""
+    """Return notes about columns of the file that were not used for training."""
     lines = []
     if contents.vectors and vectors is None:
         lines.append(f"feature vectors {', '.join(contents.vectors)}; add them with --vectors 1")
@@ -239,15 +240,15 @@ def _unused(contents: examples.Examples, vectors: float | None, task: str) -> li
 
 
 def _tried(kernel: str, lam: str | None, mu: str | None, C: str | None, grid: bool) -> dict[str, list[float]]:
-    """The values of each parameter, in order; those that are not given are the kernel's own, or the grid's."""
+    """Return the values to try for each parameter. With ``--grid``, omitted parameters have the values of the grid."""
     from treelet.cli.grid import DECAYS, PRICES
 
     name = one_of("--kernel", kernel, tuple(KERNELS))
     options = {"lam": lam, "mu": mu, "C": C}
     tried = {key: numbers(f"--{key}", text) for key, text in options.items() if text is not None}
-    for price in tried.get("C", ()):
-        if price <= 0:
-            raise ParameterError(f"--C must be a number above 0, got {price:g}")
+    for value in tried.get("C", ()):
+        if value <= 0:
+            raise wrong_value("--C", "a number above 0", value)
     if grid:
         tried = {**{key: list(values) for key, values in DECAYS[name].items()}, "C": list(PRICES), **tried}
     return {**tried, "C": tried.get("C", [1.0])}
@@ -257,7 +258,9 @@ def _metric(task: str, metric: str | None, searching: bool) -> str:
     if metric is None:
         return next(iter(METRICS[task]))
     if not searching:
-        raise ParameterError("--metric is what --grid, --cv or several values of --lam, --mu, --C choose by")
+        raise ParameterError(
+            "--metric needs cross-validation. Add --grid, --cv, or several values of --lam, --mu or --C."
+        )
     return one_of("--metric", metric, tuple(METRICS[task]))
 
 
@@ -270,20 +273,20 @@ def _machine_options(
     query: str | None,
     seed: int,
 ) -> dict[str, Any]:
-    """What the estimator of a task is made with."""
+    """Return the parameters of the estimator that are specific to the task."""
     classify = {
         "--multi-class": multi_class.lower() != "ovr",
         "--class-weight": class_weight,
         "--probability": probability,
     }
-    homes: dict[str, dict[str, Any]] = {
+    options_by_task: dict[str, dict[str, Any]] = {
         "classify": classify,
         "regress": {"--epsilon": epsilon is not None},
         "rank": {"--query": query},
     }
-    for home, options in homes.items():
-        for name in (name for name, used in options.items() if used and home != task):
-            raise ParameterError(f"{name} is for --task {home}, not for {task}")
+    for other_task, options in options_by_task.items():
+        for name in (name for name, used in options.items() if used and other_task != task):
+            raise ParameterError(f"{name} applies to --task {other_task}, not to --task {task}. Remove {name}.")
     if task == "classify":
         weight = None if class_weight is None else one_of("--class-weight", class_weight, ("balanced",))
         kind = one_of("--multi-class", multi_class, ("ovr", "ovo"))
@@ -294,7 +297,7 @@ def _machine_options(
 
 
 def _searched(tried: dict[str, list[float]], json: bool, **options: Any) -> Search:
-    """The search; if it is interrupted, what it found is printed first."""
+    """Run the grid search. If it is interrupted, print the results so far."""
     from treelet.cli.grid import Stopped, search_grid
 
     try:
@@ -306,15 +309,15 @@ def _searched(tried: dict[str, list[float]], json: bool, **options: Any) -> Sear
 
 def _check(vectors: float | None, normalize_vectors: bool, seed: int, cv: int | None, output: str) -> None:
     if vectors is not None and not 0 < vectors < math.inf:
-        raise ParameterError(f"--vectors must be a number above 0, got {vectors}")
+        raise wrong_value("--vectors", "a finite number above 0", vectors)
     if normalize_vectors and vectors is None:
-        raise ParameterError("--normalize-vectors is for --vectors WEIGHT, which is missing")
+        raise ParameterError("--normalize-vectors needs --vectors WEIGHT. Add --vectors 1.")
     if not 0 <= seed < 2**32:
-        raise ParameterError(f"--seed must be from 0 to 2^32 - 1, got {seed}")
+        raise wrong_value("--seed", "a whole number from 0 to 2^32 - 1", seed)
     if cv is not None and cv < 2:
-        raise ParameterError(f"--cv must be at least 2, got {cv}")
+        raise wrong_value("--cv", "a whole number of at least 2", cv)
     if output == "-":
-        raise ParameterError("a model cannot go to the standard output: name a file, such as -o m.treelet")
+        raise ParameterError("A model cannot be written to standard output. Pass a file name, such as -o m.treelet.")
 
 
 # --- data and kernel ----------------------------------------------------------------------------------------------
@@ -322,23 +325,26 @@ def _check(vectors: float | None, normalize_vectors: bool, seed: int, cv: int | 
 
 def _tree_columns(contents: examples.Examples, wanted: list[str] | None) -> list[str]:
     if not contents.trees:
-        raise ParameterError(
-            f"{contents.file}: there are no trees, only {contents.columns()}; a tree kernel needs some"
-        )
+        raise ParameterError(f"{contents.file}: a tree kernel needs trees, but the file has only {contents.columns()}.")
     unknown = [name for name in wanted or [] if name not in contents.trees]
     if unknown:
+        from treelet.checks import suggestion
+
+        near = suggestion(unknown[0], contents.trees)
         raise ParameterError(
-            f"{contents.file}: there are no trees called {unknown[0]!r}; the file has {contents.columns()}"
+            f"{contents.file}: there is no tree column {unknown[0]!r}. The file has {contents.columns()}.{near}"
         )
     return list(dict.fromkeys(wanted or contents.trees))
 
 
 def _data(contents: examples.Examples, trees: list[str], with_vectors: bool) -> tuple[Any, bool]:
-    """The columns to learn from; just the trees, without a name, if there is nothing to tell them from."""
+    """Return the columns to train on, and whether they are a single tree column without a name."""
     from treelet.structures import Table
 
     if with_vectors and not contents.vectors:
-        raise ParameterError(f"{contents.file}: --vectors needs feature vectors; the file has {contents.columns()}")
+        raise ParameterError(
+            f"{contents.file}: --vectors needs feature vectors. The file has only {contents.columns()}. Remove --vectors."
+        )
     if len(contents.trees) == 1 and not with_vectors:
         return contents.trees[trees[0]], True
     used: dict[str, Any] = {name: contents.trees[name] for name in trees}
@@ -348,7 +354,7 @@ def _data(contents: examples.Examples, trees: list[str], with_vectors: bool) -> 
 def _combined(
     kernel: Kernel, trees: list[str], contents: examples.Examples, weight: float | None, cosine: bool
 ) -> Kernel:
-    """The sum of the kernel over all columns of trees and, weighted, the inner products of all vectors."""
+    """Return the sum of the tree kernel over all tree columns and the weighted inner products of all vectors."""
     from treelet.kernels import Linear, On
 
     if not trees:
@@ -369,7 +375,7 @@ def _combined(
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """What was trained, and how long it took."""
+    """The trained model, with its training data and the times of training."""
 
     task: str
     contents: examples.Examples
@@ -380,10 +386,10 @@ class TrainingReport:
     output: str
     size: int
     unused: list[str]
-    """What the file has and the machine does not see: what it is, and how to use it."""
+    """Columns of the file that were not used, with the option that would use them."""
 
     def learned(self) -> dict[str, Any]:
-        """What the examples say: classes and how many have each, or values; queries."""
+        """Return the number of examples per class, or the range of the values and the number of queries."""
         labels = self.contents.labels or []
         if self.task == "classify":
             return {"classes": dict(sorted(Counter(labels).items()))}
@@ -442,4 +448,4 @@ class TrainingReport:
             f"seconds   {self.seconds['total']:.2f} ({times})",
             f"file      {self.output}, {self.size:,} bytes",
         ]
-        return "\n".join([*lines, *(f"not used  {what}" for what in self.unused)])
+        return "\n".join([*lines, *(f"not used  {note}" for note in self.unused)])
