@@ -40,11 +40,14 @@ def bank(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "kernel"),
     [
-        ([], tl.SubsetTree(lam=0.4)),
-        (["--kernel", "sst", "--lam", "0.7", "--max-depth", "2"], tl.SubsetTree(lam=0.7, max_depth=2)),
-        (["--kernel", "st"], tl.Subtree()),
-        (["--leaves"], tl.SubsetTree(leaves=True)),
-        (["-k", "pt", "--lam", "0.5", "--mu", "0.3", "--no-leaves"], tl.PartialTree(lam=0.5, mu=0.3, leaves=False)),
+        ([], tl.SubsetTree(lam=0.4).normalized()),
+        (["--kernel", "sst", "--lam", "0.7", "--max-depth", "2"], tl.SubsetTree(lam=0.7, max_depth=2).normalized()),
+        (["--kernel", "st", "--no-normalize"], tl.Subtree()),
+        (["--leaves", "--no-normalize"], tl.SubsetTree(leaves=True)),
+        (
+            ["-k", "pt", "--lam", "0.5", "--mu", "0.3", "--no-leaves"],
+            tl.PartialTree(lam=0.5, mu=0.3, leaves=False).normalized(),
+        ),
         (["--normalize", "--jobs", "2", "--memory", "1MiB"], tl.SubsetTree(lam=0.4).normalized()),
     ],
 )
@@ -65,11 +68,11 @@ def test_gram_writes_what_the_kernel_gives(bank: Path, options: list[str], kerne
 def test_gram_as_text_reads_back_exactly(bank: Path, suffix: str, separator: str | None) -> None:
     output = bank.with_name("K" + suffix)
     succeed("gram", bank, "-o", output, "--lam", "0.3")
-    np.testing.assert_array_equal(np.loadtxt(output, delimiter=separator), tl.SubsetTree(lam=0.3)(TREES))
+    np.testing.assert_array_equal(np.loadtxt(output, delimiter=separator), tl.SubsetTree(lam=0.3).normalized()(TREES))
 
 
 def test_gram_from_stdin_to_stdout() -> None:
-    result = succeed("gram", "-", "-o", "-", "--lam", "1", input="\n".join(TREES))
+    result = succeed("gram", "-", "-o", "-", "--lam", "1", "--no-normalize", input="\n".join(TREES))
     np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree(lam=1)(TREES))
 
 
@@ -78,7 +81,7 @@ def test_gram_with_other_columns(bank: Path) -> None:
     others.write_text(f"a\t{TREES[2]}\nb\t(NP (N cats))\n")
     output = bank.with_name("K.npy")
     result = succeed("gram", bank, "--columns", others, "-o", output)
-    np.testing.assert_array_equal(np.load(output), tl.SubsetTree()(TREES, [TREES[2], "(NP (N cats))"]))
+    np.testing.assert_array_equal(np.load(output), tl.SubsetTree().normalized()(TREES, [TREES[2], "(NP (N cats))"]))
     assert "columns: 2 trees" in result.stderr
 
 
@@ -182,10 +185,10 @@ def test_overflow_needs_normalizing(bank: Path) -> None:
         tree = f"(A {tree} {tree})"
     bank.write_text(f"{tree}\n(N n)\n")
     output = bank.with_name("K.npy")
-    line = fail("gram", bank, "-o", output, "--lam", "1")
+    line = fail("gram", bank, "-o", output, "--lam", "1", "--no-normalize")
     assert messages.DOES_NOT_FIT_FLOAT64 in line
     assert not output.exists()
-    succeed("gram", bank, "-o", output, "--lam", "1", "--normalize")
+    succeed("gram", bank, "-o", output, "--lam", "1")
     K = np.load(output)
     assert np.isfinite(K).all()
     np.testing.assert_array_equal(np.diag(K), 1)
@@ -218,10 +221,10 @@ def test_compare_shows_values_trees_and_fragments() -> None:
     assert tl.Tree.parse(APPLE).pretty() in text
     assert tl.Tree.parse(PEAR).pretty() in text
     lines = [line.split(None, 3) for line in text.splitlines()]
-    assert ["value", "3.0"] in lines
+    assert ["value", "3"] in lines
     assert next(float(line[1]) for line in lines if line[:1] == ["normalized"]) == pytest.approx(0.5)
-    assert ["1.0", "1", "1", "(NP (D the) N)"] in lines
-    assert ["3.0", "all", "3", "shared fragments"] in lines
+    assert ["1", "1", "1", "(NP (D the) N)"] in lines
+    assert ["3", "all", "3", "shared fragments"] in lines
 
 
 @pytest.mark.parametrize("kernel", ["st", "sst", "pt"])
@@ -395,7 +398,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_the_real_command(bank: Path) -> None:
     result = process("gram", bank, "-o", "-")
     assert result.returncode == 0
-    np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree()(TREES))
+    np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree().normalized()(TREES))
     result = process("gram", bank.with_name("nothing"), "-o", "-")
     assert result.returncode == 2
     assert result.stderr == messages.not_found(bank.with_name("nothing"))

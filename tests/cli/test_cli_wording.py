@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import warnings
@@ -178,10 +179,10 @@ def test_overflow_names_the_option(tmp_path: Path) -> None:
         tree = f"(A {tree} {tree})"
     file = tmp_path / "a.tsv"
     file.write_text(f"x\t{tree}\ny\t(N n)\n")
-    assert messages.SMALLER_LAM_OR_NORMALIZE in fail("gram", file, "-o", "-", "--lam", "1")
+    assert messages.SMALLER_LAM_OR_NORMALIZE in fail("gram", file, "-o", "-", "--lam", "1", "--no-normalize")
     assert messages.USE_A_FILE in fail("gram", file, "-o", "-", "--memory", "1")
     line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
-    assert messages.SMALLER_LAM_OR_NO_NO_NORMALIZE in line
+    assert messages.SMALLER_LAM_OR_NORMALIZE in line
 
 
 def test_warnings_are_one_line_each() -> None:
@@ -194,3 +195,39 @@ def test_warnings_are_one_line_each() -> None:
     result = run("--n-jobs", "2", app=other)
     assert result.exit_code == 0
     assert result.stderr == "command: warning: two of 9 trees were left out by --n-jobs\n"
+
+
+def test_one_default_and_one_meaning_of_short_options_everywhere() -> None:
+    meanings: dict[str, set[str]] = {}
+    for name, command in COMMANDS.items():
+        by_name = {parameter.name: parameter for parameter in command.params}
+        if "normalize" in by_name:
+            option = by_name["normalize"]
+            assert (option.default, option.opts, option.secondary_opts) == (
+                True,
+                ["--normalize"],
+                ["--no-normalize"],
+            ), name
+        for parameter in command.params:
+            short = [text for text in parameter.opts if text.startswith("-") and not text.startswith("--")]
+            for text in short:
+                meanings.setdefault(text, set()).add(next(long for long in parameter.opts if long.startswith("--")))
+    assert meanings["-k"] == {"--kernel"}
+    assert all(len(options) == 1 for options in meanings.values()), meanings
+
+
+def test_numbers_for_people_are_rounded(tmp_path: Path) -> None:
+    tree = "(NP (D the) (N apple))"
+    text = succeed("compare", tree, tree, "--lam", "0.4").stdout
+    assert "0.16 " in text
+    assert "normalized  1\n" in text
+    assert not re.search(r"\d\.\d{7,}", text), text
+    exact = [
+        fragment["contribution"]
+        for fragment in json.loads(succeed("compare", tree, tree, "--json").stdout)["fragments"]
+    ]
+    assert 0.4 * 0.4 in exact  # which is not 0.16
+    (tmp_path / "a.tsv").write_text(TREES * 5)
+    card = succeed("train", tmp_path / "a.tsv", "-o", tmp_path / "m.treelet", "--cv", "3").stdout
+    card += succeed("doctor", tmp_path / "m.treelet").stdout + succeed("doctor").stdout
+    assert not re.search(r"\b\d+\.\d{7,}", card), card

@@ -50,7 +50,6 @@ PROBABILITY_IS_FOR_CLASSIFIERS = "--probability applies to classifiers only, but
 SCORES_OR_PROBABILITY = "--scores and --probability exclude each other."
 MODEL_WITHOUT_PROBABILITIES = "this model has no probabilities: train it with --probability"
 SMALLER_LAM_OPTION = "a smaller --lam"
-SMALLER_LAM_OR_NO_NO_NORMALIZE = f"{SMALLER_LAM_OPTION}, or the normalized kernel (no --no-normalize)"
 USE_A_FILE = "a file needs none of it: --output K.npy"
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "BANK and QUERY are both standard input (-)."

@@ -12,6 +12,7 @@ from treelet.cli.options import JsonOption, wrong_value
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import FileError, FormatError, TreeError
+from treelet.printable import readable_number
 
 if TYPE_CHECKING:
     from treelet.fragments import SharedFragments
@@ -68,7 +69,7 @@ def command(
         return
     for number, tree in enumerate(trees, 1):
         print(f"tree {number}\n{_drawing(tree)}\n")
-    print(f"kernel      {tree_kernel!r}\nvalue       {value!r}\nnormalized  {cosine:.12g}\n")
+    print(f"kernel      {tree_kernel!r}\nvalue       {readable_number(value)}\nnormalized  {readable_number(cosine)}\n")
     print(_table(shared, top))
 
 
@@ -106,16 +107,16 @@ def _drawing(tree: Tree) -> str:
 def _table(shared: SharedFragments, top: int) -> str:
     if not shared:
         return "no fragments in common"
-    lines = [f"{'contribution':>22}  {'in 1':>5}  {'in 2':>5}  fragment"]
+    lines = [f"contribution  {'in 1':>5}  {'in 2':>5}  fragment"]
     for tree, (count1, count2), contribution in shared[:top]:
-        lines.append(f"{contribution!r:>22}  {count1:>5}  {count2:>5}  {tree}")
+        lines.append(f"{readable_number(contribution):>12}  {count1:>5}  {count2:>5}  {tree}")
+    sums = []
     if len(shared) > top:
         rest = math.fsum(fragment.contribution for fragment in shared[top:])
-        lines.append(f"{rest!r:>22}  {'':>5}  {'':>5}  {len(shared) - top:,} more (increase --top to list them)")
-    if shared.complete:
-        lines.append(f"{shared.total()!r:>22}  {'':>5}  {'':>5}  all {len(shared):,} shared fragments")
-    else:
-        lines.append(
-            f"{shared.total()!r:>22}  {'':>5}  {'':>5}  sum of these {len(shared):,}; more fragments exist, but are not listed"
-        )
+        sums.append((rest, f"{len(shared) - top:,} more (increase --top to list them)"))
+    count = f"{len(shared):,}"
+    all_listed = f"all {count} shared fragments"
+    some_listed = f"sum of these {count}; more fragments exist, but are not listed"
+    sums.append((shared.total(), all_listed if shared.complete else some_listed))
+    lines += [f"{readable_number(value):>12}  {'':>5}  {'':>5}  {meaning}" for value, meaning in sums]
     return "\n".join(lines)

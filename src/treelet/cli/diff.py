@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, wrong_value
+from treelet.cli.options import JobsOption, JsonOption, NormalizeOption, ProgressOption, SeedOption, wrong_value
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
@@ -19,14 +19,7 @@ def command(
     second: Annotated[str, typer.Argument(metavar="B", help="Second file of trees. Use - for standard input."), READ],
     *,
     tree_kernel: Any,
-    normalize: Annotated[
-        bool,
-        typer.Option(
-            "--normalize/--no-normalize",
-            help="Normalize the kernel, which gives long and short trees the same weight.  [default: --normalize]",
-            show_default=False,
-        ),
-    ] = True,
+    normalize: NormalizeOption = True,
     permutations: Annotated[
         int, typer.Option(metavar="N", help="Number of random permutations for the p-value.")
     ] = 1_000,

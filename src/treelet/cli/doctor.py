@@ -14,7 +14,7 @@ import typer
 
 from treelet.cli.options import JsonOption
 from treelet.cli.overwriting import READ
-from treelet.printable import printable
+from treelet.printable import printable, readable_number
 
 HINTS = {"Link Grammar": "apt install link-grammar"}
 
@@ -200,8 +200,12 @@ def _card_text(file: str, card: dict[str, Any]) -> str:
 
 
 def _named(values: Any, form: str) -> str:
-    texts = [form.format(name, value) for name, value in values.items()] if isinstance(values, dict) else []
+    texts = [form.format(name, _readable(value)) for name, value in values.items()] if isinstance(values, dict) else []
     return ", ".join(texts[:SHOWN]) + (f", and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")
+
+
+def _readable(value: Any) -> Any:
+    return readable_number(value) if isinstance(value, float) else value
 
 
 def _text(report: dict[str, Any]) -> str:
@@ -223,5 +227,5 @@ def _text(report: dict[str, Any]) -> str:
     lines += [f"{'data':<14}{where}", ""]
     for check in report["checks"]:
         verdict = "ok    " if check["ok"] else "FAILED"
-        lines.append(f"{verdict}  {check['check']}: {check['value']}, expected {check['expected']}")
+        lines.append(f"{verdict}  {check['check']}: {_readable(check['value'])}, expected {check['expected']}")
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import JsonOption, ProgressOption
+from treelet.cli.options import JsonOption, NormalizeOption, ProgressOption
 from treelet.cli.overwriting import READ, WRITTEN, InputFile
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import FileError, ParameterError
@@ -40,12 +40,7 @@ def command(
         WRITTEN,
     ],
     tree_kernel: Any,
-    normalize: Annotated[
-        bool,
-        typer.Option(
-            "--normalize", help="Normalize the kernel: K(x,y) / sqrt(K(x,x) K(y,y)). Normalized values never overflow."
-        ),
-    ] = False,
+    normalize: NormalizeOption = True,
     columns: Annotated[
         str | None,
         typer.Option(
@@ -88,7 +83,7 @@ def command(
 ) -> None:
     """Compute the kernel matrix of all pairs of trees.
 
-    Example: treelet gram trees.mrg -o K.npy --lam 0.4 --normalize --jobs 2
+    Example: treelet gram trees.mrg -o K.npy --lam 0.4 --jobs 2
     """
     chosen = tree_kernel.normalized() if normalize else tree_kernel
     _check_output(out)
@@ -164,9 +159,11 @@ def _check_output(output: str) -> None:
         )
     folder = Path(output).parent
     if output != "-" and not os.access(folder, os.W_OK):  # checked first, because the computation may take hours
-        raise FileError(
-            f"{output}: cannot be written ({'permission denied' if folder.exists() else 'no such folder'})."
-        )
+        try:
+            reason = "permission denied" if folder.exists() else "no such folder"
+        except OSError as error:  # the name is too long, for example
+            reason = str(error.strerror)
+        raise FileError(f"{output}: cannot be written ({reason}).")
 
 
 def _write_text(matrix: Matrix, output: str, temporary: Path | None) -> None:

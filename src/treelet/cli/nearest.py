@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli.compare import read_argument
-from treelet.cli.options import (
-    KERNELS,
-    JsonOption,
-    LamOption,
-    LeavesOption,
-    MaxDepthOption,
-    MuOption,
-    ProgressOption,
-    among,
-    check_device,
-    kernel_from_options,
-    wrong_value,
-)
+from treelet.cli.options import JsonOption, ProgressOption, check_device, wrong_value
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
@@ -51,7 +39,6 @@ def command(
         int | None,
         typer.Option(
             "--k",
-            "-k",
             metavar="N",
             help=f"Number of neighbors per query.  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
         ),
@@ -63,18 +50,7 @@ def command(
             help="Minimum similarity of a neighbor. The similarity of equal trees is 1.  [default: none]",
         ),
     ] = None,
-    kernel: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=among(*KERNELS),
-            help="Tree kernel, always normalized: st (subtrees), sst (subset trees) or pt (partial trees).",
-        ),
-    ] = "sst",
-    lam: LamOption = None,
-    mu: MuOption = None,
-    max_depth: MaxDepthOption = None,
-    leaves: LeavesOption = None,
+    tree_kernel: Any,
     top: Annotated[
         int, typer.Option(metavar="N", help="Number of shared fragments to show per neighbor, largest first.")
     ] = 1,
@@ -88,15 +64,16 @@ def command(
 ) -> None:
     """Find the trees that are most similar to a query.
 
+    The similarity is the value of the normalized kernel: 1 for equal trees, 0 for trees that share no fragment.
+
     Trees are numbered from 1. For source code and markup, the output also shows the line where each tree begins.
 
-    Example: treelet nearest bank.mrg "(NP (D the) (N apple))" -k 3
+    Example: treelet nearest bank.mrg "(NP (D the) (N apple))" --k 3
     """
     if top < 0:
         raise wrong_value("--top", "a whole number of at least 0", top)
     if bank == query == "-":
         raise ParameterError("BANK and QUERY are both standard input (-). Pass a file name for one of them.")
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
 
     from treelet.checks import plural
     from treelet.gram import nearest
@@ -118,7 +95,7 @@ def command(
     if k is None and threshold is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
     near = nearest(
-        chosen.normalized(),
+        tree_kernel.normalized(),
         trees,
         queries,
         k,
@@ -130,7 +107,9 @@ def command(
     )
     neighbors = _listed(near, but_itself=query is None)
     if threshold is None:
-        not_missing = chosen.self_values(trees if queries is None else queries) > 0  # missing trees have no neighbors
+        not_missing = (
+            tree_kernel.self_values(trees if queries is None else queries) > 0
+        )  # missing trees have no neighbors
         best = [max((value for value, _ in row), default=0.0) for row in neighbors]
         if unlike := sum(present and value == 0 for present, value in zip(not_missing, best, strict=True)):
             warnings.warn(
@@ -139,13 +118,13 @@ def command(
                 TreeletWarning,
                 stacklevel=2,
             )
-    results = _results(chosen, trees if queries is None else queries, trees, neighbors, top)
+    results = _results(tree_kernel, trees if queries is None else queries, trees, neighbors, top)
     for result in results:
         for item, locations in [(result, query_places), *((neighbor, places) for neighbor in result["nearest"])]:
             if locations is not None:
                 item["place"] = locations[item["number"] - 1]
     if json:
-        print(json_format.dumps({"kernel": repr(chosen.normalized()), "queries": results}))
+        print(json_format.dumps({"kernel": repr(tree_kernel.normalized()), "queries": results}))
         return
     print("\n\n".join(map(_text, results)))
 

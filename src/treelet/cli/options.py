@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.errors import ParameterError
+from treelet.vocabulary import current
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
@@ -102,6 +103,16 @@ SeedOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
 
+NormalizeOption = Annotated[
+    bool,
+    typer.Option(
+        "--normalize/--no-normalize",
+        help="Normalize the kernel: K(x,y) / sqrt(K(x,x) K(y,y)). Normalized values are at most 1 and never overflow.  [default: --normalize]",
+        show_default=False,
+    ),
+]
+
+
 KERNEL_OPTIONS: dict[str, tuple[Any, Any]] = {
     "kernel": (KernelOption, "sst"),
     "lam": (LamOption, None),
@@ -168,6 +179,8 @@ def kernel_from_options(
     normalize: bool = False,
 ) -> Kernel:
     """Return the kernel that the options of a command describe. Omitted options have the defaults of the kernel."""
+    if kernel.isdecimal() and "k" in getattr(current(), "options", ()):  # -k 3 was once --k 3 in treelet nearest
+        raise ParameterError(f"{wrong_value('--kernel', 'st, sst or pt', kernel)} Did you mean '--k {kernel}'?")
     name = one_of("--kernel", kernel, tuple(KERNELS))
     class_name, known = KERNELS[name]
     parameters: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}

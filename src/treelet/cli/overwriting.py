@@ -10,13 +10,14 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from treelet.cli.wording import shown_name
-from treelet.errors import ParameterError
+from treelet.errors import FileError, ParameterError
 
 
 class InputFile:
@@ -88,6 +89,15 @@ def check_files(ctx: Any) -> None:
     for file, stream, name in [(f, stdin, "input") for f in written] + [(f, stdout, "output") for f in read]:
         if _is(file.path, stream):
             raise ParameterError(f"{file.text}: {file.parameter} is also standard {name}. Choose another name.")
+
+
+@contextmanager
+def naming_output(temporary: Path, output: str) -> Iterator[None]:
+    """Name the output file, not the temporary file that is written first, in errors."""
+    try:
+        yield
+    except FileError as error:
+        raise FileError(str(error).replace(str(temporary), output)) from error
 
 
 def _files(ctx: Any) -> tuple[list[NamedFile], list[NamedFile]]:

@@ -24,7 +24,7 @@ from treelet.cli.options import (
     one_of,
     wrong_value,
 )
-from treelet.cli.overwriting import READ, WRITTEN, OutputFile
+from treelet.cli.overwriting import READ, WRITTEN, OutputFile, naming_output
 from treelet.cli.parse import PARENTS
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import FileError, FormatError, ParameterError
@@ -197,7 +197,8 @@ def command(
         if model is not None:
             from treelet.learn import save as save_model
 
-            save_model(outcome.reranker.ranker, model)
+            with naming_output(model, str(save)):
+                save_model(outcome.reranker.ranker, model)
         if folder is not None:
             _report(outcome, mended, folder, title, source)
     if json:

@@ -22,6 +22,7 @@ from treelet.cli.options import (
     LeavesOption,
     MaxDepthOption,
     MusOption,
+    NormalizeOption,
     ProgressOption,
     SeedOption,
     among,
@@ -31,7 +32,7 @@ from treelet.cli.options import (
     one_of,
     wrong_value,
 )
-from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.overwriting import READ, WRITTEN, naming_output
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
 
@@ -55,13 +56,7 @@ def command(
     mu: MusOption = None,
     max_depth: MaxDepthOption = None,
     leaves: LeavesOption = None,
-    no_normalize: Annotated[
-        bool,
-        typer.Option(
-            "--no-normalize",
-            help="Use the kernel without normalization. By default, the kernel is K(x,y) / sqrt(K(x,x) K(y,y)).",
-        ),
-    ] = False,
+    normalize: NormalizeOption = True,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -177,7 +172,7 @@ def command(
     """
     task = one_of("--task", task, TASKS)
     tried = _tried(kernel, lam, mu, C, grid)
-    kernel_options: dict[str, Any] = {"max_depth": max_depth, "leaves": leaves, "normalize": not no_normalize}
+    kernel_options: dict[str, Any] = {"max_depth": max_depth, "leaves": leaves, "normalize": normalize}
     for name, value in ((name, value) for name, values in tried.items() if name != "C" for value in values):
         kernel_from_options(kernel, **{**kernel_options, name: value})  # reports wrong values before any file is read
     kernel_from_options(kernel, **kernel_options)
@@ -217,7 +212,8 @@ def command(
         machine.fit(data, targets, **({} if queries is None else {"qid": queries}))
         machine.set_params(progress=False, n_jobs=1, memory=None)  # resources of the training are not saved
         seconds.update(machine.fit_seconds_)
-        save(machine, temporary, metrics=None if search is None else search.measured())
+        with naming_output(temporary, output):
+            save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
     seconds["total"] = time.perf_counter() - begin
     report = TrainingReport(

@@ -40,8 +40,6 @@ class OptionVocabulary(Vocabulary):
 
     @property
     def normalized(self) -> str:  # type: ignore[override]
-        if "no_normalize" in self.options:
-            return "the normalized kernel (no --no-normalize)"
         return self.options.get("normalize", "a normalized kernel")
 
     def keyword(self, name: str, value: object, of: str) -> str:
