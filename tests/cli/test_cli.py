@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -572,3 +573,36 @@ def test_labels_cannot_command_a_terminal(tmp_path: Path, command: tuple[str, st
     text = shown.decode()
     assert "[red]a" in text
     assert not {"\x1b", "\x9b", "\u202e"} & set(text)
+
+
+# --- the environment ----------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_matplotlib_backend_does_no_harm(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setenv("MPLBACKEND", "bogus")
+    picture = bank.with_name("tree.png")
+    result = process("parse", "--treebank", bank, "--text", "the cat ran", "--picture", picture)
+    assert result.returncode == 0, result.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_source_folder_without_the_native_core(tmp_path: Path) -> None:
+    source = Path(tl.__file__).parent
+    shutil.copytree(source, tmp_path / "treelet", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+    for arguments in (["compare", "(A a)", "(A a)"], ["doctor"]):
+        command = [sys.executable, "-m", "treelet", *arguments]
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert result.returncode == 2, result.stderr
+        assert result.stderr.startswith(
+            messages.error(f"{tmp_path / 'treelet'}: the native core of treelet cannot be imported (")
+        )
+        assert result.stderr.endswith(" Run treelet from another folder, or install it with pip install.\n")
+
+
+def test_commands_run_inside_the_package_folder(bank: Path) -> None:
+    command = [sys.executable, "-m", "treelet", "gram", str(bank), "-o", "-"]
+    inside = Path(tl.__file__).parent
+    result = subprocess.run(command, cwd=inside, capture_output=True, text=True, check=False)
+    assert (result.returncode, len(result.stdout.splitlines())) == (0, 3), result.stderr

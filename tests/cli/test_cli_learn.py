@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import os
 import random
@@ -12,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from conftest import fail, run, run_python
 from messages import cli as messages
 from messages.common import cannot_be
 from treelet.cli import evaluate, grid
+from treelet.draw.confusion import confusion_svg
 from treelet.learn import matrices
 from treelet.learn.persist import load_predictor
 from treelet.metrics import predictions
@@ -515,45 +516,53 @@ def test_many_classes_list_confusions_instead_of_a_table() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-@pytest.mark.parametrize(("suffix", "begin"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+@pytest.mark.parametrize(("suffix", "begin"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<svg")])
 def test_picture(train: Path, test: Path, suffix: str, begin: bytes) -> None:
-    pytest.importorskip("matplotlib")
+    if suffix != "svg":
+        pytest.importorskip("matplotlib")
     model, picture = train.with_name("m.treelet"), train.with_name(f"confusion.{suffix}")
     succeed("train", train, "-o", model)
     assert f"picture: {picture}" in succeed("evaluate", model, test, "--picture", picture)
     assert picture.read_bytes().startswith(begin)
-    if suffix == "svg":
-        assert picture.stat().st_size > 5000
     assert report("evaluate", model, test, "--picture", picture)["picture"] == str(picture)
 
 
-def test_what_the_picture_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    figure_module = pytest.importorskip("matplotlib.figure")
-    drawn = []
-    monkeypatch.setattr(figure_module.Figure, "savefig", lambda self, *_, **__: drawn.append(self))
+def test_contents_of_the_picture() -> None:
     truth, guessed = ["a"] * 4 + ["b"] * 6, ["a"] * 3 + ["b"] * 7
-    evaluate.draw(predictions.class_figures(truth, guessed, ["a", "b"]), "png", tmp_path / "x.png")
-    axes, bar = drawn[0].axes
-    assert axes.get_title() == "Accuracy 90.0 %"
-    texts = {text.get_text() for text in axes.texts}
-    assert {"3", "1", "6"} <= texts
-    np.testing.assert_allclose(axes.images[0].get_array(), [[0.75, 0.25], [0, 1]])
-    assert [tick.get_text() for tick in axes.get_yticklabels()][:2] == ["a  (4)", "b  (6)"]
-    assert bar.get_ylabel() == "share of the true class"
+    svg = evaluate.picture_of(predictions.class_figures(truth, guessed, ["a", "b"]), ".SVG").decode()
+    root = ElementTree.fromstring(svg)
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "Accuracy 90.0 %"
+    assert texts[1].startswith("9 of 10 correct, 95 % interval ")
+    assert texts[2:8] == ["3", "1", "a  (4)", "6", "b  (6)", "a"]  # zeros are not written
+    assert {"predicted class", "true class (examples)", "share"} <= set(texts)
+    cells = [rect.attrib["fill"] for rect in root.iter("{http://www.w3.org/2000/svg}rect")][:4]
+    assert cells[2] == "#f7fbff"  # a share of 0
+    assert cells[3] == "#08306b"  # a share of 1
+
+
+def test_long_names_of_classes_are_tilted_and_inside_the_picture() -> None:
+    names = [f"a-class-with-a-long-name-{k}<&" for k in range(30)]
+    svg = confusion_svg(names, np.eye(30, dtype=int).tolist(), title="Accuracy")
+    assert svg.count("rotate(-50") == 30
+    for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"):
+        assert 0 < float(text.attrib["x"]) < svg.width
+        assert 0 < float(text.attrib["y"]) < svg.height
 
 
 def test_picture_without_matplotlib(train: Path, test: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = train.with_name("m.treelet")
     succeed("train", train, "-o", model)
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "matplotlib" else find(name, *rest)
-    )
+    monkeypatch.setattr("treelet.draw.drawing.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install 'treelet[viz]'" in fail("evaluate", model, test, "--picture", train.with_name("c.png"))
     assert messages.must_end_in(".png, .pdf or .svg") in fail(
         "evaluate", model, test, "--picture", train.with_name("c.bmp")
     )
     succeed("evaluate", model, test)
+    picture = train.with_name("c.svg")
+    succeed("evaluate", model, test, "--picture", picture)
+    assert picture.read_text().endswith("</svg>\n")
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

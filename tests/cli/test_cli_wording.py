@@ -180,7 +180,7 @@ def test_overflow_names_the_option(tmp_path: Path) -> None:
     file = tmp_path / "a.tsv"
     file.write_text(f"x\t{tree}\ny\t(N n)\n")
     assert messages.SMALLER_LAM_OR_NORMALIZE in fail("gram", file, "-o", "-", "--lam", "1", "--no-normalize")
-    assert messages.USE_A_FILE in fail("gram", file, "-o", "-", "--memory", "1")
+    assert messages.USE_A_FILE in fail("gram", file, "-o", "-", "--memory", "1B")
     line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
     assert messages.SMALLER_LAM_OR_NORMALIZE in line
 
@@ -231,3 +231,14 @@ def test_numbers_for_people_are_rounded(tmp_path: Path) -> None:
     card = succeed("train", tmp_path / "a.tsv", "-o", tmp_path / "m.treelet", "--cv", "3").stdout
     card += succeed("doctor", tmp_path / "m.treelet").stdout + succeed("doctor").stdout
     assert not re.search(r"\b\d+\.\d{7,}", card), card
+
+
+@pytest.mark.parametrize("command", ["gram", "train", "nearest", "diff"])
+def test_a_memory_limit_of_a_few_bytes_is_questioned(tmp_path: Path, command: str) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text(TREES)
+    arguments = {"diff": [file], "gram": ["-o", tmp_path / "K.npy"], "train": ["-o", tmp_path / "m"]}.get(command, [])
+    line = "--memory 1 is a limit of 1 byte. Did you mean 1GiB? Write 1B if you mean bytes.\n"
+    assert fail(command, file, *arguments, "--memory", "1") == messages.error(line)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tsv"]
+    succeed(command, file, *arguments, "--memory", "200000000")

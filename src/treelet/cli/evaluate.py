@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json as json_format
 import shutil
 import time
@@ -73,7 +72,7 @@ def command(
         contents = examples.read(file, reading)
         result = {"model": model, "file": contents.file, "task": predictor.task, **_measured(predictor, contents, qid)}
         if temporary is not None:
-            draw(result, Path(str(picture)).suffix.lower()[1:], temporary)
+            temporary.write_bytes(picture_of(result, Path(str(picture)).suffix))
             result["picture"] = picture
     result["seconds"] = time.perf_counter() - begin
     print(json_format.dumps(result) if json else _text(result))
@@ -125,10 +124,11 @@ def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[s
 
 
 def _check_picture(picture: str) -> None:
+    from treelet.draw.drawing import check_kind
+
     if Path(picture).suffix.lower() not in PICTURES:
         raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg.")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ParameterError("--picture needs matplotlib, which is not installed: pip install 'treelet[viz]'")
+    check_kind(Path(picture).suffix, picture)
 
 
 # --- in the terminal ----------------------------------------------------------------------------------------------
@@ -204,56 +204,12 @@ def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
 # --- as a picture -------------------------------------------------------------------------------------------------
 
 
-def draw(result: dict[str, Any], kind: str, target: Path) -> None:
-    """The confusion matrix: counts in the cells, colors by share of the row."""
-    import numpy as np
-    from matplotlib.figure import Figure
-    from matplotlib.transforms import ScaledTranslation
+def picture_of(result: dict[str, Any], suffix: str) -> bytes:
+    """Return the picture of the confusion matrix as the content of a file."""
+    from treelet.draw.confusion import confusion_svg
 
-    from treelet.draw.raster import content_of
-
-    names = [name if len(name) <= 24 else name[:23] + "…" for name in result["confusion"]["labels"]]
-    counts = np.array(result["confusion"]["matrix"])
-    totals = counts.sum(axis=1)
-    shares = counts / np.maximum(totals, 1)[:, None]
-    n = len(names)
-    cell = 0.62 if n <= 12 else max(0.3, 7.5 / n)  # inches
-    size = 10.0 if n <= 12 else max(7.0, 120 / n)  # points
-    side = max(2.6, cell * n)
-    longest = max(len(name) for name in names)
-    margin = longest * size / 110  # a letter is about 0.6 of its size wide, an inch has 72 points
-    tilted = margin > side / n
-    figure = Figure(figsize=(side + margin + 1.9, side + (0.8 * margin if tilted else 0.2) + 1.3), layout="constrained")
-    axes = figure.add_subplot()
-    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for i, j in zip(*np.nonzero(counts), strict=True):
-        dark = shares[i, j] > 0.55
-        axes.text(
-            j, i, f"{counts[i, j]:,}", ha="center", va="center", fontsize=size,
-            color="white" if dark else "#1a1a1a", fontweight="bold" if i == j else "normal",
-        )  # fmt: skip
-    slope: dict[str, Any] = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"} if tilted else {}
-    axes.set_xticks(range(n), names, fontsize=size, **slope)
-    rows = [f"{name}  ({total:,})" for name, total in zip(names, totals, strict=True)]
-    axes.set_yticks(range(n), rows, fontsize=size)
-    axes.set_xticks(np.arange(1, n) - 0.5, minor=True)
-    axes.set_yticks(np.arange(1, n) - 0.5, minor=True)
-    axes.grid(which="minor", color="#dde6f0", linewidth=0.8)
-    axes.tick_params(which="both", length=0)
-    for spine in axes.spines.values():
-        spine.set_color("#b8c6d6")
-    axes.set_xlabel("predicted class", labelpad=8)
-    axes.set_ylabel("true class (examples)", labelpad=8)
     low, high = result["interval"]
-    axes.set_title(f"Accuracy {100 * result['accuracy']:.1f} %", fontsize=13, fontweight="bold", pad=24)
-    axes.text(
-        0.5, 1, f"{result['correct']:,} of {result['examples']:,} right, 95 % interval {100 * low:.1f} to {100 * high:.1f}",
-        transform=axes.transAxes + ScaledTranslation(0, 8 / 72, figure.dpi_scale_trans), ha="center", fontsize=9,
-        color="#444444",
-    )  # fmt: skip
-    height = min(0.75, 4 / side)
-    bar = figure.colorbar(image, ax=axes, shrink=height, aspect=20, fraction=0.15 * height, pad=0.02)
-    bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0 %", "25 %", "50 %", "75 %", "100 %"], fontsize=9)
-    bar.set_label("share of the true class", fontsize=9)
-    bar.outline.set_visible(False)
-    target.write_bytes(content_of(figure, kind, 150))  # matplotlib itself trips over a full disk
+    title = f"Accuracy {100 * result['accuracy']:.1f} %"
+    interval = f"95 % interval {100 * low:.1f} to {100 * high:.1f}"
+    subtitle = f"{result['correct']:,} of {result['examples']:,} correct, {interval}"
+    return confusion_svg(**result["confusion"], title=title, subtitle=subtitle).content(suffix)

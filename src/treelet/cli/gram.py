@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import JsonOption, NormalizeOption, ProgressOption
+from treelet.cli.options import JsonOption, NormalizeOption, ProgressOption, memory_size
 from treelet.cli.overwriting import READ, WRITTEN, InputFile
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import FileError, ParameterError
@@ -53,6 +53,7 @@ def command(
         str | None,
         typer.Option(
             metavar="SIZE",
+            callback=memory_size,
             help="Memory limit for the computation, e.g. 512MiB. A .npy or .zarr matrix does not count toward the limit.  [default: 1GiB]",
         ),
     ] = None,

@@ -88,6 +88,8 @@ class ErrorReporting:
                 raise  # typer's own, such as the end of a command
             if interrupted(error):
                 _stop(f"{name}: interrupted", INTERRUPTED)
+            if isinstance(error, ImportError) and "_core" in f"{error.name} {error}":
+                _stop(f"{name}: error: {_no_core(error)}", FAILED, ctx)
             how = "Run treelet --traceback" if name == "treelet" else "Set TREELET_TRACEBACK=1"
             fact = f"internal error: {type(error).__name__}: {_one_line(error)}"
             _stop(f"{name}: {fact} ({how} to see the Python traceback)", INTERNAL, ctx)
@@ -149,6 +151,13 @@ def _no_memory(error: MemoryError) -> str:
     """Return the message for a lack of memory, with the details that the error has, such as NumPy's number of bytes."""
     details = _one_line(error)
     return f"There is not enough memory{f' ({details})' if details else ''}. Pass fewer examples at a time."
+
+
+def _no_core(error: ImportError) -> str:
+    """Return the message for a missing or unusable native core, for example in the source folder of a checkout."""
+    folder = os.path.dirname(treelet.__file__)
+    remedy = "Run treelet from another folder, or install it with pip install"
+    return f"{folder}: the native core of treelet cannot be imported ({_one_line(error)}). {remedy}."
 
 
 def _one_line(error: BaseException) -> str:
@@ -272,6 +281,9 @@ def start(app: typer.Typer, name: str) -> None:
     if sys.stdout.isatty():
         sys.stdout = Terminal(sys.stdout)
     sys.stderr = Notes(sys.stderr)
+    os.environ.pop(
+        "MPLBACKEND", None
+    )  # pictures go to files, and matplotlib cannot be imported with an unknown backend
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
     try:

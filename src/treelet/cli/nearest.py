@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli.compare import read_argument
-from treelet.cli.options import JsonOption, ProgressOption, check_device, wrong_value
+from treelet.cli.options import JsonOption, ProgressOption, check_device, memory_size, wrong_value
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
@@ -56,7 +56,10 @@ def command(
     ] = 1,
     computing: dict[str, Any],
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory limit for the search, e.g. 512MiB.  [default: 1GiB]")
+        str | None,
+        typer.Option(
+            metavar="SIZE", callback=memory_size, help="Memory limit for the search, e.g. 512MiB.  [default: 1GiB]"
+        ),
     ] = None,
     reading: Reading,
     progress: ProgressOption = True,

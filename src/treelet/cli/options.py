@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treelet.cli.wording import shown_name
 from treelet.errors import ParameterError
 from treelet.vocabulary import current
 
@@ -22,6 +23,23 @@ def among(*choices: str) -> Callable[[str], list[str]]:
         return [choice for choice in choices if choice.startswith(incomplete)]
 
     return complete
+
+
+LEAST_MEMORY = 1 << 20
+"""Smaller numbers of bytes without a unit are most likely gigabytes without their unit."""
+
+
+def memory_size(param: typer.CallbackParam, value: str | None) -> str | None:
+    """Check the value of a memory limit: a small number without a unit is refused."""
+    if value is not None and value.strip().isdecimal() and 0 < int(value) < LEAST_MEMORY:
+        from treelet.checks import plural
+
+        number = value.strip()
+        raise ParameterError(
+            f"{shown_name(param)} {number} is a limit of {plural(int(number), 'byte')}. Did you mean {number}GiB? "
+            f"Write {number}B if you mean bytes."
+        )
+    return value
 
 
 KERNELS = {
@@ -86,7 +104,9 @@ DeviceOption = Annotated[
 DeviceMemoryOption = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE", help="GPU memory limit, e.g. 10GiB; for --device cuda.  [default: all free GPU memory]"
+        metavar="SIZE",
+        callback=memory_size,
+        help="GPU memory limit, e.g. 10GiB; for --device cuda.  [default: all free GPU memory]",
     ),
 ]
 ProgressOption = Annotated[

@@ -28,6 +28,7 @@ from treelet.cli.options import (
     among,
     check_device,
     kernel_from_options,
+    memory_size,
     numbers,
     one_of,
     wrong_value,
@@ -153,7 +154,11 @@ def command(
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Memory limit for the kernel matrix, e.g. 4GiB.  [default: no limit]"),
+        typer.Option(
+            metavar="SIZE",
+            callback=memory_size,
+            help="Memory limit for the kernel matrix, e.g. 4GiB.  [default: no limit]",
+        ),
     ] = None,
     random_state: SeedOption = 0,
     computing: dict[str, Any],
