@@ -40,6 +40,8 @@ def command(
 ) -> None:
     """Show how similar two trees are and which fragments they share.
 
+    The output has the kernel value with and without normalization. Contributions of fragments add up to the value without normalization.
+
     Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
     """
     if top < 0:

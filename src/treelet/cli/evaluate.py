@@ -54,7 +54,7 @@ def command(
 
     Rankers: Kendall's tau within queries, and how often the best candidate is ranked first.
 
-    Example: treelet evaluate m.treelet test.tsv --picture confusion.png
+    Example: treelet evaluate m.treelet test.tsv --picture confusion.svg
     """
     if picture is not None:
         _check_picture(picture)

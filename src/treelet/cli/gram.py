@@ -84,6 +84,8 @@ def command(
 ) -> None:
     """Compute the kernel matrix of all pairs of trees.
 
+    The kernel is normalized unless you pass --no-normalize.
+
     Example: treelet gram trees.mrg -o K.npy --lam 0.4 --jobs 2
     """
     chosen = tree_kernel.normalized() if normalize else tree_kernel
