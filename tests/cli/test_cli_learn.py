@@ -610,7 +610,7 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
         (["--lam", "2"], "--lam must be a number in (0, 1]"),
         (["--jobs", "0"], "--jobs must be a whole number"),
         (["--format", "yaml"], "--format must be"),
-        (["--column", "parse"], "there is no tree column 'parse'. The file has the tree column 'tree'."),
+        (["--column", "parse"], "the file has no tree column 'parse', only the tree column 'tree'."),
     ],
 )
 def test_bad_options_leave_nothing_behind(train: Path, options: list[str], message: str) -> None:

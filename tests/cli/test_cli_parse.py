@@ -341,7 +341,7 @@ def test_bytes_that_are_no_text(grammar: Path, sentences: Path) -> None:
         ),
         (
             ["-g", "g.txt", "--save-grammar", "h.json", "--k", "3"],
-            "There are no sentences to parse. Pass a file of sentences, - for standard input, or --text.",
+            "No sentence to parse was given. Pass a file of sentences, - for standard input, or --text.",
         ),
     ],
 )

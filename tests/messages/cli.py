@@ -96,7 +96,7 @@ def one_example_of(label: str) -> str:
 
 
 def no_tree_column(name: str) -> str:
-    return f"there is no tree column '{name}'."
+    return f"the file has no tree column '{name}', only "
 
 
 def empty_label(example: int) -> str:

@@ -224,7 +224,7 @@ def _report(
     about = card(model)
     source = f"{Path(model).name}, evaluated on {len(data):,} examples of {Path(contents.file).name}"
     command = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["explain"] else ""
-    title = f"What {Path(model).stem} has learned"
+    title = f"Report on {Path(model).stem}"
     return model_report, report_page(model_report, title=title, source=source, card=about, command=command)
 
 

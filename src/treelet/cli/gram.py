@@ -97,7 +97,7 @@ def command(
 
     if (resume or extend) and not _is_binary(out):
         option = "--resume" if resume else "--extend"
-        raise ParameterError(f"{out}: {option} needs an output file that ends in .npy or .zarr.")
+        raise ParameterError(f"{option} needs an output file that ends in .npy or .zarr. Got --output {out} instead.")
 
     from treelet.formats.files import whole_file
     from treelet.gram import gram

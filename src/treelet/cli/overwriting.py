@@ -23,7 +23,7 @@ from treelet.errors import FileError, ParameterError
 class InputFile:
     """Marks a parameter that names, or may name, an input file.
 
-    `replaced_by` is the parameter of an output that may replace this file. It is replaced when the new file is complete.
+    `replaced_by` is the parameter of an output that may replace this file, when the new file is complete.
     """
 
     def __init__(self, replaced_by: str | None = None) -> None:

@@ -186,7 +186,7 @@ def command(
     parsing = bool(text) or sentences is not None or save_grammar is None
     if not parsing and (k is not None or forest or picture is not None or output != "-"):
         raise ParameterError(
-            "There are no sentences to parse. Pass a file of sentences, - for standard input, or --text."
+            "No sentence to parse was given. Pass a file of sentences, - for standard input, or --text."
         )
     if parsing and not text and sentences in (None, "-") and "-" in (grammar, treebank):
         source = "--grammar" if grammar == "-" else "--treebank"

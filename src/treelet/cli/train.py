@@ -333,7 +333,7 @@ def _tree_columns(contents: examples.Examples, wanted: list[str] | None) -> list
 
         near = suggestion(unknown[0], contents.trees)
         raise ParameterError(
-            f"{contents.file}: there is no tree column {unknown[0]!r}. The file has {contents.columns()}.{near}"
+            f"{contents.file}: the file has no tree column {unknown[0]!r}, only {contents.columns()}.{near}"
         )
     return list(dict.fromkeys(wanted or contents.trees))
 

@@ -51,7 +51,7 @@ class OptionVocabulary(Vocabulary):
     def parameter(self, name: str, value: object, of: str) -> str:
         """Return the option that has the wrong value.
 
-        This is usually the option of the same name. If that option has another value, it is the option with this value.
+        Usually, the option has the same name. If the option of that name has another value, return the option with this value.
         Options of a format are written as ``rows in --option``.
         """
         named = self.options.get(name)
